@@ -1,0 +1,39 @@
+"""Chunks: the passages that are indexed, found and cited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kb.domain.ids import BlockId, ChunkId, DocumentId
+from kb.domain.spans import SourceSpan
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPolicy:
+    """How a document is cut. Sizes are in estimated tokens (`kb.chunk.tokens`)."""
+
+    target_tokens: int
+    overlap_tokens: int
+    respect_markdown_headings: bool
+    chunker_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A contiguous, verbatim piece of a document's source text.
+
+    `heading_path` is the path of the section the chunk stands in, that section's own heading included.
+    `policy_hash` is the policy's hash, salted with the piece's start where a block had to be split.
+    """
+
+    chunk_id: ChunkId
+    doc_id: DocumentId
+    block_ids: tuple[BlockId, ...]
+    text: str
+    heading_path: tuple[str, ...]
+    section_label: str | None
+    span: SourceSpan
+    lang: str
+    token_estimate: int
+    chunker_version: str
+    policy_hash: str

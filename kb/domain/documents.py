@@ -1,0 +1,136 @@
+"""A document as extractors make it and chunkers read it: metadata, blocks with exact spans, the source text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from kb.domain.ids import AssetId, BlockId, DocumentId, Json
+from kb.domain.paths import WorkspacePath
+from kb.domain.spans import SourceSpan
+
+SourceType = Literal["markdown", "note", "paper", "reference", "inbox"]
+TrustLevel = Literal["primary", "secondary", "generated"]
+BlockKind = Literal["heading", "paragraph", "list", "code", "table", "quote", "image_ref", "audio_ref"]
+WarningKind = Literal["malformed_frontmatter", "malformed_table", "encoding_fallback", "extract_failed", "empty_file"]
+
+SOURCE_TYPES: tuple[SourceType, ...] = ("markdown", "note", "paper", "reference", "inbox")
+TRUST_LEVELS: tuple[TrustLevel, ...] = ("primary", "secondary", "generated")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link of a block; a wikilink keeps its target as `href`."""
+
+    text: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading's level (1-6) and its text without markup."""
+
+    level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph's or quote's text without markup, and its links."""
+
+    text: str
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """A list: the text of each item without markup, nested items joined by newlines."""
+
+    ordered: bool
+    items: tuple[str, ...]
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A code block's info word and its code, verbatim."""
+
+    lang: str | None
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table's header cells and rows, without markup."""
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRef:
+    """A paragraph that is one image: its source and alternative text."""
+
+    src: str
+    alt: str
+
+
+Payload: TypeAlias = Heading | Text | List | Code | Table | ImageRef
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block of a document.
+
+    `heading_path` holds the texts of the headings above the block, outermost first; a heading's own text is
+    not in its own path. `span` covers exactly the block's lines: no blank line before or after.
+    """
+
+    block_id: BlockId
+    kind: BlockKind
+    heading_path: tuple[str, ...]
+    ordinal: int
+    span: SourceSpan
+    payload: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """Something about a file worth telling that did not stop it."""
+
+    kind: WarningKind
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a document says of itself. Times are RFC 3339; `user` keeps the keys kb does not know."""
+
+    aliases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    created_at: str | None = None
+    updated_at: str | None = None
+    source_type: SourceType = "markdown"
+    trust_level: TrustLevel = "primary"
+    user_id_alias: str | None = None
+    user: dict[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file, read.
+
+    `source_text` is the decoded text with `\\n` line ends: line `n` of the file is
+    `source_text.split("\\n")[n - 1]`. Every chunk is a contiguous piece of it.
+    """
+
+    doc_id: DocumentId
+    asset_id: AssetId
+    workspace_path: WorkspacePath
+    title: str
+    lang: str
+    source_text: str
+    blocks: tuple[Block, ...]
+    metadata: Metadata
+    parser_version: str
+    warnings: tuple[Warning, ...] = ()

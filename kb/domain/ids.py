@@ -1,0 +1,133 @@
+"""Ids: the first 32 hex characters of `blake3(rfc8785(NFC(tuple)))` (frozen design §4).
+
+The same input gives the same id on every machine; a changed input changes exactly the ids below it
+(asset → document → block → chunk → embedding).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import NewType, TypeAlias
+
+AssetId = NewType("AssetId", str)
+DocumentId = NewType("DocumentId", str)
+BlockId = NewType("BlockId", str)
+ChunkId = NewType("ChunkId", str)
+EmbeddingId = NewType("EmbeddingId", str)
+IndexId = NewType("IndexId", str)
+
+ID_CHARS = 32
+
+Json: TypeAlias = "str | int | float | bool | None | Sequence[Json] | Mapping[str, Json]"
+
+
+def canonical_json(value: Json) -> bytes:
+    """`value` as RFC 8785 canonical JSON, every string and key in NFC.
+
+    Raises: ValueError for NaN, infinities and integers beyond 2**53 (RFC 8785 §3.2.2.3).
+    """
+    import rfc8785
+
+    return rfc8785.dumps(_nfc(value))
+
+
+def content_hash(data: bytes) -> str:
+    """The full BLAKE3 digest of `data`, 64 hex characters."""
+    import blake3
+
+    return blake3.blake3(data).hexdigest()
+
+
+def id_from(value: Json) -> str:
+    """The 32-character id of a tuple."""
+    return content_hash(canonical_json(value))[:ID_CHARS]
+
+
+def asset_id(asset_blake3: str) -> AssetId:
+    """The id of a file's bytes, from their full BLAKE3 digest."""
+    return AssetId(id_from({"kind": "asset", "asset_blake3": asset_blake3}))
+
+
+def document_id(workspace_path: str, asset: AssetId, parser_version: str) -> DocumentId:
+    """The id of one file as read by one parser."""
+    return DocumentId(
+        id_from({"kind": "doc", "workspace_path": workspace_path, "asset_id": asset, "parser_version": parser_version})
+    )
+
+
+def block_id(
+    doc: DocumentId, block_kind: str, heading_path: Sequence[str], ordinal: int, source_span: Mapping[str, Json]
+) -> BlockId:
+    """The id of one block of a document; `ordinal` counts the document's blocks from 0."""
+    return BlockId(
+        id_from(
+            {
+                "kind": "block",
+                "doc_id": doc,
+                "block_kind": block_kind,
+                "heading_path": list(heading_path),
+                "ordinal": ordinal,
+                "source_span": source_span,
+            }
+        )
+    )
+
+
+def chunk_id(doc: DocumentId, chunker_version: str, block_ids: Sequence[BlockId], policy_hash: str) -> ChunkId:
+    """The id of one chunk. Pieces of a split block salt `policy_hash` with the piece's start."""
+    return ChunkId(
+        id_from(
+            {
+                "kind": "chunk",
+                "doc_id": doc,
+                "chunker_version": chunker_version,
+                "block_ids": list(block_ids),
+                "policy_hash": policy_hash,
+            }
+        )
+    )
+
+
+def embedding_id(chunk: ChunkId, model_id: str, model_version: str, dimensions: int) -> EmbeddingId:
+    """The id of one chunk's vector under one model."""
+    return EmbeddingId(
+        id_from(
+            {
+                "kind": "embedding",
+                "chunk_id": chunk,
+                "model_id": model_id,
+                "model_version": model_version,
+                "dimensions": dimensions,
+            }
+        )
+    )
+
+
+def index_id(
+    collection: str, embedding_model: str, dimensions: int, index_version: str, index_kind: str, index_params_hash: str
+) -> IndexId:
+    """The id of one vector index."""
+    return IndexId(
+        id_from(
+            {
+                "kind": "index",
+                "collection": collection,
+                "embedding_model": embedding_model,
+                "dimensions": dimensions,
+                "index_version": index_version,
+                "index_kind": index_kind,
+                "index_params_hash": index_params_hash,
+            }
+        )
+    )
+
+
+def _nfc(value: Json) -> Json:
+    if isinstance(value, str):
+        return value if value.isascii() else unicodedata.normalize("NFC", value)
+    if isinstance(value, Mapping):
+        return {unicodedata.normalize("NFC", key): _nfc(item) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [_nfc(item) for item in value]
+    return value

@@ -1,0 +1,18 @@
+"""Workspace paths: one spelling for one file, whatever the platform wrote."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import NewType
+
+WorkspacePath = NewType("WorkspacePath", str)
+
+
+def to_posix(path: str) -> WorkspacePath:
+    """`path` below the workspace root as the one spelling kb stores.
+
+    POSIX slashes, NFC, no leading `./`, no doubled slash, no `.` segment (frozen design §4.2).
+    """
+    if not path.isascii():
+        path = unicodedata.normalize("NFC", path)
+    return WorkspacePath("/".join(part for part in path.replace("\\", "/").split("/") if part not in ("", ".")))

@@ -1,0 +1,203 @@
+"""The whole exception tree. Each class is one `error.v1` code; `cli` turns it into an exit code once.
+
+    KbError                 generic
+    ├── UsageError          invalid_argument
+    │   ├── InvalidId       invalid_id
+    │   ├── InvalidCitation invalid_citation
+    │   └── QuerySyntaxError query_syntax
+    ├── ConfigError         config_invalid
+    │   └── ConfigNotFound  config_not_found
+    ├── StoreError          store_error
+    │   ├── NotIndexed      not_indexed
+    │   ├── NotAKnowledgeBase store_foreign
+    │   ├── StoreCorrupt    store_corrupt
+    │   ├── SchemaTooNew    schema_too_new
+    │   ├── StoreBusy       store_busy
+    │   ├── StoreReadOnly   store_readonly
+    │   └── DiskFull        disk_full
+    ├── NotFound            not_found
+    ├── FileError           io_error            (one file's failure: an item of the report)
+    │   ├── FileUnreadable  file_unreadable
+    │   ├── FileChanged     file_changed
+    │   ├── FileVanished    file_vanished
+    │   ├── FileTooLarge    file_too_large
+    │   ├── FileNotRegular  file_not_regular
+    │   ├── PathNotUnicode  path_not_unicode
+    │   └── ExtractFailed   extract_failed
+    └── ModelError          model_error
+        ├── ModelMissing    model_missing
+        └── ModelCorrupt    model_corrupt
+
+A refusal and "no hit" are values, not exceptions.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class KbError(Exception):
+    """A failure the user can read: what happened, and what to do about it."""
+
+    code: ClassVar[str] = "generic"
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(KbError):
+    """The call's words are off."""
+
+    code = "invalid_argument"
+
+
+class InvalidId(UsageError):
+    """Not an id, or a prefix that names more than one thing."""
+
+    code = "invalid_id"
+
+
+class InvalidCitation(UsageError):
+    """Not a citation URI."""
+
+    code = "invalid_citation"
+
+
+class QuerySyntaxError(UsageError):
+    """A raw FTS5 expression that SQLite does not accept."""
+
+    code = "query_syntax"
+
+
+class ConfigError(KbError):
+    """The configuration has an unknown key or a value out of range."""
+
+    code = "config_invalid"
+
+
+class ConfigNotFound(ConfigError):
+    """The file named by --config or KB_CONFIG does not exist."""
+
+    code = "config_not_found"
+
+
+class StoreError(KbError):
+    """The SQLite file cannot be used as it stands."""
+
+    code = "store_error"
+
+
+class NotIndexed(StoreError):
+    """There is no knowledge base yet."""
+
+    code = "not_indexed"
+
+
+class NotAKnowledgeBase(StoreError):
+    """A SQLite file that kb did not make."""
+
+    code = "store_foreign"
+
+
+class StoreCorrupt(StoreError):
+    """Not a SQLite file, or a damaged one."""
+
+    code = "store_corrupt"
+
+
+class SchemaTooNew(StoreError):
+    """Written by a newer kb."""
+
+    code = "schema_too_new"
+
+
+class StoreBusy(StoreError):
+    """Another process is writing."""
+
+    code = "store_busy"
+
+
+class StoreReadOnly(StoreError):
+    """The data directory cannot be written."""
+
+    code = "store_readonly"
+
+
+class DiskFull(StoreError):
+    """No room left; everything committed so far is kept."""
+
+    code = "disk_full"
+
+
+class NotFound(KbError):
+    """No document, chunk or answer has that id."""
+
+    code = "not_found"
+
+
+class FileError(KbError):
+    """One file could not be indexed; the run goes on."""
+
+    code = "io_error"
+
+
+class FileUnreadable(FileError):
+    """Permission denied, or an I/O error."""
+
+    code = "file_unreadable"
+
+
+class FileChanged(FileError):
+    """The file kept changing while it was read."""
+
+    code = "file_changed"
+
+
+class FileVanished(FileError):
+    """The file was there at the scan and gone at the read."""
+
+    code = "file_vanished"
+
+
+class FileTooLarge(FileError):
+    """Above the size kb reads into memory."""
+
+    code = "file_too_large"
+
+
+class FileNotRegular(FileError):
+    """A FIFO, socket or device."""
+
+    code = "file_not_regular"
+
+
+class PathNotUnicode(FileError):
+    """A name whose bytes are not UTF-8."""
+
+    code = "path_not_unicode"
+
+
+class ExtractFailed(FileError):
+    """The file's content could not be read as its media type."""
+
+    code = "extract_failed"
+
+
+class ModelError(KbError):
+    """A model cannot be used as it stands."""
+
+    code = "model_error"
+
+
+class ModelMissing(ModelError):
+    """The model is not installed."""
+
+    code = "model_missing"
+
+
+class ModelCorrupt(ModelError):
+    """A model file has the wrong size or checksum."""
+
+    code = "model_corrupt"
