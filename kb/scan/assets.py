@@ -1,0 +1,106 @@
+"""Content-addressed copies of the source files, `assets/<aa>/<asset_id>`: what was indexed can be shown again.
+
+The last step of a file's scan. The same bytes are kept once, whatever their names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from kb.domain.ids import AssetId
+from kb.errors import DiskFull, StoreError, StoreReadOnly
+
+_SHARD_CHARS = 2
+_TEMPORARY = ".tmp"
+
+
+@dataclass(frozen=True, slots=True)
+class AssetStorage:
+    """Where an asset's bytes are kept: a copy of kb's own, or the source file itself."""
+
+    kind: Literal["copied", "reference"]
+    path: str
+
+
+def store_asset(
+    data: bytes, asset_id: AssetId, *, asset_dir: Path, source_path: str, copy_threshold_bytes: int
+) -> AssetStorage:
+    """Where `data` is kept: written below `asset_dir` up to the threshold, `source_path` above it.
+
+    The copy appears whole or not at all, also when the process dies (written aside, then renamed). One that is
+    there with the right size is left alone.
+
+    Raises: DiskFull, StoreReadOnly; StoreError for any other failure to write.
+    """
+    if len(data) > copy_threshold_bytes:
+        return AssetStorage("reference", source_path)
+    path = asset_path(asset_dir, asset_id)
+    try:
+        if not _has_size(path, len(data)):
+            _write_aside_and_rename(path, data)
+    except OSError as error:
+        raise _write_error(path, error) from error
+    return AssetStorage("copied", str(path))
+
+
+def remove_asset(asset_dir: Path, asset_id: AssetId) -> None:
+    """Delete the copy of an asset, if there is one.
+
+    Raises: StoreReadOnly; StoreError for any other failure to delete.
+    """
+    path = asset_path(asset_dir, asset_id)
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise _write_error(path, error) from error
+
+
+def unreferenced_assets(asset_dir: Path, referenced: AbstractSet[str]) -> Iterator[Path]:
+    """The copies whose asset id is not in `referenced`, and what an interrupted write left behind, in order.
+
+    Only for the holder of the writer lock: another process's copy in the making looks like a leftover.
+    """
+    for shard in sorted(asset_dir.glob("[0-9a-f]" * _SHARD_CHARS)):
+        yield from (path for path in sorted(shard.iterdir()) if path.name not in referenced)
+
+
+def asset_path(asset_dir: Path, asset_id: AssetId) -> Path:
+    """Where the copy of an asset stands, if there is one."""
+    return asset_dir / asset_id[:_SHARD_CHARS] / asset_id
+
+
+def _has_size(path: Path, byte_len: int) -> bool:
+    try:
+        return path.stat().st_size == byte_len
+    except FileNotFoundError:
+        return False
+
+
+def _write_aside_and_rename(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{_TEMPORARY}")
+    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    try:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644), "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):  # a leftover is found again by `unreferenced_assets`
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def _write_error(path: Path, error: OSError) -> StoreError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(
+            f"no room left to write {path}", "free some space and run `kb ingest` again: it goes on where it stopped"
+        )
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return StoreReadOnly(f"cannot write {path}", "make the data directory writable, or set storage.data_dir")
+    return StoreError(f"cannot write {path}: {error.strerror}", "check the disk that holds storage.data_dir")

@@ -1,0 +1,102 @@
+"""A file's bytes, read whole and only if they held still: the step between the walk and the extractors."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from dataclasses import dataclass
+
+from kb.domain.ids import content_hash
+from kb.errors import FileChanged, FileError, FileNotRegular, FileTooLarge, FileUnreadable, FileVanished
+
+RACY_NS = 2_000_000_000
+"""The coarsest time stamp in use (FAT) moves in steps of 2 s."""
+
+_ATTEMPTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class FileBytes:
+    """A file's content. `blake3` is the full digest, 64 hex characters; `mtime_ns` is 0 for a racy file."""
+
+    data: bytes
+    byte_len: int
+    mtime_ns: int
+    blake3: str
+
+
+def read_bytes(path: str, *, max_bytes: int) -> FileBytes:
+    """The content of the regular file at `path`, links followed.
+
+    A file written to less than two seconds ago may be written to again within the same tick of the file system's
+    clock, without a change of size: size and time would then call the new content known. As git does with such
+    "racy" files, no time is kept for it (`mtime_ns` is 0), so that the next scan hashes it again.
+
+    Raises: FileVanished, FileUnreadable, FileNotRegular, FileTooLarge; FileChanged if its size or time changed
+    during the reading, twice in a row.
+    """
+    try:
+        for _ in range(_ATTEMPTS):
+            content = _read_once(path, max_bytes)
+            if content is not None:
+                return content
+    except OSError as error:
+        raise file_error(path, error) from error
+    raise FileChanged(
+        f"{shown(path)} kept changing while it was read", "index it again once it is no longer written to"
+    )
+
+
+def file_error(path: str, error: OSError) -> FileError:
+    """What the system's `error` about the file or folder at `path` means to the user."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return FileVanished(
+            f"{shown(path)} is not there any more", "if it was moved or deleted, the next ingest follows; nothing to do"
+        )
+    if isinstance(error, PermissionError):
+        return FileUnreadable(
+            f"no permission to read {shown(path)}", "allow it (chmod u+r, on a folder u+rx), or list it in .kbignore"
+        )
+    if isinstance(error, IsADirectoryError) or error.errno in (errno.ENXIO, errno.EOPNOTSUPP):  # a socket, opened
+        return not_regular(path)
+    reason = error.strerror or type(error).__name__
+    return FileUnreadable(f"cannot read {shown(path)}: {reason}", "check the disk or the link, or list it in .kbignore")
+
+
+def not_regular(path: str) -> FileNotRegular:
+    """The error about a FIFO, socket or device at `path`."""
+    return FileNotRegular(
+        f"{shown(path)} is not a regular file", "a FIFO, socket or device has no content to index; list it in .kbignore"
+    )
+
+
+def shown(path: str) -> str:
+    """`path` as it can be printed and stored: bytes that are not UTF-8 as `\\xNN`."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _read_once(path: str, max_bytes: int) -> FileBytes | None:
+    """The content, or None if the file changed meanwhile."""
+    with open(path, "rb", opener=_open_without_waiting) as file:
+        before = os.fstat(file.fileno())
+        if not stat.S_ISREG(before.st_mode):
+            raise not_regular(path)
+        if before.st_size > max_bytes:
+            raise FileTooLarge(
+                f"{shown(path)} has {before.st_size:,} bytes, more than the {max_bytes:,} kb reads",
+                "split it, or list it in .kbignore",
+            )
+        started_ns = time.time_ns()
+        data = file.read(before.st_size + 1)  # one more: growth shows without reading an endless file
+        after = os.fstat(file.fileno())
+    if (after.st_size, after.st_mtime_ns) != (len(data), before.st_mtime_ns):
+        return None
+    settled = started_ns - after.st_mtime_ns >= RACY_NS
+    return FileBytes(data, len(data), after.st_mtime_ns if settled else 0, content_hash(data))
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """A descriptor; opening a FIFO that nobody writes to would otherwise wait for ever."""
+    return os.open(path, flags | os.O_NONBLOCK)

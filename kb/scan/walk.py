@@ -1,0 +1,312 @@
+"""The files of a workspace that are to be indexed, one event at a time: where the way of the data begins.
+
+A generator, so that memory does not grow with the number of files. It reads names, sizes and times, and of the
+contents only those of `.gitignore` and `.kbignore`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import unicodedata
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from operator import attrgetter
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.domain.media import media_type_of
+from kb.domain.paths import WorkspacePath
+from kb.errors import FileError, FileUnreadable, FileVanished, PathNotUnicode, UsageError
+from kb.scan.events import FailedFile, ScanEvent, ScannedFile, ScanTotals, SkippedFile
+from kb.scan.ignore import IGNORE_FILES, IgnoreRules, Rule, parse_rules
+from kb.scan.include import IncludePatterns
+from kb.scan.read import file_error, not_regular, read_bytes, shown
+
+_MAX_IGNORE_FILE_BYTES = 10_000_000
+
+
+def walk(root: Path, *, include: Sequence[str], exclude: Sequence[str], scope: str = "") -> Iterator[ScanEvent]:
+    """The files below `root` as events, in the order of their names, files before folders; last the totals.
+
+    `include` and `exclude` are gitignore patterns relative to `root`. `scope` narrows the walk to one file or
+    folder, a path relative to `root`; the rules of the folders above it hold all the same.
+
+    Symbolic links are followed. What a link leads to is taken once: at its own place if the walk gets there
+    without links, else where the first link leads to it.
+
+    Raises, at once: FileVanished, FileUnreadable or PathNotUnicode if there is no such folder `root` or nothing
+    at `scope`; UsageError if `scope` leads out of `root`; ConfigError for a malformed `include`.
+    """
+    real_root = os.path.realpath(root)
+    try:
+        os.scandir(real_root).close()
+        root_stat = os.stat(real_root)
+    except NotADirectoryError as error:
+        raise FileUnreadable(
+            f"{shown(str(root))} is not a folder", "set workspace.root to a folder of notes"
+        ) from error
+    except FileNotFoundError as error:
+        raise FileVanished(f"there is no folder {shown(str(root))}", "create it, or set workspace.root") from error
+    except OSError as error:
+        raise file_error(str(root), error) from error
+    if shown(real_root) != real_root:
+        raise PathNotUnicode(f"the path {shown(real_root)} is not UTF-8", "rename the folder, or set workspace.root")
+    start = _inside(real_root, scope)
+    return _Walk(real_root, root_stat, IncludePatterns(include), IgnoreRules.at_root(exclude)).events(start)
+
+
+def _inside(root: str, scope: str) -> str:
+    """`scope` without detours, empty for the whole of `root`."""
+    relative = os.path.normpath(scope) if scope else "."
+    if os.path.isabs(relative) or relative.split("/")[0] == "..":
+        raise UsageError(f"{shown(scope)} is not below {root}", "name a file or folder inside the workspace")
+    if shown(scope) != scope:
+        raise PathNotUnicode(f"the path {shown(scope)} is not UTF-8", "rename it, e.g. with `convmv`")
+    if not os.path.lexists(os.path.join(root, relative)):
+        raise FileVanished(
+            f"there is no {shown(scope)} below {root}", "check the spelling; paths start at the workspace"
+        )
+    return "" if relative == "." else relative
+
+
+class _Folder(NamedTuple):
+    """A folder on the way: its real path; its workspace path and a slash, empty for the root; the rules around it."""
+
+    source: str
+    prefix: str
+    rules: IgnoreRules
+    behind_link: bool
+
+
+class _Walk:
+    """One walk: the counts of what it passed over, and what its links have led to so far."""
+
+    def __init__(self, root: str, root_stat: os.stat_result, include: IncludePatterns, rules: IgnoreRules) -> None:
+        self._root = _Folder(root, "", rules, behind_link=False)
+        self._included = include.matches
+        self._unsupported = 0
+        self._not_included = 0
+        # Device and inode of what was reached through links; the root, lest a link to above it starts over.
+        self._behind_links = {(root_stat.st_dev, root_stat.st_ino)}
+
+    def events(self, scope: str) -> Iterator[ScanEvent]:
+        """All events below `scope`, a path relative to the root (empty for the root itself)."""
+        pending = [self._root]
+        only = None
+        if scope:
+            source = os.path.realpath(os.path.join(self._root.source, scope))
+            if os.path.exists(source) and self._is_taken_in_place(source, os.path.isdir(source)):
+                scope = os.path.relpath(source, self._root.source)
+            way = self._way_to(scope)
+            if isinstance(way, SkippedFile):
+                yield way
+                pending = []
+            else:
+                pending = [way]
+                only = os.path.basename(scope)
+        while pending:
+            folders: list[_Folder] = []
+            for event in self._entries(pending.pop(), only):
+                if isinstance(event, _Folder):
+                    folders.append(event)
+                else:
+                    yield event
+            only = None
+            pending += reversed(folders)
+        yield ScanTotals(self._unsupported, self._not_included)
+
+    def _entries(self, folder: _Folder, only: str | None) -> Iterator[ScanEvent | _Folder]:
+        """The events of one folder's entries and the folders to enter next; `only` names the one that is wanted."""
+        try:
+            with os.scandir(folder.source) as listing:
+                entries = sorted(listing, key=attrgetter("name"))
+        except OSError as error:
+            yield FailedFile(WorkspacePath(folder.prefix[:-1]), file_error(folder.source, error))
+            return
+        names = {entry.name for entry in entries}
+        failures, folder = _with_own_rules(folder, names)
+        yield from failures
+        twins = _twins(names)
+        for entry in entries:
+            if only is not None and entry.name != only:
+                continue
+            event = self._entry(entry, folder, twins)
+            if event is not None:
+                yield event
+
+    def _entry(self, entry: os.DirEntry[str], folder: _Folder, twins: AbstractSet[str]) -> ScanEvent | _Folder | None:
+        """What becomes of one entry of `folder`; None if nothing."""
+        name = entry.name
+        problem = None
+        if not name.isascii():
+            problem = _name_error(name, twins)
+            name = unicodedata.normalize("NFC", shown(name))
+        if entry.is_symlink():
+            return self._link(entry, name, folder, problem)
+        event = (
+            self._folder(entry.path, name, folder, problem)
+            if entry.is_dir(follow_symlinks=False)
+            else self._file(entry, name, folder, problem)
+        )
+        if folder.behind_link and isinstance(event, ScannedFile | _Folder) and self._is_known(entry):
+            return None
+        return event
+
+    def _folder(
+        self, source: str, name: str, parent: _Folder, problem: FileError | None
+    ) -> _Folder | SkippedFile | FailedFile:
+        """The folder called `name`, to be entered at its real path `source`, or why it is not."""
+        path = WorkspacePath(parent.prefix + name)
+        reason = parent.rules.source_ignoring(path, name, is_directory=True)
+        if reason is not None:
+            return SkippedFile(path, reason)
+        if problem is not None:
+            return FailedFile(path, problem)
+        return _Folder(source, path + "/", parent.rules, parent.behind_link)
+
+    def _file(
+        self, entry: os.DirEntry[str], name: str, parent: _Folder, problem: FileError | None
+    ) -> ScannedFile | SkippedFile | FailedFile | None:
+        """The file called `name`, or why it is not indexed; None, and counted, if nobody would expect it to be.
+
+        The order of the questions is that of their cost; `stat`, the only system call, comes last.
+        """
+        media_type = media_type_of(name)
+        if media_type is None:
+            self._unsupported += 1
+            return None
+        path = WorkspacePath(parent.prefix + name)
+        if not self._included(path):
+            self._not_included += 1
+            return None
+        reason = parent.rules.source_ignoring(path, name, is_directory=False)
+        if reason is not None:
+            return SkippedFile(path, reason)
+        if problem is not None:
+            return FailedFile(path, problem)
+        try:
+            status = entry.stat()
+        except OSError as error:
+            return FailedFile(path, _stat_error(entry, error))
+        if not stat.S_ISREG(status.st_mode):
+            return FailedFile(path, not_regular(entry.path))
+        return ScannedFile(path, entry.path, media_type, status.st_size, status.st_mtime_ns)
+
+    def _link(
+        self, entry: os.DirEntry[str], name: str, parent: _Folder, problem: FileError | None
+    ) -> ScanEvent | _Folder | None:
+        """What the link leads to, as an entry of `parent`; None if the walk takes that elsewhere."""
+        try:
+            target = entry.stat()
+        except OSError:
+            return self._file(entry, name, parent, problem)  # which reports it, if the name is that of a file to index
+        source = os.path.realpath(entry.path)
+        if problem is None and shown(source) != source:
+            problem = PathNotUnicode(
+                f"the link leads to {shown(source)}, which is not UTF-8", "rename what it leads to"
+            )
+        is_directory = stat.S_ISDIR(target.st_mode)
+        event = (
+            self._folder(source, name, parent, problem) if is_directory else self._file(entry, name, parent, problem)
+        )
+        if not isinstance(event, ScannedFile | _Folder):
+            return event
+        if self._is_taken_in_place(source, is_directory) or self._is_known(entry):
+            return None
+        return event._replace(behind_link=True) if isinstance(event, _Folder) else event._replace(source_path=source)
+
+    def _is_known(self, entry: os.DirEntry[str]) -> bool:
+        """Whether a link has led to the target of `entry` before; from now on one has."""
+        try:
+            status = entry.stat()
+        except OSError:
+            return False  # just gone: entering or reading it says so
+        identity = (status.st_dev, status.st_ino)
+        known = identity in self._behind_links
+        self._behind_links.add(identity)
+        return known
+
+    def _is_taken_in_place(self, source: str, is_directory: bool) -> bool:
+        """Whether a walk of the whole root takes the real path `source` without following links."""
+        above = os.path.join(self._root.source, "")
+        if not source.startswith(above):
+            return source == self._root.source
+        way = self._way_to(source.removeprefix(above))
+        if isinstance(way, SkippedFile):
+            return False
+        _, folder = _with_own_rules(way, _ignore_files_in(way.source))
+        name = unicodedata.normalize("NFC", os.path.basename(source))
+        path = folder.prefix + name
+        if folder.rules.source_ignoring(path, name, is_directory) is not None:
+            return False
+        return is_directory or (media_type_of(name) is not None and self._included(path))
+
+    def _way_to(self, relative: str) -> _Folder | SkippedFile:
+        """The folder that holds what is at `relative` to the root; if a folder on the way is left out, that one."""
+        folder = self._root
+        for folder_name in relative.split("/")[:-1]:
+            _, folder = _with_own_rules(folder, _ignore_files_in(folder.source))
+            name = unicodedata.normalize("NFC", folder_name)
+            path = WorkspacePath(folder.prefix + name)
+            reason = folder.rules.source_ignoring(path, name, is_directory=True)
+            if reason is not None:
+                return SkippedFile(path, reason)
+            source = os.path.join(folder.source, folder_name)
+            behind_link = folder.behind_link or os.path.islink(source)
+            folder = _Folder(os.path.realpath(source), path + "/", folder.rules, behind_link)
+        return folder
+
+
+def _with_own_rules(folder: _Folder, names: AbstractSet[str]) -> tuple[list[FailedFile], _Folder]:
+    """`folder` with the rules of the ignore files among its `names`, and those files that could not be read."""
+    failures: list[FailedFile] = []
+    rules: list[Rule] = []
+    for name, source in IGNORE_FILES.items():
+        if name not in names:
+            continue
+        try:
+            content = read_bytes(os.path.join(folder.source, name), max_bytes=_MAX_IGNORE_FILE_BYTES)
+        except FileError as error:
+            failures.append(FailedFile(WorkspacePath(folder.prefix + name), error))
+        else:
+            rules += parse_rules(content.data.decode("utf-8", "surrogateescape"), source)
+    if rules:
+        folder = folder._replace(rules=folder.rules.below(rules, folder.prefix[:-1]))
+    return failures, folder
+
+
+def _ignore_files_in(source: str) -> set[str]:
+    return {name for name in IGNORE_FILES if os.path.exists(os.path.join(source, name))}
+
+
+def _twins(names: AbstractSet[str]) -> set[str]:
+    """Those `names` whose NFC spelling belongs to another of them, which keeps it."""
+    respelled = sorted(n for n in names if not n.isascii() and not unicodedata.is_normalized("NFC", n))
+    if not respelled:
+        return set()
+    taken = set(names)
+    twins = set()
+    for name in respelled:
+        spelling = unicodedata.normalize("NFC", name)
+        if spelling in taken:
+            twins.add(name)
+        taken.add(spelling)
+    return twins
+
+
+def _name_error(name: str, twins: AbstractSet[str]) -> FileError | None:
+    """Why the file called `name` cannot be told apart or spelled; None if it can."""
+    if shown(name) != name:
+        return PathNotUnicode(f"the name {shown(name)} is not UTF-8", "rename it, e.g. with `convmv`")
+    if name in twins:
+        return FileError(f"another file is called {name} too, spelled with other code points", "rename one of the two")
+    return None
+
+
+def _stat_error(entry: os.DirEntry[str], error: OSError) -> FileError:
+    if isinstance(error, FileNotFoundError) and os.path.islink(entry.path):
+        return FileVanished(
+            f"the link {shown(entry.path)} leads nowhere", "repair or delete it, or list it in .kbignore"
+        )
+    return file_error(entry.path, error)
