@@ -1,0 +1,1 @@
+"""The command line: parse → operation → wire → print. No logic lives here."""

@@ -19,7 +19,7 @@ IndexId = NewType("IndexId", str)
 
 ID_CHARS = 32
 
-Json: TypeAlias = "str | int | float | bool | None | Sequence[Json] | Mapping[str, Json]"
+Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
 
 def canonical_json(value: Json) -> bytes:

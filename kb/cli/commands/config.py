@@ -1,0 +1,41 @@
+"""`kb config show|path`."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.config import default_path, to_toml
+
+
+@click.group("config")
+def command() -> None:
+    """Show the configuration in force: defaults, then file, then KB_<SECTION>_<KEY>, then --set."""
+
+
+@command.command("show", epilog="\b\nExamples:\n  kb config show\n  KB_SEARCH_DEFAULT_K=3 kb config show\n")
+@json_option("Print config_report.v1.")
+@pass_session
+def show(session: Session, as_json: bool) -> None:
+    """Print every key as TOML; a comment says where a value that is not the default came from."""
+    if as_json:
+        from kb.wire.config_report import config_report_v1
+
+        print_json(config_report_v1(session.config))
+    else:
+        click.echo(to_toml(session.config, with_origins=True), nl=False)
+
+
+@command.command("path", epilog='\b\nExamples:\n  $EDITOR "$(kb config path)"\n')
+@json_option("Print config_report.v1.")
+@pass_session
+def path(session: Session, as_json: bool) -> None:
+    """Print the path of the configuration file, whether it exists or not."""
+    if as_json:
+        from kb.wire.config_report import config_report_v1
+
+        print_json(config_report_v1(session.config))
+    else:
+        click.echo(str(session.config.file or default_path(os.environ)))

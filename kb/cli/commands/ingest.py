@@ -1,0 +1,79 @@
+"""`kb ingest`."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import click
+
+from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.operations.ingest import ingest
+from kb.operations.requests import ingest_request
+
+
+@click.command(
+    "ingest",
+    epilog="""\b
+Examples:
+  kb ingest                    everything below workspace.root that is new or changed
+  kb ingest projects/kb        only this folder
+  kb ingest --dry-run          what would change, changing nothing
+  kb ingest --json | tail -1   the report
+""",
+)
+@click.argument("path", required=False)
+@click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
+@click.option("--allow-empty", is_flag=True, help="Empty the knowledge base when the workspace is empty.")
+@click.option("--summary-only", is_flag=True, help="Leave the single files out of the report.")
+@json_option("Print ingest_progress.v1 lines, then ingest_report.v1.")
+@pass_session
+def command(
+    session: Session, path: str | None, dry_run: bool, allow_empty: bool, summary_only: bool, as_json: bool
+) -> int:
+    """Bring the index in step with your files: new, changed, moved and deleted ones.
+
+    PATH is a file or folder below the workspace root. Ctrl-C stops after the document in hand; the next run goes on
+    from there. Searching works all the while.
+    """
+    gc.enable()
+    request = ingest_request(session.config, path, dry_run=dry_run, allow_empty=allow_empty)
+    with _interruptible() as is_canceled:
+        if as_json:
+            from kb.operations.clock import now_utc
+            from kb.wire.ingest_progress import ingest_progress_v1
+            from kb.wire.ingest_report import ingest_report_v1
+
+            report = ingest(request, lambda event: print_json(ingest_progress_v1(event, now_utc())), is_canceled)
+            print_json(ingest_report_v1(report, summary_only=summary_only))
+        else:
+            from kb.cli.progress import show_progress
+            from kb.cli.show_report import show_report
+
+            with show_progress() as on_event:
+                report = ingest(request, on_event, is_canceled)
+            show_report(report, summary_only=summary_only)
+    return 2 if report.counts.errors and not report.counts.scanned else 0
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """A function that tells whether Ctrl-C was pressed. Pressed twice, it ends the process at once."""
+    pressed = False
+
+    def press(signum: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        if pressed:
+            os._exit(128 + signum)
+        pressed = True
+        click.echo("stopping after the document in hand; press again to stop at once", err=True)
+
+    old = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, old)

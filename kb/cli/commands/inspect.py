@@ -1,0 +1,71 @@
+"""`kb inspect doc|chunk`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.terminal import plain
+from kb.operations.inspect import inspect_chunk, inspect_document
+
+
+@click.group("inspect")
+def command() -> None:
+    """Show all that is stored of one document or chunk."""
+
+
+@command.command("doc", epilog="\b\nExamples:\n  kb inspect doc 3f9a2c\n  kb inspect doc notes/kb.md --json\n")
+@click.argument("id")
+@json_option("Print doc_inspection.v1.")
+@pass_session
+def doc(session: Session, id: str, as_json: bool) -> None:
+    """Show a document: by its id, the start of one, or its path."""
+    found = inspect_document(session.config.sqlite, id)
+    if as_json:
+        from kb.wire.doc_inspection import doc_inspection_v1
+
+        print_json(doc_inspection_v1(found))
+        return
+    document = found.document
+    click.echo(f"{plain(document.workspace_path)}\n  {plain(document.title)}")
+    for name, value in (
+        ("doc_id", document.doc_id),
+        ("lang", document.lang),
+        ("tags", ", ".join(json.loads(document.tags_json)) or "-"),
+        ("trust", document.trust_level),
+        ("bytes", str(document.byte_len)),
+        ("version", f"{document.doc_version} (parser {document.parser_version})"),
+        ("updated", document.updated_at),
+        ("stored", f"{document.storage_kind} {document.storage_path}"),
+    ):
+        click.echo(f"  {name:<8} {plain(value)}")
+    click.echo(f"  {len(found.blocks)} blocks, {len(found.chunks)} chunks")
+    for chunk in found.chunks:
+        span = json.loads(chunk.source_spans_json)[0]
+        label = plain(chunk.section_label or "")
+        click.echo(
+            f"    {chunk.chunk_id[:12]}  L{span['start']}-L{span['end']}  {chunk.token_estimate} tokens  {label}"
+        )
+
+
+@command.command("chunk", epilog="\b\nExamples:\n  kb inspect chunk 9b4a8c1e\n")
+@click.argument("id")
+@json_option("Print chunk_inspection.v1.")
+@pass_session
+def chunk(session: Session, id: str, as_json: bool) -> None:
+    """Show a chunk, by its id or the start of one: its text and the words it is found by."""
+    found = inspect_chunk(session.config.sqlite, id)
+    if as_json:
+        from kb.wire.chunk_inspection import chunk_inspection_v1
+
+        print_json(chunk_inspection_v1(found))
+        return
+    span = json.loads(found.source_spans_json)[0]
+    click.echo(f"{plain(found.workspace_path)}#L{span['start']}-L{span['end']}")
+    click.echo(f"  chunk_id  {found.chunk_id}\n  doc_id    {found.doc_id}")
+    click.echo(f"  lang      {found.lang}, {found.token_estimate} tokens, {found.chunker_version}")
+    click.echo(f"  headings  {plain(found.heading_text.replace(chr(10), ' › '))}")
+    click.echo(f"  morphemes {plain(found.tokenized_korean_text or '-')}\n")
+    click.echo(plain(found.text))

@@ -1,0 +1,57 @@
+"""`kb list docs`."""
+
+from __future__ import annotations
+
+import click
+
+from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.terminal import plain
+from kb.domain.search import SearchFilters
+from kb.operations.inspect import list_documents
+
+
+@click.group("list")
+def command() -> None:
+    """List what is indexed."""
+
+
+@command.command(
+    "docs",
+    epilog="""\b
+Examples:
+  kb list docs --lang ko --tag 회의
+  kb list docs --path-glob 'papers/**' --json | jq -r .doc_path
+""",
+)
+@click.option(
+    "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag; repeat for any of several."
+)
+@click.option("--lang", metavar="LANG", help="Only documents in this language.")
+@click.option("--path-glob", "path_globs", multiple=True, metavar="GLOB", help="Only paths that match.")
+@click.option("--trust-min", type=click.Choice(["primary", "secondary", "generated"]), help="At least this trusted.")
+@click.option("--media", metavar="TYPE", help="Only this kind of file.")
+@click.option("--limit", type=click.IntRange(1), help="At most so many.")
+@json_option("Print one doc_summary.v1 a line.")
+@pass_session
+def docs(
+    session: Session,
+    tags: tuple[str, ...],
+    lang: str | None,
+    path_globs: tuple[str, ...],
+    trust_min: str | None,
+    media: str | None,
+    limit: int | None,
+    as_json: bool,
+) -> int:
+    """List documents in the order of their paths. Exit code 1 when there is none."""
+    rows = list_documents(session.config.sqlite, SearchFilters(tags, lang, path_globs, trust_min, media), limit)
+    if as_json:
+        from kb.wire.doc_summary import doc_summary_v1
+
+        for row in rows:
+            print_json(doc_summary_v1(row))
+    else:
+        for row in rows:
+            where = f"{plain(row.workspace_path)}  {plain(row.title)}"
+            click.echo(f"{row.doc_id[:12]}  {row.lang:<3} {row.chunk_count:>4}  {where}")
+    return 0 if rows else 1

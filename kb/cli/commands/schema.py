@@ -1,0 +1,46 @@
+"""`kb schema`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.operations.introspect import introspect
+
+
+@click.command(
+    "schema", epilog="\b\nExamples:\n  kb schema --json | jq .capabilities\n  kb schema --wire search_hit.v1\n"
+)
+@click.option("--wire", metavar="ID", help="Print the JSON Schema of one wire object, e.g. search_hit.v1.")
+@json_option("Print schema.v1.")
+@pass_session
+def command(session: Session, wire: str | None, as_json: bool) -> None:
+    """Show what this kb can do, the versions its results depend on, and what is indexed."""
+    if wire is not None:
+        from kb.errors import UsageError
+        from kb.wire.schemas import json_schemas
+
+        schemas = json_schemas()
+        if wire not in schemas:
+            raise UsageError(f"no wire schema {wire!r}", "one of " + ", ".join(schemas))
+        click.echo(json.dumps(schemas[wire], indent=2, ensure_ascii=False))
+        return
+    from kb.wire.schema import schema_v1
+
+    found = schema_v1(introspect(session.config))
+    if as_json:
+        print_json(found)
+        return
+    stats = found["stats"]
+    click.echo(f"kb {found['kb_version']}")
+    click.echo("capabilities  " + ", ".join(name for name, there in found["capabilities"].items() if there))
+    for name, version in found["models"].items():
+        click.echo(f"{name:<16}{version}")
+    click.echo("wire          " + ", ".join(found["wire"]["schemas"]))
+    if stats is None:
+        click.echo("no knowledge base yet: kb init")
+    else:
+        click.echo(f"{stats['documents']} documents, {stats['chunks']} chunks, {stats['source_bytes']} bytes")
+        click.echo(f"last ingest     {stats['last_ingest_at'] or 'never'}")

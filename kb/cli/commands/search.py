@@ -1,0 +1,83 @@
+"""`kb search`: one question, or many on stdin."""
+
+from __future__ import annotations
+
+import click
+
+from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.domain.search import SearchFilters, SearchQuery
+from kb.errors import UsageError
+from kb.operations.search import open_searcher
+
+_EPILOG = """\b
+Examples:
+  kb search "청킹 규칙은?"
+  kb search "retry backoff" --tag infra --path-glob "projects/**" --k 5
+  kb search "'chunk* NEAR(heading, 5)'"       a raw FTS5 expression, in single quotes
+  kb search "인증 토큰" --json | jq -r '.hits[].citation.uri'
+  printf '%s\\n' '{"query":"a"}' '{"query":"b","k":3}' | kb search --bulk
+"""
+
+
+@click.command("search", epilog=_EPILOG)
+@click.argument("query", required=False)
+@click.option("--k", type=click.IntRange(1, 1000), help="How many hits [default: search.default_k].")
+@click.option("--mode", type=click.Choice(["lexical"]), default="lexical", help="How to search.")
+@click.option(
+    "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag; repeat for any of several."
+)
+@click.option("--lang", metavar="LANG", help="Only documents in this language (ko, en, …).")
+@click.option(
+    "--path-glob", "path_globs", multiple=True, metavar="GLOB", help="Only paths that match, e.g. 'notes/**'."
+)
+@click.option("--trust-min", type=click.Choice(["primary", "secondary", "generated"]), help="At least this trusted.")
+@click.option("--media", metavar="TYPE", help="Only this kind of file (markdown, …).")
+@click.option("--explain", is_flag=True, help="Show how each hit was found.")
+@click.option("--bulk", is_flag=True, help="Read one JSON question a line on stdin, write one result a line.")
+@json_option("Print search_response.v1.")
+@pass_session
+def command(
+    session: Session,
+    query: str | None,
+    k: int | None,
+    mode: str,
+    tags: tuple[str, ...],
+    lang: str | None,
+    path_globs: tuple[str, ...],
+    trust_min: str | None,
+    media: str | None,
+    explain: bool,
+    bulk: bool,
+    as_json: bool,
+) -> int:
+    """Find passages by their words, each with an exact citation.
+
+    Words are matched by their stems, Korean words by their morphemes; passages with more of the rarer words come
+    first. Exit code 1 when nothing is found.
+    """
+    config = session.config
+    if bulk:
+        if query is not None:
+            raise UsageError("--bulk reads its questions from stdin", "leave the question out")
+        from kb.cli.bulk import run_bulk
+
+        return run_bulk(config)
+    if query is None or not query.strip():
+        raise UsageError("no question", 'example: kb search "청킹 규칙은?"')
+    asked = SearchQuery(
+        query,
+        "lexical",
+        k or config.search.default_k,
+        SearchFilters(tags, lang, path_globs, trust_min, media),
+    )
+    with open_searcher(config.sqlite, snippet_chars=config.search.snippet_chars) as answer:
+        result = answer(asked)
+    if as_json:
+        from kb.wire.search_response import search_response_v1
+
+        print_json(search_response_v1(result))
+    else:
+        from kb.cli.show_hits import show_hits
+
+        show_hits(result, explain=explain)
+    return 0 if result.hits else 1

@@ -1,0 +1,37 @@
+"""The log of `--debug`: one file a day, every SQL statement with its time, and full tracebacks."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from kb.errors import StoreReadOnly
+from kb.store.trace import trace_statements
+
+_log = logging.getLogger("kb")
+
+
+def start_log(directory: Path) -> None:
+    """Logs this call to `directory/kb-<date>.log` and says so on stderr.
+
+    Raises: StoreReadOnly where the log cannot be written.
+    """
+    path = directory / f"kb-{datetime.now(UTC):%Y-%m-%d}.log"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        handler = logging.FileHandler(path, encoding="utf-8")
+    except OSError as error:
+        raise StoreReadOnly(f"{path} cannot be written: {error.strerror}", "set storage.log_dir") from error
+    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(message)s"))
+    _log.addHandler(handler)
+    _log.setLevel(logging.DEBUG)
+    trace_statements(_log.debug)
+    click.echo(f"debug log: {path}", err=True)
+
+
+def log_traceback(error: BaseException) -> None:
+    """Writes an error with its traceback and causes."""
+    _log.error("%s", error, exc_info=error)

@@ -1,0 +1,141 @@
+"""The `kb` program: global options, commands loaded when they are called, errors turned into exit codes once."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+from kb import __version__
+from kb.cli.session import Session
+from kb.errors import KbError
+
+EXIT_OK = 0
+EXIT_NO_HIT = 1
+EXIT_ERROR = 2
+EXIT_UNHEALTHY = 3
+
+# name → one line of help; the module kb.cli.commands.<name> is imported when the command runs.
+COMMANDS = {
+    "init": "Create the configuration, the data directory and the workspace folder.",
+    "ingest": "Bring the index in step with your files.",
+    "search": "Find passages, each with an exact citation.",
+    "list": "List what is indexed.",
+    "inspect": "Show all that is stored of one document or chunk.",
+    "index": "Make parts of the index anew.",
+    "config": "Show the configuration in force.",
+    "doctor": "Check that everything is as it should be.",
+    "schema": "Show what this kb can do and what it holds.",
+    "sql": "Prepare the plain sqlite3 program for this knowledge base.",
+    "completion": "Print the completion script of a shell.",
+}
+
+
+class _Commands(click.Group):
+    """The commands above, each imported only when it is the one called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        from importlib import import_module
+
+        command: click.Command = import_module(f"kb.cli.commands.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            ctx.fail(f"no command {args[0]!r}." + (f" Did you mean {near[0]}?" if near else " See kb --help."))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 found or done, 1 nothing found, 2 error, 3 doctor found a fault.",
+)
+@click.option("--config", "config_path", metavar="FILE", help="Configuration file [env: KB_CONFIG].")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set one key, e.g. search.default_k=5.")
+@click.option("--verbose", is_flag=True, help="Show what caused an error.")
+@click.option("--debug", is_flag=True, help="Write a log with every SQL statement and full tracebacks.")
+@click.version_option(__version__, prog_name="kb")
+@click.pass_context
+def cli(ctx: click.Context, config_path: str | None, settings: tuple[str, ...], verbose: bool, debug: bool) -> None:
+    """Find passages in your own notes, with exact citations, in Korean and English.
+
+    \b
+    kb init --root ~/notes        set up, once
+    kb ingest                     index what is new or changed
+    kb search "청킹 규칙"          ranked passages with path and lines
+    """
+    ctx.obj = Session(config_path, settings, verbose, debug)
+    if debug:
+        from kb.cli.debug_log import start_log
+
+        start_log(ctx.obj.config.log_dir)
+
+
+def run() -> NoReturn:
+    """Runs kb on the process's arguments and exits."""
+    gc.disable()  # a cold command ends before a collection would pay; long commands turn it on again
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(args: list[str]) -> int:
+    """The exit code of one call."""
+    try:
+        code = cli.main(args=args, prog_name="kb", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else EXIT_OK
+    except KbError as error:
+        _show(error, args)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else error.format_message(), err=True)
+    except click.ClickException as error:
+        from kb.errors import UsageError
+
+        usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else None
+        _show(UsageError(error.format_message(), usage), args)
+    except click.Abort:
+        click.echo("aborted", err=True)
+    except BrokenPipeError:
+        # The reader (head, less) went away: nothing is wrong, and nothing more may be written.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    return EXIT_ERROR
+
+
+def _show(error: KbError, args: list[str]) -> None:
+    if "--json" in args or "--bulk" in args:
+        import json
+
+        from kb.wire.error import error_v1
+
+        click.echo(json.dumps(error_v1(error), ensure_ascii=False), err=True)
+        return
+    click.echo(f"error: {error.message}", err=True)
+    if error.hint:
+        click.echo(f"  hint: {error.hint}", err=True)
+    if "--verbose" in args or "--debug" in args:
+        cause = error.__cause__
+        while cause is not None:
+            click.echo(f"  caused by: {type(cause).__name__}: {cause}", err=True)
+            cause = cause.__cause__
+    if "--debug" in args:
+        from kb.cli.debug_log import log_traceback
+
+        log_traceback(error)

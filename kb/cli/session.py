@@ -1,0 +1,55 @@
+"""What every command shares: the configuration, read when first asked for, and how it may print."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from kb.config import Config, load
+
+
+class Session:
+    """One call of kb: its global options. `as_json` is set by the command's own --json."""
+
+    def __init__(self, config_path: str | None, settings: tuple[str, ...], verbose: bool, debug: bool) -> None:
+        self.config_path = config_path
+        self.settings = settings
+        self.verbose = verbose
+        self.debug = debug
+        self._config: Config | None = None
+
+    @property
+    def config(self) -> Config:
+        """The effective configuration.
+
+        Raises: ConfigNotFound, ConfigError.
+        """
+        if self._config is None:
+            self._config = load(self.config_path, self.settings)
+        return self._config
+
+
+pass_session = click.make_pass_decorator(Session)
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def json_option(help_text: str) -> Callable[[Command], Command]:
+    """The --json flag of a command; `help_text` names the schema it prints."""
+    return click.option("--json", "as_json", is_flag=True, help=help_text)
+
+
+def print_json(value: object) -> None:
+    """Writes one JSON value on one line."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def use_color() -> bool:
+    """Whether standard output is a terminal that wants colours (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,56 @@
+"""Hits as a person reads them: rank, score and citation; heading; snippet with its matches (frozen design §1.5)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+
+import click
+
+from kb.cli.session import use_color
+from kb.cli.terminal import fold, link, plain, shows_links
+from kb.domain.search import SearchHit, SearchResult
+
+_INDENT = "   "
+
+
+def show_hits(result: SearchResult, *, explain: bool) -> None:
+    """Prints the hits and a footer; without a hit, what was looked for."""
+    color = use_color()
+    links = shows_links()
+    width = shutil.get_terminal_size().columns - len(_INDENT) if color else None
+    for hit in result.hits:
+        _show_hit(hit, explain, color, links, width)
+    count = len(result.hits)
+    words = " ".join(plain(term) for term in result.terms)
+    footer = f"{count} hit{'' if count == 1 else 's'}  {result.query.mode}  index {result.index_version}"
+    if not count:
+        footer = f"no hits for: {words or plain(result.query.text)}\n{footer}"
+    click.echo(click.style(footer, dim=True) if color else footer)
+
+
+def _show_hit(hit: SearchHit, explain: bool, color: bool, links: bool, width: int | None) -> None:
+    where = plain(hit.citation.to_uri())
+    shown = click.style(where, fg="cyan") if color else where
+    number = f"{hit.rank}."
+    click.echo(f"{number:<3}{hit.score:.2f}  {link(shown, hit.source_path) if links else shown}")
+    label = plain(" › ".join(hit.heading_path) or hit.title)
+    click.echo(_INDENT + (click.style(label, bold=True) if color else label))
+    snippet = plain(hit.snippet)
+    for start, end in fold(snippet, width) if width else [(0, len(snippet))]:
+        click.echo(_INDENT + (_highlighted(snippet, hit.snippet_matches, start, end) if color else snippet[start:end]))
+    if explain:
+        retrieval = hit.retrieval
+        click.echo(f"{_INDENT}├ lexical (bm25)  rank {retrieval.lexical_rank}  score {retrieval.lexical_score:.2f}")
+        click.echo(f"{_INDENT}└ chunker {hit.chunker_version}  chunk_id {hit.chunk_id}  doc_id {hit.doc_id}")
+
+
+def _highlighted(text: str, matches: Sequence[tuple[int, int]], start: int, end: int) -> str:
+    """`text[start:end]` with the parts of the matches that lie in it set off."""
+    shown, at = "", start
+    for match_start, match_end in matches:
+        low, high = max(match_start, at), min(match_end, end)
+        if low < high:
+            shown += text[at:low] + click.style(text[low:high], fg="yellow", bold=True)
+            at = high
+    return shown + text[at:end]

@@ -1,0 +1,41 @@
+"""An ingest's report as a person reads it: the counts, then what needs attention."""
+
+from __future__ import annotations
+
+import click
+
+from kb.cli.terminal import plain
+from kb.operations.report import IngestReport
+
+_SHOWN_ITEMS = 20
+_MARKS = {"new": "+", "updated": "~", "moved": ">", "removed": "-"}
+
+
+def show_report(report: IngestReport, *, summary_only: bool) -> None:
+    """Prints what changed; warnings and errors always, single files only of a dry run or a small one."""
+    counts = report.counts
+    changed = [item for item in report.items if item.kind in _MARKS]
+    if not summary_only and (report.dry_run or len(changed) <= _SHOWN_ITEMS):
+        for item in changed:
+            origin = f"  (from {plain(item.moved_from)})" if item.moved_from else ""
+            click.echo(f"  {_MARKS[item.kind]} {plain(item.doc_path)}{origin}")
+    for item in report.items:
+        for warning in item.warnings:
+            click.echo(f"  ! {plain(item.doc_path)}: {plain(warning)}", err=True)
+        if item.error is not None:
+            click.echo(f"  ✗ {plain(item.doc_path)}: {plain(item.error.message)}", err=True)
+            if item.error.hint:
+                click.echo(f"      hint: {item.error.hint}", err=True)
+    parts = [
+        f"{counts.new} new",
+        f"{counts.updated} updated",
+        f"{counts.moved} moved",
+        f"{counts.removed} removed",
+        f"{counts.unchanged} unchanged",
+        f"{counts.errors} error{'' if counts.errors == 1 else 's'}",
+    ]
+    head = "would be: " if report.dry_run else "stopped: " if report.aborted else ""
+    click.echo(f"{head}{', '.join(parts)}  ({counts.chunks_indexed} chunks, {report.duration_ms / 1000:.1f} s)")
+    if report.skipped_by_reason:
+        reasons = ", ".join(f"{count} by {reason}" for reason, count in sorted(report.skipped_by_reason.items()))
+        click.echo(f"left out by rules: {reasons}")

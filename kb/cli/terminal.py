@@ -1,0 +1,72 @@
+"""How text from documents reaches a terminal: control characters removed, folded to its width, linked where it can."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import unicodedata
+
+# Text from a document must not move the cursor, change colours or set titles.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+_LINKING_PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio")
+
+
+def plain(text: str) -> str:
+    """`text` without control and direction-changing characters."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def width_cells(text: str) -> int:
+    """The terminal cells `text` takes: two for wide characters such as Hangul, none for combining ones."""
+    return sum(_cells(char) for char in text)
+
+
+def fold(text: str, width: int) -> list[tuple[int, int]]:
+    """The [start, end) character ranges of the lines of `text`, broken at spaces to fit `width` cells."""
+    lines: list[tuple[int, int]] = []
+    start = last_space = cells = 0
+    for at, char in enumerate(text):
+        cells += _cells(char)
+        if char == " ":
+            last_space = at
+        if cells > width:
+            end = last_space if last_space > start else at
+            lines.append((start, end))
+            start = end + (text[end] == " ")
+            last_space = start
+            cells = width_cells(text[start : at + 1])
+    lines.append((start, len(text)))
+    return lines
+
+
+def link(text: str, path: str) -> str:
+    """`text` as an OSC 8 hyperlink to a file on this machine."""
+    from socket import gethostname
+    from urllib.parse import quote
+
+    return f"\x1b]8;;file://{gethostname()}{quote(path)}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
+def shows_links() -> bool:
+    """Whether standard output is a terminal known to have OSC 8 links; KB_HYPERLINKS=1 or 0 decides otherwise."""
+    forced = os.environ.get("KB_HYPERLINKS")
+    if forced in ("0", "1"):
+        return forced == "1"
+    env = os.environ
+    known = (
+        env.get("TERM_PROGRAM") in _LINKING_PROGRAMS
+        or env.get("TERM", "").startswith(("xterm-kitty", "foot", "alacritty"))
+        or int(env.get("VTE_VERSION", "0") or 0) >= 5000
+        or any(name in env for name in ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WT_SESSION"))
+    )
+    return sys.stdout.isatty() and known and env.get("TERM") != "dumb"
+
+
+def _cells(char: str) -> int:
+    if char < "\u0300":
+        return 1
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

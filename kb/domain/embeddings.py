@@ -1,0 +1,54 @@
+"""Embedding models and what encodes with them: vectors are float32, L2 = 1, compared by cosine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors: TypeAlias = NDArray[np.float32]
+
+Role = Literal["query", "passage"]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingModel:
+    """What tells one vector space from another. Equal models give comparable vectors, on every machine.
+
+    `window_tokens` is what the encoder sees at once, its own marks included; None when it has no window, or kb does not
+    know it. A longer text is encoded window by window and averaged.
+    """
+
+    name: str
+    version: str
+    dimensions: int
+    window_tokens: int | None = field(compare=False)
+
+
+class Embedder(Protocol):
+    """Encodes many texts: what indexing uses. Loading one may take a second."""
+
+    @property
+    def model(self) -> EmbeddingModel:
+        """The vector space."""
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """float32[n, dimensions], L2 = 1, in the order of `texts`."""
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """The tokens of each text as the encoder sees it: prefix and marks included."""
+
+
+class QueryEncoder(Protocol):
+    """Encodes one question: what a search in a fresh process uses, so it must be ready at once."""
+
+    @property
+    def model(self) -> EmbeddingModel:
+        """The vector space, the same as the bulk embedder's."""
+
+    def encode(self, text: str) -> bytes:
+        """float32[dimensions], L2 = 1, as little-endian bytes: what sqlite-vec takes."""

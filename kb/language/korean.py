@@ -1,0 +1,168 @@
+"""Korean morphemes: Kiwi when text is indexed, the index's own findings when a question is read.
+
+Kiwi costs two seconds to load, which one search must not pay. So ingest keeps, for every written unit that Kiwi
+found (`korean_units`: the surface, the content morphemes it stood for, how often), what it takes to cut a
+question the same way: the cheapest path through the question's syllables, each known unit costing the negative
+logarithm of its frequency (a unigram model, as in Kudo 2018, "Subword Regularization", §3.2).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kiwipiepy import Kiwi
+
+# Bumped when CONTENT_TAGS or the cut into units change; the analyser's own version is added to it.
+ANALYSIS_VERSION = "units-v1"
+
+# Nouns, numerals, pronouns, foreign words, numbers, Chinese characters, verb and adjective stems, roots,
+# determiners, adverbs and affixes: what a question shares with its answer. Particles and endings are left out.
+CONTENT_TAGS = frozenset(
+    ["NNG", "NNP", "NNB", "NR", "NP", "SL", "SN", "SH", "VV", "VA", "XR", "MM", "MAG", "XPN", "XSN"]
+)
+
+HANGUL = re.compile("[가-힣]+")
+
+# Costs of the cut: a unit the index has never seen, and each of its syllables beyond the first.
+_UNKNOWN_COST = 16.0
+_UNKNOWN_SYLLABLE_COST = 4.0
+_LONGEST_WORD_CHARS = 40
+
+# Particles and endings every index behaves as if it had seen: a small one has met too few of its own.
+_FUNCTION_WORDS = tuple(
+    (
+        "은 는 이 가 을 를 의 에 에서 에게 에게서 한테 께 께서 로 으로 로서 으로서 로써 으로써 와 과 랑 이랑 "
+        "하고 도 만 까지 부터 마저 조차 보다 처럼 같이 마다 밖에 이나 나 든지 이든지 라도 이라도 야 이야 란 "
+        "이란 라는 이라는 라고 이라고 다 이다 입니다 인가 인가요 일까 일까요 이에요 예요 요 죠 지 니 까 하는 "
+        "하다 한 할 했다 했던 한다 합니다 하면 해서 하여 하고 되는 되다 된 될 됐다 됩니다 되어 되면 있는 "
+        "있다 있나요 있습니까 없는 없다 었다 았다 었던 았던 는가 는지 은지 던 던가 들"
+    ).split()
+)
+_FUNCTION_WORD_COUNT = 20
+
+
+class KoreanText(NamedTuple):
+    """What Kiwi found in one text: its content morphemes in order, and how often each written unit occurred."""
+
+    morphemes: tuple[str, ...]
+    units: Counter[tuple[str, str]]
+
+
+def has_hangul(text: str) -> bool:
+    """Whether `text` has at least one Hangul syllable."""
+    return not text.isascii() and HANGUL.search(text) is not None
+
+
+def analysis_version() -> str:
+    """The label of how morphemes are made: the analyser with its version, and kb's own rules."""
+    from importlib.metadata import version
+
+    return f"kiwi-{version('kiwipiepy')}-{ANALYSIS_VERSION}"
+
+
+@functools.cache
+def _kiwi() -> Kiwi:
+    from kiwipiepy import Kiwi
+
+    return Kiwi()
+
+
+def analyse(texts: Sequence[str]) -> list[KoreanText]:
+    """What Kiwi finds in each text, in order; several texts at once use all cores."""
+    kiwi = _kiwi()
+    return [
+        _korean_text(text, [(token.form, token.tag, token.start, token.len) for token in tokens])
+        for text, tokens in zip(texts, kiwi.tokenize(iter(texts)), strict=True)
+    ]
+
+
+def _korean_text(text: str, tokens: Iterable[tuple[str, str, int, int]]) -> KoreanText:
+    """Kiwi's tokens as content morphemes and written units.
+
+    Tokens that share a syllable (도와 = 돕 + 아) are one unit: what a reader sees is its surface.
+    """
+    morphemes: list[str] = []
+    units: Counter[tuple[str, str]] = Counter()
+    start = end = 0
+    content: list[str] = []
+    for form, tag, token_start, token_len in tokens:
+        if token_start >= end:
+            _count_unit(units, text[start:end], content)
+            start, content = token_start, []
+        end = max(end, token_start + token_len)
+        if tag.partition("-")[0] in CONTENT_TAGS:
+            morphemes.append(form)
+            content.append(form)
+    _count_unit(units, text[start:end], content)
+    return KoreanText(tuple(morphemes), units)
+
+
+def _count_unit(units: Counter[tuple[str, str]], surface: str, content: Sequence[str]) -> None:
+    if HANGUL.fullmatch(surface):
+        units[surface, " ".join(content)] += 1
+
+
+class KnownUnit(NamedTuple):
+    """One row of `korean_units`: a written unit, the morphemes it stood for (separated by spaces), how often."""
+
+    surface: str
+    morphemes: str
+    occurrences: int
+
+
+class Cut(NamedTuple):
+    """One piece of a cut word: the content morphemes it stands for, or the piece itself when it is unknown."""
+
+    morphemes: tuple[str, ...]
+    known: bool
+
+
+def substrings(words: Iterable[str]) -> list[str]:
+    """Every substring of the words, sorted: what a cut needs to know of the index."""
+    return sorted(
+        {
+            word[start:end]
+            for word in words
+            for start in range(len(word))
+            for end in range(start + 1, min(len(word), start + _LONGEST_WORD_CHARS) + 1)
+        }
+    )
+
+
+def unit_lexicon(known: Iterable[KnownUnit]) -> tuple[Mapping[str, str], Mapping[str, int]]:
+    """The commonest reading of each surface and the surface's count, function words included."""
+    counts: Counter[str] = Counter(dict.fromkeys(_FUNCTION_WORDS, _FUNCTION_WORD_COUNT))
+    readings: dict[str, tuple[int, str]] = dict.fromkeys(_FUNCTION_WORDS, (_FUNCTION_WORD_COUNT, ""))
+    for surface, morphemes, occurrences in known:
+        counts[surface] += occurrences
+        readings[surface] = max(readings.get(surface, (0, "")), (occurrences, morphemes))
+    return {surface: morphemes for surface, (_, morphemes) in readings.items()}, counts
+
+
+def cut_word(word: str, readings: Mapping[str, str], counts: Mapping[str, int], total: int) -> list[Cut]:
+    """The cheapest cut of one Hangul word into units. `total` is the sum of all counts in the index."""
+    scale = math.log(max(total, 1) + _FUNCTION_WORD_COUNT * len(_FUNCTION_WORDS))
+    best = [0.0] + [math.inf] * len(word)
+    came_from = [0] * (len(word) + 1)
+    for end in range(1, len(word) + 1):
+        for start in range(max(0, end - _LONGEST_WORD_CHARS), end):
+            count = counts.get(word[start:end])
+            cost = (
+                _UNKNOWN_COST + (end - start - 1) * _UNKNOWN_SYLLABLE_COST if count is None else scale - math.log(count)
+            )
+            if best[start] + cost < best[end]:
+                best[end], came_from[end] = best[start] + cost, start
+    cuts: list[Cut] = []
+    end = len(word)
+    while end:
+        piece = word[came_from[end] : end]
+        known = piece in readings
+        cuts.append(Cut(tuple(readings[piece].split()) if known else (piece,), known))
+        end = came_from[end]
+    return cuts[::-1]

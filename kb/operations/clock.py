@@ -1,0 +1,20 @@
+"""The time of day, in the one form the tables hold: RFC 3339, UTC."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def now_utc() -> str:
+    """The present moment, e.g. `2026-04-27T15:42:11.123456Z`."""
+    return from_datetime(datetime.now(UTC))
+
+
+def from_ns(time_ns: int) -> str:
+    """A file time (nanoseconds since 1970) as RFC 3339."""
+    return from_datetime(datetime.fromtimestamp(time_ns / 1e9, UTC))
+
+
+def from_datetime(moment: datetime) -> str:
+    """An aware datetime as RFC 3339, UTC."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,137 @@
+"""Checks that everything kb stands on is as it should be; each failed check says what mends it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import apsw
+
+from kb.config import Config
+from kb.errors import KbError
+from kb.operations.index_version import index_version
+from kb.store import ingest_queries
+from kb.store import inspect_queries as queries
+from kb.store.connection import open_reader, open_writer, sqlite_errors
+from kb.store.migrate import latest_version, repeatable_hash, schema_state
+
+
+class Check(NamedTuple):
+    """One check's outcome. `hint` says what to do where it failed."""
+
+    name: str
+    ok: bool
+    detail: str
+    hint: str | None = None
+
+
+def diagnose(config: Config) -> list[Check]:
+    """All checks, in the order a user would mend them."""
+    return [*_surroundings(config), *_database(config)]
+
+
+def _surroundings(config: Config) -> Iterator[Check]:
+    yield Check("config_loaded", True, str(config.file) if config.file else "defaults (no configuration file)")
+    root = config.workspace_root
+    readable = root.is_dir() and os.access(root, os.R_OK | os.X_OK)
+    yield Check("workspace_readable", readable, str(root), None if readable else "create it, or set workspace.root")
+    data_dir = config.data_dir
+    writable = data_dir.is_dir() and os.access(data_dir, os.W_OK | os.X_OK)
+    yield Check("data_dir_writable", writable, str(data_dir), None if writable else "kb init, or set storage.data_dir")
+
+
+def _database(config: Config) -> Iterator[Check]:
+    try:
+        db = open_reader(config.sqlite)
+    except KbError as error:
+        yield Check("sqlite_open", False, error.message, error.hint)
+        return
+    try:
+        with sqlite_errors(config.sqlite):
+            yield from _schema(db, config)
+            yield from _contents(db)
+        yield _fts_consistent(config)
+    except KbError as error:
+        yield Check("sqlite_readable", False, error.message, error.hint)
+    finally:
+        db.close()
+
+
+def _schema(db: apsw.Connection, config: Config) -> Iterator[Check]:
+    state = schema_state(db)
+    current = state.schema_version == latest_version() and state.repeatable_hash == repeatable_hash()
+    yield Check(
+        "sqlite_open",
+        current,
+        f"{config.sqlite.name} (schema v{state.schema_version}, SQLite {apsw.sqlite_lib_version()})",
+        None if current else "kb ingest brings it up to date",
+    )
+    faults = [row.quick_check for row in queries.check_integrity(db) if row.quick_check != "ok"]
+    yield Check(
+        "sqlite_integrity",
+        not faults,
+        faults[0] if faults else "ok",
+        "move the file away and run kb ingest: it is rebuilt from your files" if faults else None,
+    )
+    fresh = state.index_version == index_version()
+    yield Check(
+        "index_version",
+        fresh,
+        state.index_version or "none",
+        None if fresh else "kb ingest re-indexes what changed; kb index --rebuild-fts does it at once",
+    )
+
+
+def _contents(db: apsw.Connection) -> Iterator[Check]:
+    counts = queries.count_index_rows(db)
+    if counts is None:
+        return
+    whole = counts.fts_missing == 0 and counts.fts_rows == counts.chunks
+    yield Check(
+        "fts_complete",
+        whole,
+        f"{counts.fts_rows} of {counts.chunks} chunks in the lexical index",
+        None if whole else "kb index --rebuild-fts",
+    )
+    yield Check(
+        "korean_morphemes",
+        counts.korean_missing == 0,
+        "every Korean chunk has its morphemes"
+        if not counts.korean_missing
+        else f"{counts.korean_missing} chunks without",
+        None if not counts.korean_missing else "touch the files and run kb ingest",
+    )
+    missing = [
+        copy.storage_path for copy in queries.list_asset_copies(db) if not _has_size(copy.storage_path, copy.byte_len)
+    ]
+    whole = not missing and not counts.orphan_assets
+    yield Check(
+        "asset_copies",
+        whole,
+        f"missing or cut short: {missing[0]} and {len(missing) - 1} more" if missing else "all copies are there",
+        None if whole else "touch the files and run kb ingest: copies are made again",
+    )
+
+
+def _fts_consistent(config: Config) -> Check:
+    """FTS5's own integrity check; it is spelled as a write, so it needs a writing connection."""
+    if not os.access(config.sqlite, os.W_OK):
+        return Check("fts_consistent", True, "not checked: the file is read-only")
+    db = open_writer(config.sqlite)
+    try:
+        ingest_queries.check_fts(db)
+    except apsw.CorruptError:
+        return Check("fts_consistent", False, "the lexical index contradicts itself", "kb index --rebuild-fts")
+    except (apsw.BusyError, apsw.LockedError):
+        return Check("fts_consistent", True, "not checked: an ingest is running")
+    finally:
+        db.close()
+    return Check("fts_consistent", True, "ok")
+
+
+def _has_size(path: str, byte_len: int) -> bool:
+    try:
+        return os.stat(path).st_size == byte_len
+    except OSError:
+        return False

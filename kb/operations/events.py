@@ -1,0 +1,75 @@
+"""What an ingest tells while it runs; each surface shows it its own way (frozen design §2.4a)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Result = Literal["new", "updated", "moved", "unchanged", "removed", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScanStarted:
+    """The walk over the workspace begins."""
+
+    root: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScanCompleted:
+    """The walk is over: `total` files are to be read, `unchanged` need not be."""
+
+    total: int
+    unchanged: int
+
+
+@dataclass(frozen=True, slots=True)
+class AssetStarted:
+    """File `idx` of `total` (from 1) is read."""
+
+    idx: int
+    total: int
+    path: str
+    media: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssetFinished:
+    """File `idx` of `total` is done, stored or not."""
+
+    idx: int
+    total: int
+    path: str
+    result: Result
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The last event of every run: completed, or aborted after the document in hand."""
+
+    aborted: bool
+    counts: IngestCounts
+
+
+@dataclass(slots=True)
+class IngestCounts:
+    """Running totals of one ingest."""
+
+    scanned: int = 0
+    new: int = 0
+    updated: int = 0
+    moved: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    skipped: int = 0
+    errors: int = 0
+    chunks_indexed: int = 0
+
+    def add(self, result: Result) -> None:
+        """Count one file's outcome."""
+        name = "errors" if result == "error" else result
+        setattr(self, name, getattr(self, name) + 1)
+
+
+IngestEvent = ScanStarted | ScanCompleted | AssetStarted | AssetFinished | Finished

@@ -1,0 +1,155 @@
+"""Turns a file's bytes into a document ready to be stored: extract → chunk → Korean morphemes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb.chunk.md_heading import chunk_document, policy_hash
+from kb.domain.chunks import Chunk, ChunkPolicy
+from kb.domain.documents import Document
+from kb.domain.ids import Json, asset_id
+from kb.domain.paths import WorkspacePath
+from kb.extract.registry import EXTRACTORS
+from kb.language.korean import KoreanText, analyse, analysis_version, has_hangul
+from kb.operations.clock import from_ns
+from kb.operations.report import StageTimes
+from kb.scan.assets import store_asset
+from kb.scan.events import ScannedFile
+from kb.scan.read import FileBytes
+from kb.store.documents import IndexedText, PreparedDocument, SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class AssetPolicy:
+    """Where copies of the sources go, and up to which size."""
+
+    directory: Path
+    copy_threshold_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A document and its chunks, before the Korean analysis that runs over several documents at once."""
+
+    file: ScannedFile
+    content: FileBytes
+    document: Document
+    chunks: tuple[Chunk, ...]
+    moved_from: str | None
+
+
+def pipeline_version(media_type: str, policy: ChunkPolicy) -> str:
+    """What a document of that type is made with: a stored one with another label is made anew."""
+    parser = EXTRACTORS[media_type].parser_version
+    return f"{parser}/{policy.chunker_version}:{policy_hash(policy)}/{analysis_version()}"
+
+
+def cut_file(
+    file: ScannedFile, content: FileBytes, policy: ChunkPolicy, *, moved_from: str | None, stages: StageTimes
+) -> Cut:
+    """The document in a file's bytes, cut into chunks.
+
+    Raises: ExtractFailed.
+    """
+    with stages.measure("extract"):
+        extract = EXTRACTORS[file.media_type].load()
+        document = extract(
+            content.data, workspace_path=WorkspacePath(file.workspace_path), asset_id=asset_id(content.blake3)
+        )
+    with stages.measure("chunk"):
+        chunks = chunk_document(document, policy)
+    return Cut(file, content, document, chunks, moved_from)
+
+
+def finish(
+    cuts: Sequence[Cut], policy: ChunkPolicy, assets: AssetPolicy, stages: StageTimes
+) -> Iterator[tuple[Cut, PreparedDocument]]:
+    """Each cut document with its morphemes and its asset stored; the Korean texts of all are analysed together."""
+    with stages.measure("korean"):
+        korean = _analyse_all(text for cut in cuts for text in _indexed_texts(cut))
+    for cut in cuts:
+        with stages.measure("copy"):
+            source = _store_source(cut, assets)
+        prepared = PreparedDocument(
+            document=cut.document,
+            chunks=cut.chunks,
+            indexed=tuple(_indexed(cut, ordinal, korean) for ordinal in range(len(cut.chunks))),
+            korean_units=_units(cut, korean),
+            source=source,
+            pipeline_version=pipeline_version(cut.file.media_type, policy),
+            created_at=cut.document.metadata.created_at or from_ns(cut.file.mtime_ns),
+            updated_at=cut.document.metadata.updated_at or from_ns(cut.file.mtime_ns),
+        )
+        yield cut, prepared
+
+
+def _store_source(cut: Cut, assets: AssetPolicy) -> SourceFile:
+    storage = store_asset(
+        cut.content.data,
+        cut.document.asset_id,
+        asset_dir=assets.directory,
+        source_path=cut.file.source_path,
+        copy_threshold_bytes=assets.copy_threshold_bytes,
+    )
+    return SourceFile(
+        source_path=cut.file.source_path,
+        media_type=cut.file.media_type,
+        byte_len=cut.content.byte_len,
+        mtime_ns=cut.content.mtime_ns,
+        checksum=cut.content.blake3,
+        storage_kind=storage.kind,
+        storage_path=storage.path,
+    )
+
+
+def _analyse_all(texts: Iterator[str]) -> Mapping[str, KoreanText]:
+    korean = list(dict.fromkeys(text for text in texts if has_hangul(text)))
+    return dict(zip(korean, analyse(korean), strict=True)) if korean else {}
+
+
+def _indexed_texts(cut: Cut) -> Iterator[str]:
+    for ordinal, chunk in enumerate(cut.chunks):
+        yield chunk.text
+        yield _heading_words(cut, ordinal)
+
+
+def _heading_words(cut: Cut, ordinal: int) -> str:
+    """What stands above a chunk: title, headings, aliases; the first chunk also answers for the frontmatter."""
+    document = cut.document
+    words = [document.title, *cut.chunks[ordinal].heading_path, *document.metadata.aliases]
+    if ordinal == 0:
+        words += [*document.metadata.tags, *_strings(document.metadata.user)]
+    return "\n".join(dict.fromkeys(word for word in words if word))
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """Every string of a JSON value, keys left out."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _strings(item)
+
+
+def _indexed(cut: Cut, ordinal: int, korean: Mapping[str, KoreanText]) -> IndexedText:
+    headings = _heading_words(cut, ordinal)
+    heading_morphemes = korean[headings].morphemes if headings in korean else ()
+    text = cut.chunks[ordinal].text
+    return IndexedText(
+        heading_text="\n".join([headings, " ".join(heading_morphemes)]) if heading_morphemes else headings,
+        tokenized_korean_text=" ".join(korean[text].morphemes) if text in korean else None,
+    )
+
+
+def _units(cut: Cut, korean: Mapping[str, KoreanText]) -> tuple[tuple[str, str, int], ...]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for text in dict.fromkeys(_indexed_texts(cut)):
+        if text in korean:
+            counts.update(korean[text].units)
+    return tuple((surface, morphemes, count) for (surface, morphemes), count in sorted(counts.items()))

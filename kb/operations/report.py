@@ -1,0 +1,84 @@
+"""What an ingest did: counts, the files that changed or failed, and the time each stage took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+
+from kb.errors import KbError
+from kb.operations.events import IngestCounts, Result
+
+EXAMPLES_PER_REASON = 5
+
+
+@dataclass(frozen=True, slots=True)
+class IngestItem:
+    """One file that changed or failed; files that stayed as they were are only counted."""
+
+    kind: Result
+    doc_path: str
+    doc_id: str | None = None
+    asset_id: str | None = None
+    moved_from: str | None = None
+    byte_len: int | None = None
+    block_count: int | None = None
+    chunk_count: int | None = None
+    parser_version: str | None = None
+    chunker_version: str | None = None
+    warnings: tuple[str, ...] = ()
+    error: KbError | None = None
+
+
+@dataclass(slots=True)
+class StageTimes:
+    """Wall time by stage, in nanoseconds."""
+
+    ns: dict[str, int] = field(default_factory=dict)
+
+    @contextmanager
+    def measure(self, stage: str) -> Iterator[None]:
+        """Adds the time of the block to `stage`."""
+        start = perf_counter_ns()
+        try:
+            yield
+        finally:
+            self.ns[stage] = self.ns.get(stage, 0) + perf_counter_ns() - start
+
+    def to_ms(self) -> dict[str, int]:
+        """Whole milliseconds by stage."""
+        return {stage: ns // 1_000_000 for stage, ns in self.ns.items()}
+
+
+@dataclass(slots=True)
+class IngestReport:
+    """One run of ingest, as it is shown and kept in `ingest_runs`."""
+
+    root: str
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    started_at: str
+    dry_run: bool = False
+    aborted: bool = False
+    finished_at: str = ""
+    duration_ms: int = 0
+    counts: IngestCounts = field(default_factory=IngestCounts)
+    skipped_by_reason: dict[str, int] = field(default_factory=dict)
+    skip_examples: dict[str, list[str]] = field(default_factory=dict)
+    unsupported: int = 0
+    items: list[IngestItem] = field(default_factory=list)
+    stages: StageTimes = field(default_factory=StageTimes)
+
+    def skip(self, reason: str, path: str) -> None:
+        """Count a file or folder that a rule left out."""
+        self.counts.skipped += 1
+        self.skipped_by_reason[reason] = self.skipped_by_reason.get(reason, 0) + 1
+        examples = self.skip_examples.setdefault(reason, [])
+        if len(examples) < EXAMPLES_PER_REASON:
+            examples.append(path)
+
+    def add(self, item: IngestItem) -> None:
+        """Record one file's outcome."""
+        self.counts.add(item.kind)
+        self.items.append(item)

@@ -1,0 +1,52 @@
+"""What the configuration asks of an ingest, as plain values."""
+
+from __future__ import annotations
+
+import os
+
+from kb.config import Config
+from kb.domain.chunks import ChunkPolicy
+from kb.errors import UsageError
+from kb.operations.ingest import IngestRequest
+from kb.operations.prepare import AssetPolicy
+
+_MB = 1_000_000
+
+
+def ingest_request(config: Config, path: str | None, *, dry_run: bool, allow_empty: bool) -> IngestRequest:
+    """The ingest of the whole workspace, or of `path` below it (relative to the working directory or to the root).
+
+    Raises: UsageError when `path` is not below the workspace root.
+    """
+    return IngestRequest(
+        sqlite=config.sqlite,
+        root=config.workspace_root,
+        include=config.workspace.include,
+        exclude=config.workspace.exclude,
+        policy=ChunkPolicy(
+            config.chunking.target_tokens,
+            config.chunking.overlap_tokens,
+            config.chunking.respect_markdown_headings,
+            config.chunking.chunker_version,
+        ),
+        assets=AssetPolicy(config.asset_dir, config.storage.copy_threshold_mb * _MB),
+        max_file_bytes=config.indexing.max_file_mb * _MB,
+        scope=_scope(config, path),
+        dry_run=dry_run,
+        allow_empty=allow_empty,
+    )
+
+
+def _scope(config: Config, path: str | None) -> str:
+    """`path` relative to the workspace root; a path that stands in the working directory wins over one in the root."""
+    if path is None:
+        return ""
+    root = os.path.realpath(config.workspace_root)
+    for base in (os.getcwd(), root):
+        full = os.path.abspath(os.path.join(base, os.path.expanduser(path)))
+        full = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+        if full == root:
+            return ""
+        if os.path.lexists(full) and full.startswith(root + os.sep):
+            return os.path.relpath(full, root)
+    raise UsageError(f"{path} is not below the workspace {root}", "name a file or folder in it, or set workspace.root")

@@ -1,0 +1,79 @@
+"""Creates what kb needs: the configuration file, the data directory with its SQLite file, the workspace folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb.config import Config, to_toml
+from kb.errors import StoreReadOnly
+from kb.operations.clock import now_utc
+from kb.operations.index_version import stamp_index_version
+from kb.store.connection import open_writer, sqlite_errors, writer_lock
+from kb.store.migrate import latest_version, migrate
+
+_CONFIG_HEADER = """\
+# kb configuration. Every key may be left out; kb config show tells what is in force.
+# Paths may hold ~, $VAR, ${VAR:-default} and {data_dir}; a relative root counts from this file's folder.
+
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SetupReport:
+    """What was made and what was there already."""
+
+    config: Path
+    data_dir: Path
+    sqlite: Path
+    root: Path
+    created: Mapping[str, bool]
+    schema_version: int
+
+
+def set_up(config: Config, config_path: Path, *, force: bool) -> SetupReport:
+    """Creates what is missing; `force` writes the configuration file anew and touches nothing else.
+
+    Raises: StoreReadOnly where a folder or file cannot be made; StoreError and its kin.
+    """
+    created = {
+        "config": _write_config(config, config_path, force),
+        "data_dir": _make_dir(config.data_dir),
+        "root": _make_dir(config.workspace_root),
+        "sqlite": not config.sqlite.exists(),
+    }
+    db = open_writer(config.sqlite)
+    try:
+        with writer_lock(config.sqlite), sqlite_errors(config.sqlite):
+            migrate(db, now_utc())
+            stamp_index_version(db)
+    finally:
+        db.close()
+    return SetupReport(config_path, config.data_dir, config.sqlite, config.workspace_root, created, latest_version())
+
+
+def _write_config(config: Config, path: Path, force: bool) -> bool:
+    if path.exists() and not force:
+        return False
+    _make_dir(path.parent)
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        temporary.write_text(_CONFIG_HEADER + to_toml(config, with_origins=False), encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError as error:
+        raise StoreReadOnly(f"{path} cannot be written: {error.strerror}", "name another file with --config") from error
+    return True
+
+
+def _make_dir(path: Path) -> bool:
+    if path.is_dir():
+        return False
+    try:
+        path.mkdir(parents=True, mode=0o755)
+    except OSError as error:
+        raise StoreReadOnly(
+            f"{path} cannot be made: {error.strerror}", "name a place that is yours in the configuration"
+        ) from error
+    return True

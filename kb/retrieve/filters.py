@@ -1,0 +1,60 @@
+"""What a hit's document must be, as the parameters that every retrieval statement takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TypedDict
+
+import apsw
+
+from kb.domain.search import SearchFilters
+from kb.errors import UsageError
+from kb.store import retrieve_queries as queries
+
+# Best first: `trust_min` accepts its level and what stands before it.
+TRUST_LEVELS = ("primary", "secondary", "generated")
+
+
+class FilterParams(TypedDict):
+    """The parameters; NULL accepts everything, `filtered` is 0 when all of them do."""
+
+    filtered: int
+    tags_json: str | None
+    lang: str | None
+    doc_ids_json: str | None
+    trust_json: str | None
+    media: str | None
+
+
+def filter_params(db: apsw.Connection, filters: SearchFilters) -> FilterParams:
+    """The filters with trust levels spelled out and path globs resolved to documents.
+
+    Raises: UsageError for an unknown trust level.
+    """
+    return {
+        "filtered": int(filters != SearchFilters()),
+        "tags_json": _json(filters.tags_any) if filters.tags_any else None,
+        "lang": filters.lang,
+        "doc_ids_json": _json(_documents_matching(db, filters.path_globs)) if filters.path_globs else None,
+        "trust_json": _json(_trust_at_least(filters.trust_min)) if filters.trust_min else None,
+        "media": filters.media,
+    }
+
+
+def _trust_at_least(level: str) -> tuple[str, ...]:
+    if level not in TRUST_LEVELS:
+        raise UsageError(f"unknown trust level {level!r}", "one of " + ", ".join(TRUST_LEVELS))
+    return TRUST_LEVELS[: TRUST_LEVELS.index(level) + 1]
+
+
+def _documents_matching(db: apsw.Connection, globs: tuple[str, ...]) -> list[str]:
+    """The documents whose path matches any glob; gitignore syntax, so `*` stays inside one folder."""
+    from pathspec import GitIgnoreSpec
+
+    spec = GitIgnoreSpec.from_lines(globs)
+    return [row.doc_id for row in queries.select_document_paths(db) if spec.match_file(row.workspace_path)]
+
+
+def _json(values: Iterable[str]) -> str:
+    return json.dumps(list(values), ensure_ascii=False)

@@ -1,0 +1,69 @@
+"""Answers a question with ranked passages: terms → one SQL statement → hits with exact citations."""
+
+from __future__ import annotations
+
+import json
+
+import apsw
+
+from kb.domain.citations import LineCitation
+from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery, SearchResult
+from kb.errors import QuerySyntaxError
+from kb.retrieve.filters import filter_params
+from kb.retrieve.snippet import make_snippet
+from kb.retrieve.terms import read_query
+from kb.store import retrieve_queries as queries
+
+# Candidates are ordered by score alone before ties are broken by chunk id; more of them than hits keeps ties whole.
+MIN_DEPTH = 50
+
+
+def search(db: apsw.Connection, query: SearchQuery, *, snippet_chars: int, index_version: str) -> SearchResult:
+    """The best passages for a question, in an order that is the same every time.
+
+    Raises: QuerySyntaxError for a raw expression that FTS5 does not accept.
+    """
+    read = read_query(db, query.text)
+    if not read.match_expr:
+        return SearchResult(query, (), (), index_version)
+    try:
+        rows = queries.search_lexical(
+            db,
+            match_expr=read.match_expr,
+            **filter_params(db, query.filters),
+            depth=max(MIN_DEPTH, 2 * query.k),
+            k=query.k,
+        )
+    except apsw.SQLError as error:
+        if not read.raw:
+            raise
+        raise QuerySyntaxError(
+            f"FTS5 does not accept this expression: {error}",
+            "drop the single quotes to search for the words themselves, or see the FTS5 query syntax",
+        ) from error
+    hits = tuple(_hit(row, read.terms, snippet_chars, index_version) for row in rows)
+    return SearchResult(query, read.terms, hits, index_version)
+
+
+def _hit(row: queries.LexicalRow, terms: tuple[str, ...], snippet_chars: int, index_version: str) -> SearchHit:
+    span = json.loads(row.source_spans_json)[0]
+    snippet = make_snippet(row.text, terms, snippet_chars)
+    return SearchHit(
+        rank=row.rank,
+        score=row.lexical_score,
+        score_kind="bm25",
+        chunk_id=row.chunk_id,
+        doc_id=row.doc_id,
+        doc_path=row.workspace_path,
+        source_path=row.source_path,
+        title=row.title,
+        heading_path=tuple(json.loads(row.heading_path_json)),
+        section_label=row.section_label,
+        snippet=snippet.text,
+        snippet_full_text=snippet.full_text,
+        snippet_matches=snippet.matches,
+        citation=LineCitation(row.workspace_path, span["start"], span["end"], row.section_label),
+        retrieval=RetrievalDetail("lexical", row.lexical_score, row.rank),
+        index_version=index_version,
+        chunker_version=row.chunker_version,
+    )

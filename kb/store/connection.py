@@ -1,0 +1,157 @@
+"""Opens the one SQLite file: pragmas, the writer lock, and SQLite's errors in the words of `kb.errors`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from kb.errors import (
+    DiskFull,
+    NotAKnowledgeBase,
+    NotIndexed,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreReadOnly,
+)
+from kb.store.sqlfile import sql_text
+
+# "kb" and a format number, in PRAGMA application_id: a foreign SQLite file is never written to.
+APPLICATION_ID = 0x6B620001
+BUSY_TIMEOUT_MS = 5_000
+
+
+@contextmanager
+def sqlite_errors(path: Path) -> Iterator[None]:
+    """Raises SQLite's failures on `path` as StoreError and its kin, each with what to do about it."""
+    try:
+        yield
+    except apsw.NotADBError as error:
+        raise StoreCorrupt(
+            f"{path} is not a SQLite database", "move it away and run: kb init; kb ingest rebuilds it from your files"
+        ) from error
+    except apsw.CorruptError as error:
+        raise StoreCorrupt(
+            f"{path} is damaged: {error}",
+            f"try: sqlite3 {path} .recover; or move it away and run kb ingest, which rebuilds it from your files",
+        ) from error
+    except apsw.FullError as error:
+        raise DiskFull(
+            f"no room left on the disk of {path}",
+            "free some space and run the same command again: it goes on from here",
+        ) from error
+    except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise StoreReadOnly(
+            f"{path} cannot be written: {error}", "check the permissions of its directory, or set storage.data_dir"
+        ) from error
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(
+            f"another program is writing to {path}", "try again when it has finished, or close it"
+        ) from error
+    except (apsw.CantOpenError, apsw.IOError) as error:
+        if _disk_is_full(path):
+            raise DiskFull(f"no room left on the disk of {path}", "free some space and run it again") from error
+        raise StoreError(f"{path} cannot be opened: {error}", "check that its directory exists and is yours") from error
+
+
+def open_reader(path: Path) -> apsw.Connection:
+    """A read-only connection to an existing knowledge base; it never waits for a writer.
+
+    Raises: NotIndexed when there is none, NotAKnowledgeBase for a foreign file, StoreCorrupt.
+    """
+    if not path.exists():
+        raise NotIndexed(f"no knowledge base at {path}", "create it with: kb init, then kb ingest")
+    with sqlite_errors(path):
+        try:
+            db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+            _require_own(db, path)
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            # A WAL database on a read-only medium has no shared-memory file to open; nobody writes it either.
+            if os.access(path.parent, os.W_OK):
+                raise
+            flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+            db = apsw.Connection(f"{path.as_uri()}?immutable=1", flags=flags)
+            _require_own(db, path)
+    return db
+
+
+def open_writer(path: Path) -> apsw.Connection:
+    """A read-write connection with foreign keys and WAL; creates the file when there is none."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreReadOnly(
+            f"{path.parent} cannot be made: {error.strerror}", "set storage.data_dir to a directory that is yours"
+        ) from error
+    with sqlite_errors(path):
+        db = apsw.Connection(str(path))
+        db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        db.transaction_mode = "IMMEDIATE"
+        _require_own(db, path)
+        db.execute(sql_text("schema/open_writer.sql"))
+    return db
+
+
+def _require_own(db: apsw.Connection, path: Path) -> None:
+    """Raise NotAKnowledgeBase unless the file is empty or carries kb's mark."""
+    db.set_busy_timeout(BUSY_TIMEOUT_MS)
+    application_id = db.pragma("application_id")
+    if application_id == APPLICATION_ID:
+        return
+    if application_id != 0 or db.pragma("schema_version") != 0:
+        raise NotAKnowledgeBase(
+            f"{path} is another program's SQLite database",
+            "set storage.sqlite to a path of its own in the configuration",
+        )
+
+
+@contextmanager
+def writer_lock(path: Path) -> Iterator[None]:
+    """Holds the one writer lock beside the database; the system frees it when the process ends, however it ends.
+
+    Raises: StoreBusy naming the process that holds it.
+    """
+    import fcntl
+
+    lock_path = path.with_name(path.name + ".lock")
+    try:
+        descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise StoreReadOnly(
+            f"{lock_path} cannot be written: {error.strerror}", "check the permissions of the data directory"
+        ) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.read(descriptor, 32).decode("ascii", "replace").strip() or "unknown"
+            raise StoreBusy(
+                f"another kb is writing to this knowledge base (process {holder})",
+                "wait for it to finish; searching works meanwhile",
+            ) from error
+        _note_holder(descriptor, lock_path)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _note_holder(descriptor: int, lock_path: Path) -> None:
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+    except OSError as error:
+        raise DiskFull(
+            f"{lock_path} cannot be written: {error.strerror}", "free some space and run it again"
+        ) from error
+
+
+def _disk_is_full(path: Path) -> bool:
+    try:
+        stats = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return stats.f_bavail == 0

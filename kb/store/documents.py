@@ -1,0 +1,174 @@
+"""Puts one document into the tables, takes one out, and keeps assets in step; the caller holds the transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import apsw
+
+from kb.domain.chunks import Chunk
+from kb.domain.documents import Block, Document
+from kb.store import ingest_queries as queries
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """The file a document was read from, and where its bytes are kept."""
+
+    source_path: str
+    media_type: str
+    byte_len: int
+    mtime_ns: int
+    checksum: str
+    storage_kind: str
+    storage_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedText:
+    """What the lexical index holds beside a chunk's own text."""
+
+    heading_text: str
+    tokenized_korean_text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedDocument:
+    """A document ready to be stored: one `IndexedText` a chunk, and its Korean units."""
+
+    document: Document
+    chunks: tuple[Chunk, ...]
+    indexed: tuple[IndexedText, ...]
+    korean_units: tuple[tuple[str, str, int], ...]
+    source: SourceFile
+    pipeline_version: str
+    created_at: str
+    updated_at: str
+
+
+def put_document(db: apsw.Connection, prepared: PreparedDocument, *, replaces: str | None, now: str) -> None:
+    """Stores a document in place of whatever stood at its path and, for a moved file, at `replaces`."""
+    document, source = prepared.document, prepared.source
+    old = queries.select_document_at(db, workspace_path=replaces or document.workspace_path)
+    for path in {document.workspace_path, replaces or document.workspace_path}:
+        remove_document(db, path)
+    queries.insert_asset(
+        db,
+        asset_id=document.asset_id,
+        source_uri=source.source_path,
+        workspace_path=document.workspace_path,
+        media_type=source.media_type,
+        byte_len=source.byte_len,
+        checksum=source.checksum,
+        storage_kind=source.storage_kind,
+        storage_path=source.storage_path,
+        discovered_at=now,
+    )
+    queries.insert_document(
+        db,
+        doc_id=document.doc_id,
+        asset_id=document.asset_id,
+        workspace_path=document.workspace_path,
+        title=document.title,
+        lang=document.lang,
+        source_type=document.metadata.source_type,
+        trust_level=document.metadata.trust_level,
+        parser_version=document.parser_version,
+        doc_version=1 if old is None else old.doc_version + (old.asset_id != document.asset_id),
+        schema_version=SCHEMA_VERSION,
+        metadata_json=_metadata_json(document),
+        provenance_json=_provenance_json(document, now),
+        created_at=prepared.created_at,
+        updated_at=prepared.updated_at,
+        source_path=source.source_path,
+        byte_len=source.byte_len,
+        mtime_ns=source.mtime_ns,
+        pipeline_version=prepared.pipeline_version,
+    )
+    queries.insert_document_tags(db, [queries.TagRow(document.doc_id, tag) for tag in document.metadata.tags])
+    queries.insert_blocks(db, [_block_row(document, block) for block in document.blocks])
+    queries.insert_chunks(db, _chunk_rows(prepared, now))
+    if prepared.korean_units:
+        units_json = _dumps([list(unit) for unit in prepared.korean_units])
+        queries.insert_document_korean_units(db, doc_id=document.doc_id, units_json=units_json)
+    queries.bump_corpus_revision(db)
+
+
+def remove_document(db: apsw.Connection, workspace_path: str) -> bool:
+    """Removes the document at a path with all that hangs on it; False when there was none."""
+    old = queries.select_document_at(db, workspace_path=workspace_path)
+    if old is None:
+        return False
+    queries.delete_document_at(db, workspace_path=workspace_path)
+    queries.repoint_asset(db, asset_id=old.asset_id)
+    queries.delete_unreferenced_asset(db, asset_id=old.asset_id)
+    queries.bump_corpus_revision(db)
+    return True
+
+
+def _chunk_rows(prepared: PreparedDocument, now: str) -> Sequence[queries.ChunkRow]:
+    return [
+        queries.ChunkRow(
+            chunk_id=chunk.chunk_id,
+            doc_id=chunk.doc_id,
+            ordinal=ordinal,
+            text=chunk.text,
+            heading_path_json=_dumps(list(chunk.heading_path)),
+            section_label=chunk.section_label,
+            source_spans_json=_dumps([chunk.span.to_json()]),
+            token_estimate=chunk.token_estimate,
+            chunker_version=chunk.chunker_version,
+            policy_hash=chunk.policy_hash,
+            block_ids_json=_dumps(list(chunk.block_ids)),
+            created_at=now,
+            lang=chunk.lang,
+            heading_text=indexed.heading_text,
+            tokenized_korean_text=indexed.tokenized_korean_text,
+        )
+        for ordinal, (chunk, indexed) in enumerate(zip(prepared.chunks, prepared.indexed, strict=True))
+    ]
+
+
+def _block_row(document: Document, block: Block) -> queries.BlockRow:
+    return queries.BlockRow(
+        block_id=block.block_id,
+        doc_id=document.doc_id,
+        kind=block.kind,
+        heading_path_json=_dumps(list(block.heading_path)),
+        ordinal=block.ordinal,
+        source_span_json=_dumps(block.span.to_json()),
+        payload_json=_dumps(asdict(block.payload)),
+    )
+
+
+def _metadata_json(document: Document) -> str:
+    metadata = document.metadata
+    return _dumps(
+        {
+            "aliases": metadata.aliases,
+            "created_at": metadata.created_at,
+            "updated_at": metadata.updated_at,
+            "user_id_alias": metadata.user_id_alias,
+            "user": metadata.user,
+        }
+    )
+
+
+def _provenance_json(document: Document, now: str) -> str:
+    events = [
+        {"at": now, "agent": "kb-scan", "kind": "discovered", "note": None},
+        {"at": now, "agent": document.parser_version, "kind": "parsed", "note": None},
+    ]
+    events += [
+        {"at": now, "agent": document.parser_version, "kind": "warning", "note": f"{warning.kind}: {warning.note}"}
+        for warning in document.warnings
+    ]
+    return _dumps({"events": events})
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,206 @@
+"""The statements of `sql/ingest`: what an ingest reads and writes, a document at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import apsw
+
+from kb.store.sqlfile import sql, sql_many
+
+
+class KnownFile(NamedTuple):
+    """What the last ingest saw of one file."""
+
+    workspace_path: str
+    byte_len: int
+    mtime_ns: int
+    pipeline_version: str
+
+
+class StoredDocument(NamedTuple):
+    """What is stored of one document."""
+
+    doc_id: str
+    asset_id: str
+    doc_version: int
+    created_at: str
+    pipeline_version: str
+
+
+class AssetDocument(NamedTuple):
+    """One document of a content."""
+
+    workspace_path: str
+    source_path: str
+
+
+class TagRow(NamedTuple):
+    """One row of `document_tags`."""
+
+    doc_id: str
+    tag: str
+
+
+class BlockRow(NamedTuple):
+    """One row of `blocks`."""
+
+    block_id: str
+    doc_id: str
+    kind: str
+    heading_path_json: str
+    ordinal: int
+    source_span_json: str
+    payload_json: str
+
+
+class ChunkRow(NamedTuple):
+    """One row of `chunks`."""
+
+    chunk_id: str
+    doc_id: str
+    ordinal: int
+    text: str
+    heading_path_json: str
+    section_label: str | None
+    source_spans_json: str
+    token_estimate: int
+    chunker_version: str
+    policy_hash: str
+    block_ids_json: str
+    created_at: str
+    lang: str
+    heading_text: str
+    tokenized_korean_text: str | None
+
+
+class AssetRow(NamedTuple):
+    """One content."""
+
+    asset_id: str
+
+
+@sql("ingest/select_known_files.sql")
+def select_known_files(db: apsw.Connection) -> Iterator[KnownFile]: ...
+
+
+@sql("ingest/select_document_at.sql")
+def select_document_at(db: apsw.Connection, *, workspace_path: str) -> StoredDocument | None: ...
+
+
+@sql("ingest/select_documents_of_asset.sql")
+def select_documents_of_asset(db: apsw.Connection, *, asset_id: str) -> list[AssetDocument]: ...
+
+
+@sql("ingest/update_document_stat.sql")
+def update_document_stat(
+    db: apsw.Connection, *, workspace_path: str, byte_len: int, mtime_ns: int, source_path: str
+) -> int: ...
+
+
+@sql("ingest/delete_document_at.sql")
+def delete_document_at(db: apsw.Connection, *, workspace_path: str) -> int: ...
+
+
+@sql("ingest/repoint_asset.sql")
+def repoint_asset(db: apsw.Connection, *, asset_id: str) -> int: ...
+
+
+@sql("ingest/delete_unreferenced_asset.sql")
+def delete_unreferenced_asset(db: apsw.Connection, *, asset_id: str) -> int: ...
+
+
+@sql("ingest/insert_asset.sql")
+def insert_asset(
+    db: apsw.Connection,
+    *,
+    asset_id: str,
+    source_uri: str,
+    workspace_path: str,
+    media_type: str,
+    byte_len: int,
+    checksum: str,
+    storage_kind: str,
+    storage_path: str,
+    discovered_at: str,
+) -> None: ...
+
+
+@sql("ingest/insert_document.sql")
+def insert_document(
+    db: apsw.Connection,
+    *,
+    doc_id: str,
+    asset_id: str,
+    workspace_path: str,
+    title: str,
+    lang: str,
+    source_type: str,
+    trust_level: str,
+    parser_version: str,
+    doc_version: int,
+    schema_version: int,
+    metadata_json: str,
+    provenance_json: str,
+    created_at: str,
+    updated_at: str,
+    source_path: str,
+    byte_len: int,
+    mtime_ns: int,
+    pipeline_version: str,
+) -> None: ...
+
+
+@sql_many("ingest/insert_document_tag.sql")
+def insert_document_tags(db: apsw.Connection, rows: Iterable[TagRow]) -> None: ...
+
+
+@sql_many("ingest/insert_block.sql")
+def insert_blocks(db: apsw.Connection, rows: Iterable[BlockRow]) -> None: ...
+
+
+@sql_many("ingest/insert_chunk.sql")
+def insert_chunks(db: apsw.Connection, rows: Iterable[ChunkRow]) -> None: ...
+
+
+@sql("ingest/insert_document_korean_units.sql")
+def insert_document_korean_units(db: apsw.Connection, *, doc_id: str, units_json: str) -> None: ...
+
+
+@sql("ingest/insert_ingest_run.sql")
+def insert_ingest_run(
+    db: apsw.Connection,
+    *,
+    run_id: str,
+    scope_json: str,
+    scanned: int,
+    new_count: int,
+    updated_count: int,
+    skipped_count: int,
+    error_count: int,
+    duration_ms: int,
+    started_at: str,
+    finished_at: str,
+    items_json: str | None,
+    unchanged_count: int,
+    moved_count: int,
+    removed_count: int,
+    aborted: int,
+) -> None: ...
+
+
+@sql("ingest/bump_corpus_revision.sql")
+def bump_corpus_revision(db: apsw.Connection) -> None: ...
+
+
+@sql("ingest/rebuild_fts.sql")
+def rebuild_fts(db: apsw.Connection) -> None: ...
+
+
+@sql("ingest/check_fts.sql")
+def check_fts(db: apsw.Connection) -> None: ...
+
+
+@sql("ingest/select_asset_ids.sql")
+def select_asset_ids(db: apsw.Connection) -> list[AssetRow]: ...

@@ -1,0 +1,39 @@
+"""The statements of `sql/schema`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import apsw
+
+from kb.store.sqlfile import sql
+
+
+class SchemaVersion(NamedTuple):
+    """What `schema_meta` says of the file."""
+
+    schema_version: int
+    repeatable_hash: str
+    index_version: str
+
+
+class Repeatable(NamedTuple):
+    """The statement that drops one view or trigger."""
+
+    statement: str
+
+
+@sql("schema/select_schema_version.sql")
+def select_schema_version(db: apsw.Connection) -> SchemaVersion | None: ...
+
+
+@sql("schema/select_repeatables.sql")
+def select_repeatables(db: apsw.Connection) -> list[Repeatable]: ...
+
+
+@sql("schema/insert_migration.sql")
+def insert_migration(db: apsw.Connection, *, id: int, applied_at: str, description: str) -> None: ...
+
+
+@sql("schema/upsert_meta.sql")
+def upsert_meta(db: apsw.Connection, *, key: str, value: str) -> None: ...

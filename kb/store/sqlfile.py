@@ -1,0 +1,142 @@
+"""Binds each file of `sql/` to a typed Python stub: the file holds the statement, the stub its parameters and rows.
+
+A stub names its file, takes the connection and the statement's parameters as keywords, and returns one of
+`list[Row]`, `Iterator[Row]`, `Row | None`, `int` (rows changed) or `None`, where `Row` is a NamedTuple with the
+statement's columns in order. `@sql_many` runs one statement for each of many parameter rows. A test prepares
+every file against a migrated database and holds its parameters and columns against the stub.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, ParamSpec, TypeVar
+
+import apsw
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _resource_dir(name: str) -> Path:
+    """`sql/` or `migrations/`: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    packed = package / name
+    return packed if packed.is_dir() else package.parent / name
+
+
+SQL_DIR = _resource_dir("sql")
+MIGRATIONS_DIR = _resource_dir("migrations")
+
+
+@functools.cache
+def sql_text(name: str) -> str:
+    """The text of one file of `sql/`."""
+    return (SQL_DIR / name).read_text(encoding="utf-8")
+
+
+class Binding(typing.NamedTuple):
+    """What a stub promises of its file; the contract tests hold it against the prepared statement."""
+
+    name: str
+    stub: Callable[..., Any]
+    many: bool
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """The statement's named parameters."""
+        if self.many:
+            row = typing.get_args(typing.get_type_hints(self.stub)["rows"])[0]
+            return tuple(row._fields)
+        return tuple(name for name in inspect.signature(self.stub).parameters if name != "db")
+
+    @property
+    def row(self) -> Any:
+        """The row class of the statement's result, None where it returns no rows."""
+        hint = typing.get_type_hints(self.stub)["return"]
+        if hint is NoneType or hint is int:
+            return None
+        if typing.get_origin(hint) in (UnionType, typing.Union):
+            return next(part for part in typing.get_args(hint) if part is not NoneType)
+        return typing.get_args(hint)[0]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the result columns, in order."""
+        return () if self.row is None else tuple(self.row._fields)
+
+
+BINDINGS: dict[str, Binding] = {}
+
+
+def sql(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Bind the statement in `sql/<name>` to the decorated stub."""
+
+    def bind(stub: Callable[P, R]) -> Callable[P, R]:
+        binding = BINDINGS[name] = Binding(name, stub, many=False)
+        runner: Callable[..., R] | None = None
+
+        @functools.wraps(stub)
+        def run(*args: P.args, **kwargs: P.kwargs) -> R:
+            nonlocal runner
+            runner = runner or _runner(binding)
+            return runner(*args, **kwargs)
+
+        return run
+
+    return bind
+
+
+def sql_many(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Bind the statement in `sql/<name>` to a stub that runs it once for each row of `rows`."""
+
+    def bind(stub: Callable[P, R]) -> Callable[P, R]:
+        BINDINGS[name] = Binding(name, stub, many=True)
+
+        def run(db: apsw.Connection, rows: Iterable[Any]) -> None:
+            db.executemany(sql_text(name), (row._asdict() for row in rows))
+
+        return typing.cast("Callable[P, R]", functools.wraps(stub)(run))
+
+    return bind
+
+
+def _runner(binding: Binding) -> Callable[..., Any]:
+    """The function that runs a binding's statement and shapes its rows as the stub's annotation says."""
+    hint = typing.get_type_hints(binding.stub)["return"]
+    row = binding.row
+    if hint is NoneType:
+
+        def execute(db: apsw.Connection, **params: Any) -> None:
+            db.execute(sql_text(binding.name), params)
+
+        return execute
+    if hint is int:
+
+        def count(db: apsw.Connection, **params: Any) -> int:
+            db.execute(sql_text(binding.name), params)
+            return db.changes()
+
+        return count
+    if typing.get_origin(hint) is list:
+
+        def fetch_all(db: apsw.Connection, **params: Any) -> list[Any]:
+            return [row._make(values) for values in db.execute(sql_text(binding.name), params)]
+
+        return fetch_all
+    if isinstance(typing.get_origin(hint), type) and issubclass(typing.get_origin(hint), Iterator):
+
+        def iterate(db: apsw.Connection, **params: Any) -> Iterator[Any]:
+            return map(row._make, db.execute(sql_text(binding.name), params))
+
+        return iterate
+
+    def fetch_one(db: apsw.Connection, **params: Any) -> Any:
+        values = next(iter(db.execute(sql_text(binding.name), params)), None)
+        return None if values is None else row._make(values)
+
+    return fetch_one

@@ -1,0 +1,35 @@
+"""bulk_search_query.v1: one line of `kb search --bulk` on stdin."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired
+
+from annotated_types import Ge, Le, MinLen
+from typing_extensions import TypedDict
+
+from kb.domain.search import SearchFilters, SearchQuery
+
+
+class BulkSearchQueryV1(TypedDict):
+    """A question with its own mode, size and filters; only `query` is needed."""
+
+    query: Annotated[str, MinLen(1)]
+    mode: NotRequired[Literal["lexical"]]
+    k: NotRequired[Annotated[int, Ge(1), Le(1000)]]
+    tag: NotRequired[list[str]]
+    lang: NotRequired[str]
+    path_glob: NotRequired[list[str]]
+    trust_min: NotRequired[Literal["primary", "secondary", "generated"]]
+    media: NotRequired[str]
+
+
+def search_query(line: BulkSearchQueryV1, default_k: int) -> SearchQuery:
+    """The question that a validated line asks."""
+    filters = SearchFilters(
+        tags_any=tuple(line.get("tag", ())),
+        lang=line.get("lang"),
+        path_globs=tuple(line.get("path_glob", ())),
+        trust_min=line.get("trust_min"),
+        media=line.get("media"),
+    )
+    return SearchQuery(line["query"], line.get("mode", "lexical"), line.get("k", default_k), filters)

@@ -1,0 +1,91 @@
+"""doc_inspection.v1: one document with its blocks and chunks; what `kb inspect doc --json` prints."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
+
+from kb.operations.inspect import DocumentInspection
+from kb.wire.doc_summary import DocSummaryV1, doc_summary_v1
+
+
+class SpanV1(TypedDict):
+    """Whole lines, from 1, both ends included."""
+
+    kind: Literal["line"]
+    start: int
+    end: int
+
+
+class BlockV1(TypedDict):
+    """One block; `payload` depends on `kind`."""
+
+    block_id: str
+    kind: Literal["heading", "paragraph", "list", "code", "table", "quote", "image_ref", "audio_ref"]
+    heading_path: list[str]
+    span: SpanV1
+    payload: dict[str, Any]
+
+
+class DocChunkV1(TypedDict):
+    """One chunk, without its text."""
+
+    chunk_id: str
+    section_label: str | None
+    source_spans: list[SpanV1]
+    token_estimate: int
+
+
+class DocInspectionV1(TypedDict):
+    """All that is stored of one document."""
+
+    schema_version: Literal["doc_inspection.v1"]
+    document: DocSummaryV1
+    asset_id: str
+    checksum: str
+    storage_kind: Literal["copied", "reference"]
+    storage_path: str
+    source_path: str
+    doc_version: int
+    metadata: dict[str, Any]
+    provenance: dict[str, Any]
+    blocks: list[BlockV1]
+    chunks: list[DocChunkV1]
+
+
+def doc_inspection_v1(found: DocumentInspection) -> DocInspectionV1:
+    """The wire form of an inspected document."""
+    document = found.document
+    return {
+        "schema_version": "doc_inspection.v1",
+        "document": doc_summary_v1(document),
+        "asset_id": document.asset_id,
+        "checksum": document.checksum,
+        "storage_kind": document.storage_kind,  # type: ignore[typeddict-item]
+        "storage_path": document.storage_path,
+        "source_path": document.source_path,
+        "doc_version": document.doc_version,
+        "metadata": json.loads(document.metadata_json),
+        "provenance": json.loads(document.provenance_json),
+        "blocks": [
+            {
+                "block_id": block.block_id,
+                "kind": block.kind,  # type: ignore[typeddict-item]
+                "heading_path": json.loads(block.heading_path_json),
+                "span": json.loads(block.source_span_json),
+                "payload": json.loads(block.payload_json),
+            }
+            for block in found.blocks
+        ],
+        "chunks": [
+            {
+                "chunk_id": chunk.chunk_id,
+                "section_label": chunk.section_label,
+                "source_spans": json.loads(chunk.source_spans_json),
+                "token_estimate": chunk.token_estimate,
+            }
+            for chunk in found.chunks
+        ],
+    }

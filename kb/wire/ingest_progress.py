@@ -1,0 +1,126 @@
+"""ingest_progress.v1: the lines `kb ingest --json` prints while it runs, told apart by `kind`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from kb.operations.events import AssetFinished, AssetStarted, IngestEvent, ScanCompleted, ScanStarted
+
+
+class _Progress(TypedDict):
+    schema_version: Literal["ingest_progress.v1"]
+    ts: str
+
+
+class ScanStartedV1(_Progress):
+    """The walk begins."""
+
+    kind: Literal["scan_started"]
+    root: str
+
+
+class ScanCompletedV1(_Progress):
+    """The walk is over; `total` files are to be read."""
+
+    kind: Literal["scan_completed"]
+    total: int
+    unchanged: int
+
+
+class AssetStartedV1(_Progress):
+    """File `idx` of `total` (from 1) is read."""
+
+    kind: Literal["asset_started"]
+    idx: int
+    total: int
+    path: str
+    media: str
+
+
+class AssetFinishedV1(_Progress):
+    """File `idx` of `total` is done."""
+
+    kind: Literal["asset_finished"]
+    idx: int
+    total: int
+    path: str
+    result: Literal["new", "updated", "moved", "unchanged", "removed", "error"]
+    chunks: int
+
+
+class IngestCountsV1(TypedDict):
+    """Totals up to this point."""
+
+    scanned: int
+    new: int
+    updated: int
+    moved: int
+    unchanged: int
+    removed: int
+    skipped: int
+    errors: int
+    chunks_indexed: int
+
+
+class FinishedV1(_Progress):
+    """The last event of every run."""
+
+    kind: Literal["completed", "aborted"]
+    counts: IngestCountsV1
+
+
+IngestProgressV1 = ScanStartedV1 | ScanCompletedV1 | AssetStartedV1 | AssetFinishedV1 | FinishedV1
+
+
+def ingest_progress_v1(event: IngestEvent, ts: str) -> IngestProgressV1:
+    """The wire form of an event; `ts` is RFC 3339 UTC."""
+    if isinstance(event, ScanStarted):
+        return {"schema_version": "ingest_progress.v1", "ts": ts, "kind": "scan_started", "root": event.root}
+    if isinstance(event, ScanCompleted):
+        return {
+            "schema_version": "ingest_progress.v1",
+            "ts": ts,
+            "kind": "scan_completed",
+            "total": event.total,
+            "unchanged": event.unchanged,
+        }
+    if isinstance(event, AssetStarted):
+        return {
+            "schema_version": "ingest_progress.v1",
+            "ts": ts,
+            "kind": "asset_started",
+            "idx": event.idx,
+            "total": event.total,
+            "path": event.path,
+            "media": event.media,
+        }
+    if isinstance(event, AssetFinished):
+        return {
+            "schema_version": "ingest_progress.v1",
+            "ts": ts,
+            "kind": "asset_finished",
+            "idx": event.idx,
+            "total": event.total,
+            "path": event.path,
+            "result": event.result,
+            "chunks": event.chunks,
+        }
+    counts = event.counts
+    return {
+        "schema_version": "ingest_progress.v1",
+        "ts": ts,
+        "kind": "aborted" if event.aborted else "completed",
+        "counts": {
+            "scanned": counts.scanned,
+            "new": counts.new,
+            "updated": counts.updated,
+            "moved": counts.moved,
+            "unchanged": counts.unchanged,
+            "removed": counts.removed,
+            "skipped": counts.skipped,
+            "errors": counts.errors,
+            "chunks_indexed": counts.chunks_indexed,
+        },
+    }

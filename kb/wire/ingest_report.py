@@ -1,0 +1,100 @@
+"""ingest_report.v1: what an ingest did; the last line of `kb ingest --json`."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, cast
+
+from typing_extensions import TypedDict
+
+from kb.operations.report import IngestReport
+from kb.operations.runs import item_json
+
+
+class IngestScopeV1(TypedDict):
+    """What the ingest was about."""
+
+    root: str
+    include: list[str]
+    exclude: list[str]
+
+
+class IngestItemErrorV1(TypedDict):
+    """Why one file could not be indexed."""
+
+    code: str
+    message: str
+    hint: str | None
+
+
+class IngestItemV1(TypedDict):
+    """One file that changed or failed."""
+
+    kind: Literal["new", "updated", "moved", "removed", "error"]
+    doc_path: str
+    doc_id: NotRequired[str]
+    asset_id: NotRequired[str]
+    moved_from: NotRequired[str]
+    byte_len: NotRequired[int]
+    block_count: NotRequired[int]
+    chunk_count: NotRequired[int]
+    parser_version: NotRequired[str]
+    chunker_version: NotRequired[str]
+    warnings: NotRequired[list[str]]
+    error: NotRequired[IngestItemErrorV1]
+
+
+class IngestReportV1(TypedDict):
+    """Counts, the files that changed or failed (null with --summary-only), and milliseconds by stage.
+
+    `skipped` counts files and folders left out by a rule; a file that stayed as it was is `unchanged`.
+    """
+
+    schema_version: Literal["ingest_report.v1"]
+    scope: IngestScopeV1
+    dry_run: bool
+    aborted: bool
+    scanned: int
+    new: int
+    updated: int
+    moved: int
+    removed: int
+    unchanged: int
+    skipped: int
+    errors: int
+    duration_ms: int
+    skipped_gitignore: int
+    skipped_kbignore: int
+    skipped_builtin_blacklist: int
+    skipped_config: int
+    unsupported: int
+    skip_examples: dict[str, list[str]]
+    stages_ms: dict[str, int]
+    items: list[IngestItemV1] | None
+
+
+def ingest_report_v1(report: IngestReport, *, summary_only: bool) -> IngestReportV1:
+    """The wire form of a report."""
+    counts, skipped = report.counts, report.skipped_by_reason
+    return {
+        "schema_version": "ingest_report.v1",
+        "scope": {"root": report.root, "include": list(report.include), "exclude": list(report.exclude)},
+        "dry_run": report.dry_run,
+        "aborted": report.aborted,
+        "scanned": counts.scanned,
+        "new": counts.new,
+        "updated": counts.updated,
+        "moved": counts.moved,
+        "removed": counts.removed,
+        "unchanged": counts.unchanged,
+        "skipped": counts.skipped,
+        "errors": counts.errors,
+        "duration_ms": report.duration_ms,
+        "skipped_gitignore": skipped.get("gitignore", 0),
+        "skipped_kbignore": skipped.get("kbignore", 0),
+        "skipped_builtin_blacklist": skipped.get("builtin", 0),
+        "skipped_config": skipped.get("config", 0),
+        "unsupported": report.unsupported,
+        "skip_examples": report.skip_examples,
+        "stages_ms": report.stages.to_ms(),
+        "items": None if summary_only else [cast(IngestItemV1, item_json(item)) for item in report.items],
+    }

@@ -1,0 +1,73 @@
+"""search_hit.v1: one passage found."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from kb.domain.search import SearchHit
+from kb.wire.citation import CitationV1, citation_v1
+
+
+class RetrievalV1(TypedDict):
+    """Each channel's score and rank (from 1); null where the channel did not find the passage."""
+
+    method: Literal["lexical", "vector", "hybrid"]
+    lexical_score: float | None
+    vector_score: float | None
+    fusion_score: float | None
+    lexical_rank: int | None
+    vector_rank: int | None
+
+
+class SearchHitV1(TypedDict):
+    """One passage found. `score` ranks; it is not a confidence. `score_kind` says what it is."""
+
+    schema_version: Literal["search_hit.v1"]
+    rank: int
+    score: float
+    score_kind: Literal["rrf", "bm25", "cosine"]
+    chunk_id: str
+    doc_id: str
+    doc_path: str
+    title: str
+    heading_path: list[str]
+    section_label: str | None
+    snippet: str
+    snippet_full_text: bool
+    citation: CitationV1
+    retrieval: RetrievalV1
+    index_version: str
+    embedding_model: str | None
+    chunker_version: str
+
+
+def search_hit_v1(hit: SearchHit) -> SearchHitV1:
+    """The wire form of a hit."""
+    return {
+        "schema_version": "search_hit.v1",
+        "rank": hit.rank,
+        "score": hit.score,
+        "score_kind": hit.score_kind,
+        "chunk_id": hit.chunk_id,
+        "doc_id": hit.doc_id,
+        "doc_path": hit.doc_path,
+        "title": hit.title,
+        "heading_path": list(hit.heading_path),
+        "section_label": hit.section_label,
+        "snippet": hit.snippet,
+        "snippet_full_text": hit.snippet_full_text,
+        "citation": citation_v1(hit.citation),
+        "retrieval": {
+            "method": hit.retrieval.method,
+            "lexical_score": hit.retrieval.lexical_score,
+            "vector_score": None,
+            "fusion_score": None,
+            "lexical_rank": hit.retrieval.lexical_rank,
+            "vector_rank": None,
+        },
+        "index_version": hit.index_version,
+        "embedding_model": None,
+        "chunker_version": hit.chunker_version,
+    }

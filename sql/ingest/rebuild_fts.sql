@@ -1,0 +1,6 @@
+-- Make the lexical index anew from the chunks.
+-- version 1
+DELETE FROM chunks_fts;
+INSERT INTO chunks_fts (rowid, chunk_id, doc_id, heading_path, text, tokenized_korean_text)
+SELECT chunk_rowid, chunk_id, doc_id, heading_text, text, tokenized_korean_text FROM chunks ORDER BY chunk_rowid;
+INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize');

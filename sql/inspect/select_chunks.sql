@@ -1,0 +1,9 @@
+-- List the chunks of a document in their order.
+-- version 1
+-- param doc_id TEXT  the document
+-- column chunk_id TEXT  the chunk
+-- column section_label TEXT?  its own heading
+-- column source_spans_json TEXT  JSON array of spans
+-- column token_estimate INTEGER  estimated embedder tokens
+SELECT chunk_id, section_label, source_spans_json, token_estimate
+FROM chunks WHERE doc_id = :doc_id ORDER BY ordinal;
