@@ -78,9 +78,10 @@ CREATE TABLE blocks (
 ) STRICT;
 CREATE INDEX idx_blocks_doc_id ON blocks (doc_id);
 
--- chunk_rowid joins chunks to chunks_fts and to the vector tables.
+-- chunk_rowid joins chunks to chunks_fts and to the vector tables; AUTOINCREMENT keeps a removed chunk's number from
+-- naming another one.
 CREATE TABLE chunks (
-  chunk_rowid INTEGER PRIMARY KEY,
+  chunk_rowid INTEGER PRIMARY KEY AUTOINCREMENT,
   chunk_id TEXT NOT NULL UNIQUE,
   doc_id TEXT NOT NULL REFERENCES documents (doc_id) ON DELETE CASCADE,
   ordinal INTEGER NOT NULL,
