@@ -1,0 +1,46 @@
+# Sourced by quickstart and test: makes ./.venv hold this checkout and what it needs, and sets $python to it.
+# Runs from the top of the checkout.
+
+find_python() {
+  local name
+  for name in python3.13 python3.12 python3.11 python3; do
+    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      printf '%s\n' "$name"
+      return
+    fi
+  done
+  echo "error: kb needs Python 3.11 or newer, and none was found" >&2
+  echo "  hint: macOS: brew install python@3.13    Debian, Ubuntu: apt install python3 python3-venv" >&2
+  return 1
+}
+
+# A .venv whose interpreter is gone (after an upgrade of the system's Python) or has no pip is made anew.
+ensure_venv() {
+  python=.venv/bin/python
+  if "$python" -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    return
+  fi
+  local system_python
+  system_python=$(find_python)
+  echo "Making .venv with $("$system_python" --version)"
+  if ! "$system_python" -m venv --clear .venv; then
+    echo "error: $system_python could not make a virtual environment" >&2
+    echo "  hint: Debian, Ubuntu: apt install python3-venv" >&2
+    return 1
+  fi
+}
+
+# ensure_installed REQUIREMENT STAMP: installs unless pyproject.toml and the checkout's place are those of last time.
+ensure_installed() {
+  local stamp=.venv/$2
+  if { pwd; cat pyproject.toml; } | cmp -s - "$stamp"; then
+    return
+  fi
+  echo "Installing kb and its libraries into .venv (the first time takes a minute or two)"
+  if ! "$python" -m pip install --quiet --disable-pip-version-check --editable "$1"; then
+    echo "error: pip could not install $1" >&2
+    echo "  hint: the lines above say why; the first installation needs a network connection" >&2
+    return 1
+  fi
+  { pwd; cat pyproject.toml; } >"$stamp"
+}
