@@ -6,15 +6,14 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import apsw
-
 from kb.config import Config
-from kb.errors import KbError
+from kb.errors import KbError, StoreBusy, StoreCorrupt, StoreReadOnly
 from kb.operations.index_version import index_version
 from kb.store import ingest_queries
 from kb.store import inspect_queries as queries
-from kb.store.connection import open_reader, open_writer, sqlite_errors
-from kb.store.migrate import latest_version, repeatable_hash, schema_state
+from kb.store.connection import Connection, open_reader, open_writer, sqlite_errors, sqlite_version
+from kb.store.migrate import repeatable_hash
+from kb.store.schema_version import latest_version, schema_state
 
 
 class Check(NamedTuple):
@@ -58,13 +57,13 @@ def _database(config: Config) -> Iterator[Check]:
         db.close()
 
 
-def _schema(db: apsw.Connection, config: Config) -> Iterator[Check]:
+def _schema(db: Connection, config: Config) -> Iterator[Check]:
     state = schema_state(db)
     current = state.schema_version == latest_version() and state.repeatable_hash == repeatable_hash()
     yield Check(
         "sqlite_open",
         current,
-        f"{config.sqlite.name} (schema v{state.schema_version}, SQLite {apsw.sqlite_lib_version()})",
+        f"{config.sqlite.name} (schema v{state.schema_version}, SQLite {sqlite_version()})",
         None if current else "kb ingest brings it up to date",
     )
     faults = [row.quick_check for row in queries.check_integrity(db) if row.quick_check != "ok"]
@@ -83,7 +82,7 @@ def _schema(db: apsw.Connection, config: Config) -> Iterator[Check]:
     )
 
 
-def _contents(db: apsw.Connection) -> Iterator[Check]:
+def _contents(db: Connection) -> Iterator[Check]:
     counts = queries.count_index_rows(db)
     if counts is None:
         return
@@ -118,15 +117,19 @@ def _fts_consistent(config: Config) -> Check:
     """FTS5's own integrity check; it is spelled as a write, so it needs a writing connection."""
     if not os.access(config.sqlite, os.W_OK):
         return Check("fts_consistent", True, "not checked: the file is read-only")
-    db = open_writer(config.sqlite)
     try:
-        ingest_queries.check_fts(db)
-    except apsw.CorruptError:
+        db = open_writer(config.sqlite)
+        try:
+            with sqlite_errors(config.sqlite):
+                ingest_queries.check_fts(db)
+        finally:
+            db.close()
+    except StoreCorrupt:
         return Check("fts_consistent", False, "the lexical index contradicts itself", "kb index --rebuild-fts")
-    except (apsw.BusyError, apsw.LockedError):
+    except StoreBusy:
         return Check("fts_consistent", True, "not checked: an ingest is running")
-    finally:
-        db.close()
+    except StoreReadOnly:
+        return Check("fts_consistent", True, "not checked: the folder is read-only")
     return Check("fts_consistent", True, "ok")
 
 

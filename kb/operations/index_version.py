@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import apsw
-
 from kb.domain.ids import content_hash
 from kb.language.korean import analysis_version
 from kb.store import schema_queries as queries
-from kb.store.migrate import latest_version, repeatable_hash, schema_state
+from kb.store.connection import Connection
+from kb.store.migrate import repeatable_hash
+from kb.store.schema_version import latest_version, schema_state
 from kb.store.sqlfile import sql_text
 
 _LABEL_CHARS = 8
@@ -19,7 +19,7 @@ def index_version() -> str:
     return f"v{latest_version()}-{content_hash(chr(0).join(parts).encode())[:_LABEL_CHARS]}"
 
 
-def stamp_index_version(db: apsw.Connection) -> None:
+def stamp_index_version(db: Connection) -> None:
     """Writes the label to `schema_meta` where it is another one."""
     label = index_version()
     if schema_state(db).index_version != label:

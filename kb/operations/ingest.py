@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter_ns
 
-import apsw
-
 from kb.domain.chunks import ChunkPolicy
 from kb.domain.ids import asset_id
+from kb.domain.media import MediaType
 from kb.errors import FileError, UsageError
 from kb.operations.clock import now_utc
 from kb.operations.events import AssetFinished, AssetStarted, Finished, IngestEvent, ScanCompleted, ScanStarted
@@ -29,7 +28,7 @@ from kb.scan.events import FailedFile, ScannedFile, SkippedFile
 from kb.scan.read import read_bytes
 from kb.scan.walk import walk
 from kb.store import ingest_queries as queries
-from kb.store.connection import open_writer, sqlite_errors, writer_lock
+from kb.store.connection import Connection, open_writer, sqlite_errors, writer_lock
 from kb.store.documents import put_document, remove_document
 from kb.store.migrate import migrate
 
@@ -59,15 +58,15 @@ class _Run:
     """One run under way: the request, the connection, and what has been seen."""
 
     request: IngestRequest
-    db: apsw.Connection
+    db: Connection
     report: IngestReport
     on_event: Callable[[IngestEvent], None]
     is_canceled: Callable[[], bool]
-    versions: dict[str, str] = field(default_factory=dict)
+    versions: dict[MediaType, str] = field(default_factory=dict)
     vanished: dict[str, tuple[int, int, str]] = field(default_factory=dict)  # known files the walk has not met
     unknown_below: list[str] = field(default_factory=list)  # paths that could not be read: keep what is stored
 
-    def version_for(self, media_type: str) -> str:
+    def version_for(self, media_type: MediaType) -> str:
         """The pipeline version for one media type, worked out once."""
         if media_type not in self.versions:
             self.versions[media_type] = pipeline_version(media_type, self.request.policy)
@@ -100,7 +99,7 @@ def ingest(
 
 
 @contextmanager
-def _open(request: IngestRequest) -> Iterator[apsw.Connection]:
+def _open(request: IngestRequest) -> Iterator[Connection]:
     """The writer's connection under the writer lock, at the latest schema."""
     db = open_writer(request.sqlite)
     try:
@@ -192,7 +191,7 @@ def _cut_if_new(run: _Run, idx: int, total: int, file: ScannedFile) -> Cut | Non
         return None
 
 
-def _moved_from(db: apsw.Connection, asset: str) -> str | None:
+def _moved_from(db: Connection, asset: str) -> str | None:
     """The path of a document with the same bytes whose file is gone: the file was moved from there."""
     for row in queries.select_documents_of_asset(db, asset_id=asset):
         if not os.path.lexists(row.source_path):

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-import apsw
-
 from kb.domain.ids import ID_CHARS
 from kb.domain.search import SearchFilters
 from kb.errors import InvalidId, NotFound
 from kb.operations.reading import reading
 from kb.retrieve.filters import filter_params
 from kb.store import inspect_queries as queries
+from kb.store.connection import Connection
 
 Row = TypeVar("Row")
 
@@ -63,7 +62,7 @@ def inspect_chunk(sqlite: Path, typed: str) -> queries.ChunkDetail:
         return _stored(queries.select_chunk(reader.db, chunk_id=chunk_id), chunk_id)
 
 
-def corpus_stats(db: apsw.Connection) -> queries.CorpusStats:
+def corpus_stats(db: Connection) -> queries.CorpusStats:
     """How much the knowledge base holds."""
     return _stored(queries.select_corpus_stats(db), "corpus_stats")
 

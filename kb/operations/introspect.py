@@ -37,8 +37,7 @@ class Introspection(NamedTuple):
 
 def introspect(config: Config) -> Introspection:
     """What this kb can do, the versions its results depend on, and what is indexed."""
-    versions = {extractor.media_type: extractor.parser_version for extractor in EXTRACTORS.values()}
-    versions = {f"parser.{media_type}": version for media_type, version in versions.items()}
+    versions = {f"parser.{media_type}": extractor.parser_version for media_type, extractor in EXTRACTORS.items()}
     versions |= {
         "chunker": config.chunking.chunker_version,
         "korean": analysis_version(),

@@ -11,6 +11,7 @@ from kb.chunk.md_heading import chunk_document, policy_hash
 from kb.domain.chunks import Chunk, ChunkPolicy
 from kb.domain.documents import Document
 from kb.domain.ids import Json, asset_id
+from kb.domain.media import MediaType
 from kb.domain.paths import WorkspacePath
 from kb.extract.registry import EXTRACTORS
 from kb.language.korean import KoreanText, analyse, analysis_version, has_hangul
@@ -41,7 +42,7 @@ class Cut:
     moved_from: str | None
 
 
-def pipeline_version(media_type: str, policy: ChunkPolicy) -> str:
+def pipeline_version(media_type: MediaType, policy: ChunkPolicy) -> str:
     """What a document of that type is made with: a stored one with another label is made anew."""
     parser = EXTRACTORS[media_type].parser_version
     return f"{parser}/{policy.chunker_version}:{policy_hash(policy)}/{analysis_version()}"

@@ -7,15 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import apsw
-
-from kb.store.connection import open_reader, sqlite_errors
+from kb.store.connection import Connection, open_reader, sqlite_errors
+from kb.store.schema_version import latest_version, schema_state
 
 
 class Reader(NamedTuple):
     """An open knowledge base and the label of its lexical index."""
 
-    db: apsw.Connection
+    db: Connection
     index_version: str
 
 
@@ -25,22 +24,28 @@ def reading(sqlite: Path) -> Iterator[Reader]:
 
     Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt; StoreReadOnly where it cannot be migrated.
     """
-    from kb.store.migrate import latest_version, migrate, schema_state
-
     db = open_reader(sqlite)
     try:
         with sqlite_errors(sqlite):
             state = schema_state(db)
             if state.schema_version != latest_version():
-                from kb.operations.clock import now_utc
-                from kb.store.connection import open_writer
-
                 db.close()
-                writer = open_writer(sqlite)
-                migrate(writer, now_utc())
-                writer.close()
+                _migrate(sqlite)
                 db = open_reader(sqlite)
                 state = schema_state(db)
             yield Reader(db, state.index_version)
+    finally:
+        db.close()
+
+
+def _migrate(sqlite: Path) -> None:
+    from kb.operations.clock import now_utc
+    from kb.store.connection import open_writer, writer_lock
+    from kb.store.migrate import migrate
+
+    db = open_writer(sqlite)
+    try:
+        with writer_lock(sqlite):
+            migrate(db, now_utc())
     finally:
         db.close()

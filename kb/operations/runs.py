@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 
-import apsw
-
 from kb.domain.ids import id_from
 from kb.operations.report import IngestItem, IngestReport
 from kb.store import ingest_queries as queries
+from kb.store.connection import Connection
 
 
-def record_run(db: apsw.Connection, report: IngestReport) -> None:
+def record_run(db: Connection, report: IngestReport) -> None:
     """Writes one row of `ingest_runs`; its items are the files that changed or failed."""
     counts = report.counts
     scope = {"root": report.root, "include": report.include, "exclude": report.exclude}

@@ -12,7 +12,8 @@ from kb.errors import StoreReadOnly
 from kb.operations.clock import now_utc
 from kb.operations.index_version import stamp_index_version
 from kb.store.connection import open_writer, sqlite_errors, writer_lock
-from kb.store.migrate import latest_version, migrate
+from kb.store.migrate import migrate
+from kb.store.schema_version import latest_version
 
 _CONFIG_HEADER = """\
 # kb configuration. Every key may be left out; kb config show tells what is in force.

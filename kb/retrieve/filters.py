@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterable
 from typing import TypedDict
 
-import apsw
-
 from kb.domain.search import SearchFilters
 from kb.errors import UsageError
 from kb.store import retrieve_queries as queries
+from kb.store.connection import Connection
 
 # Best first: `trust_min` accepts its level and what stands before it.
 TRUST_LEVELS = ("primary", "secondary", "generated")
@@ -27,7 +26,7 @@ class FilterParams(TypedDict):
     media: str | None
 
 
-def filter_params(db: apsw.Connection, filters: SearchFilters) -> FilterParams:
+def filter_params(db: Connection, filters: SearchFilters) -> FilterParams:
     """The filters with trust levels spelled out and path globs resolved to documents.
 
     Raises: UsageError for an unknown trust level.
@@ -48,7 +47,7 @@ def _trust_at_least(level: str) -> tuple[str, ...]:
     return TRUST_LEVELS[: TRUST_LEVELS.index(level) + 1]
 
 
-def _documents_matching(db: apsw.Connection, globs: tuple[str, ...]) -> list[str]:
+def _documents_matching(db: Connection, globs: tuple[str, ...]) -> list[str]:
     """The documents whose path matches any glob; gitignore syntax, so `*` stays inside one folder."""
     from pathspec import GitIgnoreSpec
 

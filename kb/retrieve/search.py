@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-
-import apsw
+from contextlib import nullcontext
 
 from kb.domain.citations import LineCitation
 from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery, SearchResult
-from kb.errors import QuerySyntaxError
 from kb.retrieve.filters import filter_params
 from kb.retrieve.snippet import make_snippet
 from kb.retrieve.terms import read_query
 from kb.store import retrieve_queries as queries
+from kb.store.connection import Connection, expression_errors
 
 # Candidates are ordered by score alone before ties are broken by chunk id; more of them than hits keeps ties whole.
 MIN_DEPTH = 50
 
 
-def search(db: apsw.Connection, query: SearchQuery, *, snippet_chars: int, index_version: str) -> SearchResult:
+def search(db: Connection, query: SearchQuery, *, snippet_chars: int, index_version: str) -> SearchResult:
     """The best passages for a question, in an order that is the same every time.
 
     Raises: QuerySyntaxError for a raw expression that FTS5 does not accept.
@@ -26,7 +25,7 @@ def search(db: apsw.Connection, query: SearchQuery, *, snippet_chars: int, index
     read = read_query(db, query.text)
     if not read.match_expr:
         return SearchResult(query, (), (), index_version)
-    try:
+    with expression_errors() if read.raw else nullcontext():
         rows = queries.search_lexical(
             db,
             match_expr=read.match_expr,
@@ -34,13 +33,6 @@ def search(db: apsw.Connection, query: SearchQuery, *, snippet_chars: int, index
             depth=max(MIN_DEPTH, 2 * query.k),
             k=query.k,
         )
-    except apsw.SQLError as error:
-        if not read.raw:
-            raise
-        raise QuerySyntaxError(
-            f"FTS5 does not accept this expression: {error}",
-            "drop the single quotes to search for the words themselves, or see the FTS5 query syntax",
-        ) from error
     hits = tuple(_hit(row, read.terms, snippet_chars, index_version) for row in rows)
     return SearchResult(query, read.terms, hits, index_version)
 

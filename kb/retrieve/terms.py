@@ -8,11 +8,10 @@ import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import apsw
-
 from kb.language.korean import HANGUL, KnownUnit, cut_word, has_hangul, substrings, unit_lexicon
 from kb.language.stopwords import ENGLISH
 from kb.store import retrieve_queries as queries
+from kb.store.connection import Connection
 
 # Beyond this many distinct terms a question is a document; its first terms say what it is about.
 MAX_TERMS = 64
@@ -40,7 +39,7 @@ class QueryTerms(NamedTuple):
     raw: bool
 
 
-def read_query(db: apsw.Connection, text: str) -> QueryTerms:
+def read_query(db: Connection, text: str) -> QueryTerms:
     """The terms of `text`: words without English function words, Korean words cut into content morphemes.
 
     A text in single quotes is passed on as a raw FTS5 expression.
@@ -54,7 +53,7 @@ def read_query(db: apsw.Connection, text: str) -> QueryTerms:
     return QueryTerms(" OR ".join(term.to_match() for term in terms), tuple(term.text for term in terms), raw=False)
 
 
-def _terms(db: apsw.Connection, words: Iterable[str]) -> list[Term]:
+def _terms(db: Connection, words: Iterable[str]) -> list[Term]:
     pieces = [piece for word in words for piece in _PIECE.findall(word)]
     hangul = [piece for piece in pieces if has_hangul(piece)]
     if not hangul:

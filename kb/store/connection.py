@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 import apsw
 
@@ -13,12 +14,17 @@ from kb.errors import (
     DiskFull,
     NotAKnowledgeBase,
     NotIndexed,
+    QuerySyntaxError,
     StoreBusy,
     StoreCorrupt,
     StoreError,
     StoreReadOnly,
 )
+from kb.store.schema_version import require_known_schema
 from kb.store.sqlfile import sql_text
+
+# What the other rooms pass around; only this one knows the library behind it.
+Connection: TypeAlias = apsw.Connection
 
 # "kb" and a format number, in PRAGMA application_id: a foreign SQLite file is never written to.
 APPLICATION_ID = 0x6B620001
@@ -58,10 +64,27 @@ def sqlite_errors(path: Path) -> Iterator[None]:
         raise StoreError(f"{path} cannot be opened: {error}", "check that its directory exists and is yours") from error
 
 
+@contextmanager
+def expression_errors() -> Iterator[None]:
+    """Raises SQLite's complaint about a raw FTS5 expression as QuerySyntaxError."""
+    try:
+        yield
+    except apsw.SQLError as error:
+        raise QuerySyntaxError(
+            f"FTS5 does not accept this expression: {error}",
+            "drop the single quotes to search for the words themselves, or see the FTS5 query syntax",
+        ) from error
+
+
+def sqlite_version() -> str:
+    """The version of the SQLite library in this process."""
+    return apsw.sqlite_lib_version()
+
+
 def open_reader(path: Path) -> apsw.Connection:
     """A read-only connection to an existing knowledge base; it never waits for a writer.
 
-    Raises: NotIndexed when there is none, NotAKnowledgeBase for a foreign file, StoreCorrupt.
+    Raises: NotIndexed when there is none, NotAKnowledgeBase for a foreign file, SchemaTooNew, StoreCorrupt.
     """
     if not path.exists():
         raise NotIndexed(f"no knowledge base at {path}", "create it with: kb init, then kb ingest")
@@ -80,7 +103,10 @@ def open_reader(path: Path) -> apsw.Connection:
 
 
 def open_writer(path: Path) -> apsw.Connection:
-    """A read-write connection with foreign keys and WAL; creates the file when there is none."""
+    """A read-write connection with foreign keys and WAL; creates the file when there is none.
+
+    Raises: NotAKnowledgeBase, SchemaTooNew and StoreCorrupt, each before a byte is written; StoreReadOnly.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -89,7 +115,6 @@ def open_writer(path: Path) -> apsw.Connection:
         ) from error
     with sqlite_errors(path):
         db = apsw.Connection(str(path))
-        db.set_busy_timeout(BUSY_TIMEOUT_MS)
         db.transaction_mode = "IMMEDIATE"
         _require_own(db, path)
         db.execute(sql_text("schema/open_writer.sql"))
@@ -97,10 +122,11 @@ def open_writer(path: Path) -> apsw.Connection:
 
 
 def _require_own(db: apsw.Connection, path: Path) -> None:
-    """Raise NotAKnowledgeBase unless the file is empty or carries kb's mark."""
+    """Raises NotAKnowledgeBase unless the file is empty or carries kb's mark, SchemaTooNew when a newer kb wrote it."""
     db.set_busy_timeout(BUSY_TIMEOUT_MS)
     application_id = db.pragma("application_id")
     if application_id == APPLICATION_ID:
+        require_known_schema(db)
         return
     if application_id != 0 or db.pragma("schema_version") != 0:
         raise NotAKnowledgeBase(

@@ -8,38 +8,14 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import NamedTuple
 
 import apsw
 
 from kb.domain.ids import content_hash
-from kb.errors import SchemaTooNew
 from kb.store import schema_queries as queries
 from kb.store.connection import APPLICATION_ID
-from kb.store.sqlfile import MIGRATIONS_DIR, SQL_DIR
-
-
-class Migration(NamedTuple):
-    """One file of `migrations/`: `0001_init.sql`."""
-
-    number: int
-    description: str
-    path: Path
-
-
-@functools.cache
-def migrations() -> tuple[Migration, ...]:
-    """All migrations this kb knows, in order."""
-    found = []
-    for path in sorted(MIGRATIONS_DIR.glob("*.sql")):
-        number, _, words = path.stem.partition("_")
-        found.append(Migration(int(number), words.replace("_", " "), path))
-    return tuple(found)
-
-
-def latest_version() -> int:
-    """The schema version this kb writes."""
-    return migrations()[-1].number
+from kb.store.schema_version import latest_version, migrations, require_known_schema, schema_state
+from kb.store.sqlfile import SQL_DIR
 
 
 @functools.cache
@@ -54,33 +30,12 @@ def repeatable_hash() -> str:
     return content_hash(b"\0".join(path.read_bytes() for path in repeatable_files()))
 
 
-def schema_state(db: apsw.Connection) -> queries.SchemaVersion:
-    """The schema version and repeatable hash found in the file; version 0 for an empty one."""
-    if not db.table_exists(None, "schema_meta"):
-        return queries.SchemaVersion(0, "", "")
-    return queries.select_schema_version(db) or queries.SchemaVersion(0, "", "")
-
-
-def require_readable(db: apsw.Connection) -> bool:
-    """Whether the file's schema is the one this kb reads; False when migrations are pending.
-
-    Raises: SchemaTooNew when a newer kb wrote it.
-    """
-    found = schema_state(db).schema_version
-    if found > latest_version():
-        raise SchemaTooNew(
-            f"this knowledge base has schema {found}; this kb knows up to {latest_version()}",
-            "update kb; the file was left untouched",
-        )
-    return found == latest_version()
-
-
 def migrate(db: apsw.Connection, now: str) -> bool:
     """Brings the file to the latest schema; True when anything changed. `now` is RFC 3339 UTC.
 
     Raises: SchemaTooNew.
     """
-    require_readable(db)
+    require_known_schema(db)
     state = schema_state(db)
     if (state.schema_version, state.repeatable_hash) == (latest_version(), repeatable_hash()):
         return False

@@ -1,0 +1,53 @@
+"""Which schema a file has and which one this kb reads: the numbers of `migrations/`."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from kb.errors import SchemaTooNew
+from kb.store import schema_queries as queries
+from kb.store.sqlfile import MIGRATIONS_DIR
+
+
+class Migration(NamedTuple):
+    """One file of `migrations/`: `0001_init.sql`."""
+
+    number: int
+    description: str
+    path: Path
+
+
+@functools.cache
+def migrations() -> tuple[Migration, ...]:
+    """All migrations this kb knows, in order."""
+    found = []
+    for path in sorted(MIGRATIONS_DIR.glob("*.sql")):
+        number, _, words = path.stem.partition("_")
+        found.append(Migration(int(number), words.replace("_", " "), path))
+    return tuple(found)
+
+
+def latest_version() -> int:
+    """The schema version this kb writes."""
+    return migrations()[-1].number
+
+
+def schema_state(db: apsw.Connection) -> queries.SchemaVersion:
+    """The schema version and repeatable hash found in the file; version 0 for an empty one."""
+    if not db.table_exists(None, "schema_meta"):
+        return queries.SchemaVersion(0, "", "")
+    return queries.select_schema_version(db) or queries.SchemaVersion(0, "", "")
+
+
+def require_known_schema(db: apsw.Connection) -> None:
+    """Raises SchemaTooNew when a newer kb wrote the file."""
+    found = schema_state(db).schema_version
+    if found > latest_version():
+        raise SchemaTooNew(
+            f"this knowledge base has schema {found}; this kb knows up to {latest_version()}",
+            "update kb; the file was left untouched",
+        )
