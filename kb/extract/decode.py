@@ -1,0 +1,90 @@
+"""Bytes to text: the first step of every text extractor.
+
+The text is the file's own, character for character; only line ends (`\\r\\n`, lone `\\r`) become `\\n` and NUL becomes
+U+FFFD, so that line `n` here is line `n` in an editor. Text that is not NFC stays as it is.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+from kb.domain.documents import Warning
+
+# UTF-32's little-endian mark begins with UTF-16's, so it is tried first.
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+# The 2,350 Hangul syllables of KS X 1001 as bytes. Nearly every syllable of real Korean text is among them, while
+# Western 8-bit text hits them by chance and GBK text with about half of its letters.
+_KS_X_1001_HANGUL = re.compile(rb"[\xb0-\xc8][\xa1-\xfe]")
+_HIGH_BYTES = re.compile(rb"[\x80-\xff]+")
+_HANGUL_SHARE = 0.75
+
+# UTF-16 text without a mark has a NUL in every second byte of its spaces, digits and line ends; binary noise and a
+# stray NUL do not keep to one side.
+_UTF16_SAMPLE_BYTES = 65_536
+_UTF16_NUL_SHARE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A file's text with `\\n` line ends, and the name of the encoding it was read as."""
+
+    text: str
+    encoding: str
+    warnings: tuple[Warning, ...] = ()
+
+
+def decode(data: bytes) -> Decoded:
+    """The text of `data`: UTF-8, UTF-16 or UTF-32 by mark, UTF-16 without one, CP949, else UTF-8 with replacement."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return _decoded(data[len(mark) :], encoding)
+    unmarked = _unmarked_utf16(data)
+    if unmarked is not None:
+        return _decoded(data, unmarked)
+    try:
+        return Decoded(_tidy(data.decode("utf-8")), "utf-8")
+    except UnicodeDecodeError:
+        return _decoded(data, "cp949" if _looks_korean(data) else "utf-8")
+
+
+def _decoded(data: bytes, encoding: str) -> Decoded:
+    try:
+        return Decoded(_tidy(data.decode(encoding)), encoding)
+    except UnicodeDecodeError as error:
+        text = data.decode(encoding, errors="replace")
+        note = f"not valid {encoding} at byte {error.start:,}; unreadable bytes were replaced with U+FFFD"
+        return Decoded(_tidy(text), encoding, (Warning("encoding_fallback", note),))
+
+
+def _tidy(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+
+
+def _unmarked_utf16(data: bytes) -> str | None:
+    sample = data[:_UTF16_SAMPLE_BYTES]
+    if len(data) % 2 or b"\0" not in sample:
+        return None
+    even, odd = sample[0::2].count(0), sample[1::2].count(0)
+    encoding = "utf-16-le" if odd > even else "utf-16-be"
+    if max(even, odd) < _UTF16_NUL_SHARE * len(sample) / 2 or min(even, odd) * 20 > max(even, odd):
+        return None
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+    return encoding
+
+
+def _looks_korean(data: bytes) -> bool:
+    high_bytes = sum(map(len, _HIGH_BYTES.findall(data)))
+    # `findall` may start a pair at the second byte of a character; the share is still far from that of other text.
+    return 2 * len(_KS_X_1001_HANGUL.findall(data)) >= _HANGUL_SHARE * high_bytes

@@ -1,0 +1,106 @@
+"""The Markdown parser kb reads notes with: CommonMark, GFM tables and strikethrough, footnotes, and Obsidian's marks.
+
+Obsidian's own marks become tokens here (`wikilink`, `hashtag`; comments become nothing), so that what stands in code
+is left alone by the parser's own rules and every rule below takes time linear in its text.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import re
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+from mdit_py_plugins.footnote.index import footnote_def
+
+# `[[Target]]`, `[[Target#Heading|alias]]`; with `!` before it the target is shown in place.
+_WIKILINK = re.compile(r"(!?)\[\[([^\[\]|\n]{1,1000})(?:\|([^\[\]\n]{0,1000}))?\]\]")
+
+# Obsidian takes letters and digits of any script, `_`, `-` and `/`, at least one of them not a digit.
+_HASHTAG = re.compile(r"#([^\s\u2000-\u206f\u2e00-\u2e7f\u3000-\u303f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\]+)")
+_NOT_A_TAG = re.compile(r"[\d/]*")
+
+
+@functools.cache
+def note_parser() -> MarkdownIt:
+    """The one parser instance; parsing keeps no state in it."""
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    parser.block.ruler.before("reference", "footnote_def", footnote_def, {"alt": ["paragraph", "reference"]})
+    parser.block.ruler.before("fence", "comment", _block_comment, {"alt": ["paragraph", "reference", "blockquote"]})
+    parser.inline.ruler.before("link", "wikilink", _wikilink)
+    parser.inline.ruler.before("link", "comment", _inline_comment)
+    parser.inline.ruler.before("link", "hashtag", _hashtag)
+    return parser
+
+
+def _wikilink(state: StateInline, silent: bool) -> bool:
+    if state.src[state.pos] not in "![":
+        return False
+    found = _WIKILINK.match(state.src, state.pos, state.posMax)
+    if found is None:
+        return False
+    if not silent:
+        target = found[2].strip().rstrip("\\")  # a table cell escapes the bar before the alias
+        token = state.push("wikilink", "", 0)
+        token.content = (found[3] or "").strip() or target
+        token.meta = {"target": target, "alias": (found[3] or "").strip(), "embedded": bool(found[1])}
+    state.pos = found.end()
+    return True
+
+
+def _hashtag(state: StateInline, silent: bool) -> bool:
+    start = state.pos
+    if state.src[start] != "#" or (start > 0 and not state.src[start - 1].isspace()):
+        return False
+    if "{" in state.src[max(0, start - 3) : start]:  # `{ #anchor }` and `{: #anchor }` name a heading
+        return False
+    found = _HASHTAG.match(state.src, start, state.posMax)
+    if found is None or _NOT_A_TAG.fullmatch(found[1]):
+        return False
+    if not silent:
+        state.push("hashtag", "", 0).content = found[1]
+    state.pos = found.end()
+    return True
+
+
+def _inline_comment(state: StateInline, silent: bool) -> bool:
+    if not state.src.startswith("%%", state.pos):
+        return False
+    end = state.src.find("%%", state.pos + 2, state.posMax)
+    if end < 0:
+        return False
+    state.pos = end + 2
+    return True
+
+
+def _block_comment(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+    """A comment from a line that begins with `%%` to the next line that ends with it, blank lines included."""
+    start, end = state.bMarks[start_line] + state.tShift[start_line], state.eMarks[start_line]
+    if not state.src.startswith("%%", start) or state.is_code_block(start_line):
+        return False
+    first = state.src[start:end].rstrip()
+    inner = first.find("%%", 2)
+    if inner >= 0:
+        closing = start_line if inner == len(first) - 2 else None
+    else:
+        closing = _closing_line(state, start_line, end_line)
+    if closing is None:
+        return False
+    if not silent:
+        state.line = closing + 1
+    return True
+
+
+def _closing_line(state: StateBlock, start_line: int, end_line: int) -> int | None:
+    """The first line after `start_line` that ends with `%%`; the candidates are listed once a document."""
+    candidates: list[int] | None = state.env.get("comment_ends")
+    if candidates is None:
+        lines = zip(state.bMarks, state.eMarks, strict=True)
+        candidates = [number for number, (at, end) in enumerate(lines) if state.src[at:end].rstrip().endswith("%%")]
+        state.env["comment_ends"] = candidates
+    position = bisect.bisect_right(candidates, start_line)
+    if position == len(candidates) or candidates[position] >= end_line:
+        return None
+    return candidates[position]
