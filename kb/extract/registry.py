@@ -11,7 +11,7 @@ from typing import Protocol, cast
 
 from kb.domain.documents import Document
 from kb.domain.ids import AssetId
-from kb.domain.media import MARKDOWN, MediaType
+from kb.domain.media import MARKDOWN
 from kb.domain.paths import WorkspacePath
 
 
@@ -27,7 +27,7 @@ class Extract(Protocol):
 class Extractor:
     """One media type's extractor: what its documents are versioned by, and where it lives."""
 
-    media_type: MediaType
+    media_type: str
     parser_version: str
     module: str
     function: str
@@ -40,4 +40,4 @@ class Extractor:
 # `parser_version` repeats the module's own constant, which cannot be read without importing its parser.
 _EXTRACTORS = (Extractor(MARKDOWN, "markdown-it-4-v1", "kb.extract.markdown", "extract_markdown"),)
 
-EXTRACTORS: dict[MediaType, Extractor] = {extractor.media_type: extractor for extractor in _EXTRACTORS}
+EXTRACTORS: dict[str, Extractor] = {extractor.media_type: extractor for extractor in _EXTRACTORS}
