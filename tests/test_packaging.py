@@ -56,7 +56,18 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
     root = tmp_path_factory.mktemp("installed")
     venv.create(root / "venv", symlinks=True)
     python = root / "venv" / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel]
+    pip: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        wheel,
+    ]
     done = subprocess.run(pip, text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     (site_packages,) = (root / "venv" / "lib").glob("python*/site-packages")
