@@ -1,0 +1,81 @@
+"""From a configured model name to the adapter that encodes with it: the door by which indexing and search come in.
+
+A name with a directory below `model_dir` opens from there; any other that the catalogue does not hold is taken for a
+fastembed name. Only what the answer needs is imported: a search in a fresh process comes through here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder
+from kb.embed.manifest import InstalledModel, read_installed
+from kb.errors import ModelMissing
+
+
+def embedding_model(model_dir: Path, name: str) -> EmbeddingModel:
+    """What the model called `name` encodes to. Raises: ModelMissing, ModelCorrupt."""
+    installed = _installed(model_dir, name)
+    if installed is not None:
+        return installed.model
+    from kb.embed.fastembed_adapter import hub_model
+
+    return hub_model(name)
+
+
+def bulk_embedder(model_dir: Path, name: str, threads: int) -> Embedder:
+    """The embedder for many texts, on `threads` cores. Raises: ModelMissing, ModelCorrupt."""
+    installed = _installed(model_dir, name)
+    if installed is not None:
+        return open_embedder(model_dir / name, installed, threads)
+    from kb.embed.fastembed_adapter import open_hub_embedder
+
+    return open_hub_embedder(model_dir, name, threads)
+
+
+def query_encoder(model_dir: Path, name: str) -> QueryEncoder:
+    """The encoder for one question, as soon as it can be had. Raises: ModelMissing, ModelCorrupt."""
+    installed = _installed(model_dir, name)
+    if installed is not None:
+        return open_query_encoder(model_dir / name, installed)
+    from kb.embed.fastembed_adapter import HubQueryEncoder, open_hub_embedder
+
+    return HubQueryEncoder(open_hub_embedder(model_dir, name, threads=1))
+
+
+def open_embedder(directory: Path, installed: InstalledModel, threads: int) -> Embedder:
+    """The bulk embedder of the model in `directory`. Raises: ModelCorrupt."""
+    if installed.encoder == "use":
+        from kb.embed.use_adapter import open_use_embedder
+
+        return open_use_embedder(directory, installed.model)
+    from kb.embed.onnx_adapter import open_onnx_embedder
+
+    return open_onnx_embedder(directory, installed.model, threads)
+
+
+def open_query_encoder(directory: Path, installed: InstalledModel) -> QueryEncoder:
+    """The query encoder of the model in `directory`. Raises: ModelCorrupt."""
+    if installed.encoder == "use":
+        from kb.embed.use_adapter import open_use_query_encoder
+
+        return open_use_query_encoder(directory, installed.model)
+    from kb.embed.native_query import native_engine_usable, open_native_query_encoder
+
+    if native_engine_usable(directory):
+        return open_native_query_encoder(directory, installed.model)
+    from kb.embed.onnx_adapter import open_onnx_query_encoder
+
+    return open_onnx_query_encoder(directory, installed.model)
+
+
+def _installed(model_dir: Path, name: str) -> InstalledModel | None:
+    """The installed model, or None when `name` is for fastembed to know. Raises: ModelMissing, ModelCorrupt."""
+    try:
+        return read_installed(model_dir, name)
+    except ModelMissing:
+        from kb.embed.catalog import CATALOG
+
+        if name in CATALOG:
+            raise
+        return None

@@ -1,0 +1,153 @@
+"""Any other encoder that fastembed knows, by its name: for machines that reach a model hub.
+
+Only `kb models install NAME` fetches; indexing and search open what stands in the hub cache below the model directory.
+fastembed adds no prefixes to e5 models and cuts texts at the window, so both are seen to here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kb.domain.embeddings import EmbeddingModel, Role
+from kb.embed.text import encoder_text
+from kb.embed.windows import normalised
+from kb.errors import ModelError, ModelMissing
+
+if TYPE_CHECKING:
+    from kb.domain.embeddings import Vectors
+
+HUB_DIRECTORY = "hub"
+
+_BATCH_TEXTS = 16
+# A piece cut between two tokens can take a few more when it stands alone.
+_SPARE_TOKENS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    text: int
+    content: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class HubEmbedder:
+    """A fastembed model in memory. A text longer than the window is cut between tokens, its pieces averaged."""
+
+    model: EmbeddingModel
+    _fastembed: Any
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """float32[n, dimensions], L2 = 1, in the order of `texts`."""
+        import numpy as np
+
+        pieces = [piece for index, text in enumerate(texts) for piece in self._pieces(index, self._plain(text, role))]
+        pieces.sort(key=lambda piece: piece.tokens, reverse=True)
+        encode = self._fastembed.query_embed if role == "query" else self._fastembed.passage_embed
+        sums = np.zeros((len(texts), self.model.dimensions), dtype=np.float32)
+        vectors = encode([piece.content for piece in pieces], batch_size=_BATCH_TEXTS)
+        for piece, vector in zip(pieces, vectors, strict=True):
+            sums[piece.text] += vector * max(piece.tokens, 1)
+        return normalised(sums)
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """The tokens of each text as the encoder sees it: prefix and marks included."""
+        counts = []
+        for text in texts:
+            encoding = self._fastembed.model.tokenizer.encode(self._plain(text, role))
+            marks = sum(encoding.special_tokens_mask)
+            counts.append(len(_content_offsets(encoding)) + marks)
+        return counts
+
+    def _plain(self, text: str, role: Role) -> str:
+        return (f"{role}: " if "e5" in self.model.name else "") + encoder_text(text)
+
+    def _pieces(self, index: int, text: str) -> list[_Piece]:
+        encoding = self._fastembed.model.tokenizer.encode(text)
+        offsets = _content_offsets(encoding)
+        if not encoding.overflowing:
+            return [_Piece(index, text, len(offsets))]
+        step = len(encoding.ids) - _SPARE_TOKENS
+        starts = [0, *(offsets[at][0] for at in range(step, len(offsets), step)), len(text)]
+        tokens = [min(step, len(offsets) - at) for at in range(0, len(offsets), step)]
+        return [
+            _Piece(index, text[start:end], count) for start, end, count in zip(starts, starts[1:], tokens, strict=False)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class HubQueryEncoder:
+    """The same encoder for one question; it starts no faster than the embedder does."""
+
+    _embedder: HubEmbedder
+
+    @property
+    def model(self) -> EmbeddingModel:
+        """The vector space."""
+        return self._embedder.model
+
+    def encode(self, text: str) -> bytes:
+        """float32[dimensions], L2 = 1, as little-endian bytes."""
+        vector: bytes = self._embedder.embed([text], "query")[0].astype("<f4").tobytes()
+        return vector
+
+
+def hub_model(name: str) -> EmbeddingModel:
+    """What the fastembed model called `name` encodes to. Raises: ModelMissing when fastembed does not know it."""
+    for known in _text_embedding().list_supported_models():
+        if known["model"].lower() == name.lower():
+            origin = known["sources"]["hf"] or known["sources"]["url"]
+            return EmbeddingModel(known["model"], f"fastembed:{origin}", known["dim"], None)
+    raise ModelMissing(
+        f"no model is called {name}",
+        "`kb models list` shows those that can be installed; any model name of fastembed works too",
+    )
+
+
+def open_hub_embedder(model_dir: Path, name: str, threads: int) -> HubEmbedder:
+    """The model called `name` from the hub cache, on `threads` cores. Raises: ModelMissing when it is not there."""
+    model = hub_model(name)
+    try:
+        fastembed = _text_embedding()(
+            model.name, cache_dir=str(model_dir / HUB_DIRECTORY), threads=threads, local_files_only=True
+        )
+    except (ValueError, OSError) as error:
+        raise ModelMissing(
+            f"the model {name} is not installed", f"run `kb models install {name}` where a model hub can be reached"
+        ) from error
+    return HubEmbedder(model, fastembed)
+
+
+def fetch_hub_model(model_dir: Path, name: str) -> EmbeddingModel:
+    """The model called `name`, fetched into the hub cache. Raises: ModelMissing; ModelError when that fails."""
+    model = hub_model(name)
+    try:
+        _text_embedding()(model.name, cache_dir=str(model_dir / HUB_DIRECTORY), lazy_load=True)
+    except (ValueError, OSError) as error:
+        raise ModelError(
+            f"{name} could not be fetched: {error}",
+            "a model hub must be reachable for it; `kb models list` shows those that need none",
+        ) from error
+    return model
+
+
+def _text_embedding() -> Any:
+    """The class that fastembed's text models are made by, its log lines off: the error tells a failure once."""
+    import loguru
+    from fastembed import TextEmbedding
+
+    loguru.logger.disable("fastembed")
+    return TextEmbedding
+
+
+def _content_offsets(encoding: Any) -> list[tuple[int, int]]:
+    """Where each token that stands for text begins and ends in the text, over all windows."""
+    return [
+        offsets
+        for window in (encoding, *encoding.overflowing)
+        for offsets, special in zip(window.offsets, window.special_tokens_mask, strict=True)
+        if not special
+    ]

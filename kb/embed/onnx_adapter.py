@@ -1,0 +1,147 @@
+"""Installed e5 models on ONNX Runtime: the bulk embedder, and the query encoder where the native one does not run.
+
+The same files through fastembed give the same vectors, but start 0.5 s later, cut texts at the window, and pad every
+batch to its longest text. Vectors are the mean over tokens, averaged over windows by their token counts, L2 = 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kb.domain.embeddings import EmbeddingModel, Role
+from kb.embed.assemble_e5 import MODEL_FILE
+from kb.embed.manifest import reinstall_hint
+from kb.embed.text import encoder_text
+from kb.embed.tokenizer_file import TOKENIZER_FILE
+from kb.embed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
+from kb.embed.windows import Window, add_windows, batches, normalised, windows
+from kb.errors import ModelCorrupt
+
+if TYPE_CHECKING:
+    from kb.domain.embeddings import Vectors
+
+PREFIXES: dict[Role, str] = {"query": "query: ", "passage": "passage: "}
+
+_FIRST, _PAD, _LAST = 0, 1, 2
+_MARK_TOKENS = 2
+_BATCH_TOKENS = 2048
+# Tokenizing in slices keeps the token ids of a large library out of memory, and still leaves lengths to sort by.
+_SLICE_TEXTS = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxEncoder:
+    """A session, and how token ids go through it."""
+
+    model: EmbeddingModel
+    _session: Any
+
+    def encode(self, texts: Sequence[Sequence[int]]) -> Vectors:
+        """float32[n, dimensions], L2 = 1, of token ids without marks, of any length."""
+        import numpy as np
+
+        assert self.model.window_tokens is not None
+        sums = np.zeros((len(texts), self.model.dimensions), dtype=np.float32)
+        for batch in batches(windows(texts, self.model.window_tokens - _MARK_TOKENS), _BATCH_TOKENS):
+            add_windows(sums, batch, self._means(batch))
+        return normalised(sums)
+
+    def _means(self, batch: Sequence[Window]) -> Vectors:
+        """float32[windows, dimensions] means over the tokens, marks included."""
+        import numpy as np
+
+        ids = np.full((len(batch), len(batch[0].ids) + _MARK_TOKENS), _PAD, dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, window in enumerate(batch):
+            length = len(window.ids) + _MARK_TOKENS
+            ids[row, :length] = [_FIRST, *window.ids, _LAST]
+            mask[row, :length] = 1
+        (states,) = self._session.run(None, {"input_ids": ids, "attention_mask": mask})
+        weights = (mask / mask.sum(axis=1, keepdims=True)).astype(np.float32)
+        means: Vectors = (weights[:, None, :] @ states)[:, 0]
+        return means
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxEmbedder:
+    """The bulk embedder: the model's tokenizer.json before the encoder."""
+
+    model: EmbeddingModel
+    _encoder: OnnxEncoder
+    _tokenizer: Any
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """float32[n, dimensions], L2 = 1, in the order of `texts`."""
+        import numpy as np
+
+        vectors = np.empty((len(texts), self.model.dimensions), dtype=np.float32)
+        for start in range(0, len(texts), _SLICE_TEXTS):
+            end = start + _SLICE_TEXTS
+            vectors[start:end] = self._encoder.encode(self._token_ids(texts[start:end], role))
+        return vectors
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """The tokens of each text as the encoder sees it: prefix and marks included."""
+        return [len(ids) + _MARK_TOKENS for ids in self._token_ids(texts, role)]
+
+    def _token_ids(self, texts: Sequence[str], role: Role) -> list[list[int]]:
+        prefixed = [PREFIXES[role] + encoder_text(text) for text in texts]
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(prefixed, add_special_tokens=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxQueryEncoder:
+    """The query encoder: the mapped vocabulary before the encoder."""
+
+    model: EmbeddingModel
+    _encoder: OnnxEncoder
+    _vocabulary: UnigramVocabulary
+
+    def encode(self, text: str) -> bytes:
+        """float32[dimensions], L2 = 1, as little-endian bytes."""
+        ids = self._vocabulary.token_ids(PREFIXES["query"] + encoder_text(text))
+        vector: bytes = self._encoder.encode([ids])[0].astype("<f4").tobytes()
+        return vector
+
+
+def open_onnx_embedder(directory: Path, model: EmbeddingModel, threads: int) -> OnnxEmbedder:
+    """The bulk embedder of the files in `directory`, on `threads` cores. Raises: ModelCorrupt when they do not load."""
+    tokenizer = open_tokenizer(directory / TOKENIZER_FILE, model)
+    return OnnxEmbedder(model, OnnxEncoder(model, _session(directory / MODEL_FILE, model, threads)), tokenizer)
+
+
+def open_onnx_query_encoder(directory: Path, model: EmbeddingModel) -> OnnxQueryEncoder:
+    """The query encoder of the files in `directory`. Raises: ModelCorrupt when they do not load."""
+    vocabulary = open_vocabulary(directory / VOCABULARY_FILE)
+    # As written: optimising the graph takes longer than the one question it would serve.
+    session = _session(directory / MODEL_FILE, model, threads=1, optimised=False)
+    return OnnxQueryEncoder(model, OnnxEncoder(model, session), vocabulary)
+
+
+def open_tokenizer(path: Path, model: EmbeddingModel) -> Any:
+    """The tokenizer at `path`. Raises: ModelCorrupt when the file does not load."""
+    import tokenizers
+
+    try:
+        return tokenizers.Tokenizer.from_file(str(path))
+    except Exception as error:  # tokenizers raises nothing narrower
+        raise ModelCorrupt(f"{path.name} of {model.name} does not load: {error}", reinstall_hint(model.name)) from error
+
+
+def _session(path: Path, model: EmbeddingModel, threads: int, *, optimised: bool = True) -> Any:
+    import onnxruntime
+    from onnxruntime.capi import onnxruntime_pybind11_state as failures
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    if not optimised:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except (failures.Fail, failures.InvalidProtobuf, failures.InvalidGraph, failures.NoSuchFile) as error:
+        raise ModelCorrupt(f"{path.name} of {model.name} does not load: {error}", reinstall_hint(model.name)) from error

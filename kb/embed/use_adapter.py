@@ -1,0 +1,205 @@
+"""Universal Sentence Encoder multilingual v3 on numpy, bulk and query: an encoder of another family beside e5.
+
+The weights are mapped, so a fresh process pays for numpy's import and for the rows it touches, not for 78 MB.
+The network (Yang et al. 2020): piece embeddings; three convolution branches, each two layers with residuals;
+layer norm; sum over the tokens / √tokens; two residual blocks; tanh.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kb.domain.embeddings import EmbeddingModel, Role
+from kb.embed.assemble_use import CHUNKS, DIMENSIONS, LAYERS_FILE, LAYERS_INDEX, ORDERS, TABLE_FILE
+from kb.embed.text import encoder_text
+from kb.embed.tokenizer_file import TOKENIZER_FILE
+from kb.embed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
+from kb.embed.windows import normalised
+from kb.errors import ModelCorrupt
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from kb.domain.embeddings import Vectors
+    from kb.embed.windows import Floats
+
+_FIRST, _LAST = 1, 2
+_MARK_TOKENS = 2
+_WIDTH = 256
+# The widest branch sees two tokens to either side; as many empty rows keep neighbouring texts apart.
+_GAP_ROWS = 2
+_BATCH_TOKENS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class UseNetwork:
+    """The mapped weights."""
+
+    table: NDArray[np.uint8]
+    layers: dict[str, Floats]
+
+    def encode(self, texts: Sequence[Sequence[int]]) -> Vectors:
+        """float32[n, 512], L2 = 1, of token ids with their marks."""
+        import numpy as np
+
+        layers = self.layers
+        rows, starts = _rows(texts)
+        features, present = self._features(rows)
+        lengths = np.array([[len(text)] for text in texts], dtype=np.float32)
+        normed = _layer_norm(features, layers["ln_g"], layers["ln_b"], layers["eps"])
+        # The sum over tokens commutes with the projection, which then runs once a text.
+        summed = np.add.reduceat(normed * present, starts, axis=0) @ layers["cnn_W"] + lengths * layers["cnn_b"]
+        mean = summed / np.sqrt(lengths)
+        first = np.maximum(mean @ layers["p1"] + np.maximum(mean @ layers["d0"], 0) @ layers["d1"], 0)
+        return normalised(np.tanh(first @ layers["p3"] + np.maximum(first @ layers["d2"], 0) @ layers["d3"]))
+
+    def _features(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """float32[rows, 1280] of embeddings beside their three branches; float32[rows, 1], 1 where a token is."""
+        import numpy as np
+
+        layers = self.layers
+        present = (rows >= 0).astype(np.float32)[:, None]
+        chunk = rows % CHUNKS
+        embedded: Floats = self.table[rows] * layers["scale"][chunk, None] + layers["lo"][chunk, None]
+        projected = _layer_norm(
+            embedded @ layers["proj"] + layers["proj_b"], layers["proj_g"], layers["proj_ln_b"], layers["eps"]
+        )
+        parts = [embedded]
+        for branch, order in enumerate(ORDERS):
+            hidden = projected[:, branch * _WIDTH : (branch + 1) * _WIDTH] * present
+            for layer in ("1", "2"):
+                weights, bias = layers[f"w{layer}_{order}"], layers[f"b{layer}_{order}"]
+                hidden = (hidden + np.maximum(_convolved(hidden, weights) + bias, 0)) * present
+            parts.append(hidden)
+        return np.concatenate(parts, axis=1), present
+
+
+@dataclass(frozen=True, slots=True)
+class UseEmbedder:
+    """The bulk embedder. The encoder has no roles: queries and passages are encoded alike."""
+
+    model: EmbeddingModel
+    _network: UseNetwork
+    _tokenizer: Any
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """float32[n, 512], L2 = 1, in the order of `texts`."""
+        import numpy as np
+
+        ids = self._token_ids(texts)
+        vectors = np.empty((len(ids), DIMENSIONS), dtype=np.float32)
+        for start, end in _slices([len(text) for text in ids]):
+            vectors[start:end] = self._network.encode(ids[start:end])
+        return vectors
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """The tokens of each text as the encoder sees it: marks included."""
+        return [len(ids) for ids in self._token_ids(texts)]
+
+    def _token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        plain = [encoder_text(text) for text in texts]
+        encoded = self._tokenizer.encode_batch_fast(plain, add_special_tokens=False)
+        return [[_FIRST, *encoding.ids, _LAST] for encoding in encoded]
+
+
+@dataclass(frozen=True, slots=True)
+class UseQueryEncoder:
+    """The same network behind the mapped vocabulary: ready without loading a tokenizer."""
+
+    model: EmbeddingModel
+    _network: UseNetwork
+    _vocabulary: UnigramVocabulary
+
+    def encode(self, text: str) -> bytes:
+        """float32[512], L2 = 1, as little-endian bytes."""
+        ids = [_FIRST, *self._vocabulary.token_ids(encoder_text(text)), _LAST]
+        vector: bytes = self._network.encode([ids])[0].astype("<f4").tobytes()
+        return vector
+
+
+def open_use_embedder(directory: Path, model: EmbeddingModel) -> UseEmbedder:
+    """The bulk embedder of the files in `directory`. Raises: ModelCorrupt when they do not load."""
+    from kb.embed.onnx_adapter import open_tokenizer
+
+    return UseEmbedder(model, open_network(directory), open_tokenizer(directory / TOKENIZER_FILE, model))
+
+
+def open_use_query_encoder(directory: Path, model: EmbeddingModel) -> UseQueryEncoder:
+    """The query encoder of the files in `directory`. Raises: ModelCorrupt when they do not load."""
+    return UseQueryEncoder(model, open_network(directory), open_vocabulary(directory / VOCABULARY_FILE))
+
+
+def open_network(directory: Path) -> UseNetwork:
+    """The weights in `directory`, mapped. Raises: ModelCorrupt when they are cut short."""
+    import numpy as np
+
+    try:
+        shapes = json.loads((directory / LAYERS_INDEX).read_bytes())
+        table = np.frombuffer(_mapped(directory / TABLE_FILE), np.uint8).reshape(-1, DIMENSIONS)
+        values = np.frombuffer(_mapped(directory / LAYERS_FILE), "<f4")
+        ends = [0]
+        for shape in shapes.values():
+            ends.append(ends[-1] + prod(shape))
+        layers = {
+            name: values[start:end].reshape(shape)
+            for (name, shape), (start, end) in zip(shapes.items(), pairwise(ends), strict=True)
+        }
+    except (OSError, ValueError) as error:
+        raise ModelCorrupt(f"the encoder in {directory} cannot be read: {error}") from error
+    return UseNetwork(table, layers)
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _slices(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Ranges of neighbouring texts of at most `_BATCH_TOKENS` tokens (or one text)."""
+    start = tokens = 0
+    for index, length in enumerate(lengths):
+        if index > start and tokens + length > _BATCH_TOKENS:
+            yield start, index
+            start, tokens = index, 0
+        tokens += length
+    if lengths:
+        yield start, len(lengths)
+
+
+def _rows(texts: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All token ids in one column, -1 in the rows between texts, and the row where each text starts."""
+    import numpy as np
+
+    starts = np.cumsum([0, *(len(text) + _GAP_ROWS for text in texts)])
+    rows = np.full(starts[-1], -1, dtype=np.int64)
+    for start, text in zip(starts, texts, strict=False):
+        rows[start : start + len(text)] = text
+    return rows, starts[:-1]
+
+
+def _convolved(hidden: Floats, weights: Floats) -> Floats:
+    """float32[rows, width] of a convolution with float32[order, width, width] weights over neighbouring rows."""
+    import numpy as np
+
+    order = len(weights)
+    left = (order - 1) // 2
+    padded = np.pad(hidden, ((left, order - 1 - left), (0, 0)))
+    result: Floats = sum(padded[step : step + len(hidden)] @ weights[step] for step in range(order))
+    return result
+
+
+def _layer_norm(values: Floats, gain: Floats, bias: Floats, epsilon: Floats) -> Floats:
+    import numpy as np
+
+    centred = values - values.mean(axis=-1, keepdims=True)
+    variance = np.square(centred).mean(axis=-1, keepdims=True)
+    scaled: Floats = centred / np.sqrt(variance + epsilon) * gain + bias
+    return scaled

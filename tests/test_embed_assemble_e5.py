@@ -1,0 +1,155 @@
+"""A tiny e5 of random weights: its file read, assembled to ONNX, and compared with the same network in numpy."""
+
+from __future__ import annotations
+
+import math
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kb.domain.embeddings import EmbeddingModel
+from kb.embed.assemble_e5 import assemble_e5
+from kb.embed.e5_weights import read_weights
+from kb.embed.onnx_adapter import open_onnx_embedder, open_onnx_query_encoder
+from kb.errors import ModelCorrupt
+
+HIDDEN, LAYERS, HEADS, INNER, POSITIONS = 64, 2, 4, 128, 12
+PIECES = ["<s>", "<pad>", "</s>", "<unk>", "▁", "▁query", "▁passage", ":", "▁한국", "어", *"abcdefghij", "<mask>"]
+MODEL = EmbeddingModel("tiny", "1", HIDDEN, POSITIONS)
+
+Floats = NDArray[np.float32]
+
+
+def tiny_weights(path: Path) -> dict[str, Floats]:
+    """Writes an `E5S1` file of random weights; returns the tensors as the file holds them."""
+    random = np.random.default_rng(7)
+    shapes = {"emb.word": (len(PIECES), HIDDEN), "emb.pos": (POSITIONS, HIDDEN), "emb.type": (2, HIDDEN)}
+    shapes |= {"emb.ln.w": (HIDDEN,), "emb.ln.b": (HIDDEN,)}
+    for layer in range(LAYERS):
+        for part in ("q", "k", "v", "ao"):
+            shapes |= {f"l{layer}.{part}.w": (HIDDEN, HIDDEN), f"l{layer}.{part}.b": (HIDDEN,)}
+        shapes |= {f"l{layer}.fi.w": (INNER, HIDDEN), f"l{layer}.fi.b": (INNER,)}
+        shapes |= {f"l{layer}.fo.w": (HIDDEN, INNER), f"l{layer}.fo.b": (HIDDEN,)}
+        shapes |= {f"l{layer}.{norm}.{part}": (HIDDEN,) for norm in ("aln", "oln") for part in "wb"}
+    tensors, blobs = {}, {}
+    for name, shape in shapes.items():
+        if len(shape) == 2 and (name == "emb.word" or name.endswith(".w")):
+            nibbles = random.integers(0, 16, (*shape[:1], shape[1] // 32, 32), dtype=np.uint8)
+            scales = random.uniform(0.02, 0.05, nibbles.shape[:2]).astype("<f2")
+            packed = nibbles[:, :, :16] | nibbles[:, :, 16:] << 4
+            blobs[name] = np.concatenate([scales[:, :, None].view(np.uint8), packed], axis=2).tobytes()
+            tensors[name] = ((nibbles.astype(np.float32) - 8) * scales[:, :, None].astype(np.float32)).reshape(shape)
+        else:
+            tensors[name] = random.normal(size=shape).astype("<f4")
+            blobs[name] = tensors[name].tobytes()
+    path.write_bytes(_file(blobs))
+    return tensors
+
+
+def _file(blobs: dict[str, bytes]) -> bytes:
+    texts = [piece.encode() for piece in PIECES]
+    offsets = np.cumsum([0, *map(len, texts)]).astype("<u4")
+    scores = np.array([0.0 if piece.startswith("<") else -1.0 - len(piece) / 9 for piece in PIECES], dtype="<f4")
+    replaced = struct.pack("<IBI", ord("\n"), 1, ord(" ")) + struct.pack("<IB", 0x7F, 0)
+    head = struct.pack("<4sI7ifi", b"E5S1", 1, HIDDEN, LAYERS, HEADS, INNER, len(PIECES), POSITIONS, 2, 1e-12, 32)
+    head += struct.pack("<i4iQ", len(PIECES), 0, 2, 1, 3, int(offsets[-1]))
+    head += offsets.tobytes() + scores.tobytes() + b"".join(texts)
+    head += struct.pack("<iI", 2, len(replaced)) + replaced + struct.pack("<i", len(blobs))
+    directory_bytes = sum(2 + len(name) + 21 for name in blobs)
+    at = len(head) + directory_bytes
+    for name, blob in blobs.items():
+        head += struct.pack("<H", len(name)) + name.encode() + struct.pack("<BIQQ", 0, 0, at, len(blob))
+        at += len(blob)
+    return head + b"".join(blobs.values())
+
+
+def forward(tensors: dict[str, Floats], ids: list[int]) -> Floats:
+    """The token mean of the network, in float32 throughout."""
+
+    def norm(values: Floats, name: str) -> Floats:
+        centred = values - values.mean(axis=-1, keepdims=True)
+        deviation = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + 1e-12)
+        return centred / deviation * tensors[f"{name}.w"] + tensors[f"{name}.b"]
+
+    def linear(values: Floats, name: str) -> Floats:
+        return values @ tensors[f"{name}.w"].T + tensors[f"{name}.b"]
+
+    hidden = norm(tensors["emb.word"][ids] + tensors["emb.pos"][: len(ids)] + tensors["emb.type"][0], "emb.ln")
+    width = HIDDEN // HEADS
+    for layer in (f"l{index}." for index in range(LAYERS)):
+        query, key, value = (
+            linear(hidden, layer + part).reshape(len(ids), HEADS, width).swapaxes(0, 1) for part in ("q", "k", "v")
+        )
+        scores = np.exp(query @ key.swapaxes(1, 2) / math.sqrt(width))
+        context = (scores / scores.sum(axis=-1, keepdims=True)) @ value
+        hidden = norm(hidden + linear(context.swapaxes(0, 1).reshape(len(ids), HIDDEN), layer + "ao"), layer + "aln")
+        inner = linear(hidden, layer + "fi")
+        inner = 0.5 * inner * (1 + np.vectorize(math.erf)(inner / math.sqrt(2)))
+        hidden = norm(hidden + linear(inner.astype(np.float32), layer + "fo"), layer + "oln")
+    mean: Floats = hidden.mean(axis=0)
+    return mean
+
+
+@pytest.fixture(scope="module")
+def assembled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Floats]]:
+    directory = tmp_path_factory.mktemp("e5")
+    tensors = tiny_weights(directory / "weights.bin")
+    assemble_e5(directory / "weights.bin", directory)
+    return directory, tensors
+
+
+def test_graph_computes_the_network(assembled: tuple[Path, dict[str, Floats]]) -> None:
+    directory, tensors = assembled
+    embedder = open_onnx_embedder(directory, MODEL, threads=1)
+    texts = ["abc", "한국어 a", "j"]
+    got = embedder.embed(texts, "query")
+    for text, vector in zip(texts, got, strict=True):
+        (ids,) = embedder._token_ids([text], "query")
+        wanted = forward(tensors, [0, *ids, 2])
+        assert float(vector @ wanted) / float(np.linalg.norm(wanted)) > 0.999
+
+
+def test_long_text_is_the_average_of_its_windows(assembled: tuple[Path, dict[str, Floats]]) -> None:
+    directory, tensors = assembled
+    embedder = open_onnx_embedder(directory, MODEL, threads=1)
+    text = "abcdefghijabcdefghij"
+    (ids,) = embedder._token_ids([text], "passage")
+    content = POSITIONS - 2
+    cut = [ids[start : start + content] for start in range(0, len(ids), content)]
+    assert len(cut) == 3
+    wanted = sum(forward(tensors, [0, *window, 2]) * len(window) for window in cut)
+    (vector,) = embedder.embed([text], "passage")
+    assert float(vector @ wanted) / float(np.linalg.norm(wanted)) > 0.999
+    assert embedder.count_tokens([text], "passage") == [len(ids) + 2]
+
+
+def test_query_encoder_agrees_with_the_embedder(assembled: tuple[Path, dict[str, Floats]]) -> None:
+    directory, _ = assembled
+    single = np.frombuffer(open_onnx_query_encoder(directory, MODEL).encode("한국어\nabc"), "<f4")
+    assert float(single @ open_onnx_embedder(directory, MODEL, 1).embed(["한국어\nabc"], "query")[0]) > 0.99999
+
+
+@pytest.mark.parametrize("kept", [0, 3, 60, 400, -1])
+def test_cut_weight_file_is_corrupt(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "weights.bin"
+    tiny_weights(path)
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(ModelCorrupt, match="weight file"):
+        read_weights(path)
+
+
+def test_damaged_graph_is_corrupt(assembled: tuple[Path, dict[str, Floats]], tmp_path: Path) -> None:
+    directory, _ = assembled
+    for name in ("tokenizer.json", "vocabulary.bin"):
+        (tmp_path / name).write_bytes((directory / name).read_bytes())
+    (tmp_path / "onnx").mkdir()
+    (tmp_path / "onnx/model.onnx").write_bytes((directory / "onnx/model.onnx").read_bytes()[:-5000])
+    with pytest.raises(ModelCorrupt, match=r"model\.onnx") as caught:
+        open_onnx_embedder(tmp_path, MODEL, threads=1)
+    assert caught.value.hint == "run `kb models install --force tiny`"
+    (tmp_path / "tokenizer.json").write_text("{")
+    with pytest.raises(ModelCorrupt, match=r"tokenizer\.json"):
+        open_onnx_embedder(tmp_path, MODEL, threads=1)

@@ -1,0 +1,92 @@
+"""The mapped vocabulary cuts text exactly as the tokenizer that reads the same definition."""
+
+from __future__ import annotations
+
+import json
+import string
+from pathlib import Path
+
+import pytest
+import tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb.embed.charsmap import precompiled_charsmap
+from kb.embed.tokenizer_file import TOKENIZER_FILE, UnigramTokenizer, write_tokenizer
+from kb.embed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
+from kb.errors import ModelCorrupt
+
+PIECES = [
+    "<s>",
+    "<pad>",
+    "</s>",
+    "<unk>",
+    "▁",
+    "▁the",
+    "▁th",
+    "e",
+    "한국",
+    "▁한",
+    "국어",
+    "어",
+    "한",
+    "국",
+    "1",
+    "(주)",
+]
+PIECES += [letter for letter in string.ascii_lowercase if letter not in PIECES] + ["ab", "bc", "abc", "▁ab"]
+REPLACEMENTS = {"\n": " ", "\t": " ", "\u200b": " ", "①": "1", "㈜": "(주)", "\u0007": "", "A": "a", "ﬃ": "ffi"}
+
+
+def small_tokenizer(*, strips_spaces: bool) -> UnigramTokenizer:
+    scores = [0.0 if piece.startswith("<") else -1.0 - 0.37 * (index % 7) for index, piece in enumerate(PIECES)]
+    charsmap = precompiled_charsmap(REPLACEMENTS)
+    return UnigramTokenizer(PIECES, scores, 3, 0, 2, (0, 1, 2, 3), charsmap, strips_spaces)
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["keeps spaces", "strips spaces"])
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[UnigramVocabulary, object]:
+    directory = tmp_path_factory.mktemp("tokenizer")
+    write_tokenizer(directory, small_tokenizer(strips_spaces=request.param))
+    mapped = open_vocabulary(directory / VOCABULARY_FILE)
+    return mapped, tokenizers.Tokenizer.from_file(str(directory / TOKENIZER_FILE))
+
+
+@given(st.text(alphabet="abcthe한국어①㈜Aﬃ \n\u200b\u0007다😀", max_size=30))
+def test_same_ids_as_the_tokenizer(both: tuple[UnigramVocabulary, tokenizers.Tokenizer], text: str) -> None:
+    mapped, tokenizer = both
+    assert mapped.token_ids(text) == tokenizer.encode(text, add_special_tokens=False).ids
+
+
+def test_likeliest_segmentation_wins(both: tuple[UnigramVocabulary, tokenizers.Tokenizer]) -> None:
+    mapped, _ = both
+    assert [PIECES[token] for token in mapped.token_ids("the ㈜")] == ["▁the", "▁", "(주)"]
+
+
+def test_neighbouring_unknowns_are_one(both: tuple[UnigramVocabulary, tokenizers.Tokenizer]) -> None:
+    mapped, _ = both
+    assert [PIECES[token] for token in mapped.token_ids("a☃☃☃b")][-3:] == ["a", "<unk>", "b"]
+
+
+@pytest.mark.parametrize("kept_bytes", [0, 10, 200, -1])
+def test_cut_file_is_corrupt(tmp_path: Path, kept_bytes: int) -> None:
+    write_tokenizer(tmp_path, small_tokenizer(strips_spaces=False))
+    path = tmp_path / VOCABULARY_FILE
+    path.write_bytes(path.read_bytes()[:kept_bytes])
+    with pytest.raises(ModelCorrupt):
+        open_vocabulary(path)
+
+
+def test_many_replacements_of_many_lengths(tmp_path: Path) -> None:
+    replaced = {chr(code): f"{code:x}"[-2:] for code in (*range(0x80, 0x800, 3), *range(0xAC00, 0xD7A3, 17), 0x1F600)}
+    tokenizer = small_tokenizer(strips_spaces=False)
+    pieces = [*PIECES, *(digit for digit in string.digits if digit not in PIECES)]
+    write_tokenizer(
+        tmp_path,
+        UnigramTokenizer(pieces, [-1.0] * len(pieces), 3, 0, 2, (), precompiled_charsmap(replaced), False),
+    )
+    assert tokenizer.pieces == PIECES
+    mapped = open_vocabulary(tmp_path / VOCABULARY_FILE)
+    for source, target in replaced.items():
+        assert mapped.token_ids(source) == mapped.token_ids(target), hex(ord(source))
+    assert json.loads((tmp_path / TOKENIZER_FILE).read_bytes())["model"]["type"] == "Unigram"
