@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kb.errors import InvalidCitation
 
-_LINES = re.compile(r"L([1-9]\d*)(?:-L([1-9]\d*))?")
+_LINES = re.compile(r"L([1-9][0-9]*)(?:-L([1-9][0-9]*))?")
 
 
 class LineCitation(NamedTuple):

@@ -1,0 +1,169 @@
+"""What the tests share: a small vault in Korean and English, indexed once a run, and kb called as its users call it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+from kb.cli.main import main
+
+FILE_TIME_S = 1_770_000_000  # 2026-02-02T02:40:00Z
+
+NOTES = {
+    "chunking.md": """\
+---
+title: 청킹 규칙
+tags: [규칙, 색인]
+---
+# 청킹 규칙
+
+문서는 제목을 경계로 나눈다. 코드 블록과 표는 가운데서 자르지 않는다.
+
+## 겹침
+
+이웃한 조각은 80 토큰을 서로 나누어 가진다. 긴 절은 문단에서, 다음에는 문장에서 자른다.
+""",
+    "projects/gateway/log.md": """\
+---
+title: Gateway log
+tags: [infra, 회의]
+aliases: [게이트웨이 일지]
+trust_level: secondary
+---
+# Gateway log
+
+## Retry and backoff
+
+The gateway retries a failed upload five times with exponential backoff, then it keeps the batch on disk.
+
+```python
+def backoff(attempt: int) -> float:
+    return 0.5 * 2**attempt
+```
+
+## 전원
+
+정전이 나면 배터리가 네 시간을 버틴다. The watchdog restarts the gateway.
+""",
+    "projects/gateway/meeting #2.md": """\
+# 주간 회의
+
+- 센서 교체는 3월에 한다.
+- 귤 상자는 창고에 둔다.
+""",
+    "projects/notes.md": """\
+# Reading list
+
+Cafe opening hours, a naïve résumé, and the chunk size question: how long is a chunk?
+""",
+    "generated/summary.md": """\
+---
+trust_level: generated
+lang: en
+---
+# Summary of the gateway
+
+The gateway retries uploads. This page was written by a program.
+""",
+    "hostile.md": """\
+# Red \x1b[31mtitle\x07
+
+A zebra \x1b]0;owned\x07 and a \u202edesrever\u202c word, then a \x9bline.
+""",
+}
+
+
+class Vault(NamedTuple):
+    """A knowledge base of its own: the notes, the configuration file and the SQLite file."""
+
+    root: Path
+    config: Path
+    sqlite: Path
+
+
+class Ran(NamedTuple):
+    """What one call of kb came to."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON value on stdout."""
+        return json.loads(self.stdout)
+
+    @property
+    def lines(self) -> list[Any]:
+        """The JSON values on stdout, one a line."""
+        return [json.loads(line) for line in self.stdout.splitlines()]
+
+
+Kb = Callable[..., Ran]
+
+
+def write_notes(root: Path, notes: Mapping[str, str] = NOTES) -> None:
+    """Writes the notes below `root`, with one modification time for all."""
+    for name, text in notes.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, (FILE_TIME_S, FILE_TIME_S))
+
+
+def make_vault(directory: Path, notes: Mapping[str, str] = NOTES) -> Vault:
+    """A vault below `directory`, its notes written and not yet indexed."""
+    root = directory / "notes"
+    root.mkdir(parents=True)
+    write_notes(root, notes)
+    config = directory / "kb.toml"
+    config.write_text(
+        '[workspace]\nroot = "notes"\n\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\n', encoding="utf-8"
+    )
+    return Vault(root, config, directory / "data" / "kb.sqlite")
+
+
+def run_kb(*args: str, stdin: str | bytes = "", env: Mapping[str, str] | None = None) -> Ran:
+    """Runs kb in this process, without the caller's settings, its output in a pipe."""
+    hidden: dict[str, str | None] = {name: None for name in os.environ if name.startswith(("KB_", "XDG_"))}
+    with CliRunner().isolation(input=stdin, env={**hidden, "COLUMNS": "100", **(env or {})}) as (out, err, _):
+        code = main(list(args))
+        return Ran(code, out.getvalue().decode("utf-8"), err.getvalue().decode("utf-8"))
+
+
+@pytest.fixture(scope="session")
+def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    """The notes, indexed once for all tests: read it, never change it."""
+    made = make_vault(tmp_path_factory.mktemp("vault"))
+    ran = run_kb("--config", str(made.config), "ingest")
+    assert (ran.code, ran.stderr) == (0, "")
+    return made
+
+
+@pytest.fixture
+def fresh_vault(tmp_path: Path) -> Vault:
+    """The notes, not indexed, for a test that changes them."""
+    return make_vault(tmp_path)
+
+
+@pytest.fixture
+def kb(vault: Vault) -> Kb:
+    """Runs kb on the shared vault."""
+    return lambda *args, **options: run_kb("--config", str(vault.config), *args, **options)
+
+
+@pytest.fixture(autouse=True)
+def away_from_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the files of whoever runs it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in list(os.environ):
+        if name == "KB_CONFIG" or name.startswith("XDG_"):
+            monkeypatch.delenv(name)
