@@ -31,10 +31,26 @@ def test_a_single_line_is_written_short() -> None:
 
 @pytest.mark.parametrize(
     "uri",
-    """|a.md|#L1|a.md#|a.md#L0|a.md#L01|a.md#l3|a.md#L3-L2|a.md#L3-|a.md#L3-4|a.md#L1 |a.md#L-1|a.md#L1-L2-L3
-    |a.md#page=2|a.md#L１|a.md#L1２|a.md#L1-L2３|a.md#L1
-""".replace("
-    ", "").split("|"),
+    [
+        "",
+        "a.md",
+        "#L1",
+        "a.md#",
+        "a.md#L0",
+        "a.md#L01",
+        "a.md#l3",
+        "a.md#L3-L2",
+        "a.md#L3-",
+        "a.md#L3-4",
+        "a.md#L1 ",
+        "a.md#L-1",
+        "a.md#L1-L2-L3",
+        "a.md#page=2",
+        "a.md#L１",
+        "a.md#L1２",
+        "a.md#L1-L2３",
+        "a.md#L1\n",
+    ],
 )
 def test_what_is_not_a_citation(uri: str) -> None:
     with pytest.raises(InvalidCitation) as caught:
