@@ -59,6 +59,7 @@ def has_hangul(text: str) -> bool:
     return not text.isascii() and HANGUL.search(text) is not None
 
 
+@functools.cache
 def analysis_version() -> str:
     """The label of how morphemes are made: the analyser with its version, and kb's own rules."""
     from importlib.metadata import version
