@@ -135,6 +135,25 @@ RULES: Mapping[str, Rule] = {
     "search.snippet_chars": ((lambda value: 20 <= value <= 10_000), "between 20 and 10000"),
 }
 
+# What each key decides: the hint of a wrong value, and the table of docs/configuration.md.
+MEANINGS: Mapping[str, str] = {
+    "workspace.root": "the folder your notes lie in; a relative one counts from the configuration file's folder",
+    "workspace.include": "which files are read, as gitignore patterns",
+    "workspace.exclude": "which files and folders are left out, as gitignore patterns, beside .gitignore and .kbignore",
+    "storage.data_dir": "where kb keeps what it makes",
+    "storage.sqlite": "the one SQLite file with everything that is indexed",
+    "storage.asset_dir": "where copies of your files lie, each under the hash of its content",
+    "storage.log_dir": "where --debug writes its log, one file a day",
+    "storage.copy_threshold_mb": "files above so many megabytes are referred to, not copied",
+    "indexing.max_file_mb": "files above so many megabytes are reported, not read",
+    "chunking.target_tokens": "how long a passage may get, in estimated tokens; never beyond what an embedder reads",
+    "chunking.overlap_tokens": "how much two neighbouring passages of one long section share, in estimated tokens",
+    "chunking.respect_markdown_headings": "whether a heading always begins a new passage",
+    "chunking.chunker_version": "how documents are cut; another value indexes everything anew",
+    "search.default_k": "how many hits are shown when --k does not say",
+    "search.snippet_chars": "how much of a passage a hit shows, in characters",
+}
+
 _TYPE_NAMES = {
     bool: "true or false",
     int: "a whole number",
@@ -286,9 +305,10 @@ def _require_known(key: str, where: str) -> None:
 
 
 def _unknown(key: str, valid: Sequence[str], where: str, what: str) -> None:
-    near = get_close_matches(key, valid, n=1, cutoff=0.5) or [
-        known for known in valid if known.rpartition(".")[2] == key.rpartition(".")[2]
-    ]
+    name = key.rpartition(".")[2]
+    near = [known for known in valid if known.rpartition(".")[2] == name] or get_close_matches(
+        key, valid, n=1, cutoff=0.5
+    )
     hint = f"did you mean {near[0]}?" if near else "valid: " + ", ".join(valid)
     raise ConfigError(f"unknown {what} {key} ({where})", hint)
 
@@ -308,7 +328,7 @@ def _from_text(key: str, text: str, where: str) -> Any:
             return [part.strip() for part in text.split(",") if part.strip()]
         return kind(text)
     except (ValueError, KeyError) as error:
-        raise ConfigError(f"{key} must be {_TYPE_NAMES[kind]}, not {text!r} ({where})") from error
+        raise ConfigError(f"{key} must be {_TYPE_NAMES[kind]}, not {text!r} ({where})", _meaning(key)) from error
 
 
 def _checked(key: str, value: Any, where: str) -> Any:
@@ -318,11 +338,15 @@ def _checked(key: str, value: Any, where: str) -> Any:
     if kind is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = tuple(value)
     if type(value) is not kind:
-        raise ConfigError(f"{key} must be {_TYPE_NAMES[kind]}, not {value!r} ({where})")
+        raise ConfigError(f"{key} must be {_TYPE_NAMES[kind]}, not {value!r} ({where})", _meaning(key))
     accepts, wanted = RULES.get(key, (None, ""))
     if accepts is not None and not accepts(value):
-        raise ConfigError(f"{key} must be {wanted}, not {value!r} ({where})")
+        raise ConfigError(f"{key} must be {wanted}, not {value!r} ({where})", _meaning(key))
     return value
+
+
+def _meaning(key: str) -> str:
+    return f"it says {MEANINGS[key]}; the default is {_toml_value(_default(key))}"
 
 
 def _build(values: Mapping[str, Any], file: Path | None, origins: Mapping[str, str]) -> Config:
@@ -340,4 +364,4 @@ def _toml_value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, tuple):
         return "[" + ", ".join(_toml_value(item) for item in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON allows it raw, TOML does not
