@@ -117,7 +117,7 @@ def open_writer(path: Path) -> apsw.Connection:
         db = apsw.Connection(str(path))
         db.transaction_mode = "IMMEDIATE"
         _require_own(db, path)
-        db.execute(sql_text("schema/open_writer.sql"))
+        db.execute(sql_text("schema/open_writer.sql")).fetchall()  # a statement that returns a row waits for its reader
     return db
 
 
