@@ -7,14 +7,25 @@ from contextlib import nullcontext
 
 from kb.domain.citations import LineCitation
 from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery, SearchResult
-from kb.retrieve.filters import filter_params
+from kb.retrieve.filters import FilterParams, filter_params
 from kb.retrieve.snippet import make_snippet
-from kb.retrieve.terms import read_query
+from kb.retrieve.terms import QueryTerms, read_query
 from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection, expression_errors
 
 # Candidates are ordered by score alone before ties are broken by chunk id; more of them than hits keeps ties whole.
 MIN_DEPTH = 50
+
+# An FTS5 expression that finds nothing; FTS5 refuses an empty one.
+_NOTHING = '""'
+
+
+class LexicalParams(FilterParams):
+    """The parameters of `sql/retrieve/search_lexical.sql`."""
+
+    match_expr: str
+    depth: int
+    k: int
 
 
 def search(db: Connection, query: SearchQuery, *, snippet_chars: int, index_version: str) -> SearchResult:
@@ -26,15 +37,22 @@ def search(db: Connection, query: SearchQuery, *, snippet_chars: int, index_vers
     if not read.match_expr:
         return SearchResult(query, (), (), index_version)
     with expression_errors() if read.raw else nullcontext():
-        rows = queries.search_lexical(
-            db,
-            match_expr=read.match_expr,
-            **filter_params(db, query.filters),
-            depth=max(MIN_DEPTH, 2 * query.k),
-            k=query.k,
-        )
+        rows = queries.search_lexical(db, **lexical_params(db, query, read))
     hits = tuple(_hit(row, read.terms, snippet_chars, index_version) for row in rows)
     return SearchResult(query, read.terms, hits, index_version)
+
+
+def lexical_params(db: Connection, query: SearchQuery, read: QueryTerms) -> LexicalParams:
+    """What the lexical statement is bound to for a question; `read` is its text, read.
+
+    Raises: UsageError for a filter that cannot be.
+    """
+    return {
+        "match_expr": read.match_expr or _NOTHING,
+        **filter_params(db, query.filters),
+        "depth": max(MIN_DEPTH, 2 * query.k),
+        "k": query.k,
+    }
 
 
 def _hit(row: queries.LexicalRow, terms: tuple[str, ...], snippet_chars: int, index_version: str) -> SearchHit:

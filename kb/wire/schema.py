@@ -28,6 +28,7 @@ WIRE_SCHEMAS = (
     "schema.v1",
     "search_hit.v1",
     "search_response.v1",
+    "sql_query.v1",
 )
 
 

@@ -10,7 +10,7 @@ CREATE TRIGGER document_korean_units_ai AFTER INSERT ON document_korean_units BE
 END;
 CREATE TRIGGER document_korean_units_ad AFTER DELETE ON document_korean_units BEGIN
   UPDATE korean_units
-  SET occurrences = occurrences - unit.occurrences
+  SET occurrences = korean_units.occurrences - unit.occurrences
   FROM (
     SELECT value ->> 0 AS surface, value ->> 1 AS morphemes, value ->> 2 AS occurrences
     FROM json_each(old.units_json)

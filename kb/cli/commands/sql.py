@@ -1,0 +1,108 @@
+"""`kb sql`: the plain sqlite3 program over this knowledge base."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.domain.search import SearchFilters, SearchQuery
+from kb.errors import UsageError
+from kb.operations.sql_shell import BoundQuery, bind_query, init_lines, query_lines, write_init_file
+
+_EPILOG = """\b
+Examples:
+  kb sql                                       how to, with the paths of this knowledge base
+  kb sql --rc                                  write kb.rc, then: sqlite3 -init kb.rc
+  kb sql --rc kb.rc --query "청킹 규칙"          with that question's parameters in it
+  kb sql --query "retry" --tag infra --json | jq .params
+"""
+
+
+@click.command("sql", epilog=_EPILOG)
+@click.option("--rc", metavar="[FILE]", is_flag=False, flag_value="kb.rc", help="Write an init file; - prints it.")
+@click.option("--writable", is_flag=True, help="With --rc: leave the database open for writing.")
+@click.option("--query", metavar="QUERY", help="Set the parameters that kb search would bind for this question.")
+@click.option("--k", type=click.IntRange(1, 1000), help="How many hits [default: search.default_k].")
+@click.option(
+    "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag; repeat for any of several."
+)
+@click.option("--lang", metavar="LANG", help="Only documents in this language (ko, en, …).")
+@click.option(
+    "--path-glob", "path_globs", multiple=True, metavar="GLOB", help="Only paths that match, e.g. 'notes/**'."
+)
+@click.option("--trust-min", type=click.Choice(["primary", "secondary", "generated"]), help="At least this trusted.")
+@click.option("--media", metavar="TYPE", help="Only this kind of file (markdown, …).")
+@json_option("Print sql_query.v1.")
+@pass_session
+def command(
+    session: Session,
+    rc: str | None,
+    writable: bool,
+    query: str | None,
+    k: int | None,
+    tags: tuple[str, ...],
+    lang: str | None,
+    path_globs: tuple[str, ...],
+    trust_min: str | None,
+    media: str | None,
+    as_json: bool,
+) -> None:
+    """Prepare the plain sqlite3 program for this knowledge base.
+
+    An init file opens the knowledge base read-only and sets every parameter of the search statements, so that .read
+    gives the rows of kb search. --query sets them for a question, in the init file or by themselves.
+    """
+    config = session.config
+    filters = SearchFilters(tags, lang, path_globs, trust_min, media)
+    if query is None and (k is not None or filters != SearchFilters()):
+        raise UsageError("a filter without a question", 'example: kb sql --query "retry" --tag infra')
+    if as_json and (query is None or rc is not None):
+        raise UsageError("--json goes with --query alone", 'example: kb sql --query "retry" --json')
+    if writable and rc is None:
+        raise UsageError("--writable goes with --rc", "example: kb sql --rc kb.rc --writable")
+    bound = bind_query(config.sqlite, SearchQuery(query or "", "lexical", k or config.search.default_k, filters))
+    if rc is not None:
+        _give_init_file(rc, init_lines(config.sqlite, bound, writable=writable), config.sqlite, writable)
+    elif as_json:
+        from kb.wire.sql_query import sql_query_v1
+
+        print_json(sql_query_v1(bound))
+    elif query is not None:
+        click.echo("\n".join(query_lines(bound)))
+    else:
+        _show_how(config.sqlite, bound)
+
+
+def _give_init_file(rc: str, lines: list[str], sqlite: Path, writable: bool) -> None:
+    if rc == "-":
+        click.echo("\n".join(lines))
+        return
+    write_init_file(Path(rc), lines)
+    database = f" {shlex.quote(str(sqlite))}" if writable else ""
+    click.echo(f"wrote {rc}; now: sqlite3 -init {shlex.quote(rc)}{database}", file=sys.stderr)
+
+
+def _show_how(sqlite: Path, bound: BoundQuery) -> None:
+    statements = bound.statement.parents[1]
+    click.echo(f"""\
+database    {sqlite}
+statements  {statements}
+
+Look around, read-only, with the parameters of kb's own statements set:
+  kb sql --rc kb.rc
+  sqlite3 -init kb.rc
+  sqlite> SELECT * FROM corpus_stats;
+
+Ask what kb search asks, and get the same rows:
+  kb sql --rc kb.rc --query "your question"
+  sqlite3 -init kb.rc {shlex.quote(str(sqlite))} '.read "{bound.statement}"'
+
+Change things (kb ingest brings back what your files say):
+  kb sql --rc kb-rw.rc --writable
+  sqlite3 -init kb-rw.rc {shlex.quote(str(sqlite))}
+
+Views: document_overview, chunk_source, corpus_stats.""")
