@@ -1,0 +1,204 @@
+"""Every file of sql/ says what it takes and gives; the statement, the header and the Python stub agree."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import shutil
+import subprocess
+import typing
+from pathlib import Path
+from types import NoneType
+from typing import Any, NamedTuple
+
+import apsw
+import apsw.ext
+import pytest
+
+import kb.store
+from kb.store.migrate import migrate, repeatable_files
+from kb.store.schema_version import migrations
+from kb.store.sqlfile import BINDINGS, SQL_DIR, Binding
+
+FILES = sorted(str(path.relative_to(SQL_DIR)) for path in SQL_DIR.rglob("*.sql"))
+TYPES: dict[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float, "BLOB": bytes}
+
+# Scripts that no stub binds: run whole by the code that opens or migrates a file, or read by people.
+UNBOUND_FOLDERS = ("views/", "triggers/")
+UNBOUND_FILES = {"schema/open_writer.sql"}
+
+for module in pkgutil.iter_modules(kb.store.__path__, "kb.store."):
+    importlib.import_module(module.name)  # fills BINDINGS
+
+
+class Header(NamedTuple):
+    """The comment lines at the top of a file."""
+
+    purpose: str
+    version: int
+    params: dict[str, str]
+    columns: dict[str, str]
+
+
+def read_header(text: str) -> Header:
+    purpose: list[str] = []
+    version = 0
+    fields: dict[str, dict[str, str]] = {"param": {}, "column": {}}
+    for line in text.splitlines():
+        if not line.startswith("-- "):
+            break
+        word, _, rest = line[3:].partition(" ")
+        if word == "version":
+            version = int(rest)
+        elif word in fields:
+            match = re.fullmatch(r"(\w+) ((?:TEXT|INTEGER|REAL|BLOB)\??)  (\S.*)", rest)
+            assert match, f"{line!r}: -- {word} name TYPE[?]  meaning, with its unit"
+            fields[word][match[1]] = match[2]
+        else:
+            assert not version, f"{line!r} stands after the version"
+            purpose.append(line[3:])
+    return Header(" ".join(purpose), version, fields["param"], fields["column"])
+
+
+def python_types(hints: dict[str, Any]) -> dict[str, str]:
+    """Python annotations in the words of a header."""
+    names = {python: sql for sql, python in TYPES.items()}
+
+    def spelled(hint: Any) -> str:
+        parts = [part for part in typing.get_args(hint) if part is not NoneType]
+        return names[parts[0]] + "?" if parts else names[hint]
+
+    return {name: spelled(hint) for name, hint in hints.items()}
+
+
+def stub_params(binding: Binding) -> dict[str, str]:
+    hints = typing.get_type_hints(binding.stub)
+    if binding.many:
+        return python_types(typing.get_type_hints(typing.get_args(hints["rows"])[0]))
+    return python_types({name: hints[name] for name in binding.params})
+
+
+@pytest.fixture(scope="module")
+def migrated() -> apsw.Connection:
+    db = apsw.Connection(":memory:")
+    migrate(db, "2026-01-01T00:00:00Z")
+    return db
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_has_a_header(name: str) -> None:
+    header = read_header((SQL_DIR / name).read_text(encoding="utf-8"))
+    assert header.purpose.endswith(".")
+    assert header.version >= 1
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_is_bound_or_a_script(name: str) -> None:
+    assert (name in BINDINGS) != (name.startswith(UNBOUND_FOLDERS) or name in UNBOUND_FILES)
+
+
+def test_every_binding_has_its_file() -> None:
+    assert set(BINDINGS) <= set(FILES)
+
+
+@pytest.mark.parametrize("name", sorted(BINDINGS))
+def test_statement_header_and_stub_agree(name: str, migrated: apsw.Connection) -> None:
+    text = (SQL_DIR / name).read_text(encoding="utf-8")
+    header, binding = read_header(text), BINDINGS[name]
+    taken: set[str] = set()
+    info = None
+    rest: str | None = text
+    while rest:
+        info = apsw.ext.query_info(migrated, rest)
+        assert None not in info.bindings_names, "parameters have names"
+        taken |= {str(parameter) for parameter in info.bindings_names}
+        rest = info.query_remaining
+    assert info is not None
+    assert set(header.params) == taken
+    assert list(header.columns) == [column for column, _ in info.description]
+    assert header.params == stub_params(binding)
+    assert list(header.params) == list(binding.params)
+    row = {} if binding.row is None else python_types(typing.get_type_hints(binding.row))
+    assert {**header.columns} == row
+    assert list(header.columns) == list(binding.columns)
+
+
+@pytest.mark.parametrize("name", sorted(BINDINGS))
+def test_rows_come_in_a_stated_order(name: str) -> None:
+    """Many rows without ORDER BY would differ from one SQLite to the next."""
+    hint = typing.get_type_hints(BINDINGS[name].stub)["return"]
+    text = (SQL_DIR / name).read_text(encoding="utf-8")
+    if typing.get_origin(hint) is not None and NoneType not in typing.get_args(hint) and "PRAGMA" not in text:
+        assert "ORDER BY" in text
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_statement_selects_star(name: str) -> None:
+    assert not re.search(r"SELECT\s+(\w+\.)?\*", (SQL_DIR / name).read_text(encoding="utf-8"))
+
+
+def test_the_check_catches_a_drifted_header() -> None:
+    with pytest.raises(AssertionError, match="name TYPE"):
+        read_header("-- Purpose.\n-- version 1\n-- param x STRING  what\n")
+    assert read_header("-- Purpose.\n-- version 2\n-- column x TEXT?  what\nSELECT 1;").columns == {"x": "TEXT?"}
+
+
+WRITES_AND_READS = """
+INSERT INTO assets VALUES ('a1', '/n/a.md', 'a.md', 'markdown', 9, 'c', 'copied', '/c/a1', '2026-01-01T00:00:00Z');
+INSERT INTO documents VALUES (
+  'd1', 'a1', 'a.md', 'A', 'ko', 'markdown', 'primary', 'p1', 1, 1, '{}', '{}', '2026', '2026', '/n/a.md', 9, 1, 'v1'
+);
+INSERT INTO document_tags VALUES ('d1', 'b'), ('d1', 'a');
+INSERT INTO chunks (
+  chunk_id, doc_id, ordinal, text, heading_path_json, section_label, source_spans_json, token_estimate,
+  chunker_version, policy_hash, block_ids_json, created_at, lang, heading_text, tokenized_korean_text
+) VALUES (
+  'c1', 'd1', 0, '환기창은 열린다', '["A"]', 'A', '[{"kind":"line","start":3,"end":4}]', 5, 'k1', 'h', '[]', '2026',
+  'ko', 'A', '환기창 열리'
+);
+INSERT INTO document_korean_units VALUES ('d1', '[["환기창","환기창",2],["은","",1]]');
+SELECT 'found', chunk_id, doc_id FROM chunks_fts WHERE chunks_fts MATCH '열리';
+SELECT 'unit', surface, occurrences FROM korean_units ORDER BY surface;
+SELECT 'total', value FROM kv WHERE key = 'korean_unit_total';
+SELECT 'overview', tags_json, chunk_count, media_type FROM document_overview;
+SELECT 'source', citation FROM chunk_source;
+SELECT 'stats', documents, chunks, documents_by_lang_json FROM corpus_stats;
+UPDATE chunks SET text = '창문은 닫힌다', tokenized_korean_text = '창문 닫히';
+SELECT 'stale', count(*) FROM chunks_fts WHERE chunks_fts MATCH '열리';
+SELECT 'fresh', count(*) FROM chunks_fts WHERE chunks_fts MATCH '닫히';
+DELETE FROM documents;
+SELECT 'left', (SELECT count(*) FROM chunks), (SELECT count(*) FROM chunks_fts), (SELECT count(*) FROM korean_units);
+SELECT 'total', value FROM kv WHERE key = 'korean_unit_total';
+INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check');
+PRAGMA foreign_key_check;
+"""
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="there is no sqlite3 program")
+def test_the_schema_serves_the_plain_sqlite3_program(tmp_path: Path) -> None:
+    """Migrations, views and triggers need no kb: any SQLite from 3.40 on creates, fills, queries and empties them."""
+    made = [migration.path for migration in migrations()] + list(repeatable_files())
+    script = ["PRAGMA foreign_keys = ON;", *(f".read '{path}'" for path in made), WRITES_AND_READS]
+    done = subprocess.run(
+        ["sqlite3", "-batch", "-bail", str(tmp_path / "plain.sqlite")],
+        input="\n".join(script),
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "found|c1|d1",
+        "unit|은|1",
+        "unit|환기창|2",
+        "total|3",
+        'overview|["a","b"]|1|markdown',
+        "source|a.md#L3-L4",
+        'stats|1|1|{"ko":1}',
+        "stale|0",
+        "fresh|1",
+        "left|0|0|0",
+        "total|0",
+    ]
