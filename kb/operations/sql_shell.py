@@ -87,7 +87,7 @@ def write_init_file(path: Path, lines: list[str]) -> None:
     try:
         if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(_SIGNATURE):
             raise UsageError(f"{path} is not an init file of kb", "name another file, or remove this one")
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="surrogateescape")
     except OSError as error:
         raise StoreReadOnly(
             f"{path} cannot be written: {error.strerror}", "name a file in a folder of yours"

@@ -1,0 +1,25 @@
+"""docs/architecture.md: what it names is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[1]
+PAGE = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_every_file_and_folder_named_exists() -> None:
+    named = set(re.findall(r"`((?:[\w*]+/)+[\w.*]*|[\w/]+\.(?:py|sql))`", PAGE))
+    missing = [
+        path for path in named if not any(list(base.glob(path)) for base in (REPOSITORY, REPOSITORY / "kb") if path)
+    ]
+    assert len(named) > 15
+    assert missing == []
+
+
+def test_every_room_of_the_package_stands_in_the_table() -> None:
+    table = PAGE[PAGE.index("## The rooms") : PAGE.index("Beside them")]
+    rooms = set(re.findall(r"`(\w+)`", re.sub(r"\|[^|]*\|$", "", table, flags=re.MULTILINE)))
+    there = {path.stem for path in (REPOSITORY / "kb").iterdir() if not path.name.startswith("_")}
+    assert there == rooms
