@@ -1,12 +1,14 @@
 """Brings a knowledge base to this kb's schema: pending migrations, then the views and triggers made anew.
 
 `migrations/` is history: append-only, one transaction each. `sql/views` and `sql/triggers` are repeatable: when
-their combined hash differs from the one in `schema_meta`, they are dropped and made again.
+their combined hash differs from the one in `schema_meta`, they are dropped and made again; a user's own stay.
 """
 
 from __future__ import annotations
 
 import functools
+import json
+import re
 from pathlib import Path
 
 import apsw
@@ -17,11 +19,19 @@ from kb.store.connection import APPLICATION_ID
 from kb.store.schema_version import latest_version, migrations, require_known_schema, schema_state
 from kb.store.sqlfile import SQL_DIR
 
+_CREATED = re.compile(r"^CREATE (?:VIEW|TRIGGER) (\w+)", re.MULTILINE)
+
 
 @functools.cache
 def repeatable_files() -> tuple[Path, ...]:
     """The files of `sql/views` and `sql/triggers`, in the order they are made."""
     return tuple(path for folder in ("views", "triggers") for path in sorted((SQL_DIR / folder).glob("*.sql")))
+
+
+@functools.cache
+def repeatable_names() -> tuple[str, ...]:
+    """The views and triggers that those files make."""
+    return tuple(name for path in repeatable_files() for name in _CREATED.findall(path.read_text(encoding="utf-8")))
 
 
 @functools.cache
@@ -41,7 +51,7 @@ def migrate(db: apsw.Connection, now: str) -> bool:
         return False
     with db:  # one transaction (IMMEDIATE): another process sees the old schema or the new one
         state = schema_state(db)
-        for repeatable in queries.select_repeatables(db):
+        for repeatable in queries.select_repeatables(db, names_json=state.repeatable_names_json):
             db.execute(repeatable.statement)
         for migration in migrations():
             if migration.number > state.schema_version:
@@ -51,5 +61,6 @@ def migrate(db: apsw.Connection, now: str) -> bool:
             db.execute(path.read_text(encoding="utf-8"))
         queries.upsert_meta(db, key="schema_version", value=str(latest_version()))
         queries.upsert_meta(db, key="repeatable_hash", value=repeatable_hash())
+        queries.upsert_meta(db, key="repeatable_names_json", value=json.dumps(repeatable_names()))
         db.pragma("application_id", APPLICATION_ID)
     return True

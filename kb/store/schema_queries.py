@@ -15,6 +15,7 @@ class SchemaVersion(NamedTuple):
     schema_version: int
     repeatable_hash: str
     index_version: str
+    repeatable_names_json: str | None
 
 
 class Repeatable(NamedTuple):
@@ -28,7 +29,7 @@ def select_schema_version(db: apsw.Connection) -> SchemaVersion | None: ...
 
 
 @sql("schema/select_repeatables.sql")
-def select_repeatables(db: apsw.Connection) -> list[Repeatable]: ...
+def select_repeatables(db: apsw.Connection, *, names_json: str | None) -> list[Repeatable]: ...
 
 
 @sql("schema/insert_migration.sql")

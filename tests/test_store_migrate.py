@@ -1,0 +1,228 @@
+"""Migrations: from nothing, from an older file, and never over a newer or foreign one."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import apsw
+import pytest
+from conftest import Kb, Vault, run_kb
+
+from kb.errors import KbError, NotAKnowledgeBase, NotIndexed, SchemaTooNew, StoreCorrupt
+from kb.store import migrate as migrating
+from kb.store import schema_version
+from kb.store.connection import APPLICATION_ID, open_reader, open_writer
+from kb.store.migrate import migrate, repeatable_hash, repeatable_names
+from kb.store.schema_version import Migration, latest_version, migrations, schema_state
+
+NOW = "2026-01-01T00:00:00Z"
+
+
+def names(db: apsw.Connection, kind: str) -> set[str]:
+    rows = db.execute("SELECT name FROM sqlite_schema WHERE type = ? AND name NOT LIKE 'sqlite_%'", (kind,))
+    return {name for (name,) in rows}
+
+
+def checksums(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def test_an_empty_file_gets_the_whole_schema(tmp_path: Path) -> None:
+    db = open_writer(tmp_path / "new" / "kb.sqlite")
+    assert schema_state(db).schema_version == 0
+    assert migrate(db, NOW)
+    state = schema_state(db)
+    assert (state.schema_version, state.repeatable_hash) == (latest_version(), repeatable_hash())
+    assert db.pragma("application_id") == APPLICATION_ID
+    assert {"documents", "chunks", "ingest_runs"} <= names(db, "table")
+    assert {"document_overview", "chunk_source", "corpus_stats"} <= names(db, "view")
+    assert names(db, "view") | names(db, "trigger") == set(repeatable_names())
+    applied = db.execute("SELECT id, applied_at FROM migrations ORDER BY id").fetchall()
+    assert applied == [(migration.number, NOW) for migration in migrations()]
+    assert db.execute("PRAGMA integrity_check").get == "ok"
+
+
+def test_a_current_file_is_left_alone(tmp_path: Path) -> None:
+    db = open_writer(tmp_path / "kb.sqlite")
+    migrate(db, NOW)
+    before = db.total_changes()
+    assert not migrate(db, "2027-01-01T00:00:00Z")
+    assert db.total_changes() == before
+
+
+def test_a_writing_connection_is_set_up(tmp_path: Path) -> None:
+    db = open_writer(tmp_path / "kb.sqlite")
+    assert (db.pragma("journal_mode"), db.pragma("foreign_keys"), db.pragma("synchronous")) == ("wal", 1, 1)
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    assert [migration.number for migration in migrations()] == list(range(1, len(migrations()) + 1))
+    assert all(migration.description for migration in migrations())
+
+
+def legacy_v1(path: Path) -> None:
+    """A file as the first release made it, with one document in it: history, so its text is the migration's own."""
+    db = apsw.Connection(str(path))
+    db.execute(migrations()[0].path.read_text(encoding="utf-8"))
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(
+        """
+        INSERT INTO schema_meta VALUES ('schema_version', '1'), ('repeatable_hash', 'old');
+        INSERT INTO migrations VALUES (1, '2026-01-01T00:00:00Z', 'init');
+        CREATE VIEW document_overview AS SELECT doc_id FROM documents;
+        INSERT INTO assets VALUES ('a1', '/a.md', 'a.md', 'markdown', 9, 'c', 'copied', '/c', '2026-01-01T00:00:00Z');
+        INSERT INTO documents VALUES (
+          'd1', 'a1', 'a.md', 'A', 'ko', 'note', 'primary', 'p', 1, 1, '{}', '{}', '2026', '2026', '/a.md', 9, 1, 'v'
+        );
+        """
+    )
+    db.close()
+
+
+def test_a_file_of_the_first_release_migrates(tmp_path: Path) -> None:
+    path = tmp_path / "kb.sqlite"
+    legacy_v1(path)
+    db = open_writer(path)
+    assert migrate(db, NOW)
+    assert schema_state(db).schema_version == latest_version()
+    overview = db.execute("SELECT workspace_path, chunk_count FROM document_overview").fetchall()
+    assert overview == [("a.md", 0)], "the old view was made anew, the document kept"
+
+
+@pytest.fixture
+def next_migration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Migration:
+    """A kb one schema ahead of this one."""
+    path = tmp_path / "next.sql"
+    path.write_text("CREATE TABLE added (x INTEGER) STRICT;", encoding="utf-8")
+    ahead = Migration(latest_version() + 1, "add a table", path)
+    known = (*migrations(), ahead)
+    monkeypatch.setattr(schema_version, "migrations", lambda: known)
+    monkeypatch.setattr(migrating, "migrations", lambda: known)
+    return ahead
+
+
+def test_a_pending_migration_runs_once_and_is_recorded(tmp_path: Path, next_migration: Migration) -> None:
+    path = tmp_path / "kb.sqlite"
+    legacy_v1(path)
+    db = open_writer(path)
+    migrate(db, NOW)
+    assert not migrate(db, NOW)
+    assert "added" in names(db, "table")
+    assert db.execute("SELECT id, description FROM migrations").fetchall()[-1] == (next_migration.number, "add a table")
+
+
+def test_a_migration_that_fails_leaves_the_old_schema_whole(tmp_path: Path, next_migration: Migration) -> None:
+    path = tmp_path / "kb.sqlite"
+    legacy_v1(path)
+    next_migration.path.write_text("CREATE TABLE added (x); DROP TABLE not_there;", encoding="utf-8")
+    db = open_writer(path)
+    with pytest.raises(apsw.SQLError):
+        migrate(db, NOW)
+    assert schema_state(db).schema_version == 1
+    assert "added" not in names(db, "table")
+    assert names(db, "view") == {"document_overview"}
+
+
+def test_searching_an_older_file_migrates_it(fresh_vault: Vault, next_migration: Migration) -> None:
+    fresh_vault.sqlite.parent.mkdir()
+    legacy_v1(fresh_vault.sqlite)
+    ran = run_kb("--config", str(fresh_vault.config), "list", "docs")
+    assert (ran.code, ran.stderr) == (0, "")
+    assert "a.md" in ran.stdout
+    assert "added" in names(open_reader(fresh_vault.sqlite), "table")
+
+
+def test_what_a_user_added_stays_when_views_are_made_anew(tmp_path: Path) -> None:
+    db = open_writer(tmp_path / "kb.sqlite")
+    migrate(db, NOW)
+    db.execute("CREATE VIEW my_view AS SELECT doc_id FROM document_overview")
+    db.execute("UPDATE schema_meta SET value = 'old' WHERE key = 'repeatable_hash'")
+    assert migrate(db, NOW)
+    assert "my_view" in names(db, "view")
+    assert db.execute("SELECT count(*) FROM my_view").get == 0
+
+
+@pytest.mark.parametrize(
+    "command", [["ingest"], ["search", "x"], ["list", "docs"], ["init"], ["index", "--rebuild-fts"]]
+)
+def test_a_newer_schema_is_refused_and_untouched(command: list[str], fresh_vault: Vault) -> None:
+    fresh_vault.sqlite.parent.mkdir()
+    legacy_v1(fresh_vault.sqlite)
+    db = apsw.Connection(str(fresh_vault.sqlite))
+    db.execute("UPDATE schema_meta SET value = '99' WHERE key = 'schema_version'")
+    db.close()
+    before = checksums(fresh_vault.sqlite.parent)
+    ran = run_kb("--config", str(fresh_vault.config), *command)
+    assert ran.code == 2
+    assert "schema 99" in ran.stderr
+    assert "update kb" in ran.stderr
+    assert checksums(fresh_vault.sqlite.parent) == before
+
+
+@pytest.mark.parametrize("command", [["ingest"], ["search", "x"], ["init"]])
+def test_another_programs_database_is_refused_and_untouched(command: list[str], fresh_vault: Vault) -> None:
+    fresh_vault.sqlite.parent.mkdir()
+    db = apsw.Connection(str(fresh_vault.sqlite))
+    db.execute("CREATE TABLE photos (x)")
+    db.close()
+    before = checksums(fresh_vault.sqlite.parent)
+    ran = run_kb("--config", str(fresh_vault.config), *command, "--json")
+    assert ran.code == 2
+    assert '"store_foreign"' in ran.stderr
+    assert checksums(fresh_vault.sqlite.parent) == before
+
+
+@pytest.mark.parametrize("command", [["ingest"], ["search", "x"], ["init"], ["doctor"]])
+def test_a_file_that_is_no_database_is_refused_and_untouched(command: list[str], fresh_vault: Vault) -> None:
+    fresh_vault.sqlite.parent.mkdir()
+    fresh_vault.sqlite.write_bytes(b"# my notes, named badly\n" * 100)
+    before = fresh_vault.sqlite.read_bytes()
+    ran = run_kb("--config", str(fresh_vault.config), *command)
+    assert ran.code == (3 if command == ["doctor"] else 2)
+    assert "not a SQLite database" in ran.stdout + ran.stderr
+    assert "hint:" in ran.stdout + ran.stderr
+    assert fresh_vault.sqlite.read_bytes() == before
+
+
+def test_a_damaged_file_is_told_from_a_missing_one(vault: Vault, tmp_path: Path) -> None:
+    with pytest.raises(NotIndexed):
+        open_reader(tmp_path / "kb.sqlite")
+    data = bytearray(vault.sqlite.read_bytes())
+    data[4096:] = b"\xa5" * (len(data) - 4096)
+    (tmp_path / "kb.sqlite").write_bytes(data)
+    with pytest.raises(StoreCorrupt) as caught:
+        open_reader(tmp_path / "kb.sqlite")
+    assert "kb ingest" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("kept_pages", [3, 9, 20])
+def test_a_file_cut_short_is_an_error_with_a_hint(kept_pages: int, vault: Vault, fresh_vault: Vault) -> None:
+    fresh_vault.sqlite.parent.mkdir()
+    fresh_vault.sqlite.write_bytes(vault.sqlite.read_bytes()[: 4096 * kept_pages])
+    for command in (["search", "gateway"], ["list", "docs"], ["ingest"]):
+        ran = run_kb("--config", str(fresh_vault.config), *command)
+        assert ran.code == 2
+        assert ran.stderr.startswith("error: ")
+        assert "hint:" in ran.stderr
+    doctor = run_kb("--config", str(fresh_vault.config), "doctor")
+    assert doctor.code == 3
+    assert "hint:" in doctor.stdout
+
+
+def test_errors_name_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "kb.sqlite"
+    db = apsw.Connection(str(path))
+    db.execute("CREATE TABLE photos (x)")
+    for opening, expected in ((open_reader, NotAKnowledgeBase), (open_writer, NotAKnowledgeBase)):
+        with pytest.raises(expected) as caught:
+            opening(path)
+        assert isinstance(caught.value, KbError)
+        assert str(path) in caught.value.message
+    assert SchemaTooNew.code == "schema_too_new"
+
+
+def test_a_copy_of_a_knowledge_base_serves_as_well(vault: Vault, tmp_path: Path, kb: Kb) -> None:
+    shutil.copy(vault.sqlite, tmp_path / "kb.sqlite")
+    copied = run_kb("--config", str(vault.config), "--set", f"storage.sqlite={tmp_path / 'kb.sqlite'}", "list", "docs")
+    assert copied.stdout == kb("list", "docs").stdout
