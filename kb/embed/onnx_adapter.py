@@ -27,7 +27,8 @@ PREFIXES: dict[Role, str] = {"query": "query: ", "passage": "passage: "}
 
 _FIRST, _PAD, _LAST = 0, 1, 2
 _MARK_TOKENS = 2
-_BATCH_TOKENS = 2048
+# Larger batches outgrow the caches: 512 and 1024 are fastest, 4096 is a fifth slower and takes 400 MB more.
+_BATCH_TOKENS = 1024
 # Tokenizing in slices keeps the token ids of a large library out of memory, and still leaves lengths to sort by.
 _SLICE_TEXTS = 2048
 
