@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from kb.domain.ids import ID_CHARS
+from kb.domain.paths import to_posix
 from kb.domain.search import SearchFilters
+from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
 from kb.operations.reading import reading
 from kb.retrieve.filters import filter_params
@@ -41,6 +43,7 @@ def inspect_document(sqlite: Path, typed: str) -> DocumentInspection:
     Raises: NotFound, InvalidId.
     """
     with reading(sqlite) as reader:
+        typed = to_posix(stored_text(typed))
         doc_id = _one_of(queries.find_document_ids(reader.db, prefix=typed), typed, "document")
         document = _stored(queries.select_document(reader.db, doc_id=doc_id), doc_id)
         return DocumentInspection(

@@ -13,6 +13,7 @@ from kb.domain.documents import Document
 from kb.domain.ids import Json, asset_id
 from kb.domain.media import MediaType
 from kb.domain.paths import WorkspacePath
+from kb.domain.text import stored_text
 from kb.extract.registry import EXTRACTORS
 from kb.language.korean import KoreanText, analyse, analysis_version, has_hangul
 from kb.operations.clock import from_ns
@@ -113,7 +114,7 @@ def _analyse_all(texts: Iterator[str]) -> Mapping[str, KoreanText]:
 
 def _indexed_texts(cut: Cut) -> Iterator[str]:
     for ordinal, chunk in enumerate(cut.chunks):
-        yield chunk.text
+        yield stored_text(chunk.text)
         yield _heading_words(cut, ordinal)
 
 
@@ -123,7 +124,7 @@ def _heading_words(cut: Cut, ordinal: int) -> str:
     words = [document.title, *cut.chunks[ordinal].heading_path, *document.metadata.aliases]
     if ordinal == 0:
         words += [*document.metadata.tags, *_strings(document.metadata.user)]
-    return "\n".join(dict.fromkeys(word for word in words if word))
+    return stored_text("\n".join(dict.fromkeys(word for word in words if word)))
 
 
 def _strings(value: Json) -> Iterator[str]:
@@ -141,7 +142,7 @@ def _strings(value: Json) -> Iterator[str]:
 def _indexed(cut: Cut, ordinal: int, korean: Mapping[str, KoreanText]) -> IndexedText:
     headings = _heading_words(cut, ordinal)
     heading_morphemes = korean[headings].morphemes if headings in korean else ()
-    text = cut.chunks[ordinal].text
+    text = stored_text(cut.chunks[ordinal].text)
     return IndexedText(
         heading_text="\n".join([headings, " ".join(heading_morphemes)]) if heading_morphemes else headings,
         tokenized_korean_text=" ".join(korean[text].morphemes) if text in korean else None,

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TypedDict
 
 from kb.domain.search import SearchFilters
+from kb.domain.text import stored_text
 from kb.errors import UsageError
 from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
@@ -33,11 +34,11 @@ def filter_params(db: Connection, filters: SearchFilters) -> FilterParams:
     """
     return {
         "filtered": int(filters != SearchFilters()),
-        "tags_json": _json(filters.tags_any) if filters.tags_any else None,
-        "lang": filters.lang,
+        "tags_json": _json(tag.lstrip("#") for tag in filters.tags_any) if filters.tags_any else None,
+        "lang": filters.lang and stored_text(filters.lang).lower(),
         "doc_ids_json": _json(_documents_matching(db, filters.path_globs)) if filters.path_globs else None,
         "trust_json": _json(_trust_at_least(filters.trust_min)) if filters.trust_min else None,
-        "media": filters.media,
+        "media": filters.media and stored_text(filters.media),
     }
 
 
@@ -51,9 +52,9 @@ def _documents_matching(db: Connection, globs: tuple[str, ...]) -> list[str]:
     """The documents whose path matches any glob; gitignore syntax, so `*` stays inside one folder."""
     from pathspec import GitIgnoreSpec
 
-    spec = GitIgnoreSpec.from_lines(globs)
+    spec = GitIgnoreSpec.from_lines(stored_text(glob) for glob in globs)
     return [row.doc_id for row in queries.select_document_paths(db) if spec.match_file(row.workspace_path)]
 
 
 def _json(values: Iterable[str]) -> str:
-    return json.dumps(list(values), ensure_ascii=False)
+    return json.dumps([stored_text(value) for value in values], ensure_ascii=False)

@@ -6,8 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kb.domain.text import stored_text
+
 _SPACE = re.compile(r"\s+")
 _ELLIPSIS = "…"
+_SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
 
 
 class Snippet(NamedTuple):
@@ -20,19 +23,16 @@ class Snippet(NamedTuple):
 
 def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet:
     """The densest window of `text`, white space folded, never longer than `snippet_chars` characters."""
-    flat = _SPACE.sub(" ", text).strip()
+    flat = _SPACE.sub(" ", stored_text(text)).strip()
     matches = find_matches(flat, terms)
     if len(flat) <= snippet_chars:
         return Snippet(flat, True, tuple(matches))
-    room = max(1, snippet_chars - 2 * len(_ELLIPSIS))
-    start = _window_start(flat, matches, room)
-    end = min(len(flat), start + room)
-    start, end = _at_words(flat, start, end)
+    start, end = _window(flat, matches, max(1, snippet_chars - 2 * len(_ELLIPSIS)))
     head = _ELLIPSIS if start else ""
     tail = _ELLIPSIS if end < len(flat) else ""
     shift = len(head) - start
-    inside = tuple((a + shift, b + shift) for a, b in matches if a >= start and b <= end)
-    return Snippet(head + flat[start:end] + tail, False, inside)
+    shown = tuple((a + shift, b + shift) for a, b in matches if a >= start and b <= end)
+    return Snippet(head + flat[start:end] + tail, False, shown)
 
 
 def find_matches(text: str, terms: Sequence[str]) -> list[tuple[int, int]]:
@@ -56,6 +56,22 @@ def _pattern(term: str) -> str:
     return rf"(?<![^\W_]){re.escape(stem)}[^\W_]{{0,5}}"
 
 
+def _window(text: str, matches: Sequence[tuple[int, int]], room: int) -> tuple[int, int]:
+    """The [start, end) of the best `room` characters, moved in to word boundaries where that costs few of them."""
+    start = _window_start(text, matches, room)
+    end = min(len(text), start + room)
+    middle = (start + end) // 2
+    inside = [(a, b) for a, b in matches if a >= start and b <= end]
+    first, last = (inside[0][0], inside[-1][1]) if inside else (end, start)
+    if start:
+        space = text.find(" ", start, min(start + _SEARCHED_CHARS, first, middle))
+        start = space + 1 if space >= 0 else start
+    if end < len(text):
+        space = text.rfind(" ", max(end - _SEARCHED_CHARS, last, middle), end)
+        end = space if space >= 0 else end
+    return start, end
+
+
 def _window_start(text: str, matches: Sequence[tuple[int, int]], room: int) -> int:
     """The start of the window of `room` characters with the most distinct matched words, earliest first."""
     best_start, best_count = 0, -1
@@ -65,14 +81,3 @@ def _window_start(text: str, matches: Sequence[tuple[int, int]], room: int) -> i
             best_start, best_count = start, len(words)
     lead = room // 6
     return max(0, min(best_start - lead, len(text) - room))
-
-
-def _at_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """The window moved in to word boundaries where that costs few characters."""
-    if start:
-        space = text.find(" ", start, start + 20)
-        start = space + 1 if space >= 0 else start
-    if end < len(text):
-        space = text.rfind(" ", end - 20, end)
-        end = space if space > start else end
-    return start, end

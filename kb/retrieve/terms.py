@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from kb.domain.text import stored_text
 from kb.language.korean import HANGUL, KnownUnit, cut_word, has_hangul, substrings, unit_lexicon
 from kb.language.stopwords import ENGLISH
 from kb.store import retrieve_queries as queries
@@ -44,7 +44,7 @@ def read_query(db: Connection, text: str) -> QueryTerms:
 
     A text in single quotes is passed on as a raw FTS5 expression.
     """
-    text = unicodedata.normalize("NFC", text.replace("\0", " ")).strip()
+    text = stored_text(text).replace("\0", " ").strip()
     if len(text) > 2 and text[0] == text[-1] == "'":
         return QueryTerms(text[1:-1], (), raw=True)
     words = list(dict.fromkeys(_WORD.findall(text)))

@@ -1,0 +1,82 @@
+"""Snippets: around the matches, never too long, every highlighted range a match."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb.retrieve.snippet import find_matches, make_snippet
+
+words = st.text(st.sampled_from("aeiou bcd. \n\t가나다라마 é"), max_size=400)
+terms = st.lists(st.text(st.sampled_from("aeiobcd가나다라.*(["), min_size=1, max_size=5), max_size=4)
+
+
+@given(words | st.text(max_size=200), terms, st.integers(3, 300))
+def test_a_snippet_keeps_its_promises(text: str, asked: list[str], snippet_chars: int) -> None:
+    flat = " ".join(unicodedata.normalize("NFC", text).split())
+    snippet = make_snippet(text, asked, snippet_chars)
+    assert len(snippet.text) <= snippet_chars
+    assert snippet.full_text == (len(flat) <= snippet_chars)
+    assert bool(snippet.text) == bool(flat)
+    assert snippet.text.removeprefix("…").removesuffix("…") in flat
+    ends = [0]
+    for start, end in snippet.matches:
+        assert ends[-1] <= start < end <= len(snippet.text)
+        ends.append(end)
+    for start, end in snippet.matches:
+        assert any(snippet.text[start:end].lower().startswith(term[:3].lower()) for term in asked)
+
+
+@pytest.mark.parametrize("snippet_chars", [20, 25, 40, 220])
+@pytest.mark.parametrize("place", [0, 3, 50, 399, 400])
+def test_the_match_is_in_the_window(place: int, snippet_chars: int) -> None:
+    before, after = " ".join(["filler"] * place), " ".join(["filler"] * (400 - place))
+    snippet = make_snippet(f"{before} zebra {after}", ["zebra"], snippet_chars)
+    ((start, end),) = snippet.matches
+    assert snippet.text[start:end] == "zebra"
+    assert len(snippet.text) > snippet_chars // 2
+    if place in (0, 50, 400):
+        assert (snippet.text[0] == "…", snippet.text[-1] == "…") == (place > 0, place < 400)
+
+
+def test_the_window_holds_most_of_the_different_words() -> None:
+    text = "alpha " + "filler " * 100 + "alpha beta gamma " + "filler " * 100 + "alpha alpha alpha"
+    snippet = make_snippet(text, ["alpha", "beta", "gamma"], 60)
+    assert [snippet.text[start:end] for start, end in snippet.matches] == ["alpha", "beta", "gamma"]
+
+
+def test_windows_begin_and_end_at_words() -> None:
+    snippet = make_snippet("filler " * 50 + "zebra " + "filler " * 50, ["zebra"], 60)
+    assert set(snippet.text.strip("…").split()) == {"filler", "zebra"}
+
+
+@pytest.mark.parametrize(
+    ("text", "term", "found"),
+    [
+        ("retries and retry", "retry", ["retries", "retry"]),
+        ("Chunking the chunks", "chunk", ["Chunking", "chunks"]),
+        ("a cat concatenates", "cat", ["cat"]),
+        ("배터리가 네 시간을", "배터리", ["배터리"]),
+        ("귤 상자", "귤", ["귤"]),
+        ("C3 and C30", "C3", ["C3"]),
+        ("a . b", ".", ["."]),
+        ("naïve résumé", "résumé", ["résumé"]),
+        ("nothing here", "zebra", []),
+    ],
+)
+def test_what_counts_as_a_match(text: str, term: str, found: list[str]) -> None:
+    assert [text[start:end] for start, end in find_matches(text, [term])] == found
+
+
+def test_decomposed_text_is_matched_and_shown_composed() -> None:
+    snippet = make_snippet(unicodedata.normalize("NFD", "환기창은 열린다"), ["환기"], 100)
+    assert snippet.text == "환기창은 열린다"
+    assert snippet.matches == ((0, 2),)
+
+
+def test_no_terms_no_matches() -> None:
+    assert make_snippet("some text", [], 100) == ("some text", True, ())
+    assert make_snippet("", ["x"], 100) == ("", True, ())
