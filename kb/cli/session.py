@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -46,8 +46,24 @@ def json_option(help_text: str) -> Callable[[Command], Command]:
 
 def print_json(value: object) -> None:
     """Writes one JSON value on one line."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n")
+    sys.stdout.write(_dumps(value) + "\n")
     sys.stdout.flush()
+
+
+def print_json_with_list(value: Mapping[str, object], key: str, items: Iterable[object]) -> None:
+    """Writes `value` with the list `items` under `key` on one line, an item at a time: the list may be long."""
+    head = _dumps({name: part for name, part in value.items() if name != key})
+    sys.stdout.write(f"{head[:-1]},{_dumps(key)}:[")
+    for position, item in enumerate(items):
+        sys.stdout.write(f",{_dumps(item)}" if position else _dumps(item))
+    sys.stdout.write("]}\n")
+    sys.stdout.flush()
+
+
+def _dumps(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # A lone surrogate, from an argument that is no UTF-8, goes out as JSON's own escape of it.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def use_color() -> bool:

@@ -7,70 +7,36 @@ its own, so a run may end anywhere: what is stored is whole, and the next run go
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from time import perf_counter_ns
 
-from kb.domain.chunks import ChunkPolicy
-from kb.domain.ids import asset_id
-from kb.domain.media import MediaType
-from kb.errors import FileError, UsageError
+from kb.domain.ids import AssetId, asset_id
+from kb.errors import FileError, KbError, StoreError, UsageError
 from kb.operations.clock import now_utc
 from kb.operations.events import AssetFinished, AssetStarted, Finished, IngestEvent, ScanCompleted, ScanStarted
 from kb.operations.index_version import stamp_index_version
-from kb.operations.prepare import AssetPolicy, Cut, cut_file, finish, pipeline_version
+from kb.operations.ingest_run import IngestRequest, IngestRun
+from kb.operations.prepare import Cut, cut_file, finish
 from kb.operations.report import IngestItem, IngestReport
 from kb.operations.runs import record_run
 from kb.scan.assets import unreferenced_assets
 from kb.scan.events import FailedFile, ScannedFile, SkippedFile
-from kb.scan.read import read_bytes
+from kb.scan.read import FileBytes, read_bytes
 from kb.scan.walk import walk
 from kb.store import ingest_queries as queries
-from kb.store.connection import Connection, open_writer, sqlite_errors, writer_lock
-from kb.store.documents import put_document, remove_document
+from kb.store.connection import Connection, open_in_memory, open_writer, sqlite_errors, writer_lock
+from kb.store.documents import PreparedDocument, put_document, remove_document, touch_document
 from kb.store.migrate import migrate
 
-# Documents cut before their Korean texts are analysed together, and the source bytes that end a batch earlier.
-BATCH_DOCUMENTS = 32
-BATCH_BYTES = 4_000_000
+# Files read before their Korean texts are analysed together, and the source bytes that end a batch earlier: what
+# Ctrl-C may have to wait for.
+BATCH_FILES = 32
+BATCH_BYTES = 500_000
 
-
-@dataclass(frozen=True, slots=True)
-class IngestRequest:
-    """What to ingest and how; `scope` narrows it to one file or folder below `root`."""
-
-    sqlite: Path
-    root: Path
-    include: tuple[str, ...]
-    exclude: tuple[str, ...]
-    policy: ChunkPolicy
-    assets: AssetPolicy
-    max_file_bytes: int
-    scope: str = ""
-    dry_run: bool = False
-    allow_empty: bool = False
-
-
-@dataclass(slots=True)
-class _Run:
-    """One run under way: the request, the connection, and what has been seen."""
-
-    request: IngestRequest
-    db: Connection
-    report: IngestReport
-    on_event: Callable[[IngestEvent], None]
-    is_canceled: Callable[[], bool]
-    versions: dict[MediaType, str] = field(default_factory=dict)
-    vanished: dict[str, tuple[int, int, str]] = field(default_factory=dict)  # known files the walk has not met
-    unknown_below: list[str] = field(default_factory=list)  # paths that could not be read: keep what is stored
-
-    def version_for(self, media_type: MediaType) -> str:
-        """The pipeline version for one media type, worked out once."""
-        if media_type not in self.versions:
-            self.versions[media_type] = pipeline_version(media_type, self.request.policy)
-        return self.versions[media_type]
+# What reading a changed file gives: a document with new bytes, bytes that are known already, or a failure.
+_Reading = Cut | FileBytes | FileError
 
 
 def ingest(
@@ -78,32 +44,44 @@ def ingest(
 ) -> IngestReport:
     """Brings the index in step with the workspace and reports what changed.
 
+    Whatever ends the run, `Finished` is its last event and, once anything may have been stored, it is recorded.
+
     Raises: StoreBusy when another ingest runs; StoreError and its kin; FileError when the root is not there.
     """
     start_ns = perf_counter_ns()
     report = IngestReport(str(request.root), request.include, request.exclude, now_utc(), dry_run=request.dry_run)
     with _open(request) as db:
-        run = _Run(request, db, report, on_event, is_canceled)
+        run = IngestRun(request, db, report, on_event, is_canceled)
         on_event(ScanStarted(str(request.root)))
-        changed = _scan(run)
-        _index_changed(run, changed)
-        if not report.aborted:
-            _remove_vanished(run)
-        _collect_garbage(run)
-        report.finished_at = now_utc()
-        report.duration_ms = (perf_counter_ns() - start_ns) // 1_000_000
-        if not request.dry_run:
-            record_run(db, report)
-        on_event(Finished(report.aborted, report.counts))
+        try:
+            with sqlite_errors(request.sqlite):
+                _bring_in_step(run)
+        except StoreError:
+            report.aborted = True
+            with suppress(StoreError), sqlite_errors(request.sqlite):  # a full disk may not even hold this row
+                _conclude(run, start_ns)
+            raise
+        except KbError:
+            report.aborted = True
+            raise
+        else:
+            _conclude(run, start_ns)
+        finally:
+            on_event(Finished(report.aborted, report.counts))
     return report
 
 
 @contextmanager
 def _open(request: IngestRequest) -> Iterator[Connection]:
-    """The writer's connection under the writer lock, at the latest schema."""
-    db = open_writer(request.sqlite)
+    """The writer's connection under the writer lock, at the latest schema; a dry run alone makes no file."""
+    if request.dry_run and not request.sqlite.exists():
+        db = open_in_memory()
+        lock: AbstractContextManager[None] = nullcontext()
+    else:
+        db = open_writer(request.sqlite)
+        lock = writer_lock(request.sqlite)
     try:
-        with writer_lock(request.sqlite), sqlite_errors(request.sqlite):
+        with lock, sqlite_errors(request.sqlite):
             migrate(db, now_utc())
             stamp_index_version(db)
             yield db
@@ -111,18 +89,34 @@ def _open(request: IngestRequest) -> Iterator[Connection]:
         db.close()
 
 
-def _scan(run: _Run) -> list[ScannedFile]:
+def _bring_in_step(run: IngestRun) -> None:
+    _index_changed(run, _scan(run))
+    if not run.report.aborted:
+        _remove_vanished(run)
+    _collect_garbage(run)
+
+
+def _conclude(run: IngestRun, start_ns: int) -> None:
+    report = run.report
+    report.finished_at = now_utc()
+    report.duration_ms = (perf_counter_ns() - start_ns) // 1_000_000
+    if not run.request.dry_run:
+        record_run(run.db, report)
+
+
+def _scan(run: IngestRun) -> deque[ScannedFile]:
     """The files that must be read, in the walk's order; counts the others."""
     request, report = run.request, run.report
     run.vanished = {row.workspace_path: row[1:] for row in queries.select_known_files(run.db)}
     known_count = len(run.vanished)
-    changed: list[ScannedFile] = []
+    changed: deque[ScannedFile] = deque()
     with report.stages.measure("scan"):
         for event in walk(request.root, include=request.include, exclude=request.exclude, scope=request.scope):
             if isinstance(event, ScannedFile):
                 report.counts.scanned += 1
                 known = run.vanished.pop(event.workspace_path, None)
-                if known == (event.byte_len, event.mtime_ns, run.version_for(event.media_type)):
+                made_with = run.version_for(event.media_type)
+                if known == (event.byte_len, event.mtime_ns, made_with, event.source_path):
                     report.counts.unchanged += 1
                 else:
                     changed.append(event)
@@ -142,100 +136,80 @@ def _scan(run: _Run) -> list[ScannedFile]:
     return changed
 
 
-def _index_changed(run: _Run, changed: list[ScannedFile]) -> None:
-    """Reads, cuts and stores the changed files, a batch at a time."""
-    batch: list[tuple[int, Cut]] = []
+def _index_changed(run: IngestRun, changed: deque[ScannedFile]) -> None:
+    """Reads, cuts and stores the changed files, a batch at a time; empties `changed` as it goes."""
+    total = len(changed)
+    batch: list[tuple[ScannedFile, _Reading]] = []
     batch_bytes = 0
-    for idx, file in enumerate(changed, 1):
+    while changed and not run.report.aborted:
         if run.is_canceled():
             run.report.aborted = True
             return
-        run.on_event(AssetStarted(idx, len(changed), file.workspace_path, file.media_type))
-        cut = _cut_if_new(run, idx, len(changed), file)
-        if cut is not None:
-            batch.append((idx, cut))
-            batch_bytes += cut.content.byte_len
-        if len(batch) >= BATCH_DOCUMENTS or batch_bytes >= BATCH_BYTES:
-            _store_batch(run, batch, len(changed))
+        file = changed.popleft()
+        reading = _read(run, file)
+        batch.append((file, reading))
+        batch_bytes += file.byte_len if isinstance(reading, Cut) else 0
+        if not changed or len(batch) >= BATCH_FILES or batch_bytes >= BATCH_BYTES:
+            _store_batch(run, batch, total)
             batch, batch_bytes = [], 0
-            if run.report.aborted:
-                return
-    _store_batch(run, batch, len(changed))
 
 
-def _cut_if_new(run: _Run, idx: int, total: int, file: ScannedFile) -> Cut | None:
-    """The document in a file that holds new bytes; None when they are known, or cannot be read."""
-    report = run.report
+def _read(run: IngestRun, file: ScannedFile) -> _Reading:
+    """What a changed file holds."""
     try:
-        with report.stages.measure("read"):
+        with run.report.stages.measure("read"):
             content = read_bytes(file.source_path, max_bytes=run.request.max_file_bytes)
             stored = queries.select_document_at(run.db, workspace_path=file.workspace_path)
-        asset = asset_id(content.blake3)
-        if stored and stored.asset_id == asset and stored.pipeline_version == run.version_for(file.media_type):
-            report.counts.add("unchanged")
-            if not run.request.dry_run:
-                queries.update_document_stat(
-                    run.db,
-                    workspace_path=file.workspace_path,
-                    byte_len=content.byte_len,
-                    mtime_ns=content.mtime_ns,
-                    source_path=file.source_path,
-                )
-            run.on_event(AssetFinished(idx, total, file.workspace_path, "unchanged", 0))
-            return None
-        moved_from = None if stored else _moved_from(run.db, asset)
-        return cut_file(file, content, run.request.policy, moved_from=moved_from, stages=report.stages)
+        made_with = run.version_for(file.media_type)
+        if stored and (stored.asset_id, stored.pipeline_version) == (asset_id(content.blake3), made_with):
+            return content
+        return cut_file(file, content, run.request.policy, stages=run.report.stages)
     except FileError as error:
-        report.add(IngestItem("error", file.workspace_path, error=error, byte_len=file.byte_len))
-        run.on_event(AssetFinished(idx, total, file.workspace_path, "error", 0))
-        return None
+        return error
 
 
-def _moved_from(db: Connection, asset: str) -> str | None:
-    """The path of a document with the same bytes whose file is gone: the file was moved from there."""
-    for row in queries.select_documents_of_asset(db, asset_id=asset):
-        if not os.path.lexists(row.source_path):
-            return row.workspace_path
-    return None
-
-
-def _store_batch(run: _Run, batch: list[tuple[int, Cut]], total: int) -> None:
-    """Stores each document of a batch in a transaction of its own."""
-    report, request = run.report, run.request
-    moved_from: set[str] = set()
-    cuts = [cut for _, cut in batch]
-    finished = (
-        ((cut, None) for cut in cuts)
-        if request.dry_run
-        else finish(cuts, request.policy, request.assets, report.stages)
-    )
-    for (idx, _), (cut, prepared) in zip(batch, finished, strict=True):
-        replaces = cut.moved_from if cut.moved_from not in moved_from else None
-        if replaces:
-            moved_from.add(replaces)
-            run.vanished.pop(replaces, None)
-        with report.stages.measure("store"):
-            known = queries.select_document_at(run.db, workspace_path=cut.document.workspace_path)
-            if prepared is not None:
-                with run.db:
-                    put_document(run.db, prepared, replaces=replaces, now=report.started_at)
-        item = _item(cut, "moved" if replaces else "updated" if known else "new", replaces)
-        report.add(item)
-        report.counts.chunks_indexed += len(cut.chunks)
-        run.on_event(AssetFinished(idx, total, item.doc_path, item.kind, len(cut.chunks)))
+def _store_batch(run: IngestRun, batch: list[tuple[ScannedFile, _Reading]], total: int) -> None:
+    """Stores what was read, each document in a transaction of its own; stops between two when canceled."""
+    request, report = run.request, run.report
+    cuts = [reading for _, reading in batch if isinstance(reading, Cut)]
+    prepared = iter(()) if request.dry_run else finish(cuts, request.policy, request.assets, report.stages)
+    for file, reading in batch:
         if run.is_canceled():
             report.aborted = True
             return
+        run.finished += 1
+        run.on_event(AssetStarted(run.finished, total, file.workspace_path, file.media_type))
+        if isinstance(reading, Cut):
+            item = _store_document(run, reading, next(prepared, None))
+            report.add(item)
+            report.counts.chunks_indexed += len(reading.chunks)
+            result, chunk_count = item.kind, len(reading.chunks)
+        elif isinstance(reading, FileBytes):
+            _remember_touch(run, file, reading)
+            result, chunk_count = "unchanged", 0
+        else:
+            report.add(IngestItem("error", file.workspace_path, error=reading, byte_len=file.byte_len))
+            result, chunk_count = "error", 0
+        run.on_event(AssetFinished(run.finished, total, file.workspace_path, result, chunk_count))
 
 
-def _item(cut: Cut, kind: str, replaces: str | None) -> IngestItem:
+def _store_document(run: IngestRun, cut: Cut, prepared: PreparedDocument | None) -> IngestItem:
+    """Stores one document (none in a dry run) in place of the one at its path or the one it was moved from."""
     document = cut.document
+    with run.report.stages.measure("store"):
+        known = queries.select_document_at(run.db, workspace_path=document.workspace_path)
+        moved_from = None if known else _moved_from(run, document.asset_id)
+        if prepared is not None:
+            with run.db:
+                put_document(run.db, prepared, replaces=moved_from, now=run.report.started_at)
+    if moved_from:
+        del run.vanished[moved_from]
     return IngestItem(
-        kind=kind,  # type: ignore[arg-type]
+        kind="updated" if known else "moved" if moved_from else "new",
         doc_path=document.workspace_path,
         doc_id=document.doc_id,
         asset_id=document.asset_id,
-        moved_from=replaces,
+        moved_from=moved_from,
         byte_len=cut.content.byte_len,
         block_count=len(document.blocks),
         chunk_count=len(cut.chunks),
@@ -245,11 +219,36 @@ def _item(cut: Cut, kind: str, replaces: str | None) -> IngestItem:
     )
 
 
-def _remove_vanished(run: _Run) -> None:
+def _remember_touch(run: IngestRun, file: ScannedFile, content: FileBytes) -> None:
+    """Keeps the new time and place of a file whose bytes are the stored ones."""
+    run.report.counts.add("unchanged")
+    if not run.request.dry_run:
+        with run.db:
+            touch_document(
+                run.db,
+                file.workspace_path,
+                asset_id(content.blake3),
+                byte_len=content.byte_len,
+                mtime_ns=content.mtime_ns,
+                source_path=file.source_path,
+            )
+
+
+def _moved_from(run: IngestRun, asset: AssetId) -> str | None:
+    """The path of a document with the same bytes whose file is gone: the file was moved from there."""
+    for row in queries.select_documents_of_asset(run.db, asset_id=asset):
+        if row.workspace_path not in run.vanished:
+            continue
+        if run.would_have_met(row.workspace_path) or not os.path.lexists(row.source_path):
+            return row.workspace_path
+    return None
+
+
+def _remove_vanished(run: IngestRun) -> None:
     """Removes the documents whose files are gone, unless nothing could be learned of the folder they stood in."""
     with run.report.stages.measure("store"):
         for path in sorted(run.vanished):
-            if not _is_below(path, run.request.scope) or any(_is_below(path, at) for at in run.unknown_below):
+            if not run.would_have_met(path):
                 continue
             if not run.request.dry_run:
                 with run.db:
@@ -257,17 +256,16 @@ def _remove_vanished(run: _Run) -> None:
             run.report.add(IngestItem("removed", path))
 
 
-def _is_below(path: str, folder: str) -> bool:
-    folder = folder.strip("/")
-    return folder in ("", ".") or path == folder or path.startswith(folder + "/")
+def _collect_garbage(run: IngestRun) -> None:
+    """Deletes the copies that no document has any more, and what an interrupted run left.
 
-
-def _collect_garbage(run: _Run) -> None:
-    """Deletes the copies that no document has any more, and what an interrupted run left."""
+    What cannot be deleted takes room and does no harm; the next run tries again.
+    """
     counts = run.report.counts
     if run.request.dry_run or not (counts.new or counts.updated or counts.moved or counts.removed):
         return
     with run.report.stages.measure("copy"):
         referenced = {row.asset_id for row in queries.select_asset_ids(run.db)}
         for path in unreferenced_assets(run.request.assets.directory, referenced):
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink(missing_ok=True)

@@ -40,7 +40,6 @@ class Cut:
     content: FileBytes
     document: Document
     chunks: tuple[Chunk, ...]
-    moved_from: str | None
 
 
 def pipeline_version(media_type: MediaType, policy: ChunkPolicy) -> str:
@@ -49,9 +48,7 @@ def pipeline_version(media_type: MediaType, policy: ChunkPolicy) -> str:
     return f"{parser}/{policy.chunker_version}:{policy_hash(policy)}/{analysis_version()}"
 
 
-def cut_file(
-    file: ScannedFile, content: FileBytes, policy: ChunkPolicy, *, moved_from: str | None, stages: StageTimes
-) -> Cut:
+def cut_file(file: ScannedFile, content: FileBytes, policy: ChunkPolicy, *, stages: StageTimes) -> Cut:
     """The document in a file's bytes, cut into chunks.
 
     Raises: ExtractFailed.
@@ -63,19 +60,19 @@ def cut_file(
         )
     with stages.measure("chunk"):
         chunks = chunk_document(document, policy)
-    return Cut(file, content, document, chunks, moved_from)
+    return Cut(file, content, document, chunks)
 
 
 def finish(
     cuts: Sequence[Cut], policy: ChunkPolicy, assets: AssetPolicy, stages: StageTimes
-) -> Iterator[tuple[Cut, PreparedDocument]]:
+) -> Iterator[PreparedDocument]:
     """Each cut document with its morphemes and its asset stored; the Korean texts of all are analysed together."""
     with stages.measure("korean"):
         korean = _analyse_all(text for cut in cuts for text in _indexed_texts(cut))
     for cut in cuts:
         with stages.measure("copy"):
             source = _store_source(cut, assets)
-        prepared = PreparedDocument(
+        yield PreparedDocument(
             document=cut.document,
             chunks=cut.chunks,
             indexed=tuple(_indexed(cut, ordinal, korean) for ordinal in range(len(cut.chunks))),
@@ -85,7 +82,6 @@ def finish(
             created_at=cut.document.metadata.created_at or from_ns(cut.file.mtime_ns),
             updated_at=cut.document.metadata.updated_at or from_ns(cut.file.mtime_ns),
         )
-        yield cut, prepared
 
 
 def _store_source(cut: Cut, assets: AssetPolicy) -> SourceFile:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +13,7 @@ from kb.errors import KbError
 from kb.operations.events import IngestCounts, Result
 
 EXAMPLES_PER_REASON = 5
+ITEMS_PER_PACK = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,29 @@ class IngestItem:
     chunker_version: str | None = None
     warnings: tuple[str, ...] = ()
     error: KbError | None = None
+
+
+class ItemLog:
+    """Items in the order they were added, the older ones packed: a first ingest has as many as there are files."""
+
+    def __init__(self) -> None:
+        self._packed: list[bytes] = []
+        self._recent: list[IngestItem] = []
+
+    def append(self, item: IngestItem) -> None:
+        """Add one item at the end."""
+        self._recent.append(item)
+        if len(self._recent) == ITEMS_PER_PACK:
+            self._packed.append(zlib.compress(pickle.dumps(self._recent), level=1))
+            self._recent = []
+
+    def __len__(self) -> int:
+        return ITEMS_PER_PACK * len(self._packed) + len(self._recent)
+
+    def __iter__(self) -> Iterator[IngestItem]:
+        for pack in self._packed:
+            yield from pickle.loads(zlib.decompress(pack))
+        yield from self._recent
 
 
 @dataclass(slots=True)
@@ -67,7 +93,7 @@ class IngestReport:
     skipped_by_reason: dict[str, int] = field(default_factory=dict)
     skip_examples: dict[str, list[str]] = field(default_factory=dict)
     unsupported: int = 0
-    items: list[IngestItem] = field(default_factory=list)
+    items: ItemLog = field(default_factory=ItemLog)
     stages: StageTimes = field(default_factory=StageTimes)
 
     def skip(self, reason: str, path: str) -> None:

@@ -7,7 +7,7 @@ import os
 from kb.config import Config
 from kb.domain.chunks import ChunkPolicy
 from kb.errors import UsageError
-from kb.operations.ingest import IngestRequest
+from kb.operations.ingest_run import IngestRequest
 from kb.operations.prepare import AssetPolicy
 
 _MB = 1_000_000

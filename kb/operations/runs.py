@@ -6,9 +6,13 @@ import json
 from dataclasses import fields
 
 from kb.domain.ids import id_from
-from kb.operations.report import IngestItem, IngestReport
+from kb.operations.report import IngestItem, IngestReport, ItemLog
 from kb.store import ingest_queries as queries
 from kb.store.connection import Connection
+
+# A run that changed more files keeps only those with something to say about them: the rows would be as large as the
+# run, and the documents themselves tell what it did.
+ITEMS_KEPT = 1_000
 
 
 def record_run(db: Connection, report: IngestReport) -> None:
@@ -27,12 +31,18 @@ def record_run(db: Connection, report: IngestReport) -> None:
         duration_ms=report.duration_ms,
         started_at=report.started_at,
         finished_at=report.finished_at,
-        items_json=json.dumps([item_json(item) for item in report.items], ensure_ascii=False) if report.items else None,
+        items_json=_items_json(report.items),
         unchanged_count=counts.unchanged,
         moved_count=counts.moved,
         removed_count=counts.removed,
         aborted=int(report.aborted),
     )
+
+
+def _items_json(items: ItemLog) -> str | None:
+    keeps_all = len(items) <= ITEMS_KEPT
+    kept = [item_json(item) for item in items if keeps_all or item.error or item.warnings]
+    return json.dumps(kept, ensure_ascii=False) if kept else None
 
 
 def item_json(item: IngestItem) -> dict[str, object]:

@@ -135,6 +135,13 @@ def _require_own(db: apsw.Connection, path: Path) -> None:
         )
 
 
+def open_in_memory() -> Connection:
+    """An empty database that leaves no trace."""
+    db = apsw.Connection(":memory:")
+    db.transaction_mode = "IMMEDIATE"
+    return db
+
+
 @contextmanager
 def writer_lock(path: Path) -> Iterator[None]:
     """Holds the one writer lock beside the database; the system frees it when the process ends, however it ends.

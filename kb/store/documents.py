@@ -110,6 +110,16 @@ def remove_document(db: apsw.Connection, workspace_path: str) -> bool:
     return True
 
 
+def touch_document(
+    db: apsw.Connection, workspace_path: str, asset_id: str, *, byte_len: int, mtime_ns: int, source_path: str
+) -> None:
+    """Remembers the new time and place of a file whose bytes are the stored ones."""
+    queries.update_document_stat(
+        db, workspace_path=workspace_path, byte_len=byte_len, mtime_ns=mtime_ns, source_path=source_path
+    )
+    queries.repoint_asset(db, asset_id=asset_id)
+
+
 def _chunk_rows(prepared: PreparedDocument, now: str) -> Sequence[queries.ChunkRow]:
     return [
         queries.ChunkRow(

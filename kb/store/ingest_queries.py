@@ -17,6 +17,7 @@ class KnownFile(NamedTuple):
     byte_len: int
     mtime_ns: int
     pipeline_version: str
+    source_path: str
 
 
 class StoredDocument(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
-from kb.operations.report import IngestReport
+from kb.operations.report import IngestItem, IngestReport
 from kb.operations.runs import item_json
 
 
@@ -96,5 +96,10 @@ def ingest_report_v1(report: IngestReport, *, summary_only: bool) -> IngestRepor
         "unsupported": report.unsupported,
         "skip_examples": report.skip_examples,
         "stages_ms": report.stages.to_ms(),
-        "items": None if summary_only else [cast(IngestItemV1, item_json(item)) for item in report.items],
+        "items": None if summary_only else [ingest_item_v1(item) for item in report.items],
     }
+
+
+def ingest_item_v1(item: IngestItem) -> IngestItemV1:
+    """The wire form of one file that changed or failed."""
+    return cast(IngestItemV1, item_json(item))

@@ -1,7 +1,8 @@
 -- List what the last ingests saw of each file, to decide what must be read again.
--- version 1
+-- version 2
 -- column workspace_path TEXT  path below the workspace root
 -- column byte_len INTEGER  bytes when last read
 -- column mtime_ns INTEGER  modification time when last read, nanoseconds; 0 = read it again
 -- column pipeline_version TEXT  parser, chunker, policy and morpheme versions the document was made with
-SELECT workspace_path, byte_len, mtime_ns, pipeline_version FROM documents ORDER BY workspace_path;
+-- column source_path TEXT  absolute path on this machine
+SELECT workspace_path, byte_len, mtime_ns, pipeline_version, source_path FROM documents ORDER BY workspace_path;

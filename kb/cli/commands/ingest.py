@@ -11,7 +11,7 @@ from types import FrameType
 
 import click
 
-from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.session import Session, json_option, pass_session, print_json, print_json_with_list
 from kb.operations.ingest import ingest
 from kb.operations.requests import ingest_request
 
@@ -46,10 +46,14 @@ def command(
         if as_json:
             from kb.operations.clock import now_utc
             from kb.wire.ingest_progress import ingest_progress_v1
-            from kb.wire.ingest_report import ingest_report_v1
+            from kb.wire.ingest_report import ingest_item_v1, ingest_report_v1
 
             report = ingest(request, lambda event: print_json(ingest_progress_v1(event, now_utc())), is_canceled)
-            print_json(ingest_report_v1(report, summary_only=summary_only))
+            summary = ingest_report_v1(report, summary_only=True)
+            if summary_only:
+                print_json(summary)
+            else:
+                print_json_with_list(summary, "items", map(ingest_item_v1, report.items))
         else:
             from kb.cli.progress import show_progress
             from kb.cli.show_report import show_report

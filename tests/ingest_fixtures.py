@@ -1,0 +1,146 @@
+"""A workspace that tests change between ingests, and what its knowledge base holds, table by table."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kb.config import load
+from kb.domain.chunks import ChunkPolicy
+from kb.domain.search import SearchHit, SearchQuery
+from kb.operations.events import IngestEvent
+from kb.operations.ingest import ingest
+from kb.operations.report import IngestReport
+from kb.operations.requests import ingest_request
+from kb.operations.search import open_searcher
+
+LONG_AGO_S = 1_700_000_000
+
+# What two ingests of the same files may write differently: times, the order of arrival, and the record of the runs.
+_INCIDENTAL = {"created_at", "updated_at", "discovered_at", "provenance_json", "applied_at", "chunk_rowid"}
+_TABLES = {
+    "schema_meta",
+    "kv",
+    "assets",
+    "documents",
+    "document_tags",
+    "blocks",
+    "chunks",
+    "chunks_fts",
+    "document_korean_units",
+    "korean_units",
+}
+
+
+class Workspace:
+    """A folder of files, its configuration, and its knowledge base."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.root = base / "notes"
+        self.root.mkdir(parents=True)
+        self.config_path = base / "kb.toml"
+        self.config_path.write_text(
+            '[workspace]\nroot = "notes"\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\n', encoding="utf-8"
+        )
+        self.config = load(str(self.config_path), ())
+        self.sqlite = self.config.sqlite
+        self.events: list[IngestEvent] = []
+        self._clock_s = LONG_AGO_S
+
+    def configure(self, *settings: str) -> None:
+        """Sets configuration keys, `section.key=value`, from now on."""
+        self.config = load(str(self.config_path), settings)
+
+    def write(self, name: str, content: str | bytes) -> Path:
+        """A file with that content and a modification time of its own, long ago."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+        return self.touch(name)
+
+    def touch(self, name: str) -> Path:
+        """The file with another modification time, long ago."""
+        self._clock_s += 1
+        path = self.root / name
+        os.utime(path, (self._clock_s, self._clock_s))
+        return path
+
+    def move(self, name: str, to: str) -> None:
+        """Renames a file; its modification time stays."""
+        target = self.root / to
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).rename(target)
+
+    def ingest(
+        self,
+        path: str = "",
+        *,
+        is_canceled: Callable[[], bool] = lambda: False,
+        policy: ChunkPolicy | None = None,
+        dry_run: bool = False,
+        allow_empty: bool = False,
+    ) -> IngestReport:
+        """The report of one ingest in this process; its events are in `events` afterwards."""
+        request = ingest_request(self.config, None, dry_run=dry_run, allow_empty=allow_empty)
+        request = replace(request, scope=path, policy=policy or request.policy)
+        self.events = []
+        return ingest(request, self.events.append, is_canceled)
+
+    def query(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of one statement, read with another SQLite library than kb's."""
+        with closing(sqlite3.connect(self.sqlite)) as db:
+            return list(db.execute(statement, values))
+
+    def paths(self) -> list[str]:
+        """The workspace paths of all documents."""
+        return [path for (path,) in self.query("SELECT workspace_path FROM documents ORDER BY workspace_path")]
+
+    def contents(self) -> dict[str, list[tuple[Any, ...]]]:
+        """All rows that follow from the files alone, by table, in an order of their own."""
+        return {table: sorted(self._rows(table), key=repr) for table in sorted(_TABLES)}
+
+    def _rows(self, table: str) -> Iterator[tuple[Any, ...]]:
+        with closing(sqlite3.connect(self.sqlite)) as db:
+            cursor = db.execute(f"SELECT * FROM {table}")
+            kept = [at for at, column in enumerate(cursor.description) if column[0] not in _INCIDENTAL]
+            yield from (tuple(row[at] for at in kept) for row in cursor)
+
+    def digests(self) -> dict[str, str]:
+        """One digest a table, every column and row counted; the shadow tables of the lexical index among them."""
+        with closing(sqlite3.connect(self.sqlite)) as db:
+            tables = db.execute(
+                "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
+            ).fetchall()
+            return {
+                name: hashlib.sha256(repr(db.execute(f'SELECT * FROM "{name}"').fetchall()).encode()).hexdigest()
+                for (name,) in tables
+            }
+
+    def search(self, text: str, k: int = 10) -> list[SearchHit]:
+        """The hits of one lexical search."""
+        with open_searcher(self.sqlite, snippet_chars=220) as answer:
+            return list(answer(SearchQuery(text, "lexical", k)).hits)
+
+    def asset_copies(self) -> set[str]:
+        """The names of the files below the asset directory."""
+        return {path.name for path in self.config.asset_dir.rglob("*") if path.is_file()}
+
+    def is_sound(self) -> bool:
+        """Whether SQLite and FTS5 find nothing wrong."""
+        with closing(sqlite3.connect(self.sqlite)) as db:
+            db.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check')")
+            foreign_keys = db.execute("PRAGMA foreign_key_check").fetchall()
+            return db.execute("PRAGMA integrity_check").fetchall() == [("ok",)] and not foreign_keys
+
+
+def counted(report: IngestReport) -> dict[str, int]:
+    """The counts of a report that are not zero, without `scanned`, `skipped` and the chunks."""
+    names = ("new", "updated", "moved", "unchanged", "removed", "errors")
+    return {name: count for name in names if (count := getattr(report.counts, name))}
