@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 from kb.cli.session import print_json
@@ -12,7 +11,7 @@ from kb.operations.search import Searcher, open_searcher
 from kb.wire.bulk_search_item import BulkSearchItemV1, bulk_search_item_v1
 from kb.wire.bulk_search_query import search_query
 from kb.wire.error import error_v1
-from kb.wire.schemas import read_bulk_query
+from kb.wire.schemas import read_bulk_query, read_json_line
 from kb.wire.search_response import search_response_v1
 
 
@@ -22,21 +21,16 @@ def run_bulk(config: Config) -> int:
         index = 0
         for line in sys.stdin.buffer:
             if line.strip():
-                print_json(_answer_line(answer, index, line.decode("utf-8", "replace"), config.search.default_k))
+                print_json(_answer_line(answer, index, line, config.search.default_k))
                 index += 1
     return 0
 
 
-def _answer_line(answer: Searcher, index: int, line: str, default_k: int) -> BulkSearchItemV1:
+def _answer_line(answer: Searcher, index: int, line: bytes, default_k: int) -> BulkSearchItemV1:
+    value: object = None
     try:
-        query = read_bulk_query(line)
-        return bulk_search_item_v1(index, query, search_response_v1(answer(search_query(query, default_k))), None)
+        value = read_json_line(line)
+        result = answer(search_query(read_bulk_query(value), default_k))
+        return bulk_search_item_v1(index, value, search_response_v1(result), None)
     except KbError as error:
-        return bulk_search_item_v1(index, _as_read(line), None, error_v1(error))
-
-
-def _as_read(line: str) -> object:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
+        return bulk_search_item_v1(index, value, None, error_v1(error))

@@ -12,6 +12,7 @@ from kb.errors import StoreReadOnly
 from kb.store.trace import trace_statements
 
 _log = logging.getLogger("kb")
+_log.addHandler(logging.NullHandler())  # where the log could not be opened, nothing is written in its stead
 
 
 def start_log(directory: Path) -> None:

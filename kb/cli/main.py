@@ -98,7 +98,7 @@ def run() -> NoReturn:
 def main(args: list[str]) -> int:
     """The exit code of one call."""
     try:
-        code = cli.main(args=args, prog_name="kb", standalone_mode=False)
+        code = _call(args)
         sys.stdout.flush()
         return code if isinstance(code, int) else EXIT_OK
     except KbError as error:
@@ -110,13 +110,24 @@ def main(args: list[str]) -> int:
 
         usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else None
         _show(UsageError(error.format_message(), usage), args)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         click.echo("aborted", err=True)
     except BrokenPipeError:
         # The reader (head, less) went away: nothing is wrong, and nothing more may be written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     return EXIT_ERROR
+
+
+def _call(args: list[str]) -> object:
+    """What the command returns. `cli.main` would end the process with exit code 1, no hit, when a reader goes away."""
+    if "_KB_COMPLETE" in os.environ:
+        cli.main(args, prog_name="kb")  # answers the shell and exits
+    try:
+        with cli.make_context("kb", list(args)) as ctx:
+            return cli.invoke(ctx)
+    except click.exceptions.Exit as done:  # --help and --version
+        return done.exit_code
 
 
 def _show(error: KbError, args: list[str]) -> None:
@@ -127,13 +138,15 @@ def _show(error: KbError, args: list[str]) -> None:
 
         click.echo(json.dumps(error_v1(error), ensure_ascii=False), err=True)
         return
-    click.echo(f"error: {error.message}", err=True)
+    from kb.cli.terminal import plain_line
+
+    click.echo(f"error: {plain_line(error.message)}", err=True)
     if error.hint:
-        click.echo(f"  hint: {error.hint}", err=True)
+        click.echo(f"  hint: {plain_line(error.hint)}", err=True)
     if "--verbose" in args or "--debug" in args:
         cause = error.__cause__
         while cause is not None:
-            click.echo(f"  caused by: {type(cause).__name__}: {cause}", err=True)
+            click.echo(f"  caused by: {type(cause).__name__}: {plain_line(str(cause))}", err=True)
             cause = cause.__cause__
     if "--debug" in args:
         from kb.cli.debug_log import log_traceback

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from kb.cli.terminal import plain
+from kb.cli.terminal import plain_line
 from kb.operations.events import AssetFinished, AssetStarted, IngestEvent, ScanCompleted
 
 OnEvent = Callable[[IngestEvent], None]
@@ -35,7 +35,7 @@ def show_progress() -> Iterator[OnEvent]:
             if isinstance(event, ScanCompleted):
                 bar.update(task, description="indexing", total=event.total)
             elif isinstance(event, AssetStarted):
-                bar.update(task, path=plain(event.path))
+                bar.update(task, path=plain_line(event.path))
             elif isinstance(event, AssetFinished):
                 bar.update(task, advance=1)
 

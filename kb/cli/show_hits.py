@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from kb.cli.session import use_color
-from kb.cli.terminal import fold, link, plain, shows_links
+from kb.cli.terminal import fold, link, plain, plain_line, shows_links
 from kb.domain.search import SearchHit, SearchResult
 
 _INDENT = "   "
@@ -22,19 +22,19 @@ def show_hits(result: SearchResult, *, explain: bool) -> None:
     for hit in result.hits:
         _show_hit(hit, explain, color, links, width)
     count = len(result.hits)
-    words = " ".join(plain(term) for term in result.terms)
+    words = " ".join(plain_line(term) for term in result.terms)
     footer = f"{count} hit{'' if count == 1 else 's'}  {result.query.mode}  index {result.index_version}"
     if not count:
-        footer = f"no hits for: {words or plain(result.query.text)}\n{footer}"
+        footer = f"no hits for: {words or plain_line(result.query.text)}\n{footer}"
     click.echo(click.style(footer, dim=True) if color else footer)
 
 
 def _show_hit(hit: SearchHit, explain: bool, color: bool, links: bool, width: int | None) -> None:
-    where = plain(hit.citation.to_uri())
+    where = plain_line(hit.citation.to_uri())
     shown = click.style(where, fg="cyan") if color else where
     number = f"{hit.rank}."
     click.echo(f"{number:<3}{hit.score:.2f}  {link(shown, hit.source_path) if links else shown}")
-    label = plain(" › ".join(hit.heading_path) or hit.title)
+    label = plain_line(" › ".join(hit.heading_path) or hit.title)
     click.echo(_INDENT + (click.style(label, bold=True) if color else label))
     snippet = plain(hit.snippet)
     for start, end in fold(snippet, width) if width else [(0, len(snippet))]:

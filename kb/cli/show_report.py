@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kb.cli.terminal import plain
+from kb.cli.terminal import plain_line
 from kb.operations.report import IngestReport
 
 _SHOWN_ITEMS = 20
@@ -14,16 +14,18 @@ _MARKS = {"new": "+", "updated": "~", "moved": ">", "removed": "-"}
 def show_report(report: IngestReport, *, summary_only: bool) -> None:
     """Prints what changed; warnings and errors always, single files only of a dry run or a small one."""
     counts = report.counts
-    changed = [item for item in report.items if item.kind in _MARKS]
-    if not summary_only and (report.dry_run or len(changed) <= _SHOWN_ITEMS):
-        for item in changed:
-            origin = f"  (from {plain(item.moved_from)})" if item.moved_from else ""
-            click.echo(f"  {_MARKS[item.kind]} {plain(item.doc_path)}{origin}")
+    changed_count = counts.new + counts.updated + counts.moved + counts.removed
+    if not summary_only and (report.dry_run or changed_count <= _SHOWN_ITEMS):
+        for item in report.items:
+            if item.kind not in _MARKS:
+                continue
+            origin = f"  (from {plain_line(item.moved_from)})" if item.moved_from else ""
+            click.echo(f"  {_MARKS[item.kind]} {plain_line(item.doc_path)}{origin}")
     for item in report.items:
         for warning in item.warnings:
-            click.echo(f"  ! {plain(item.doc_path)}: {plain(warning)}", err=True)
+            click.echo(f"  ! {plain_line(item.doc_path)}: {plain_line(warning)}", err=True)
         if item.error is not None:
-            click.echo(f"  ✗ {plain(item.doc_path)}: {plain(item.error.message)}", err=True)
+            click.echo(f"  ✗ {plain_line(item.doc_path)}: {plain_line(item.error.message)}", err=True)
             if item.error.hint:
                 click.echo(f"      hint: {item.error.hint}", err=True)
     parts = [

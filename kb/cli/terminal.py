@@ -8,14 +8,19 @@ import sys
 import unicodedata
 
 # Text from a document must not move the cursor, change colours or set titles.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _LINKING_PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio")
 
 
 def plain(text: str) -> str:
-    """`text` without control and direction-changing characters."""
+    """`text` without control and direction-changing characters and lone surrogates; tabs and line ends stay."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def plain_line(text: str) -> str:
+    """`text` without them on one line: names, titles and messages must not look like more lines of output."""
+    return " ".join(plain(text).splitlines())
 
 
 def width_cells(text: str) -> int:
@@ -58,7 +63,7 @@ def shows_links() -> bool:
     known = (
         env.get("TERM_PROGRAM") in _LINKING_PROGRAMS
         or env.get("TERM", "").startswith(("xterm-kitty", "foot", "alacritty"))
-        or int(env.get("VTE_VERSION", "0") or 0) >= 5000
+        or bool(re.fullmatch(r"[5-9]\d{3}|\d{5,}", env.get("VTE_VERSION", "")))  # 0.50 and later
         or any(name in env for name in ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WT_SESSION"))
     )
     return sys.stdout.isatty() and known and env.get("TERM") != "dumb"

@@ -13,6 +13,9 @@ from kb.domain.search import SearchFilters, SearchQuery
 class BulkSearchQueryV1(TypedDict):
     """A question with its own mode, size and filters; only `query` is needed."""
 
+    # A misspelled filter must not search everything.
+    __pydantic_config__ = {"extra": "forbid"}  # type: ignore[misc]  # noqa: RUF012 (pydantic reads it so)
+
     query: Annotated[str, MinLen(1)]
     mode: NotRequired[Literal["lexical"]]
     k: NotRequired[Annotated[int, Ge(1), Le(1000)]]

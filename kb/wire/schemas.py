@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import json
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from kb.errors import UsageError
 from kb.wire.bulk_search_query import BulkSearchQueryV1
 from kb.wire.schema import WIRE_SCHEMAS
+
+_BULK_HINT = 'a line looks like {"query": "비교 정렬", "k": 5}'
 
 
 def wire_class(schema: str) -> Any:
@@ -35,19 +38,26 @@ def validate(schema: str, value: object) -> None:
     TypeAdapter(wire_class(schema)).validate_python(value, strict=True)
 
 
-def read_bulk_query(line: str) -> BulkSearchQueryV1:
-    """The question on one line of stdin.
+def read_json_line(line: bytes) -> object:
+    """The JSON value on one line of stdin.
+
+    Raises: UsageError for what is no JSON, nests deeper than anyone means to, or is no UTF-8.
+    """
+    try:
+        value: object = from_json(line.removeprefix(BOM_UTF8), allow_inf_nan=False)
+    except ValueError as error:
+        raise UsageError(f"not JSON: {error}", _BULK_HINT) from error
+    return value
+
+
+def read_bulk_query(value: object) -> BulkSearchQueryV1:
+    """The question that a line's value asks.
 
     Raises: UsageError naming what is wrong with it.
     """
-    hint = 'a line looks like {"query": "비교 정렬", "k": 5}'
     try:
-        value = json.loads(line)
-    except ValueError as error:
-        raise UsageError(f"not JSON: {error}", hint) from error
-    try:
-        return TypeAdapter(BulkSearchQueryV1).validate_python(value)
+        return TypeAdapter(BulkSearchQueryV1).validate_python(value, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the line"
-        raise UsageError(f"{where}: {first['msg']}", hint) from error
+        raise UsageError(f"{where}: {first['msg']}", _BULK_HINT) from error

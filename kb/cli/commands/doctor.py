@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json, use_color
-from kb.cli.terminal import plain
+from kb.cli.terminal import plain_line
 from kb.operations.doctor import diagnose
 
 
@@ -25,7 +25,7 @@ def command(session: Session, as_json: bool) -> int:
         for check in checks:
             mark = "✓" if check.ok else "✗"
             shown = click.style(mark, fg="green" if check.ok else "red") if color else mark
-            click.echo(f"{shown} {check.name:<18} {plain(check.detail)}")
+            click.echo(f"{shown} {check.name:<18} {plain_line(check.detail)}")
             if check.hint:
                 click.echo(f"    hint: {check.hint}")
         click.echo("all checks passed." if not failed else f"{failed} check{'s' * (failed > 1)} failed.")

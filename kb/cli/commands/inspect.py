@@ -7,7 +7,7 @@ import json
 import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.cli.terminal import plain
+from kb.cli.terminal import plain, plain_line
 from kb.operations.inspect import inspect_chunk, inspect_document
 
 
@@ -29,7 +29,7 @@ def doc(session: Session, id: str, as_json: bool) -> None:
         print_json(doc_inspection_v1(found))
         return
     document = found.document
-    click.echo(f"{plain(document.workspace_path)}\n  {plain(document.title)}")
+    click.echo(f"{plain_line(document.workspace_path)}\n  {plain_line(document.title)}")
     for name, value in (
         ("doc_id", document.doc_id),
         ("lang", document.lang),
@@ -40,11 +40,11 @@ def doc(session: Session, id: str, as_json: bool) -> None:
         ("updated", document.updated_at),
         ("stored", f"{document.storage_kind} {document.storage_path}"),
     ):
-        click.echo(f"  {name:<8} {plain(value)}")
+        click.echo(f"  {name:<8} {plain_line(value)}")
     click.echo(f"  {len(found.blocks)} blocks, {len(found.chunks)} chunks")
     for chunk in found.chunks:
         span = json.loads(chunk.source_spans_json)[0]
-        label = plain(chunk.section_label or "")
+        label = plain_line(chunk.section_label or "")
         click.echo(
             f"    {chunk.chunk_id[:12]}  L{span['start']}-L{span['end']}  {chunk.token_estimate} tokens  {label}"
         )
@@ -63,9 +63,9 @@ def chunk(session: Session, id: str, as_json: bool) -> None:
         print_json(chunk_inspection_v1(found))
         return
     span = json.loads(found.source_spans_json)[0]
-    click.echo(f"{plain(found.workspace_path)}#L{span['start']}-L{span['end']}")
+    click.echo(f"{plain_line(found.workspace_path)}#L{span['start']}-L{span['end']}")
     click.echo(f"  chunk_id  {found.chunk_id}\n  doc_id    {found.doc_id}")
     click.echo(f"  lang      {found.lang}, {found.token_estimate} tokens, {found.chunker_version}")
-    click.echo(f"  headings  {plain(found.heading_text.replace(chr(10), ' › '))}")
-    click.echo(f"  morphemes {plain(found.tokenized_korean_text or '-')}\n")
+    click.echo(f"  headings  {plain_line(found.heading_text.replace(chr(10), ' › '))}")
+    click.echo(f"  morphemes {plain_line(found.tokenized_korean_text or '-')}\n")
     click.echo(plain(found.text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.cli.terminal import plain
+from kb.cli.terminal import plain_line
 from kb.domain.search import SearchFilters
 from kb.operations.inspect import list_documents
 
@@ -52,6 +52,6 @@ def docs(
             print_json(doc_summary_v1(row))
     else:
         for row in rows:
-            where = f"{plain(row.workspace_path)}  {plain(row.title)}"
+            where = f"{plain_line(row.workspace_path)}  {plain_line(row.title)}"
             click.echo(f"{row.doc_id[:12]}  {row.lang:<3} {row.chunk_count:>4}  {where}")
     return 0 if rows else 1

@@ -57,8 +57,11 @@ def command(
     """
     config = session.config
     if bulk:
-        if query is not None:
-            raise UsageError("--bulk reads its questions from stdin", "leave the question out")
+        if query is not None or k or tags or lang or path_globs or trust_min or media or explain:
+            raise UsageError(
+                "--bulk reads each question with its filters from stdin",
+                """leave them out here; a line looks like {"query": "비교 정렬", "k": 5, "lang": "ko"}""",
+            )
         from kb.cli.bulk import run_bulk
 
         return run_bulk(config)

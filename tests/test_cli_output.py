@@ -1,0 +1,220 @@
+"""What every command prints: for people as snapshots, for programs as JSON that its schema accepts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Kb, Vault, run_kb, write_notes
+from jsonschema import Draft202012Validator
+from syrupy.assertion import SnapshotAssertion
+
+SCHEMAS = Path(__file__).parents[1] / "docs/wire-schema/v1"
+
+
+def require_valid(value: Any, schema: str) -> None:
+    """Raises unless the schema on disk accepts `value` and names every one of its properties."""
+    body = json.loads((SCHEMAS / f"{schema.removesuffix('.v1')}.schema.json").read_text(encoding="utf-8"))
+    if isinstance(value, dict) and "schema_version" in value:
+        assert value["schema_version"] == schema
+    Draft202012Validator(closed(body)).validate(value)
+
+
+def closed(schema: Any) -> Any:
+    """The schema with no room for properties it does not name: what is printed is what is documented."""
+    if isinstance(schema, list):
+        return [closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {name: closed(value) for name, value in schema.items()}
+    if "properties" in schema and isinstance(schema["properties"], dict):
+        inner.setdefault("additionalProperties", False)
+    return inner
+
+
+def stable(text: str, vault: Vault) -> str:
+    """`text` without what differs from run to run: places, times, versions of libraries."""
+    text = text.replace(str(vault.config.parent), "<vault>")
+    text = re.sub(r"\bv1-[0-9a-f]{8}\b", "v1-<hash>", text)
+    text = re.sub(r"kiwi-[\d.]+", "kiwi-<version>", text)
+    text = re.sub(r"SQLite [\d.]+", "SQLite <version>", text)
+    text = re.sub(r"\d+\.\d s\)", "<time>)", text)
+    return re.sub(r"(last ingest +)\S+", r"\1<time>", text)
+
+
+def first_chunk(kb: Kb) -> str:
+    found: str = kb("search", "겹침", "--json").json["hits"][0]["chunk_id"]
+    return found
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["search", "청킹 규칙은?"],
+        ["search", "gateway retries", "--explain", "--k", "2"],
+        ["search", "귤"],
+        ["search", "zebra"],
+        ["search", "platypus 오리너구리"],
+        ["search", "'chunk* NOT zebra'", "--lang", "en"],
+        ["list", "docs"],
+        ["list", "docs", "--tag", "회의", "--limit", "1"],
+        ["inspect", "doc", "projects/gateway/log.md"],
+        ["inspect", "doc", "./hostile.md"],
+        ["doctor"],
+        ["schema"],
+        ["schema", "--wire", "error.v1"],
+        ["config", "show"],
+        ["config", "path"],
+        ["ingest"],
+        ["ingest", "--dry-run"],
+        ["index", "--rebuild-fts"],
+    ],
+    ids=" ".join,
+)
+def test_for_people(args: list[str], kb: Kb, vault: Vault, snapshot: SnapshotAssertion) -> None:
+    ran = kb(*args)
+    assert stable(ran.stdout, vault) == snapshot
+    assert ran.stderr == ""
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", ran.stdout)
+
+
+def test_a_chunk_for_people(kb: Kb, vault: Vault, snapshot: SnapshotAssertion) -> None:
+    chunk_id = first_chunk(kb)
+    assert stable(kb("inspect", "chunk", chunk_id).stdout, vault) == snapshot
+    assert kb("inspect", "chunk", chunk_id[:8]).stdout == kb("inspect", "chunk", chunk_id).stdout
+    hostile = kb("search", "zebra", "--json").json["hits"][0]["chunk_id"]
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", kb("inspect", "chunk", hostile).stdout)
+
+
+@pytest.mark.parametrize(
+    ("args", "schema"),
+    [
+        (["search", "청킹 gateway", "--json"], "search_response.v1"),
+        (["search", "platypus", "--json"], "search_response.v1"),
+        (["inspect", "doc", "projects/gateway/log.md", "--json"], "doc_inspection.v1"),
+        (["inspect", "doc", "hostile.md", "--json"], "doc_inspection.v1"),
+        (["doctor", "--json"], "doctor.v1"),
+        (["schema", "--json"], "schema.v1"),
+        (["config", "show", "--json"], "config_report.v1"),
+        (["config", "path", "--json"], "config_report.v1"),
+        (["index", "--rebuild-fts", "--json"], "index_report.v1"),
+        (["sql", "--query", "청킹", "--json"], "sql_query.v1"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_for_programs(args: list[str], schema: str, kb: Kb) -> None:
+    ran = kb(*args)
+    assert ran.stderr == ""
+    assert ran.stdout.count("\n") == 1
+    require_valid(ran.json, schema)
+
+
+def test_every_line_of_a_list_is_a_value_of_its_own(kb: Kb) -> None:
+    lines = kb("list", "docs", "--json").lines
+    assert len(lines) == 6
+    for line in lines:
+        require_valid(line, "doc_summary.v1")
+
+
+def test_the_parts_of_a_response_have_schemas_too(kb: Kb) -> None:
+    for hit in kb("search", "청킹 gateway", "--json").json["hits"]:
+        require_valid(hit, "search_hit.v1")
+        require_valid(hit["citation"], "citation.v1")
+    require_valid(kb("inspect", "chunk", first_chunk(kb), "--json").json, "chunk_inspection.v1")
+
+
+def test_ranks_scores_and_citations_of_a_response(kb: Kb) -> None:
+    response = kb("search", "청킹 규칙", "--json", "--k", "3").json
+    assert (response["query"], response["mode"], response["k"]) == ("청킹 규칙", "lexical", 3)
+    first = response["hits"][0]
+    assert first["citation"]["uri"] == "chunking.md#L5-L7"
+    assert first["score_kind"] == "bm25"
+    assert first["retrieval"]["lexical_score"] == first["score"]
+    assert first["heading_path"] == ["청킹 규칙"]
+
+
+def kinds(events: Sequence[dict[str, Any]]) -> list[str]:
+    return [event["kind"] for event in events]
+
+
+def test_an_ingest_for_programs(fresh_vault: Vault) -> None:
+    call = ("--config", str(fresh_vault.config), "ingest", "--json")
+    ran = run_kb(*call)
+    *events, report = ran.lines
+    assert (ran.code, ran.stderr) == (0, "")
+    for event in events:
+        require_valid(event, "ingest_progress.v1")
+    require_valid(report, "ingest_report.v1")
+    assert kinds(events)[:2] == ["scan_started", "scan_completed"]
+    assert kinds(events)[-1] == "completed"
+    assert kinds(events).count("asset_started") == kinds(events).count("asset_finished") == 6
+    started = [event["idx"] for event in events if event["kind"] == "asset_started"]
+    assert started == list(range(1, 7))
+    finished = {event["path"]: event["result"] for event in events if event["kind"] == "asset_finished"}
+    assert set(finished.values()) == {"new"}
+    assert (report["new"], report["scanned"], report["errors"]) == (6, 6, 0)
+    assert {item["doc_path"] for item in report["items"]} == set(finished)
+    assert events[-1]["counts"]["chunks_indexed"] == sum(item["chunk_count"] for item in report["items"])
+
+    again = run_kb(*call).lines
+    assert kinds(again[:-1]) == ["scan_started", "scan_completed", "completed"]
+    assert (again[-1]["unchanged"], again[-1]["items"]) == (6, [])
+    assert run_kb(*call, "--summary-only").lines[-1]["items"] is None
+
+
+def test_what_changed_for_people(fresh_vault: Vault, snapshot: SnapshotAssertion) -> None:
+    call = ("--config", str(fresh_vault.config), "ingest")
+    shown = [run_kb(*call)]
+    write_notes(fresh_vault.root, {"chunking.md": "# 청킹\n\n새 글이다.\n", "new\nline.md": "x\n", "empty.md": ""})
+    (fresh_vault.root / "hostile.md").rename(fresh_vault.root / "tame.md")
+    (fresh_vault.root / "projects/notes.md").unlink()
+    shown += [run_kb(*call, "--dry-run"), run_kb(*call), run_kb(*call)]
+    assert [(stable(ran.stdout, fresh_vault), ran.stderr, ran.code) for ran in shown] == snapshot
+
+
+def test_a_dry_run_changes_nothing(fresh_vault: Vault) -> None:
+    call = ("--config", str(fresh_vault.config))
+    before = sorted(fresh_vault.config.parent.rglob("*"))
+    ran = run_kb(*call, "ingest", "--dry-run")
+    assert ran.code == 0
+    assert "would be: 6 new" in ran.stdout
+    assert sorted(fresh_vault.config.parent.rglob("*")) == before
+
+
+def test_init_makes_what_is_missing_and_keeps_what_is_there(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    config = tmp_path / "sub" / "kb.toml"
+    vault = Vault(tmp_path / "my notes", config, tmp_path / "data" / "kb.sqlite")
+    call = ("--config", str(config), "init", "--root", str(vault.root), "--data-dir", str(tmp_path / "data"))
+
+    def shown(text: str) -> str:
+        return text.replace(str(tmp_path), "<tmp>")
+
+    first = run_kb(*call)
+    assert (first.code, first.stderr) == (0, "")
+    assert shown(first.stdout) == snapshot(name="first")
+    assert vault.root.is_dir()
+    assert vault.sqlite.exists()
+    written = config.read_text(encoding="utf-8")
+    assert shown(written) == snapshot(name="file")
+
+    config.write_text(written + "# mine\n", encoding="utf-8")
+    assert shown(run_kb(*call).stdout) == snapshot(name="second")
+    assert config.read_text(encoding="utf-8").endswith("# mine\n")
+    forced = run_kb(*call, "--force", "--json")
+    require_valid(forced.json, "init_report.v1")
+    assert forced.json["created"] == {"config": True, "data_dir": False, "root": False, "sqlite": False}
+    assert config.read_text(encoding="utf-8") == written
+    assert run_kb("--config", str(config), "ingest").code == 0
+
+
+def test_init_without_a_word_uses_the_usual_places(tmp_path: Path) -> None:
+    ran = run_kb("init")
+    assert (ran.code, ran.stderr) == (0, "")
+    home = tmp_path / "home"
+    assert (home / ".config/kb/config.toml").exists()
+    assert (home / ".local/share/kb/kb.sqlite").exists()
+    assert (home / "KnowledgeBase").is_dir()

@@ -1,0 +1,227 @@
+"""`kb search` as a stream of questions, and on a terminal: colours, links, folding, no smuggled codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Kb, Ran, Vault
+from test_cli_output import require_valid
+
+from kb.cli.terminal import fold, plain, plain_line, width_cells
+
+
+def bulk(kb: Kb, *lines: object) -> list[Any]:
+    stdin = b"".join(
+        (line if isinstance(line, bytes) else json.dumps(line, ensure_ascii=False).encode("utf-8")) + b"\n"
+        for line in lines
+    )
+    ran: Ran = kb("search", "--bulk", stdin=stdin)
+    assert (ran.code, ran.stderr) == (0, "")
+    for item in ran.lines:
+        require_valid(item, "bulk_search_item.v1")
+    return ran.lines
+
+
+def test_every_question_is_answered_in_order(kb: Kb) -> None:
+    items = bulk(kb, {"query": "청킹", "k": 1}, {"query": "platypus"}, {"query": "gateway", "mode": "lexical"})
+    assert [item["index"] for item in items] == [0, 1, 2]
+    assert [len(item["response"]["hits"]) for item in items] == [1, 0, 3]
+    assert items[0]["query"] == {"query": "청킹", "k": 1}
+    assert all(item["error"] is None for item in items)
+
+
+def test_a_question_in_bulk_gives_what_it_gives_alone(kb: Kb) -> None:
+    (item,) = bulk(
+        kb,
+        {
+            "query": "gateway",
+            "k": 5,
+            "tag": ["회의"],
+            "lang": "en",
+            "path_glob": ["projects/**"],
+            "trust_min": "secondary",
+        }
+        | {"media": "markdown"},
+    )
+    words = ["--tag", "회의", "--lang", "en", "--path-glob", "projects/**", "--trust-min", "secondary"]
+    alone = kb("search", "gateway", "--k", "5", *words, "--media", "markdown", "--json").json
+    assert item["response"] == alone
+    assert alone["hits"]
+
+
+BAD_LINES: list[tuple[object, str]] = [
+    (b"not json", "not JSON"),
+    (b'{"query": "a"', "not JSON"),
+    (b"\xff\xfe", "not JSON"),
+    (b'{"query": NaN}', "not JSON"),
+    (b'{"query": "\\ud800"}', "not JSON"),
+    (b"[" * 100_000, "not JSON"),
+    (b'{"query": "a", "k": ' + b"9" * 5000 + b"}", ""),
+    ([], "the line"),
+    ("query", "the line"),
+    (None, "the line"),
+    ({}, "query"),
+    ({"query": ""}, "query"),
+    ({"query": 3}, "query"),
+    ({"query": "a", "k": 0}, "k: "),
+    ({"query": "a", "k": "5"}, "k: "),
+    ({"query": "a", "k": 1001}, "k: "),
+    ({"query": "a", "mode": "magic"}, "mode"),
+    ({"query": "a", "tag": "x"}, "tag"),
+    ({"query": "a", "tags": ["x"]}, "tags"),
+    ({"query": "a", "trust_min": "holy"}, "trust_min"),
+    ({"query": "'AND'"}, "FTS5"),
+]
+
+
+def test_a_bad_line_is_an_item_and_stops_nothing(kb: Kb) -> None:
+    good = {"query": "gateway"}
+    lines = [line for bad, _ in BAD_LINES for line in (bad, good)]
+    items = bulk(kb, *lines)
+    assert len(items) == len(lines)
+    for (bad, says), item, after in zip(BAD_LINES, items[::2], items[1::2], strict=True):
+        assert item["response"] is None, bad
+        assert says in item["error"]["message"], bad
+        assert item["error"]["hint"]
+        assert after["response"]["hits"]
+        if says != "not JSON" and not isinstance(bad, bytes):
+            assert item["query"] == bad
+
+
+def test_blank_lines_and_marks_of_encoding_are_no_questions(kb: Kb) -> None:
+    items = bulk(kb, b"\xef\xbb\xbf" + b'{"query": "gateway"}', b"", b"   ", b'{"query": "zebra"}\r')
+    assert [item["response"]["query"] for item in items] == ["gateway", "zebra"]
+    assert bulk(kb) == []
+
+
+def test_any_number_of_questions_is_streamed(vault: Vault) -> None:
+    """Each answer comes before the next question is asked."""
+    command = [sys.executable, "-m", "kb", "--config", str(vault.config), "search", "--bulk"]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(150):
+            process.stdin.write(json.dumps({"query": f"gateway {number}"}) + "\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["index"] == number
+        process.stdin.close()
+        assert process.wait(timeout=30) == 0
+
+
+# --- on a terminal ----------------------------------------------------------------------------------------------------
+
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+LINK = re.compile(r"\x1b\]8;;(.*?)\x1b\\")
+
+
+def on_a_terminal(vault: Vault, *args: str, **env: str) -> str:
+    """What a terminal of 40 columns receives from one call of kb."""
+    ours, theirs = pty.openpty()
+    hidden = ("NO_COLOR", "KB_HYPERLINKS", "VTE_VERSION", "TERM_PROGRAM", "KITTY_WINDOW_ID", "KONSOLE_VERSION")
+    kept = {name: value for name, value in os.environ.items() if name not in (*hidden, "WT_SESSION")}
+    path = os.pathsep.join(path for path in sys.path if path)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kb", "--config", str(vault.config), *args],
+        env=kept | {"PYTHONPATH": path, "TERM": "xterm-256color", "COLUMNS": "40"} | env,
+        stdout=theirs,
+        stdin=subprocess.DEVNULL,
+    )
+    os.close(theirs)
+    received = b""
+    while True:
+        try:
+            data = os.read(ours, 65536)
+        except OSError:  # Linux: the other end was closed
+            break
+        if not data:
+            break
+        received += data
+    os.close(ours)
+    assert process.wait(timeout=30) in (0, 1)
+    return received.decode("utf-8").replace("\r\n", "\n")
+
+
+def test_matches_are_set_off_on_a_terminal(vault: Vault) -> None:
+    shown = on_a_terminal(vault, "search", "청킹 규칙")
+    assert "\x1b[33m\x1b[1m청킹\x1b[0m" in shown
+    assert "\x1b]8" not in shown
+    assert max(width_cells(line) for line in ESCAPES.sub("", shown).splitlines()[:-1]) <= 40
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
+def test_a_terminal_that_wants_no_colour_gets_none(env: dict[str, str], vault: Vault, kb: Kb) -> None:
+    assert on_a_terminal(vault, "search", "청킹 규칙", **env) == kb("search", "청킹 규칙").stdout
+
+
+@pytest.mark.parametrize(
+    ("env", "linked"),
+    [
+        ({"KB_HYPERLINKS": "1"}, True),
+        ({"TERM_PROGRAM": "WezTerm"}, True),
+        ({"TERM": "xterm-kitty"}, True),
+        ({"VTE_VERSION": "7402"}, True),
+        ({"VTE_VERSION": "4205"}, False),
+        ({"VTE_VERSION": "odd"}, False),
+        ({"TERM_PROGRAM": "WezTerm", "KB_HYPERLINKS": "0"}, False),
+        ({}, False),
+    ],
+    ids=str,
+)
+def test_links_where_the_terminal_has_them(env: dict[str, str], linked: bool, vault: Vault) -> None:
+    shown = on_a_terminal(vault, "search", "귤", **env)
+    targets = LINK.findall(shown)
+    assert bool(targets) == linked
+    if linked:
+        assert targets[0].startswith("file://")
+        assert targets[0].endswith("/notes/projects/gateway/meeting%20%232.md")
+        assert targets[1] == ""
+    assert "projects/gateway/meeting #2.md#L1-L4" in ESCAPES.sub("", LINK.sub("", shown))
+
+
+def test_a_pipe_gets_plain_text_and_links_only_when_told(kb: Kb) -> None:
+    assert "\x1b" not in kb("search", "귤", env={"TERM_PROGRAM": "WezTerm", "FORCE_COLOR": "1"}).stdout
+    assert LINK.search(kb("search", "귤", env={"KB_HYPERLINKS": "1"}).stdout)
+
+
+def test_a_document_cannot_drive_the_terminal(vault: Vault) -> None:
+    for args in (["search", "zebra"], ["list", "docs"], ["inspect", "doc", "hostile.md"]):
+        shown = LINK.sub("", ESCAPES.sub("", on_a_terminal(vault, *args, KB_HYPERLINKS="1")))
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
+        assert "\N{REPLACEMENT CHARACTER}[31mtitle" in shown
+
+
+def test_what_is_plain() -> None:
+    assert plain("a\x1b[0m\tb\nc\x07\x9b\u202e\ud800") == "a\ufffd[0m\tb\nc\ufffd\ufffd\ufffd\ufffd"
+    assert plain_line("a\n\tb\u2028c\n") == "a \tb c"
+    assert plain("청킹 é 😀") == "청킹 é 😀"
+
+
+@pytest.mark.parametrize(("text", "cells"), [("abc", 3), ("한글", 4), ("e\u0301", 1), ("😀", 2), ("", 0)])
+def test_cells(text: str, cells: int) -> None:
+    assert width_cells(text) == cells
+
+
+@pytest.mark.parametrize(
+    "text", ["", "one", "한글 단어가 여럿 있는 긴 줄", "x" * 50, "a bb ccc dddd eeeee " * 5, "한" * 30]
+)
+@pytest.mark.parametrize("width", [2, 7, 20, 200])
+def test_folding_keeps_every_word_and_the_width(text: str, width: int) -> None:
+    lines = fold(text, width)
+    assert "".join(text[start:end] for start, end in lines).replace(" ", "") == text.replace(" ", "")
+    assert all(width_cells(text[start:end]) <= width for start, end in lines)
+    assert all(before[1] <= after[0] for before, after in pairwise(lines))
+
+
+def test_source_paths_are_those_of_this_machine(vault: Vault, kb: Kb) -> None:
+    document = kb("inspect", "doc", "chunking.md", "--json").json
+    assert Path(document["source_path"]) == vault.root / "chunking.md"

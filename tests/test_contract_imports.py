@@ -1,0 +1,69 @@
+"""A cold search loads what it needs and nothing more: its time is mostly imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Vault
+
+# Each costs between 5 ms and 2 s; none is needed to answer a question by its words.
+NOT_FOR_A_SEARCH = frozenset(
+    "asyncio blake3 concurrent.futures email fastembed http httpx jinja2 kiwipiepy lancedb logging markdown_it "
+    "multiprocessing numpy onnxruntime pathspec pydantic pymupdf requests rfc8785 rich sqlite_vec ssl tokenizers "
+    "tomli unittest urllib.request xml yaml kb.chunk.md_heading kb.extract.markdown kb.operations.ingest kb.scan.walk "
+    "kb.wire.schemas".split()
+)
+
+PROBE = """
+import json, sys
+from kb.cli.main import main
+code = main(sys.argv[1:]) if sys.argv[1:] else 0
+print(json.dumps([code, sorted(sys.modules)]))
+"""
+
+
+def loaded_by(*args: str, home: Path) -> tuple[int, set[str]]:
+    """The exit code of one call of kb in a process of its own, and all modules it loaded."""
+    env = {"HOME": str(home), "PATH": os.defpath, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *args], env=env, cwd=home, text=True, capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    code, modules = json.loads(done.stdout.splitlines()[-1])
+    return code, set(modules)
+
+
+def heavy(modules: set[str]) -> set[str]:
+    return modules & NOT_FOR_A_SEARCH
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        ((), 0),
+        (("search", "gateway retries"), 0),
+        (("search", "청킹 규칙은?"), 0),
+        (("search", "gateway", "--lang", "en", "--tag", "회의", "--explain", "--json"), 0),
+        (("search", "platypus"), 1),
+        (("--version",), 0),
+        (("list", "docs"), 0),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_nothing_heavy_is_loaded(args: tuple[str, ...], code: int, vault: Vault, tmp_path: Path) -> None:
+    call = ("--config", str(vault.config), *args) if args else ()
+    ended, modules = loaded_by(*call, home=tmp_path)
+    assert ended == code
+    assert "kb.cli.main" in modules
+    assert heavy(modules) == set()
+
+
+def test_the_probe_sees_what_is_loaded(vault: Vault, tmp_path: Path) -> None:
+    """A path glob needs pathspec, and pydantic reads the questions of --bulk: the check would notice either."""
+    _, modules = loaded_by("--config", str(vault.config), "search", "x", "--path-glob", "*.md", home=tmp_path)
+    assert heavy(modules) == {"pathspec"}

@@ -1,0 +1,143 @@
+"""The wire: every schema on disk is what the code makes, and within a version it only grows."""
+
+from __future__ import annotations
+
+import copy
+import pkgutil
+from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import kb.wire
+from kb.wire.schema import WIRE_SCHEMAS
+from kb.wire.schemas import json_schemas
+
+CHECKOUT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    loader = SourceFileLoader("generate", str(CHECKOUT / "tools/generate"))
+    spec = spec_from_loader("generate", loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def test_generated_pages_are_up_to_date(generate: ModuleType) -> None:
+    assert list(generate.outdated()) == [], "run tools/generate"
+    assert generate.retired() == []
+
+
+def test_nothing_on_the_wire_was_taken_away(generate: ModuleType) -> None:
+    assert generate.breaking_changes() == []
+
+
+def test_every_schema_is_valid_and_names_itself() -> None:
+    for name, schema in json_schemas().items():
+        Draft202012Validator.check_schema(schema)
+        assert schema["$id"] == name
+        assert schema.get("description") or schema.get("anyOf"), name
+        if name != "bulk_search_query.v1":  # what a user writes names no schema
+            for variant in schema.get("anyOf", [schema]):
+                body = schema["$defs"][variant["$ref"].rpartition("/")[2]] if "$ref" in variant else variant
+                assert body["properties"]["schema_version"]["const"] == name
+                assert "schema_version" in body["required"]
+
+
+def test_every_module_of_the_room_is_a_listed_schema() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(kb.wire.__path__)} - {"schemas"}
+    assert {name.partition(".")[0] for name in WIRE_SCHEMAS} == modules
+    assert list(WIRE_SCHEMAS) == sorted(WIRE_SCHEMAS)
+
+
+REPORT: dict[str, Any] = {
+    "type": "object",
+    "$defs": {
+        "Hit": {"type": "object", "properties": {"rank": {"type": "integer"}}, "required": ["rank"]},
+        "Done": {"type": "object", "properties": {"kind": {"const": "done", "type": "string"}}, "required": ["kind"]},
+    },
+    "properties": {
+        "name": {"type": "string"},
+        "kind": {"type": "string", "enum": ["a", "b"]},
+        "hint": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "hits": {"type": "array", "items": {"$ref": "#/$defs/Hit"}},
+        "counts": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "event": {"anyOf": [{"$ref": "#/$defs/Hit"}, {"$ref": "#/$defs/Done"}]},
+    },
+    "required": ["name", "kind"],
+}
+Change = Callable[[dict[str, Any]], object]
+
+
+def properties(schema: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = schema["properties"]
+    return found
+
+
+TAKEN_AWAY: dict[str, Change] = {
+    "a property": lambda new: properties(new).pop("name"),
+    "a type": lambda new: properties(new).update(name={"type": "integer"}),
+    "a value": lambda new: properties(new).update(kind={"type": "string", "enum": ["a"]}),
+    "all values but one": lambda new: properties(new).update(kind={"type": "string", "const": "b"}),
+    "null": lambda new: properties(new).update(hint={"type": "string"}),
+    "certainty": lambda new: properties(new).update(name={"anyOf": [{"type": "string"}, {"type": "null"}]}),
+    "presence": lambda new: new.update(required=["kind"]),
+    "a property of an item": lambda new: new["$defs"]["Hit"].update(properties={}),
+    "a type of an item": lambda new: properties(new).update(hits={"type": "array", "items": {"type": "string"}}),
+    "a type of a count": lambda new: properties(new)["counts"].update(additionalProperties={"type": "number"}),
+    "a variant": lambda new: properties(new).update(event={"anyOf": [{"$ref": "#/$defs/Hit"}]}),
+}
+ADDED: dict[str, Change] = {
+    "nothing": lambda new: None,
+    "a property": lambda new: properties(new).update(more={"type": "string"}),
+    "a property that is always there": lambda new: (
+        properties(new).update(more={"type": "string"}),
+        new.update(required=["name", "kind", "more"]),
+    ),
+    "a value": lambda new: properties(new).update(kind={"type": "string", "enum": ["a", "b", "c"]}),
+    "a variant": lambda new: properties(new)["event"]["anyOf"].append({"type": "object", "properties": {}}),
+    "a description": lambda new: new.update(description="better words"),
+}
+
+
+@pytest.mark.parametrize("change", TAKEN_AWAY.values(), ids=TAKEN_AWAY)
+def test_what_is_taken_away_is_found(change: Change, generate: ModuleType) -> None:
+    new = copy.deepcopy(REPORT)
+    change(new)
+    assert generate.breaks(REPORT, new, "report")
+
+
+@pytest.mark.parametrize("change", ADDED.values(), ids=ADDED)
+def test_what_is_added_is_fine(change: Change, generate: ModuleType) -> None:
+    new = copy.deepcopy(REPORT)
+    change(new)
+    assert generate.breaks(REPORT, new, "report") == []
+
+
+def test_an_input_may_not_ask_for_more(generate: ModuleType) -> None:
+    question = {"type": "object", "additionalProperties": False, "properties": {"q": {"type": "string"}}}
+    stricter = question | {"properties": {"q": {"type": "string"}, "k": {"type": "integer"}}, "required": ["k"]}
+    assert generate.breaks(question, stricter, "question") == ["question.k: now required of who sends it"]
+    assert generate.breaks(question, stricter | {"required": []}, "question") == []
+
+
+def test_behind_pages_fail_the_check_and_are_written(
+    generate: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "docs/page.md"
+    monkeypatch.setattr(generate, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(generate, "pages", lambda: iter([(page, "new\n")]))
+    assert generate.main(["--check"]) == 1
+    assert "docs/page.md" in capsys.readouterr().out
+    assert not page.exists()
+    assert generate.main([]) == 0
+    assert page.read_text(encoding="utf-8") == "new\n"
+    assert generate.main(["--check"]) == 0

@@ -1,0 +1,193 @@
+"""Errors: one tree, one code each, and what a user, a program and a log see of them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Kb, Vault, run_kb
+
+from kb import errors
+from kb.errors import KbError
+from kb.wire.schemas import validate
+
+
+def subclasses(cls: type[KbError]) -> Iterator[type[KbError]]:
+    yield cls
+    for child in cls.__subclasses__():
+        yield from subclasses(child)
+
+
+TREE = [cls for cls in subclasses(KbError) if cls.__module__ == errors.__name__]
+
+
+def test_every_code_is_there_once_and_drawn_in_the_tree() -> None:
+    assert len({cls.code for cls in TREE}) == len(TREE)
+    drawn = dict(re.findall(r"^[ │├└─]*(\w+) +([a-z_]+)(?:  .*)?$", errors.__doc__ or "", re.MULTILINE))
+    assert drawn == {cls.__name__: cls.code for cls in TREE}
+
+
+def test_the_drawn_tree_is_the_real_one() -> None:
+    depths = {
+        name: len(indent) // 4
+        for indent, name in re.findall(r"^    ([ │├└─]*)(\w+) +[a-z_]+", errors.__doc__ or "", re.M)
+    }
+    assert depths == {cls.__name__: len(cls.__mro__) - len(KbError.__mro__) for cls in TREE}
+
+
+def test_no_error_stands_outside_the_tree() -> None:
+    assert {cls.__module__ for cls in subclasses(KbError)} == {"kb.errors"}
+    assert all(inspect.getdoc(cls) for cls in TREE)
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "says"),
+    [
+        (["search", "gateway"], 0, ""),
+        (["search", "platypus"], 1, ""),
+        (["list", "docs", "--lang", "fr"], 1, ""),
+        (["doctor"], 0, ""),
+        (["search"], 2, "no question"),
+        (["search", "  "], 2, "no question"),
+        (["search", "'AND'"], 2, "FTS5"),
+        (["search", "x", "--k", "0"], 2, "--k"),
+        (["search", "x", "--k", "many"], 2, "--k"),
+        (["search", "x", "--mode", "magic"], 2, "magic"),
+        (["search", "x", "--trust-min", "holy"], 2, "holy"),
+        (["search", "x", "--nope"], 2, "--nope"),
+        (["search", "x", "y"], 2, "y"),
+        (["inspect", "doc", "zzzz"], 2, "zzzz"),
+        (["inspect", "chunk", "not hex"], 2, "not a chunk id"),
+        (["inspect", "chunk", "ffffffffffffffff"], 2, "ffffffffffffffff"),
+        (["inspect", "doc", ""], 2, "more than one"),
+        (["index"], 2, "nothing to do"),
+        (["schema", "--wire", "nope.v1"], 2, "nope.v1"),
+        (["completion", "tcsh"], 2, "tcsh"),
+        (["ingest", "/elsewhere"], 2, "not below"),
+        (["--set", "search.default_k=0", "search", "x"], 2, "between 1 and 1000"),
+        (["--set", "nope=1", "config", "show"], 2, "unknown key nope"),
+    ],
+)
+def test_exit_codes_and_where_errors_go(args: list[str], code: int, says: str, kb: Kb) -> None:
+    ran = kb(*args)
+    assert ran.code == code
+    if code == 2:
+        assert ran.stdout == ""
+        first, *rest = ran.stderr.splitlines()
+        assert first.startswith("error: ")
+        assert says in first
+        assert all(line.startswith("  hint: ") for line in rest)
+        assert rest, "an error says what to do about it"
+    else:
+        assert ran.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "near"), [("serach", "search"), ("ingset", "ingest"), ("doc", "doctor"), ("zzz", "kb --help")]
+)
+def test_an_unknown_command_is_answered_with_the_nearest(typed: str, near: str) -> None:
+    ran = run_kb(typed)
+    assert ran.code == 2
+    assert typed in ran.stderr.splitlines()[0]
+    assert near in ran.stderr.splitlines()[0]
+
+
+def test_an_unhealthy_knowledge_base_is_exit_3(fresh_vault: Vault) -> None:
+    ran = run_kb("--config", str(fresh_vault.config), "doctor")
+    assert (ran.code, ran.stderr) == (3, "")
+    assert "✗ sqlite_open" in ran.stdout
+    assert "hint: " in ran.stdout
+    assert ran.stdout.endswith("checks failed.\n")
+
+
+def test_before_the_first_ingest(fresh_vault: Vault) -> None:
+    ran = run_kb("--config", str(fresh_vault.config), "search", "x", "--json")
+    assert ran.code == 2
+    assert json.loads(ran.stderr)["code"] == "not_indexed"
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["search", "'AND'", "--json"], "query_syntax"),
+        (["search", "--json", "--k", "0", "x"], "invalid_argument"),
+        (["inspect", "doc", "zzzz", "--json"], "not_found"),
+        (["inspect", "chunk", "zz", "--json"], "invalid_id"),
+        (["--config", "/nowhere.toml", "list", "docs", "--json"], "config_not_found"),
+        (["--set", "search.default_k=no", "doctor", "--json"], "config_invalid"),
+        (["--config", "/nowhere.toml", "search", "--bulk"], "config_not_found"),
+        (["search", "x", "--bulk"], "invalid_argument"),
+        (["search", "--bulk", "--lang", "ko"], "invalid_argument"),
+    ],
+)
+def test_with_json_an_error_is_one_line_of_json(args: list[str], code: str, kb: Kb) -> None:
+    ran = kb(*args)
+    assert (ran.code, ran.stdout) == (2, "")
+    (line,) = ran.stderr.splitlines()
+    error = json.loads(line)
+    validate("error.v1", error)
+    assert error["code"] == code
+    assert error["hint"]
+
+
+def test_verbose_shows_what_caused_an_error(kb: Kb) -> None:
+    assert "caused by" not in kb("search", "'AND'").stderr
+    assert "  caused by: SQLError: fts5" in kb("--verbose", "search", "'AND'").stderr
+
+
+def test_messages_do_not_carry_control_characters(kb: Kb) -> None:
+    for ran in (kb("inspect", "doc", "a\x1b[31m\nerror: fake"), kb("inspect", "doc", "\udcff\x9b")):
+        assert ran.code == 2
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", ran.stderr)
+        assert len(ran.stderr.splitlines()) == 2
+
+
+def kb_process(*args: str | bytes, vault: Vault, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[bytes]:
+    """Runs kb on the vault in a process of its own."""
+    command = [sys.executable, "-m", "kb", "--config", str(vault.config), *args]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    return subprocess.run(command, env=env, stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False)
+
+
+def test_debug_writes_a_log_with_statements_and_tracebacks(vault: Vault, tmp_path: Path) -> None:
+    done = kb_process("--set", f"storage.log_dir={tmp_path / 'logs'}", "--debug", "search", "'AND'", vault=vault)
+    assert done.returncode == 2
+    (log,) = (tmp_path / "logs").glob("kb-*.log")
+    assert str(log) in done.stderr.decode("utf-8")
+    written = log.read_text(encoding="utf-8")
+    assert re.search(r"DEBUG sql \d+\.\d\d ms SELECT", written)
+    assert "Traceback (most recent call last)" in written
+    assert "Traceback" not in done.stderr.decode("utf-8")
+
+
+def test_a_debug_log_that_cannot_be_written_is_an_error(vault: Vault, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = kb_process("--set", f"storage.log_dir={tmp_path / 'file'}", "--debug", "list", "docs", vault=vault)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"error: ")
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_question_that_is_no_utf8_is_answered(vault: Vault) -> None:
+    done = kb_process("search", b"platypus \xff", vault=vault)
+    assert (done.returncode, done.stderr) == (1, b"")
+    done = kb_process("search", b"gateway \xff", "--json", vault=vault)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["query"] == "gateway \udcff"
+
+
+def test_a_reader_that_goes_away_is_no_error(vault: Vault) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    try:
+        done = kb_process("list", "docs", vault=vault, stdout=write_end)
+    finally:
+        os.close(write_end)
+    assert (done.returncode, done.stderr) == (0, b"")
