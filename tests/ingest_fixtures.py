@@ -86,12 +86,18 @@ class Workspace:
         policy: ChunkPolicy | None = None,
         dry_run: bool = False,
         allow_empty: bool = False,
+        on_event: Callable[[IngestEvent], None] = lambda event: None,
     ) -> IngestReport:
         """The report of one ingest in this process; its events are in `events` afterwards."""
         request = ingest_request(self.config, None, dry_run=dry_run, allow_empty=allow_empty)
         request = replace(request, scope=path, policy=policy or request.policy)
         self.events = []
-        return ingest(request, self.events.append, is_canceled)
+
+        def note(event: IngestEvent) -> None:
+            self.events.append(event)
+            on_event(event)
+
+        return ingest(request, note, is_canceled)
 
     def query(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of one statement, read with another SQLite library than kb's."""

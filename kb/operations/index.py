@@ -10,7 +10,7 @@ from kb.operations.clock import now_utc
 from kb.operations.index_version import stamp_index_version
 from kb.store import ingest_queries
 from kb.store import inspect_queries as queries
-from kb.store.connection import open_writer, sqlite_errors, writer_lock
+from kb.store.connection import open_writer, sqlite_errors, transaction, writer_lock
 from kb.store.migrate import migrate
 
 
@@ -31,7 +31,7 @@ def rebuild_fts(sqlite: Path) -> RebuildReport:
     try:
         with writer_lock(sqlite), sqlite_errors(sqlite):
             migrate(db, now_utc())
-            with db:
+            with transaction(db):
                 ingest_queries.rebuild_fts(db)
                 stamp_index_version(db)
             counts = queries.count_index_rows(db)

@@ -26,7 +26,7 @@ from kb.scan.events import FailedFile, ScannedFile, SkippedFile
 from kb.scan.read import FileBytes, read_bytes
 from kb.scan.walk import walk
 from kb.store import ingest_queries as queries
-from kb.store.connection import Connection, open_in_memory, open_writer, sqlite_errors, writer_lock
+from kb.store.connection import Connection, open_in_memory, open_writer, sqlite_errors, transaction, writer_lock
 from kb.store.documents import PreparedDocument, put_document, remove_document, touch_document
 from kb.store.migrate import migrate
 
@@ -200,7 +200,7 @@ def _store_document(run: IngestRun, cut: Cut, prepared: PreparedDocument | None)
         known = queries.select_document_at(run.db, workspace_path=document.workspace_path)
         moved_from = None if known else _moved_from(run, document.asset_id)
         if prepared is not None:
-            with run.db:
+            with transaction(run.db):
                 put_document(run.db, prepared, replaces=moved_from, now=run.report.started_at)
     if moved_from:
         del run.vanished[moved_from]
@@ -223,7 +223,7 @@ def _remember_touch(run: IngestRun, file: ScannedFile, content: FileBytes) -> No
     """Keeps the new time and place of a file whose bytes are the stored ones."""
     run.report.counts.add("unchanged")
     if not run.request.dry_run:
-        with run.db:
+        with transaction(run.db):
             touch_document(
                 run.db,
                 file.workspace_path,
@@ -251,7 +251,7 @@ def _remove_vanished(run: IngestRun) -> None:
             if not run.would_have_met(path):
                 continue
             if not run.request.dry_run:
-                with run.db:
+                with transaction(run.db):
                     remove_document(run.db, path)
             run.report.add(IngestItem("removed", path))
 

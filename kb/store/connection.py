@@ -135,6 +135,21 @@ def _require_own(db: apsw.Connection, path: Path) -> None:
         )
 
 
+@contextmanager
+def transaction(db: Connection) -> Iterator[None]:
+    """All that is written inside, or nothing.
+
+    On a full disk SQLite rolls back by itself; the failure of the second rollback must not hide why.
+    """
+    try:
+        with db:
+            yield
+    except apsw.SQLError as error:
+        if isinstance(error.__context__, apsw.Error) and not db.in_transaction:
+            raise error.__context__ from None
+        raise
+
+
 def open_in_memory() -> Connection:
     """An empty database that leaves no trace."""
     db = apsw.Connection(":memory:")

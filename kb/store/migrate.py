@@ -15,7 +15,7 @@ import apsw
 
 from kb.domain.ids import content_hash
 from kb.store import schema_queries as queries
-from kb.store.connection import APPLICATION_ID
+from kb.store.connection import APPLICATION_ID, transaction
 from kb.store.schema_version import latest_version, migrations, require_known_schema, schema_state
 from kb.store.sqlfile import SQL_DIR
 
@@ -49,7 +49,7 @@ def migrate(db: apsw.Connection, now: str) -> bool:
     state = schema_state(db)
     if (state.schema_version, state.repeatable_hash) == (latest_version(), repeatable_hash()):
         return False
-    with db:  # one transaction (IMMEDIATE): another process sees the old schema or the new one
+    with transaction(db):  # one transaction (IMMEDIATE): another process sees the old schema or the new one
         state = schema_state(db)
         for repeatable in queries.select_repeatables(db, names_json=state.repeatable_names_json):
             db.execute(repeatable.statement)

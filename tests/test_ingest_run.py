@@ -1,0 +1,164 @@
+"""One run of ingest from the outside: the order of its events, how it is stopped, and that a second one must wait."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ingest_fixtures import Workspace, counted
+
+from kb.errors import FileVanished
+from kb.operations.events import AssetFinished, AssetStarted, Finished, IngestEvent, ScanCompleted, ScanStarted
+from kb.operations.ingest import BATCH_FILES
+
+REPOSITORY = Path(__file__).parents[1]
+NOTES = 2 * BATCH_FILES + 5
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """More notes than two batches hold."""
+    made = Workspace(tmp_path / "workspace")
+    for number in range(NOTES):
+        made.write(f"note-{number:03}.md", f"# Note {number}\n\nIt says word{number}.\n")
+    return made
+
+
+def kb_command(workspace: Workspace, *args: str) -> list[str]:
+    return [sys.executable, "-m", "kb", "--config", str(workspace.config_path), *args]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+
+
+def after_documents(workspace: Workspace, count: int) -> Callable[[], bool]:
+    """A cancellation that comes while document `count` is being stored."""
+    return lambda: sum(isinstance(event, AssetStarted) for event in workspace.events) >= count
+
+
+def assert_in_order(events: list[IngestEvent]) -> None:
+    """`scan_started < scan_completed < (asset_started < asset_finished)* < (completed | aborted)`, each idx once."""
+    letters = {ScanStarted: "s", ScanCompleted: "c", AssetStarted: "<", AssetFinished: ">", Finished: "."}
+    assert re.fullmatch(r"s(c(<>)*)?\.", "".join(letters[type(event)] for event in events))
+    started = [(event.idx, event.path) for event in events if isinstance(event, AssetStarted)]
+    assert started == [(event.idx, event.path) for event in events if isinstance(event, AssetFinished)]
+    assert [idx for idx, _ in started] == list(range(1, len(started) + 1))
+
+
+def test_events_come_in_the_order_of_the_contract(workspace: Workspace) -> None:
+    workspace.write("note-004.md", b"")
+    workspace.ingest()
+    assert_in_order(workspace.events)
+    workspace.touch("note-001.md")
+    workspace.write("note-002.md", "# Rewritten\n")
+    (workspace.root / "note-003.md").unlink()
+    (workspace.root / "note-005.md").unlink()
+    os.mkfifo(workspace.root / "note-005.md")
+    workspace.ingest()
+    assert_in_order(workspace.events)
+    assert [event.result for event in workspace.events if isinstance(event, AssetFinished)] == ["unchanged", "updated"]
+
+
+def test_the_counts_of_the_last_event_are_those_of_the_report(workspace: Workspace) -> None:
+    report = workspace.ingest()
+    assert workspace.events[-1] == Finished(False, report.counts)
+    assert workspace.events[1] == ScanCompleted(NOTES, 0)
+
+
+def test_a_run_that_fails_ends_with_its_terminal_event(workspace: Workspace) -> None:
+    for path in workspace.root.iterdir():
+        path.unlink()
+    workspace.root.rmdir()
+    with pytest.raises(FileVanished):
+        workspace.ingest()
+    assert_in_order(workspace.events)
+    assert isinstance(workspace.events[-1], Finished)
+    assert workspace.events[-1].aborted
+
+
+@pytest.mark.parametrize("count", [1, BATCH_FILES - 1, BATCH_FILES, BATCH_FILES + 1, NOTES - 1])
+def test_a_canceled_run_stops_after_the_document_in_hand(workspace: Workspace, count: int) -> None:
+    report = workspace.ingest(is_canceled=after_documents(workspace, count))
+    assert report.aborted
+    assert counted(report) == {"new": count}
+    assert len(workspace.paths()) == count
+    assert_in_order(workspace.events)
+    assert workspace.events[-1] == Finished(True, report.counts)
+    assert workspace.query("SELECT new_count, aborted FROM ingest_runs") == [(count, 1)]
+    assert counted(workspace.ingest()) == {"new": NOTES - count, "unchanged": count}
+
+
+def test_a_canceled_run_removes_nothing(workspace: Workspace) -> None:
+    workspace.ingest()
+    (workspace.root / "note-000.md").unlink()
+    workspace.write("note-001.md", "# Rewritten\n")
+    workspace.write("note-002.md", "# Rewritten too\n")
+    assert counted(workspace.ingest(is_canceled=after_documents(workspace, 1))) == {
+        "updated": 1,
+        "unchanged": NOTES - 3,
+    }
+    assert len(workspace.paths()) == NOTES
+    assert counted(workspace.ingest()) == {"updated": 1, "removed": 1, "unchanged": NOTES - 2}
+
+
+def test_ctrl_c_stops_the_program_with_a_true_report(workspace: Workspace) -> None:
+    for number in range(NOTES, 600):
+        workspace.write(f"note-{number:03}.md", f"# Note {number}\n\nIt says word{number}.\n")
+    with subprocess.Popen(
+        kb_command(workspace, "ingest", "--json"),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(json.loads(line))
+            if lines[-1].get("kind") == "asset_finished" and lines[-1]["idx"] == 3:
+                process.send_signal(signal.SIGINT)
+    *events, report = lines
+    stored = sum(event["kind"] == "asset_finished" for event in events)
+    assert process.returncode == 0
+    assert events[-1]["kind"] == "aborted"
+    assert (report["aborted"], report["new"]) == (True, stored)
+    assert 3 <= stored == len(workspace.paths()) < 600
+    assert counted(workspace.ingest()) == {"new": 600 - stored, "unchanged": stored}
+
+
+def test_a_second_ingest_at_once_is_told_to_wait(workspace: Workspace) -> None:
+    second: list[subprocess.CompletedProcess[str]] = []
+
+    def start_another() -> bool:
+        if not second:
+            command = kb_command(workspace, "ingest", "--json")
+            second.append(
+                subprocess.run(command, env=environment(), capture_output=True, encoding="utf-8", check=False)
+            )
+        return False
+
+    assert counted(workspace.ingest(is_canceled=start_another)) == {"new": NOTES}
+    error = json.loads(second[0].stderr)
+    assert (second[0].returncode, error["code"]) == (2, "store_busy")
+    assert str(os.getpid()) in error["message"]
+    assert error["hint"]
+
+
+def test_a_failure_to_report_does_not_hide_behind_the_run(workspace: Workspace) -> None:
+    """The reader of the events going away is no fault of the store: it ends the run as it came."""
+
+    def broken_pipe(event: IngestEvent) -> None:
+        if isinstance(event, AssetFinished):
+            raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        workspace.ingest(on_event=broken_pipe)
+    assert counted(workspace.ingest()) == {"new": NOTES - 1, "unchanged": 1}

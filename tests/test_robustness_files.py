@@ -1,0 +1,208 @@
+"""Files that no parser expects: each ends as a report item or an indexed document, and never stops the others."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import run_kb
+from ingest_fixtures import Workspace, counted
+
+from kb.operations.report import IngestItem
+
+GOOD_NOTE = "# Anchor\n\nThe anchor holds the ship.\n"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """One good note, which every test finds again."""
+    made = Workspace(tmp_path / "workspace")
+    made.write("good.md", GOOD_NOTE)
+    return made
+
+
+def only_item(workspace: Workspace) -> IngestItem:
+    """The report's item of the one odd file, after an ingest that kept the good one and is sound."""
+    report = workspace.ingest()
+    assert [hit.doc_path for hit in workspace.search("anchor")] == ["good.md"]
+    assert workspace.is_sound()
+    (item,) = [item for item in report.items if item.doc_path != "good.md"]
+    return item
+
+
+@pytest.mark.parametrize("content", [b"", b" \n\t\n  \n", b"\xef\xbb\xbf", b"---\n---\n", b"\xff\xfe"])
+def test_a_file_without_text_is_indexed_with_a_warning(workspace: Workspace, content: bytes) -> None:
+    workspace.write("odd.md", content)
+    item = only_item(workspace)
+    assert item.kind == "new"
+    assert [warning.partition(":")[0] for warning in item.warnings] == ["empty_file"] or content == b"---\n---\n"
+    assert counted(workspace.ingest()) == {"unchanged": 2}
+
+
+def test_a_line_of_three_megabytes_is_found_to_its_end(workspace: Workspace) -> None:
+    workspace.write("odd.md", "word " * 600_000 + "lighthouse")
+    item = only_item(workspace)
+    assert item.kind == "new"
+    assert item.warnings
+    assert [hit.citation.to_uri() for hit in workspace.search("lighthouse")] == ["odd.md#L1"]
+    assert workspace.query("SELECT max(length(text)) < 10000 FROM chunks") == [(1,)]
+
+
+def test_a_megabyte_without_a_space_is_indexed(workspace: Workspace) -> None:
+    workspace.write("odd.md", "x" * 1_000_000)
+    assert only_item(workspace).kind == "new"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ">" * 10_000 + " lighthouse",
+        "> " * 10_000 + "lighthouse",
+        "- " * 10_000 + "lighthouse",
+        "1. " * 10_000 + "lighthouse",
+        "[" * 10_000 + " lighthouse",
+        "*" * 10_000 + " lighthouse",
+        "![" * 5_000 + "lighthouse" + "](x)" * 5_000,
+        "`" * 10_000 + " lighthouse",
+        "\n".join("  " * depth + "- deep" for depth in range(400)) + "\n\nlighthouse",
+        "#" * 10_000 + " lighthouse",
+        "|" * 10_000 + "\n" + "|-" * 10_000 + "|\n| lighthouse",
+        "<div>" * 10_000 + " lighthouse",
+        "\\" * 10_001 + " lighthouse",
+        "&" * 10_000 + " lighthouse",
+    ],
+    ids=lambda text: text[:4],
+)
+def test_ten_thousand_nested_marks_are_indexed(workspace: Workspace, text: str) -> None:
+    workspace.write("odd.md", text)
+    item = only_item(workspace)
+    assert item.kind == "new"
+    assert "odd.md" in {hit.doc_path for hit in workspace.search("lighthouse")}
+
+
+BOMB = "\n".join(
+    ["---", "a: &a [x, x, x, x, x, x, x, x, x]"]
+    + [
+        f"{after}: &{after} [{', '.join(['*' + before] * 9)}]"
+        for before, after in zip("abcdefgh", "bcdefghi", strict=True)
+    ]
+    + ["---", "# Lighthouse", "", "It shines."]
+)
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        BOMB,
+        "---\nkey: [unclosed\n---\n# Lighthouse\n",
+        "---\n" + "a: {" * 3_000 + "\n---\n# Lighthouse\n",
+        "---\n!!python/object/apply:os.system ['false']\n---\n# Lighthouse\n",
+        "---\ntags: {a: 1}\ntitle: [1, 2]\naliases: 7\ncreated_at: never\n---\n# Lighthouse\n",
+        "---\nnumber: .nan\nhuge: 1e999\nlong: " + "9" * 5_000 + "\n---\n# Lighthouse\n",
+        "---\n" + "\n".join(f"key{number}: value" for number in range(20_000)) + "\n---\n# Lighthouse\n",
+        "---\n# Lighthouse, and no end of the frontmatter\n",
+    ],
+    ids=["bomb", "unclosed", "nested", "python tag", "wrong types", "numbers", "many keys", "no end"],
+)
+def test_malformed_frontmatter_costs_a_warning_and_not_the_text(workspace: Workspace, front: str) -> None:
+    workspace.write("odd.md", front)
+    assert only_item(workspace).kind == "new"
+    assert {hit.doc_path for hit in workspace.search("lighthouse")} == {"odd.md"}
+    assert workspace.query("SELECT sum(length(metadata_json)) < 2000000 FROM documents") == [(1,)]
+
+
+def test_nul_bytes_and_control_characters_are_indexed_and_shown_harmlessly(workspace: Workspace) -> None:
+    workspace.write("odd.md", b"# Light\x00house\n\nThe\x00 lamp \x1b[31mburns\x07 all\x00night\n")
+    assert only_item(workspace).kind == "new"
+    shown = run_kb("--config", str(workspace.config_path), "search", "lamp")
+    assert shown.code == 0
+    assert not {"\0", "\x1b", "\x07"} & set(shown.stdout)
+
+
+def test_bytes_of_no_encoding_are_indexed_with_a_warning(workspace: Workspace) -> None:
+    workspace.write("odd.md", b"# Lighthouse\n\n" + bytes(range(128, 256)) * 20 + b"\n")
+    item = only_item(workspace)
+    assert [warning.partition(":")[0] for warning in item.warnings] == ["encoding_fallback"]
+    assert {hit.doc_path for hit in workspace.search("lighthouse")} == {"odd.md"}
+
+
+def test_a_name_that_is_not_utf8_is_an_item_and_leaves_as_valid_json(workspace: Workspace) -> None:
+    odd = os.fsencode(workspace.root) + b"/caf\xe9.md"
+    try:
+        Path(os.fsdecode(odd)).write_text("# Lighthouse\n", encoding="utf-8")
+    except OSError:
+        pytest.skip("this file system takes only UTF-8 names")
+    item = only_item(workspace)
+    assert item.error is not None
+    assert (item.kind, item.error.code, item.doc_path) == ("error", "path_not_unicode", "caf\\xe9.md")
+    assert item.error.hint
+    ran = run_kb("--config", str(workspace.config_path), "ingest", "--json")
+    assert [item["error"]["code"] for item in ran.lines[-1]["items"]] == ["path_not_unicode"]
+    assert b"path_not_unicode" in workspace.query("SELECT items_json FROM ingest_runs")[0][0].encode("utf-8")
+
+
+def test_a_fifo_named_like_a_note_is_an_item(workspace: Workspace) -> None:
+    os.mkfifo(workspace.root / "odd.md")
+    item = only_item(workspace)
+    assert item.error is not None
+    assert (item.error.code, bool(item.error.hint)) == ("file_not_regular", True)
+
+
+def test_a_link_to_nowhere_is_an_item(workspace: Workspace) -> None:
+    (workspace.root / "odd.md").symlink_to("gone.md")
+    item = only_item(workspace)
+    assert item.error is not None
+    assert (item.error.code, bool(item.error.hint)) == ("file_vanished", True)
+
+
+def test_a_file_above_the_limit_is_an_item(workspace: Workspace) -> None:
+    workspace.configure("indexing.max_file_mb=1")
+    workspace.write("odd.md", b"x" * 1_000_001)
+    item = only_item(workspace)
+    assert item.error is not None
+    assert (item.error.code, bool(item.error.hint)) == ("file_too_large", True)
+
+
+def test_a_file_that_changes_under_the_reader_keeps_its_old_document(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = workspace.write("odd.md", "# Lighthouse log\n")
+    workspace.ingest()
+    workspace.write("odd.md", "# Lighthouse log\n\nFirst entry.\n")
+    fstat = os.fstat
+
+    def write_meanwhile(descriptor: int) -> os.stat_result:
+        status = fstat(descriptor)
+        if os.path.samestat(status, log.stat()):
+            with log.open("a", encoding="utf-8") as file:
+                file.write("Another entry.\n")
+        return status
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fstat", write_meanwhile)
+        item = only_item(workspace)
+    assert item.error is not None
+    assert (item.error.code, bool(item.error.hint)) == ("file_changed", True)
+    assert {hit.doc_path for hit in workspace.search("lighthouse")} == {"odd.md"}
+    assert counted(workspace.ingest()) == {"updated": 1, "unchanged": 1}
+
+
+def test_a_file_that_vanishes_after_the_scan_is_an_item_and_then_removed(workspace: Workspace) -> None:
+    odd = workspace.write("odd.md", "# Lighthouse\n")
+    workspace.ingest()
+    workspace.write("odd.md", "# Lighthouse, changed\n")
+    report = workspace.ingest(is_canceled=lambda: odd.unlink(missing_ok=True) is not None)
+    assert [item.error.code for item in report.items if item.error] == ["file_vanished"]
+    assert counted(workspace.ingest()) == {"removed": 1, "unchanged": 1}
+
+
+def test_a_note_cut_at_any_byte_is_a_note(workspace: Workspace) -> None:
+    text = (
+        "---\ntags: [a, 나]\n---\n# 제목 `x`\n\n> - [ ] **b** [[c|d]] ^e\n\n| a |\n|---|\n| ü |\n\n```py\nx\n"
+    ).encode()
+    for end in range(len(text)):
+        workspace.write(f"cut-{end:03}.md", text[:end])
+    report = workspace.ingest()
+    assert counted(report) == {"new": len(text) + 1}
+    assert workspace.is_sound()

@@ -1,0 +1,197 @@
+"""A full disk, a disk that cannot be written, a damaged knowledge base: an error with a hint, and nothing lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+import pytest
+from conftest import run_kb
+from ingest_fixtures import Workspace, counted
+
+from kb.errors import DiskFull, StoreReadOnly
+from kb.operations.events import AssetFinished, Finished
+
+NOTES = 60
+
+
+def fill(workspace: Workspace) -> None:
+    generator = random.Random(7)
+    words = "anchor barrel cabin deck engine flag galley hull island jetty keel lantern mast net oar pier quay".split()
+    for number in range(NOTES):
+        text = " ".join(generator.choices(words, k=300))
+        workspace.write(f"note-{number:02}.md", f"# Note {number}\n\n{text} word{number}.\n")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """Sixty notes, not indexed."""
+    made = Workspace(tmp_path / "workspace")
+    fill(made)
+    return made
+
+
+@pytest.fixture
+def undisturbed(tmp_path: Path) -> Workspace:
+    """The same notes, indexed without a disturbance."""
+    made = Workspace(tmp_path / "undisturbed")
+    fill(made)
+    made.ingest()
+    return made
+
+
+def same_contents(workspace: Workspace, undisturbed: Workspace) -> bool:
+    """Whether two knowledge bases hold the same rows, but for the folders they were read from."""
+    mine, other = (repr(each.contents()).replace(str(each.base), "") for each in (workspace, undisturbed))
+    return mine == other
+
+
+@contextmanager
+def each_connection(statement: str) -> Iterator[None]:
+    """Every connection opened inside runs `statement` first."""
+
+    def hook(db: apsw.Connection) -> None:
+        db.execute(statement)
+
+    apsw.connection_hooks.append(hook)
+    try:
+        yield
+    finally:
+        apsw.connection_hooks.remove(hook)
+
+
+@pytest.mark.parametrize("pages", [100, 120, 150])
+def test_a_full_disk_ends_the_run_truthfully_and_the_next_one_goes_on(
+    workspace: Workspace, undisturbed: Workspace, pages: int
+) -> None:
+    with each_connection(f"PRAGMA max_page_count = {pages}"), pytest.raises(DiskFull) as full:
+        workspace.ingest()
+    assert full.value.hint
+    finished = [event for event in workspace.events if isinstance(event, AssetFinished)]
+    last = workspace.events[-1]
+    assert isinstance(last, Finished)
+    assert (last.aborted, last.counts.new) == (True, len(finished))
+    assert 0 < len(finished) < NOTES
+    assert len(workspace.paths()) == len(finished)
+    assert workspace.is_sound()
+    assert counted(workspace.ingest()) == {"new": NOTES - len(finished), "unchanged": len(finished)}
+    assert same_contents(workspace, undisturbed)
+
+
+def test_a_disk_too_full_to_begin_is_an_error(workspace: Workspace) -> None:
+    with each_connection("PRAGMA max_page_count = 10"):
+        ran = run_kb("--config", str(workspace.config_path), "ingest")
+    assert ran.code == 2
+    assert "no room left" in ran.stderr
+    assert "hint:" in ran.stderr
+    assert counted(workspace.ingest()) == {"new": NOTES}
+
+
+def test_a_full_disk_fails_the_program_with_one_error_and_no_traceback(workspace: Workspace) -> None:
+    with each_connection("PRAGMA max_page_count = 120"):
+        ran = run_kb("--config", str(workspace.config_path), "ingest", "--json")
+    assert ran.code == 2
+    assert ran.lines[-1]["kind"] == "aborted"
+    assert '"disk_full"' in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_no_room_for_a_copy_ends_the_run_and_is_recorded(
+    workspace: Workspace, undisturbed: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace, copied = os.replace, []
+
+    def replace_until_full(source: str, target: str) -> None:
+        if len(copied) == 40:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        copied.append(target)
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", replace_until_full)
+        with pytest.raises(DiskFull) as full:
+            workspace.ingest()
+    assert full.value.hint
+    assert workspace.query("SELECT new_count, aborted FROM ingest_runs") == [(40, 1)]
+    assert len(workspace.asset_copies()) == 40
+    assert workspace.is_sound()
+    assert counted(workspace.ingest()) == {"new": 20, "unchanged": 40}
+    assert same_contents(workspace, undisturbed)
+
+
+def test_an_asset_directory_that_cannot_be_written(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(source: str, target: str) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", refuse)
+        with pytest.raises(StoreReadOnly) as refused:
+            workspace.ingest()
+    assert refused.value.hint
+    assert counted(workspace.ingest()) == {"new": NOTES}
+
+
+@pytest.mark.parametrize("command", [["ingest"], ["index", "--rebuild-fts"]], ids=" ".join)
+def test_a_knowledge_base_that_cannot_be_written(undisturbed: Workspace, command: list[str]) -> None:
+    before = undisturbed.contents()
+    undisturbed.touch("note-00.md")
+    with each_connection("PRAGMA query_only = ON"):
+        ran = run_kb("--config", str(undisturbed.config_path), *command)
+        found = run_kb("--config", str(undisturbed.config_path), "search", "anchor")
+    assert (ran.code, found.code) == (2, 0)
+    assert "cannot be written" in ran.stderr
+    assert "hint:" in ran.stderr
+    assert undisturbed.contents() == before
+
+
+def test_a_data_directory_that_is_a_file(workspace: Workspace) -> None:
+    (workspace.base / "data").write_text("in the way", encoding="utf-8")
+    ran = run_kb("--config", str(workspace.config_path), "ingest")
+    assert ran.code == 2
+    assert "hint:" in ran.stderr
+
+
+COMMANDS = (
+    ["search", "anchor"],
+    ["list", "docs"],
+    ["inspect", "doc", "note-00.md"],
+    ["schema"],
+    ["doctor"],
+    ["index", "--rebuild-fts"],
+    ["ingest"],
+)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_damage_anywhere_in_the_file_is_an_error_with_a_hint_or_does_no_harm(undisturbed: Workspace, seed: int) -> None:
+    generator = random.Random(seed)
+    data = bytearray(undisturbed.sqlite.read_bytes())
+    pages = len(data) // 4096
+    for page in generator.sample(range(1, pages), k=max(1, pages // generator.choice([2, 6, 20]))):
+        data[4096 * page : 4096 * (page + 1)] = generator.randbytes(4096)
+    undisturbed.sqlite.write_bytes(data)
+    undisturbed.write("note-00.md", "# Rewritten\n")
+    for command in COMMANDS:
+        ran = run_kb("--config", str(undisturbed.config_path), *command)
+        assert ran.code in (0, 1, 2, 3)
+        if ran.code == 2:
+            assert "error:" in ran.stderr
+            assert "hint:" in ran.stderr
+    assert run_kb("--config", str(undisturbed.config_path), "doctor").code == 3
+
+
+def test_a_damaged_knowledge_base_moved_away_is_rebuilt_from_the_files(undisturbed: Workspace) -> None:
+    before = undisturbed.contents()
+    undisturbed.sqlite.write_bytes(b"not a database at all" * 1000)
+    failed = run_kb("--config", str(undisturbed.config_path), "ingest")
+    assert failed.code == 2
+    assert "move it away" in failed.stderr
+    for path in undisturbed.sqlite.parent.glob("kb.sqlite*"):
+        path.unlink()
+    assert counted(undisturbed.ingest()) == {"new": NOTES}
+    assert undisturbed.contents() == before
