@@ -10,8 +10,13 @@ from typing import Any, NamedTuple
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import HealthCheck, settings
 
 from kb.cli.main import main
+
+# A busy machine is slow, not wrong.
+settings.register_profile("kb", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("kb")
 
 FILE_TIME_S = 1_770_000_000  # 2026-02-02T02:40:00Z
 

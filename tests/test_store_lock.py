@@ -92,7 +92,8 @@ def test_a_read_only_medium_is_searched_all_the_same(vault: Vault, monkeypatch: 
         opened.append(name)
         if not name.startswith("file:"):
             raise apsw.CantOpenError("unable to open database file")
-        return connect(name, **options)
+        connection: apsw.Connection = connect(name, **options)
+        return connection
 
     monkeypatch.setattr(apsw, "Connection", without_shared_memory)
     with pytest.raises(StoreError, match="cannot be opened"):
