@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -242,7 +241,9 @@ def expand_variables(text: str, env: Mapping[str, str] | None = None) -> str:
             return found or match["default"]
         raise ConfigError(f"the environment variable {name} in {text!r} is not set", f"set it, or write ${{{name}:-…}}")
 
-    text = re.sub(r"\$(?:(?P<plain>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\})", value, text)
+    if "$" in text:
+        names = r"\$(?:(?P<plain>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\})"
+        text = re.sub(names, value, text)
     if text == "~" or text.startswith("~/"):
         home = env.get("HOME")
         return (home + text[1:]) if home else os.path.expanduser(text)
@@ -305,6 +306,8 @@ def _require_known(key: str, where: str) -> None:
 
 
 def _unknown(key: str, valid: Sequence[str], where: str, what: str) -> None:
+    from difflib import get_close_matches
+
     name = key.rpartition(".")[2]
     near = [known for known in valid if known.rpartition(".")[2] == name] or get_close_matches(
         key, valid, n=1, cutoff=0.5

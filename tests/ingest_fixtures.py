@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kb.cli.main import main
 from kb.config import load
 from kb.domain.chunks import ChunkPolicy
 from kb.domain.search import SearchHit, SearchQuery
+from kb.language.korean import KoreanText, hangul
+from kb.operations import prepare
 from kb.operations.events import IngestEvent
 from kb.operations.ingest import ingest
 from kb.operations.report import IngestReport
@@ -150,3 +155,15 @@ def counted(report: IngestReport) -> dict[str, int]:
     """The counts of a report that are not zero, without `scanned`, `skipped` and the chunks."""
     names = ("new", "updated", "moved", "unchanged", "removed", "errors")
     return {name: count for name in names if (count := getattr(report.counts, name))}
+
+
+def analyse_by_word(texts: Sequence[str]) -> list[KoreanText]:
+    """Every Hangul word as its own morpheme: what the morpheme analyser does, ready at once."""
+    words = [hangul().findall(text) for text in texts]
+    return [KoreanText(tuple(found), Counter((word, word) for word in found)) for found in words]
+
+
+def run_without_analyser(config_path: str) -> None:
+    """Runs `kb ingest` in this process, which may be killed at any moment."""
+    prepare.analyse = analyse_by_word
+    sys.exit(main(["--config", config_path, "ingest", "--json"]))

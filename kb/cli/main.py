@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 import click
@@ -90,9 +91,14 @@ def cli(ctx: click.Context, config_path: str | None, settings: tuple[str, ...], 
 
 
 def run() -> NoReturn:
-    """Runs kb on the process's arguments and exits."""
+    """Runs kb on the process's arguments and ends the process."""
     gc.disable()  # a cold command ends before a collection would pay; long commands turn it on again
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    with suppress(BrokenPipeError):  # the reader went away
+        sys.stdout.flush()
+        sys.stderr.flush()
+    # Everything is written and closed. Taking the interpreter apart would cost a cold search a tenth of its time.
+    os._exit(code)
 
 
 def main(args: list[str]) -> int:

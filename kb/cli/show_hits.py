@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 
 import click
@@ -18,7 +17,7 @@ def show_hits(result: SearchResult, *, explain: bool) -> None:
     """Prints the hits and a footer; without a hit, what was looked for."""
     color = use_color()
     links = shows_links()
-    width = shutil.get_terminal_size().columns - len(_INDENT) if color else None
+    width = _columns() - len(_INDENT) if color else None
     for hit in result.hits:
         _show_hit(hit, explain, color, links, width)
     count = len(result.hits)
@@ -27,6 +26,12 @@ def show_hits(result: SearchResult, *, explain: bool) -> None:
     if not count:
         footer = f"no hits for: {words or plain_line(result.query.text)}\n{footer}"
     click.echo(click.style(footer, dim=True) if color else footer)
+
+
+def _columns() -> int:
+    import shutil  # half a dozen modules, for a terminal alone
+
+    return shutil.get_terminal_size().columns
 
 
 def _show_hit(hit: SearchHit, explain: bool, color: bool, links: bool, width: int | None) -> None:

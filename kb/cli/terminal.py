@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
 import unicodedata
-
-# Text from a document must not move the cursor, change colours or set titles.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _LINKING_PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio")
 
 
 def plain(text: str) -> str:
     """`text` without control and direction-changing characters and lone surrogates; tabs and line ends stay."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    return text if text.isprintable() else _control().sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+@functools.cache
+def _control() -> re.Pattern[str]:
+    """What must not reach a terminal from a document: it moves the cursor, changes colours or sets titles."""
+    return re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def plain_line(text: str) -> str:
@@ -60,13 +64,14 @@ def shows_links() -> bool:
     if forced in ("0", "1"):
         return forced == "1"
     env = os.environ
-    known = (
+    if not sys.stdout.isatty() or env.get("TERM") == "dumb":
+        return False
+    return (
         env.get("TERM_PROGRAM") in _LINKING_PROGRAMS
         or env.get("TERM", "").startswith(("xterm-kitty", "foot", "alacritty"))
         or bool(re.fullmatch(r"[5-9]\d{3}|\d{5,}", env.get("VTE_VERSION", "")))  # 0.50 and later
         or any(name in env for name in ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WT_SESSION"))
     )
-    return sys.stdout.isatty() and known and env.get("TERM") != "dumb"
 
 
 def _cells(char: str) -> int:

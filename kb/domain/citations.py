@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from kb.errors import InvalidCitation
 
-_LINES = re.compile(r"L([1-9][0-9]*)(?:-L([1-9][0-9]*))?")
-
 
 class LineCitation(NamedTuple):
     """Whole lines of a text file, from 1, both ends included: `notes/a.md#L12-L34`."""
@@ -33,7 +31,7 @@ def parse_citation(uri: str) -> Citation:
     Raises: InvalidCitation.
     """
     path, hash_sign, fragment = uri.rpartition("#")
-    match = _LINES.fullmatch(fragment)
+    match = re.fullmatch(r"L([1-9][0-9]*)(?:-L([1-9][0-9]*))?", fragment)
     if not (path and hash_sign and match):
         raise InvalidCitation(f"{uri!r} is not a citation", "a citation looks like notes/a.md#L12-L34")
     start = int(match[1])

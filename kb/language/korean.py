@@ -27,8 +27,6 @@ CONTENT_TAGS = frozenset(
     ["NNG", "NNP", "NNB", "NR", "NP", "SL", "SN", "SH", "VV", "VA", "XR", "MM", "MAG", "XPN", "XSN"]
 )
 
-HANGUL = re.compile("[가-힣]+")
-
 # Costs of the cut: a unit the index has never seen, and each of its syllables beyond the first.
 _UNKNOWN_COST = 16.0
 _UNKNOWN_SYLLABLE_COST = 4.0
@@ -54,9 +52,15 @@ class KoreanText(NamedTuple):
     units: Counter[tuple[str, str]]
 
 
+@functools.cache
+def hangul() -> re.Pattern[str]:
+    """One or more Hangul syllables; compiled when first asked for, since it takes longer than an English question."""
+    return re.compile("[가-힣]+")
+
+
 def has_hangul(text: str) -> bool:
     """Whether `text` has at least one Hangul syllable."""
-    return not text.isascii() and HANGUL.search(text) is not None
+    return not text.isascii() and hangul().search(text) is not None
 
 
 @functools.cache
@@ -105,7 +109,7 @@ def _korean_text(text: str, tokens: Iterable[tuple[str, str, int, int]]) -> Kore
 
 
 def _count_unit(units: Counter[tuple[str, str]], surface: str, content: Sequence[str]) -> None:
-    if HANGUL.fullmatch(surface):
+    if hangul().fullmatch(surface):
         units[surface, " ".join(content)] += 1
 
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from kb.domain.text import stored_text
 
-_SPACE = re.compile(r"\s+")
 _ELLIPSIS = "…"
 _SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
 
@@ -23,7 +22,7 @@ class Snippet(NamedTuple):
 
 def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet:
     """The densest window of `text`, white space folded, never longer than `snippet_chars` characters."""
-    flat = _SPACE.sub(" ", stored_text(text)).strip()
+    flat = " ".join(stored_text(text).split())
     matches = find_matches(flat, terms)
     if len(flat) <= snippet_chars:
         return Snippet(flat, True, tuple(matches))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kb.domain.text import stored_text
-from kb.language.korean import HANGUL, KnownUnit, cut_word, has_hangul, substrings, unit_lexicon
+from kb.language.korean import KnownUnit, cut_word, hangul, has_hangul, substrings, unit_lexicon
 from kb.language.stopwords import ENGLISH
 from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
@@ -17,7 +17,6 @@ from kb.store.connection import Connection
 MAX_TERMS = 64
 
 _WORD = re.compile(r"[^\W_]+")
-_PIECE = re.compile(r"[가-힣]+|[^가-힣]+")
 
 
 class Term(NamedTuple):
@@ -54,11 +53,11 @@ def read_query(db: Connection, text: str) -> QueryTerms:
 
 
 def _terms(db: Connection, words: Iterable[str]) -> list[Term]:
-    pieces = [piece for word in words for piece in _PIECE.findall(word)]
-    hangul = [piece for piece in pieces if has_hangul(piece)]
-    if not hangul:
+    pieces = [piece for word in words for piece in _pieces(word)]
+    korean = [piece for piece in pieces if has_hangul(piece)]
+    if not korean:
         return list(dict.fromkeys(Term(piece) for piece in pieces))
-    surfaces_json = json.dumps(substrings(hangul), ensure_ascii=False)
+    surfaces_json = json.dumps(substrings(korean), ensure_ascii=False)
     known = [KnownUnit(*row) for row in queries.select_korean_units(db, surfaces_json=surfaces_json)]
     readings, counts = unit_lexicon(known)
     row = queries.select_korean_unit_total(db)
@@ -66,10 +65,23 @@ def _terms(db: Connection, words: Iterable[str]) -> list[Term]:
     terms: dict[Term, None] = {}
     particles_only: list[Term] = []
     for piece in pieces:
-        if not HANGUL.fullmatch(piece):
+        if not has_hangul(piece):
             terms[Term(piece)] = None
             continue
         for cut in cut_word(piece, readings, counts, total):
             terms.update((Term(morpheme, prefix=not cut.known), None) for morpheme in cut.morphemes)
         particles_only.append(Term(piece, prefix=True))
     return list(terms) or particles_only
+
+
+def _pieces(word: str) -> Iterator[str]:
+    """`word` cut where Hangul and other letters meet."""
+    end = 0
+    if not word.isascii():
+        for match in hangul().finditer(word):
+            if match.start() > end:
+                yield word[end : match.start()]
+            yield match[0]
+            end = match.end()
+    if end < len(word):
+        yield word[end:]
