@@ -1,0 +1,72 @@
+"""`python -m benchmarks NAME [--data DIR]`: runs one benchmark, or `all`, and prints its tables and one JSON line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks.measurement import Measurement
+
+# Name → what it tells; the module benchmarks.<name> is imported when it runs. A * needs --data to measure all of it.
+BENCHMARKS = {
+    "retrieval": "* nDCG, recall and MRR on judged sets; every citation checked against its file",
+    "startup": "a whole `kb search` from the shell against `python -c pass`; the heaviest imports",
+    "ingest": "* files a second, time by stage; a second ingest with nothing changed",
+    "memory": "peak memory of an ingest of 20,000 files against 2,000",
+    "hostile": "a line of 50 MB",
+}
+
+_PAGE = """\
+# Performance
+
+Written by `python -m benchmarks all --data DIR --write docs/performance.md`. What counts are the ratios and the
+targets: both sides of a ratio are measured in the same run, in turns. `kb` is measured as installed, without vectors.
+
+{machine}
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs what was asked for; 1 when a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("name", nargs="?", choices=[*BENCHMARKS, "all"], help="the benchmark to run")
+    parser.add_argument("--list", action="store_true", help="list the benchmarks")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the judged sets")
+    parser.add_argument("--runs", type=Path, metavar="DIR", help="retrieval: write each run there as a TSV file")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the tables to a Markdown page")
+    options = parser.parse_args(arguments)
+    if options.list:
+        print("\n".join(f"{name:10} {purpose}" for name, purpose in BENCHMARKS.items()))
+        return 0
+    if options.name is None:
+        parser.error("name a benchmark, or ask for the --list")
+    if options.name == "retrieval" and options.data is None:
+        parser.error("retrieval needs --data DIR")
+    names = [options.name]
+    if options.name == "all":
+        names = [name for name in BENCHMARKS if name != "retrieval" or options.data]
+    results = [_run(name, options.data, options.runs) for name in names]
+    if options.write:
+        options.write.write_text(_page(results), encoding="utf-8")
+    return 0 if all(result.met for result in results) else 1
+
+
+def _run(name: str, data: Path | None, runs: Path | None) -> Measurement:
+    module = import_module(f"benchmarks.{name}")
+    result: Measurement = module.measure(data, runs=runs) if name == "retrieval" else module.measure(data)
+    print(result.to_markdown(), end="\n\n")
+    print(result.to_json(), flush=True)
+    return result
+
+
+def _page(results: list[Measurement]) -> str:
+    from benchmarks.machine import describe
+
+    sections = [f"## {result.name.capitalize()}\n\n{result.to_markdown()}" for result in results]
+    return "\n\n".join([_PAGE.format(machine=describe()).strip(), *sections]) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

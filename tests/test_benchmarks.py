@@ -1,0 +1,53 @@
+"""The benchmarks' own parts: scores against values worked out by hand, notes that are the same every time."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT))
+
+from benchmarks.generated_notes import write_notes  # noqa: E402
+from benchmarks.measurement import Measurement, Table, Target  # noqa: E402
+from benchmarks.scoring import score  # noqa: E402
+
+
+def test_scores_of_a_run() -> None:
+    judgements = {"found": {"a": 1, "b": 1}, "missed": {"c": 1}}
+    scores = score(judgements, {"found": ["x", "a", *"defghijk", "b"], "unjudged": ["a"]})
+    assert scores.ndcg_at_10 == pytest.approx((1 / math.log2(3)) / (1 + 1 / math.log2(3)) / 2)
+    assert (scores.recall_at_10, scores.recall_at_100) == (0.25, 0.5)
+    assert (scores.mrr_at_10, scores.hit_at_1) == (0.25, 0.0)
+
+
+def test_a_perfect_run_scores_one() -> None:
+    assert set(score({"q": {"a": 3, "b": 1}}, {"q": ["a", "b"]})) == {1.0}
+
+
+def test_generated_notes_are_the_same_every_time(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        write_notes(tmp_path / name, 6, korean_share=0.5)
+    first, second = (
+        [path.read_bytes() for path in sorted((tmp_path / name).rglob("*.md"))] for name in ("first", "second")
+    )
+    assert first == second
+    assert sum(text.isascii() for text in first) == 3
+
+
+def test_a_missed_target_shows() -> None:
+    missed = Measurement("m", (Table("t", ("a", "b"), (("x", 1.5),)),), (Target("speed", 5.0, "≥", 6.0),))
+    assert not missed.met
+    assert "| speed  |" in missed.to_markdown()
+    assert "NO" in missed.to_markdown()
+
+
+def test_every_benchmark_is_listed() -> None:
+    listed = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--list"], cwd=ROOT, capture_output=True, check=True, encoding="utf-8"
+    ).stdout
+    assert [line.split()[0] for line in listed.splitlines()] == ["retrieval", "startup", "ingest", "memory", "hostile"]
