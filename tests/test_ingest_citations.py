@@ -77,7 +77,8 @@ def test_the_cited_lines_hold_the_chunk(tmp_path: Path, encoding: str) -> None:
     workspace.ingest()
     chunks = workspace.query(
         "SELECT d.workspace_path, c.text, s.value ->> 'start', s.value ->> 'end', "
-        "json_array_length(c.source_spans_json) FROM chunks AS c JOIN documents AS d USING (doc_id), json_each(c.source_spans_json) AS s"
+        "json_array_length(c.source_spans_json) "
+        "FROM chunks AS c JOIN documents AS d USING (doc_id), json_each(c.source_spans_json) AS s"
     )
     assert {path for path, *_ in chunks} == set(texts)
     for path, chunk, start, end, spans in chunks:
