@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from importlib import import_module
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.measurement import Measurement
-
-# Name → what it tells; the module benchmarks.<name> is imported when it runs. A * needs --data to measure all of it.
-BENCHMARKS = {
-    "retrieval": "* nDCG, recall and MRR on judged sets; every citation checked against its file",
-    "startup": "a whole `kb search` from the shell against `python -c pass`; the heaviest imports",
-    "ingest": "* files a second, time by stage; a second ingest with nothing changed",
-    "memory": "peak memory of an ingest of 20,000 files against 2,000",
-    "hostile": "a line of 50 MB",
-}
+from benchmarks.registry import BENCHMARKS, run_benchmark
 
 _PAGE = """\
 # Performance
@@ -47,15 +40,16 @@ def main(arguments: list[str]) -> int:
     names = [options.name]
     if options.name == "all":
         names = [name for name in BENCHMARKS if name != "retrieval" or options.data]
-    results = [_run(name, options.data, options.runs) for name in names]
+    results = [_run_apart(name, options.data, options.runs) for name in names]
     if options.write:
         options.write.write_text(_page(results), encoding="utf-8")
     return 0 if all(result.met for result in results) else 1
 
 
-def _run(name: str, data: Path | None, runs: Path | None) -> Measurement:
-    module = import_module(f"benchmarks.{name}")
-    result: Measurement = module.measure(data, runs=runs) if name == "retrieval" else module.measure(data)
+def _run_apart(name: str, data: Path | None, runs: Path | None) -> Measurement:
+    """Runs one benchmark in a process of its own, so that none finds what another has loaded."""
+    with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
+        result = pool.submit(run_benchmark, name, data, runs).result()
     print(result.to_markdown(), end="\n\n")
     print(result.to_json(), flush=True)
     return result
