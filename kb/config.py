@@ -11,14 +11,34 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from kb.errors import ConfigError, ConfigNotFound
 
 SCHEMA_VERSION = 1
 
 
-class WorkspaceConfig(NamedTuple):
+class _Section:
+    """Values that cannot be changed. A plain class: six named tuples would cost a cold search four milliseconds."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__}.{name} cannot be changed")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and all(getattr(self, key) == getattr(other, key) for key in keys(type(self)))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def keys(section: type[_Section]) -> tuple[str, ...]:
+    """The keys of a section, in the order they are written."""
+    return tuple(section.__annotations__)
+
+
+class WorkspaceConfig(_Section):
     """Where the notes lie and which of them are indexed (gitignore syntax; `.kbignore` adds to `exclude`)."""
 
     root: str = "~/KnowledgeBase"
@@ -26,23 +46,27 @@ class WorkspaceConfig(NamedTuple):
     exclude: tuple[str, ...] = (".git/**", "node_modules/**", ".obsidian/**")
 
 
-class StorageConfig(NamedTuple):
+class StorageConfig(_Section):
     """Where kb keeps what it makes. Files above `copy_threshold_mb` are referenced, not copied."""
 
     data_dir: str = "${XDG_DATA_HOME:-~/.local/share}/kb"
     sqlite: str = "{data_dir}/kb.sqlite"
+    vector_dir: str = "{data_dir}/lancedb"
     asset_dir: str = "{data_dir}/assets"
+    model_dir: str = "{data_dir}/models"
+    cache_dir: str = "${XDG_CACHE_HOME:-~/.cache}/kb"
     log_dir: str = "${XDG_STATE_HOME:-~/.local/state}/kb/logs"
     copy_threshold_mb: int = 100
+    cache_max_mb: int = 2000
 
 
-class IndexingConfig(NamedTuple):
+class IndexingConfig(_Section):
     """What one ingest may read: a file above `max_file_mb` is a report item, not a document."""
 
     max_file_mb: int = 256
 
 
-class ChunkingConfig(NamedTuple):
+class ChunkingConfig(_Section):
     """How documents are cut. Sizes are estimated tokens of the default embedder."""
 
     target_tokens: int = 500
@@ -51,23 +75,47 @@ class ChunkingConfig(NamedTuple):
     chunker_version: str = "md-heading-v1"
 
 
-class SearchConfig(NamedTuple):
-    """How hits are found and shown."""
+class EmbeddingConfig(_Section):
+    """The models that embed. `secondary` may be empty: then one model answers alone. `threads` 0 = all cores."""
+
+    model: str = "multilingual-e5-small"
+    secondary: str = "use-multilingual-v3"
+    threads: int = 0
+
+
+class SearchConfig(_Section):
+    """How hits are found and shown. What the fusion's constants were fitted on stands in docs/retrieval.md."""
 
     default_k: int = 10
+    mode: str = "hybrid"
+    hybrid_fusion: str = "linear"
+    lexical_weight: float = 0.25
+    cross_lexical_weight: float = 0.1
+    secondary_weight: float = 0.3
+    near_slot: int = 1
+    far_slot: int = 4
+    near_margin: float = 0.02
+    rrf_k: int = 60
+    rrf_lexical_weight: float = 1.0
+    candidate_depth: int = 50
     snippet_chars: int = 220
 
 
-class Config(NamedTuple):
+class Config(_Section):
     """All sections, and where the values came from."""
 
     workspace: WorkspaceConfig = WorkspaceConfig()
     storage: StorageConfig = StorageConfig()
     indexing: IndexingConfig = IndexingConfig()
     chunking: ChunkingConfig = ChunkingConfig()
+    models_embedding: EmbeddingConfig = EmbeddingConfig()
     search: SearchConfig = SearchConfig()
     file: Path | None = None
     origins: Mapping[str, str] = {}  # "search.default_k" → "file" | "env KB_…" | "flag"; absent = default
+
+    def with_file(self, file: Path) -> Config:
+        """The same values, as if `file` held them."""
+        return Config(**{**self.__dict__, "file": file})
 
     @property
     def workspace_root(self) -> Path:
@@ -91,6 +139,21 @@ class Config(NamedTuple):
         return self._path(self.expand(self.storage.asset_dir))
 
     @property
+    def vector_dir(self) -> Path:
+        """Where Lance keeps the vectors, absolute."""
+        return self._path(self.expand(self.storage.vector_dir))
+
+    @property
+    def model_dir(self) -> Path:
+        """Where models are installed, absolute."""
+        return self._path(self.expand(self.storage.model_dir))
+
+    @property
+    def cache_dir(self) -> Path:
+        """Where derived work is cached, absolute; losing it costs time only."""
+        return self._path(self.expand(self.storage.cache_dir))
+
+    @property
     def log_dir(self) -> Path:
         """Where `--debug` writes its log, absolute."""
         return self._path(self.expand(self.storage.log_dir))
@@ -109,6 +172,7 @@ SECTIONS: Mapping[str, Any] = {
     "storage": StorageConfig,
     "indexing": IndexingConfig,
     "chunking": ChunkingConfig,
+    "models.embedding": EmbeddingConfig,
     "search": SearchConfig,
 }
 
@@ -130,6 +194,20 @@ RULES: Mapping[str, Rule] = {
     "chunking.target_tokens": ((lambda value: 32 <= value <= 100_000), "between 32 and 100000"),
     "chunking.overlap_tokens": _at_least(0),
     "chunking.chunker_version": _one_of("md-heading-v1"),
+    "storage.cache_max_mb": _at_least(0),
+    "models.embedding.model": ((lambda value: bool(value.strip())), "the name of a model"),
+    "models.embedding.threads": ((lambda value: 0 <= value <= 256), "between 0 (all cores) and 256"),
+    "search.mode": _one_of("hybrid", "lexical", "vector"),
+    "search.hybrid_fusion": _one_of("linear", "rrf"),
+    "search.lexical_weight": ((lambda value: 0 <= value <= 1), "between 0 and 1"),
+    "search.cross_lexical_weight": ((lambda value: 0 <= value <= 1), "between 0 and 1"),
+    "search.near_slot": _at_least(0),
+    "search.far_slot": _at_least(0),
+    "search.near_margin": ((lambda value: 0 <= value <= 2), "between 0 and 2"),
+    "search.secondary_weight": ((lambda value: 0 <= value <= 10), "between 0 and 10"),
+    "search.rrf_k": _at_least(1),
+    "search.rrf_lexical_weight": ((lambda value: 0 <= value <= 10), "between 0 and 10"),
+    "search.candidate_depth": ((lambda value: 10 <= value <= 2000), "between 10 and 2000"),
     "search.default_k": ((lambda value: 1 <= value <= 1000), "between 1 and 1000"),
     "search.snippet_chars": ((lambda value: 20 <= value <= 10_000), "between 20 and 10000"),
 }
@@ -141,15 +219,33 @@ MEANINGS: Mapping[str, str] = {
     "workspace.exclude": "which files and folders are left out, as gitignore patterns, beside .gitignore and .kbignore",
     "storage.data_dir": "where kb keeps what it makes",
     "storage.sqlite": "the one SQLite file with everything that is indexed",
+    "storage.vector_dir": "where Lance keeps the vectors, a table a model",
     "storage.asset_dir": "where copies of your files lie, each under the hash of its content",
+    "storage.model_dir": "where models are installed",
+    "storage.cache_dir": "where vectors are kept by their text, so that nothing is embedded twice; may be deleted",
     "storage.log_dir": "where --debug writes its log, one file a day",
     "storage.copy_threshold_mb": "files above so many megabytes are referred to, not copied",
+    "storage.cache_max_mb": "what that cache may take",
     "indexing.max_file_mb": "files above so many megabytes are reported, not read",
     "chunking.target_tokens": "how long a passage may get, in estimated tokens; never beyond what an embedder reads",
     "chunking.overlap_tokens": "how much two neighbouring passages of one long section share, in estimated tokens",
     "chunking.respect_markdown_headings": "whether a heading always begins a new passage",
     "chunking.chunker_version": "how documents are cut; another value indexes everything anew",
+    "models.embedding.model": "the model that embeds: one that kb models list shows, or any fastembed name",
+    "models.embedding.secondary": "a second model for passages in another language than the question; empty = none",
+    "models.embedding.threads": "cores one model may use; 0 = all",
     "search.default_k": "how many hits are shown when --k does not say",
+    "search.mode": "how a question is answered when --mode does not say: hybrid, lexical or vector",
+    "search.hybrid_fusion": "how words and meaning are joined: linear or rrf",
+    "search.lexical_weight": "what words count beside meaning in the linear rule, 0 to 1",
+    "search.cross_lexical_weight": "the same for passages in another language than the question",
+    "search.secondary_weight": "what the second model's cosine counts beside the first's, in another language",
+    "search.near_slot": "own-language hits before the first in another language, where that one is near",
+    "search.far_slot": "the same where it is not",
+    "search.near_margin": "how much less near than the best own-language passage still counts as near, in cosine",
+    "search.rrf_k": "rank constant of RRF",
+    "search.rrf_lexical_weight": "what words count beside meaning in RRF",
+    "search.candidate_depth": "candidates each channel gives to the fusion",
     "search.snippet_chars": "how much of a passage a hit shows, in characters",
 }
 
@@ -207,9 +303,9 @@ def _checked_whole(config: Config) -> Config:
 def items(config: Config) -> list[tuple[str, Any, str]]:
     """Every key with its value and origin, in the order of the sections."""
     return [
-        (f"{name}.{key}", getattr(getattr(config, name), key), config.origins.get(f"{name}.{key}", "default"))
+        (f"{name}.{key}", getattr(getattr(config, _field(name)), key), config.origins.get(f"{name}.{key}", "default"))
         for name, section in SECTIONS.items()
-        for key in section._fields
+        for key in keys(section)
     ]
 
 
@@ -296,12 +392,12 @@ def _env_values(env: Mapping[str, str]) -> list[tuple[str, str, str]]:
 
 
 def _known_keys() -> list[str]:
-    return [f"{name}.{key}" for name, section in SECTIONS.items() for key in section._fields]
+    return [f"{name}.{key}" for name, section in SECTIONS.items() for key in keys(section)]
 
 
 def _require_known(key: str, where: str) -> None:
     section, _, name = key.rpartition(".")
-    if section not in SECTIONS or name not in SECTIONS[section]._fields:
+    if section not in SECTIONS or name not in keys(SECTIONS[section]):
         _unknown(key, _known_keys(), where, "key")
 
 
@@ -318,7 +414,7 @@ def _unknown(key: str, valid: Sequence[str], where: str, what: str) -> None:
 
 def _default(key: str) -> Any:
     section, _, name = key.rpartition(".")
-    return SECTIONS[section]._field_defaults[name]
+    return getattr(SECTIONS[section], name)
 
 
 def _from_text(key: str, text: str, where: str) -> Any:
@@ -355,9 +451,14 @@ def _meaning(key: str) -> str:
 def _build(values: Mapping[str, Any], file: Path | None, origins: Mapping[str, str]) -> Config:
     sections: dict[str, Any] = {}
     for name, section in SECTIONS.items():
-        own = {key: values[f"{name}.{key}"] for key in section._fields if f"{name}.{key}" in values}
-        sections[name] = section(**own)
+        own = {key: values[f"{name}.{key}"] for key in keys(section) if f"{name}.{key}" in values}
+        sections[_field(name)] = section(**own)
     return Config(**sections, file=file, origins=origins)
+
+
+def _field(section: str) -> str:
+    """The field of Config that holds a section: `models.embedding` → `models_embedding`."""
+    return section.replace(".", "_")
 
 
 def _toml_value(value: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kb.cli.terminal import plain_line
-from kb.operations.events import AssetFinished, AssetStarted, IngestEvent, ScanCompleted
+from kb.operations.events import AssetFinished, AssetStarted, EmbedBatchStarted, IngestEvent, ScanCompleted
 
 OnEvent = Callable[[IngestEvent], None]
 
@@ -38,5 +38,24 @@ def show_progress() -> Iterator[OnEvent]:
                 bar.update(task, path=plain_line(event.path))
             elif isinstance(event, AssetFinished):
                 bar.update(task, advance=1)
+            elif isinstance(event, EmbedBatchStarted):
+                bar.update(task, description="embedding", path=event.model)
 
         yield draw
+
+
+@contextmanager
+def show_bytes() -> Iterator[Callable[[str, int, int], None]]:
+    """A function that takes (stage, done bytes, total bytes) and draws it on stderr."""
+    if not sys.stderr.isatty():
+        yield lambda stage, done_bytes, total_bytes: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda stage, done_bytes, total_bytes: bar.update(
+            task, description=stage, completed=done_bytes, total=total_bytes
+        )

@@ -37,7 +37,10 @@ def show_report(report: IngestReport, *, summary_only: bool) -> None:
         f"{counts.errors} error{'' if counts.errors == 1 else 's'}",
     ]
     head = "would be: " if report.dry_run else "stopped: " if report.aborted else ""
-    click.echo(f"{head}{', '.join(parts)}  ({counts.chunks_indexed} chunks, {report.duration_ms / 1000:.1f} s)")
+    work = f"{counts.chunks_indexed} chunks, {counts.embeddings_indexed} vectors, {report.duration_ms / 1000:.1f} s"
+    click.echo(f"{head}{', '.join(parts)}  ({work})")
+    for note in report.notes:
+        click.echo(f"note: {note}", err=True)
     if report.skipped_by_reason:
         reasons = ", ".join(f"{count} by {reason}" for reason, count in sorted(report.skipped_by_reason.items()))
         click.echo(f"left out by rules: {reasons}")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kb.config import Config
 from kb.errors import KbError, StoreBusy, StoreCorrupt, StoreReadOnly
+from kb.operations.checks import Check
+from kb.operations.doctor_vectors import check_models, check_vectors
 from kb.operations.index_version import index_version
 from kb.store import ingest_queries
 from kb.store import inspect_queries as queries
@@ -16,18 +17,9 @@ from kb.store.migrate import repeatable_hash
 from kb.store.schema_version import latest_version, schema_state
 
 
-class Check(NamedTuple):
-    """One check's outcome. `hint` says what to do where it failed."""
-
-    name: str
-    ok: bool
-    detail: str
-    hint: str | None = None
-
-
 def diagnose(config: Config) -> list[Check]:
     """All checks, in the order a user would mend them."""
-    return [*_surroundings(config), *_database(config)]
+    return [*_surroundings(config), *check_models(config), *_database(config)]
 
 
 def _surroundings(config: Config) -> Iterator[Check]:
@@ -50,6 +42,7 @@ def _database(config: Config) -> Iterator[Check]:
         with sqlite_errors(config.sqlite):
             yield from _schema(db, config)
             yield from _contents(db)
+            yield from check_vectors(db, config)
         yield _fts_consistent(config)
     except KbError as error:
         yield Check("sqlite_readable", False, error.message, error.hint)

@@ -45,6 +45,23 @@ class AssetFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbedBatchStarted:
+    """`n_chunks` chunks are embedded with `model`."""
+
+    n_chunks: int
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedBatchFinished:
+    """`n_chunks` chunks have their vectors under `model` in both stores, after `ms` milliseconds."""
+
+    n_chunks: int
+    model: str
+    ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """The last event of every run: completed, or aborted after the document in hand."""
 
@@ -65,6 +82,7 @@ class IngestCounts:
     skipped: int = 0
     errors: int = 0
     chunks_indexed: int = 0
+    embeddings_indexed: int = 0
 
     def add(self, result: Result) -> None:
         """Count one file's outcome."""
@@ -72,4 +90,6 @@ class IngestCounts:
         setattr(self, name, getattr(self, name) + 1)
 
 
-IngestEvent = ScanStarted | ScanCompleted | AssetStarted | AssetFinished | Finished
+IngestEvent = (
+    ScanStarted | ScanCompleted | AssetStarted | AssetFinished | EmbedBatchStarted | EmbedBatchFinished | Finished
+)

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from time import perf_counter_ns
 
 from kb.domain.ids import AssetId, asset_id
-from kb.errors import FileError, KbError, StoreError, UsageError
+from kb.errors import FileError, KbError, ModelMissing, StoreError, UsageError
 from kb.operations.clock import now_utc
+from kb.operations.common_terms import refresh_common_terms
 from kb.operations.events import AssetFinished, AssetStarted, Finished, IngestEvent, ScanCompleted, ScanStarted
-from kb.operations.index_version import stamp_index_version
 from kb.operations.ingest_run import IngestRequest, IngestRun
 from kb.operations.prepare import Cut, cut_file, finish
 from kb.operations.report import IngestItem, IngestReport
 from kb.operations.runs import record_run
+from kb.operations.writing import in_memory, writing
 from kb.scan.assets import unreferenced_assets
 from kb.scan.events import FailedFile, ScannedFile, SkippedFile
 from kb.scan.read import FileBytes, read_bytes
 from kb.scan.walk import walk
 from kb.store import ingest_queries as queries
-from kb.store.connection import Connection, open_in_memory, open_writer, sqlite_errors, transaction, writer_lock
+from kb.store.connection import Connection, sqlite_errors, transaction
 from kb.store.documents import PreparedDocument, put_document, remove_document, touch_document
-from kb.store.migrate import migrate
 
 # Files read before their Korean texts are analysed together, and the source bytes that end a batch earlier: what
 # Ctrl-C may have to wait for.
@@ -71,22 +71,11 @@ def ingest(
     return report
 
 
-@contextmanager
-def _open(request: IngestRequest) -> Iterator[Connection]:
+def _open(request: IngestRequest) -> AbstractContextManager[Connection]:
     """The writer's connection under the writer lock, at the latest schema; a dry run alone makes no file."""
     if request.dry_run and not request.sqlite.exists():
-        db = open_in_memory()
-        lock: AbstractContextManager[None] = nullcontext()
-    else:
-        db = open_writer(request.sqlite)
-        lock = writer_lock(request.sqlite)
-    try:
-        with lock, sqlite_errors(request.sqlite):
-            migrate(db, now_utc())
-            stamp_index_version(db)
-            yield db
-    finally:
-        db.close()
+        return in_memory()
+    return writing(request.sqlite, with_vectors=request.embedding is not None and not request.dry_run)
 
 
 def _bring_in_step(run: IngestRun) -> None:
@@ -94,6 +83,27 @@ def _bring_in_step(run: IngestRun) -> None:
     if not run.report.aborted:
         _remove_vanished(run)
     _collect_garbage(run)
+    if not run.request.dry_run:
+        refresh_common_terms(run.db)
+        if not run.report.aborted:
+            _embed(run)
+
+
+def _embed(run: IngestRun) -> None:
+    """Gives the new chunks their vectors; a model that is not installed is a note, not the end of the run."""
+    from kb.operations.embed import embed_missing
+
+    plan, report = run.request.embedding, run.report
+    if plan is None:
+        return
+    with report.stages.measure("embed"):
+        try:
+            done = embed_missing(run.db, plan, run.on_event, run.is_canceled)
+        except ModelMissing as error:
+            report.notes.append(f"{error.message}: passages are found by their words only ({error.hint})")
+            return
+    report.counts.embeddings_indexed = done.embedded + done.from_cache
+    report.aborted = done.aborted
 
 
 def _conclude(run: IngestRun, start_ns: int) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from kb.domain.chunks import ChunkPolicy
 from kb.domain.media import MediaType
 from kb.domain.paths import to_posix
+from kb.operations.embedding_plan import EmbeddingPlan
 from kb.operations.events import IngestEvent
 from kb.operations.prepare import AssetPolicy, pipeline_version
 from kb.operations.report import IngestReport
@@ -26,6 +27,7 @@ class IngestRequest:
     policy: ChunkPolicy
     assets: AssetPolicy
     max_file_bytes: int
+    embedding: EmbeddingPlan | None = None
     scope: str = ""
     dry_run: bool = False
     allow_empty: bool = False

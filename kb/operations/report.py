@@ -93,6 +93,7 @@ class IngestReport:
     skipped_by_reason: dict[str, int] = field(default_factory=dict)
     skip_examples: dict[str, list[str]] = field(default_factory=dict)
     unsupported: int = 0
+    notes: list[str] = field(default_factory=list)
     items: ItemLog = field(default_factory=ItemLog)
     stages: StageTimes = field(default_factory=StageTimes)
 

@@ -7,13 +7,14 @@ import os
 from kb.config import Config
 from kb.domain.chunks import ChunkPolicy
 from kb.errors import UsageError
+from kb.operations.embedding_plan import embedding_plan
 from kb.operations.ingest_run import IngestRequest
 from kb.operations.prepare import AssetPolicy
 
 _MB = 1_000_000
 
 
-def ingest_request(config: Config, path: str | None, *, dry_run: bool, allow_empty: bool) -> IngestRequest:
+def ingest_request(config: Config, path: str | None, *, dry_run: bool, allow_empty: bool, embed: bool) -> IngestRequest:
     """The ingest of the whole workspace, or of `path` below it (relative to the working directory or to the root).
 
     Raises: UsageError when `path` is not below the workspace root.
@@ -31,6 +32,7 @@ def ingest_request(config: Config, path: str | None, *, dry_run: bool, allow_emp
         ),
         assets=AssetPolicy(config.asset_dir, config.storage.copy_threshold_mb * _MB),
         max_file_bytes=config.indexing.max_file_mb * _MB,
+        embedding=embedding_plan(config) if embed else None,
         scope=_scope(config, path),
         dry_run=dry_run,
         allow_empty=allow_empty,

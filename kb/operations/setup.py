@@ -9,10 +9,7 @@ from pathlib import Path
 
 from kb.config import Config, to_toml
 from kb.errors import StoreReadOnly
-from kb.operations.clock import now_utc
-from kb.operations.index_version import stamp_index_version
-from kb.store.connection import open_writer, sqlite_errors, writer_lock
-from kb.store.migrate import migrate
+from kb.operations.writing import writing
 from kb.store.schema_version import latest_version
 
 _CONFIG_HEADER = """\
@@ -45,13 +42,8 @@ def set_up(config: Config, config_path: Path, *, force: bool) -> SetupReport:
         "root": _make_dir(config.workspace_root),
         "sqlite": not config.sqlite.exists(),
     }
-    db = open_writer(config.sqlite)
-    try:
-        with writer_lock(config.sqlite), sqlite_errors(config.sqlite):
-            migrate(db, now_utc())
-            stamp_index_version(db)
-    finally:
-        db.close()
+    with writing(config.sqlite):
+        pass  # opening makes the file and brings it to the latest schema
     return SetupReport(config_path, config.data_dir, config.sqlite, config.workspace_root, created, latest_version())
 
 

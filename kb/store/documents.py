@@ -11,6 +11,7 @@ import apsw
 from kb.domain.chunks import Chunk
 from kb.domain.documents import Block, Document
 from kb.store import ingest_queries as queries
+from kb.store.mirror import forget_vectors
 
 SCHEMA_VERSION = 1
 
@@ -103,6 +104,7 @@ def remove_document(db: apsw.Connection, workspace_path: str) -> bool:
     old = queries.select_document_at(db, workspace_path=workspace_path)
     if old is None:
         return False
+    forget_vectors(db, workspace_path)
     queries.delete_document_at(db, workspace_path=workspace_path)
     queries.repoint_asset(db, asset_id=old.asset_id)
     queries.delete_unreferenced_asset(db, asset_id=old.asset_id)

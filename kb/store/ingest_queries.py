@@ -76,6 +76,13 @@ class ChunkRow(NamedTuple):
     tokenized_korean_text: str | None
 
 
+class CommonTermsState(NamedTuple):
+    """How far the index has grown since its common words were counted."""
+
+    chunk_total: int
+    counted_at: int
+
+
 class AssetRow(NamedTuple):
     """One content."""
 
@@ -205,3 +212,11 @@ def check_fts(db: apsw.Connection) -> None: ...
 
 @sql("ingest/select_asset_ids.sql")
 def select_asset_ids(db: apsw.Connection) -> list[AssetRow]: ...
+
+
+@sql("ingest/fill_common_terms.sql")
+def fill_common_terms(db: apsw.Connection, *, least_chunks: int) -> None: ...
+
+
+@sql("ingest/select_common_terms_state.sql")
+def select_common_terms_state(db: apsw.Connection) -> CommonTermsState | None: ...

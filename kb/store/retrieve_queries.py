@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import apsw
-
+from kb.store.connection import Connection
 from kb.store.sqlfile import sql
 
 
@@ -27,6 +26,31 @@ class LexicalRow(NamedTuple):
     lexical_score: float
 
 
+class HybridRow(NamedTuple):
+    """One hit of both channels, with each channel's part."""
+
+    rank: int
+    chunk_id: str
+    doc_id: str
+    workspace_path: str
+    source_path: str
+    title: str
+    heading_path_json: str
+    section_label: str | None
+    text: str
+    source_spans_json: str
+    chunker_version: str
+    fusion_score: float
+    lexical_score: float | None
+    lexical_rank: int | None
+    vector_score: float | None
+    vector_rank: int | None
+    secondary_score: float | None
+    is_own: int
+    lexical_share: float
+    vector_share: float
+
+
 class KoreanUnitRow(NamedTuple):
     """One reading of a written Korean unit."""
 
@@ -41,6 +65,19 @@ class KoreanUnitTotal(NamedTuple):
     total: int
 
 
+class ChunkTotal(NamedTuple):
+    """How many chunks the index holds."""
+
+    chunks: int
+
+
+class TermCount(NamedTuple):
+    """In how many chunks one term of a question occurs."""
+
+    position: int
+    chunks: int
+
+
 class DocumentPath(NamedTuple):
     """One document and its path."""
 
@@ -50,7 +87,7 @@ class DocumentPath(NamedTuple):
 
 @sql("retrieve/search_lexical.sql")
 def search_lexical(
-    db: apsw.Connection,
+    db: Connection,
     *,
     match_expr: str,
     filtered: int,
@@ -64,13 +101,51 @@ def search_lexical(
 ) -> list[LexicalRow]: ...
 
 
+@sql("retrieve/search_hybrid.sql")
+def search_hybrid(
+    db: Connection,
+    *,
+    fusion: str,
+    match_expr: str,
+    terms_json: str,
+    primary_vec: bytes,
+    secondary_vec: bytes | None,
+    neighbours_json: str | None,
+    query_lang: str,
+    lexical_weight: float,
+    cross_lexical_weight: float,
+    secondary_weight: float,
+    near_slot: int,
+    far_slot: int,
+    near_margin: float,
+    rrf_k: int,
+    rrf_lexical_weight: float,
+    filtered: int,
+    tags_json: str | None,
+    lang: str | None,
+    doc_ids_json: str | None,
+    trust_json: str | None,
+    media: str | None,
+    depth: int,
+    k: int,
+) -> list[HybridRow]: ...
+
+
 @sql("retrieve/select_korean_units.sql")
-def select_korean_units(db: apsw.Connection, *, surfaces_json: str) -> list[KoreanUnitRow]: ...
+def select_korean_units(db: Connection, *, surfaces_json: str) -> list[KoreanUnitRow]: ...
 
 
 @sql("retrieve/select_korean_unit_total.sql")
-def select_korean_unit_total(db: apsw.Connection) -> KoreanUnitTotal | None: ...
+def select_korean_unit_total(db: Connection) -> KoreanUnitTotal | None: ...
 
 
 @sql("retrieve/select_document_paths.sql")
-def select_document_paths(db: apsw.Connection) -> Iterator[DocumentPath]: ...
+def select_document_paths(db: Connection) -> Iterator[DocumentPath]: ...
+
+
+@sql("retrieve/select_term_counts.sql")
+def select_term_counts(db: Connection, *, terms_json: str) -> list[TermCount]: ...
+
+
+@sql("retrieve/select_chunk_total.sql")
+def select_chunk_total(db: Connection) -> ChunkTotal | None: ...

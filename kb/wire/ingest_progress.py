@@ -6,7 +6,15 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.operations.events import AssetFinished, AssetStarted, IngestEvent, ScanCompleted, ScanStarted
+from kb.operations.events import (
+    AssetFinished,
+    AssetStarted,
+    EmbedBatchFinished,
+    EmbedBatchStarted,
+    IngestEvent,
+    ScanCompleted,
+    ScanStarted,
+)
 
 
 class _Progress(TypedDict):
@@ -50,6 +58,23 @@ class AssetFinishedV1(_Progress):
     chunks: int
 
 
+class EmbedBatchStartedV1(_Progress):
+    """`n_chunks` chunks are embedded with `model`."""
+
+    kind: Literal["embed_batch_started"]
+    n_chunks: int
+    model: str
+
+
+class EmbedBatchFinishedV1(_Progress):
+    """`n_chunks` chunks have their vectors, after `ms` milliseconds."""
+
+    kind: Literal["embed_batch_finished"]
+    n_chunks: int
+    model: str
+    ms: int
+
+
 class IngestCountsV1(TypedDict):
     """Totals up to this point."""
 
@@ -62,6 +87,7 @@ class IngestCountsV1(TypedDict):
     skipped: int
     errors: int
     chunks_indexed: int
+    embeddings_indexed: int
 
 
 class FinishedV1(_Progress):
@@ -71,7 +97,15 @@ class FinishedV1(_Progress):
     counts: IngestCountsV1
 
 
-IngestProgressV1 = ScanStartedV1 | ScanCompletedV1 | AssetStartedV1 | AssetFinishedV1 | FinishedV1
+IngestProgressV1 = (
+    ScanStartedV1
+    | ScanCompletedV1
+    | AssetStartedV1
+    | AssetFinishedV1
+    | EmbedBatchStartedV1
+    | EmbedBatchFinishedV1
+    | FinishedV1
+)
 
 
 def ingest_progress_v1(event: IngestEvent, ts: str) -> IngestProgressV1:
@@ -107,6 +141,23 @@ def ingest_progress_v1(event: IngestEvent, ts: str) -> IngestProgressV1:
             "result": event.result,
             "chunks": event.chunks,
         }
+    if isinstance(event, EmbedBatchStarted):
+        return {
+            "schema_version": "ingest_progress.v1",
+            "ts": ts,
+            "kind": "embed_batch_started",
+            "n_chunks": event.n_chunks,
+            "model": event.model,
+        }
+    if isinstance(event, EmbedBatchFinished):
+        return {
+            "schema_version": "ingest_progress.v1",
+            "ts": ts,
+            "kind": "embed_batch_finished",
+            "n_chunks": event.n_chunks,
+            "model": event.model,
+            "ms": event.ms,
+        }
     counts = event.counts
     return {
         "schema_version": "ingest_progress.v1",
@@ -122,5 +173,6 @@ def ingest_progress_v1(event: IngestEvent, ts: str) -> IngestProgressV1:
             "skipped": counts.skipped,
             "errors": counts.errors,
             "chunks_indexed": counts.chunks_indexed,
+            "embeddings_indexed": counts.embeddings_indexed,
         },
     }

@@ -69,6 +69,8 @@ class IngestReportV1(TypedDict):
     unsupported: int
     skip_examples: dict[str, list[str]]
     stages_ms: dict[str, int]
+    embeddings_indexed: int
+    notes: list[str]
     items: list[IngestItemV1] | None
 
 
@@ -96,6 +98,8 @@ def ingest_report_v1(report: IngestReport, *, summary_only: bool) -> IngestRepor
         "unsupported": report.unsupported,
         "skip_examples": report.skip_examples,
         "stages_ms": report.stages.to_ms(),
+        "embeddings_indexed": counts.embeddings_indexed,
+        "notes": report.notes,
         "items": None if summary_only else [ingest_item_v1(item) for item in report.items],
     }
 

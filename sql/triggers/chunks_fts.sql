@@ -3,9 +3,11 @@
 CREATE TRIGGER chunks_ai AFTER INSERT ON chunks BEGIN
   INSERT INTO chunks_fts (rowid, chunk_id, doc_id, heading_path, text, tokenized_korean_text)
   VALUES (new.chunk_rowid, new.chunk_id, new.doc_id, new.heading_text, new.text, new.tokenized_korean_text);
+  UPDATE kv SET value = value + 1 WHERE key = 'chunk_total';
 END;
 CREATE TRIGGER chunks_ad AFTER DELETE ON chunks BEGIN
   DELETE FROM chunks_fts WHERE rowid = old.chunk_rowid;
+  UPDATE kv SET value = value - 1 WHERE key = 'chunk_total';
 END;
 CREATE TRIGGER chunks_au AFTER UPDATE ON chunks BEGIN
   DELETE FROM chunks_fts WHERE rowid = old.chunk_rowid;

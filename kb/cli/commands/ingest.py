@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import gc
-import os
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
 
 import click
 
+from kb.cli.interrupt import interruptible
 from kb.cli.session import Session, json_option, pass_session, print_json, print_json_with_list
 from kb.operations.ingest import ingest
 from kb.operations.requests import ingest_request
@@ -29,11 +25,18 @@ Examples:
 @click.argument("path", required=False)
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 @click.option("--allow-empty", is_flag=True, help="Empty the knowledge base when the workspace is empty.")
+@click.option("--no-embed", is_flag=True, help="Leave the vectors for later: kb index --embeddings.")
 @click.option("--summary-only", is_flag=True, help="Leave the single files out of the report.")
 @json_option("Print ingest_progress.v1 lines, then ingest_report.v1.")
 @pass_session
 def command(
-    session: Session, path: str | None, dry_run: bool, allow_empty: bool, summary_only: bool, as_json: bool
+    session: Session,
+    path: str | None,
+    dry_run: bool,
+    allow_empty: bool,
+    no_embed: bool,
+    summary_only: bool,
+    as_json: bool,
 ) -> int:
     """Bring the index in step with your files: new, changed, moved and deleted ones.
 
@@ -41,8 +44,8 @@ def command(
     from there. Searching works all the while.
     """
     gc.enable()
-    request = ingest_request(session.config, path, dry_run=dry_run, allow_empty=allow_empty)
-    with _interruptible() as is_canceled:
+    request = ingest_request(session.config, path, dry_run=dry_run, allow_empty=allow_empty, embed=not no_embed)
+    with interruptible() as is_canceled:
         if as_json:
             from kb.operations.clock import now_utc
             from kb.wire.ingest_progress import ingest_progress_v1
@@ -62,22 +65,3 @@ def command(
                 report = ingest(request, on_event, is_canceled)
             show_report(report, summary_only=summary_only)
     return 2 if report.counts.errors and not report.counts.scanned else 0
-
-
-@contextmanager
-def _interruptible() -> Iterator[Callable[[], bool]]:
-    """A function that tells whether Ctrl-C was pressed. Pressed twice, it ends the process at once."""
-    pressed = False
-
-    def press(signum: int, frame: FrameType | None) -> None:
-        nonlocal pressed
-        if pressed:
-            os._exit(128 + signum)
-        pressed = True
-        click.echo("stopping after the document in hand; press again to stop at once", err=True)
-
-    old = signal.signal(signal.SIGINT, press)
-    try:
-        yield lambda: pressed
-    finally:
-        signal.signal(signal.SIGINT, old)

@@ -1,0 +1,78 @@
+"""`kb models install|list|verify`."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+
+import click
+
+from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.terminal import plain
+from kb.operations.models import ModelStatus, configured_models, install_models, model_statuses, verify_models
+
+
+@click.group("models")
+def command() -> None:
+    """Install and check the models that find passages by meaning. Nothing is ever fetched during a search."""
+    gc.enable()
+
+
+@command.command(
+    "install",
+    epilog="""\b
+Examples:
+  kb models install                          the models the configuration names
+  kb models install multilingual-e5-small    this one
+""",
+)
+@click.argument("names", nargs=-1)
+@click.option("--force", is_flag=True, help="Make it anew even if it is there whole.")
+@json_option("Print one model_status.v1 a line.")
+@pass_session
+def install(session: Session, names: tuple[str, ...], force: bool, as_json: bool) -> None:
+    """Install models: fetched once, checked against pinned checksums, resumed where a try was cut off."""
+    from kb.cli.progress import show_bytes
+
+    wanted = names or configured_models(session.config)
+    with show_bytes() as on_progress:
+        done = install_models(session.config, wanted, force=force, on_progress=on_progress)
+    _show([status for status in model_statuses(session.config) if status.name in done], as_json)
+
+
+@command.command("list", epilog="\b\nExamples:\n  kb models list\n")
+@json_option("Print one model_status.v1 a line.")
+@pass_session
+def list_(session: Session, as_json: bool) -> None:
+    """List the models kb can install, and whether they are there."""
+    _show(model_statuses(session.config), as_json)
+
+
+@command.command("verify", epilog="\b\nExamples:\n  kb models verify\n")
+@click.argument("names", nargs=-1)
+@json_option("Print one model_status.v1 a line.")
+@pass_session
+def verify(session: Session, names: tuple[str, ...], as_json: bool) -> int:
+    """Compare every file of the installed models with its checksum. Exit code 3 when one is off."""
+    from kb.cli.progress import show_bytes
+
+    with show_bytes() as on_progress:
+        checked = verify_models(session.config, names, on_progress)
+    _show(checked, as_json)
+    return 3 if any(status.problem for status in checked) else 0
+
+
+def _show(statuses: Sequence[ModelStatus], as_json: bool) -> None:
+    if as_json:
+        from kb.wire.model_status import model_status_v1
+
+        for status in statuses:
+            print_json(model_status_v1(status))
+        return
+    for status in statuses:
+        mark = "✗" if status.problem else "✓" if status.installed else " "
+        use = f"  ({status.used_as})" if status.used_as else ""
+        size = f"{status.size_bytes / 1e6:.0f} MB"
+        click.echo(f"{mark} {status.name:<24}{status.dimensions:>5} d  {size:>7}  {status.licence}{use}")
+        if status.problem:
+            click.echo(f"    {plain(status.problem)}")

@@ -1,0 +1,238 @@
+"""Gives every chunk its vectors: pending in SQLite → Lance → mirror and committed, a batch at a time.
+
+A crash at any point leaves records that are not committed, or tombstones: the next run finishes both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+from kb.domain.embeddings import Embedder, EmbeddingModel
+from kb.domain.ids import ChunkId, embedding_id
+from kb.embed.adapters import bulk_embedder, embedding_model
+from kb.embed.passage import PASSAGE_VERSION, passage_text
+from kb.errors import ModelError
+from kb.operations.clock import now_utc
+from kb.operations.embedding_plan import EmbeddingPlan
+from kb.operations.events import EmbedBatchFinished, EmbedBatchStarted, IngestEvent
+from kb.store import embed_queries as queries
+from kb.store.connection import Connection, transaction
+from kb.store.lance_table import LanceTable
+from kb.store.mirror import vector_transaction
+from kb.store.vector_cache import CachedVector, VectorCache
+from kb.store.vector_tables import SLOTS, Slot, drop_slot, ensure_slot, has_mirror, holds, slots
+
+if TYPE_CHECKING:
+    from kb.domain.embeddings import Vectors
+
+# Chunks written to both stores at once, and the texts embedded between two looks at Ctrl-C.
+BATCH_CHUNKS = 256
+
+# Up to so many vectors the languages' means follow every change; above, they wait for a drift of 2 %.
+EXACT_MEANS_VECTORS = 20_000
+
+
+@dataclass(slots=True)
+class EmbedReport:
+    """What one run did: vectors made, taken from the cache or from Lance, and removed."""
+
+    embedded: int = 0
+    from_cache: int = 0
+    restored: int = 0
+    removed: int = 0
+    aborted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run under way."""
+
+    db: Connection
+    plan: EmbeddingPlan
+    report: EmbedReport
+    on_event: Callable[[IngestEvent], None]
+    is_canceled: Callable[[], bool]
+
+
+class _LazyEmbedder:
+    """The bulk embedder of one model, loaded when a text is not in the cache."""
+
+    def __init__(self, plan: EmbeddingPlan, name: str) -> None:
+        self.model = embedding_model(plan.model_dir, name)
+        self._plan = plan
+        self._loaded: Embedder | None = None
+
+    def embed(self, texts: Sequence[str]) -> tuple[Vectors, list[int]]:
+        """float32[n, dimensions], L2 = 1, and the tokens of each text.
+
+        Raises: ModelError for vectors that are not what the model says of itself.
+        """
+        import numpy as np
+
+        self._loaded = self._loaded or bulk_embedder(self._plan.model_dir, self.model.name, self._plan.threads)
+        vectors = self._loaded.embed(texts, "passage")
+        if vectors.shape != (len(texts), self.model.dimensions) or not np.isfinite(vectors).all():
+            raise ModelError(
+                f"{self.model.name} should have given {len(texts)} vectors of {self.model.dimensions} finite numbers, "
+                f"and gave an array of {vectors.shape}, {int(np.isfinite(vectors).sum())} of its numbers finite",
+                f"kb models verify {self.model.name}",
+            )
+        return vectors, self._loaded.count_tokens(texts, "passage")
+
+
+def embed_missing(
+    db: Connection,
+    plan: EmbeddingPlan,
+    on_event: Callable[[IngestEvent], None],
+    is_canceled: Callable[[], bool],
+) -> EmbedReport:
+    """Embeds the chunks that have no committed vector, for every slot; forgets the vectors of chunks that are gone.
+
+    Where nothing is missing, SQLite alone says so: neither Lance nor a model is opened. `db` is a writer with
+    sqlite-vec loaded. Raises: ModelMissing, ModelCorrupt, ModelError, StoreError, DiskFull.
+    """
+    run = _Run(db, plan, EmbedReport(), on_event, is_canceled)
+    for slot in SLOTS:
+        held = slots(db).get(slot)
+        name = plan.models.get(slot)
+        if name is not None:
+            embedder = _LazyEmbedder(plan, name)
+            if not (holds(held, embedder.model) and _is_complete(db, slot)):
+                _fill_slot(run, slot, embedder)
+        elif held is not None:
+            with vector_transaction(db):
+                drop_slot(db, slot)
+        if run.report.aborted:
+            break
+    return run.report
+
+
+def _is_complete(db: Connection, slot: Slot) -> bool:
+    """Whether every chunk has its vector, every vector its chunk, and the languages' means fit them."""
+    state = queries.select_slot_state(db, slot=slot)
+    return state is not None and state.committed == state.chunks and not state.tombstones and not _drifted(state)
+
+
+def _drifted(state: queries.SlotState) -> bool:
+    """Whether so many vectors came or went since the languages' means were computed that they are off."""
+    tolerated = 0 if state.committed <= EXACT_MEANS_VECTORS else state.committed // 50
+    return abs(state.committed - state.averaged) > tolerated
+
+
+def _fill_slot(run: _Run, slot: Slot, embedder: _LazyEmbedder) -> None:
+    """Brings one slot as near to complete as it gets."""
+    from kb.operations import vector_upkeep as upkeep
+
+    db, plan, model = run.db, run.plan, embedder.model
+    with vector_transaction(db):
+        ensure_slot(db, slot, model, now_utc())
+    if not has_mirror(db, slot):
+        raise upkeep.mirror_is_gone(slot)
+    before = queries.select_slot_state(db, slot=slot)
+    # A table that should hold committed vectors is not made anew in silence.
+    lance = LanceTable(plan.vector_dir, model, "never" if before and before.committed else "if_missing")
+    removed = upkeep.clear_tombstones(db, slot, lance)
+    restored = upkeep.restore_mirror(db, slot, lance)
+    run.report.removed += removed
+    run.report.restored += restored
+    cache = VectorCache(plan.cache, f"{model.name}@{model.version}/{PASSAGE_VERSION}", plan.cache_bytes)
+    try:
+        written = _embed_chunks(run, slot, embedder, lance, cache)
+    finally:
+        cache.close()
+    if written:
+        lance.compact()
+    after = queries.select_slot_state(db, slot=slot)
+    changed = bool(removed or restored or written)
+    if after and (_drifted(after) or (changed and after.committed <= EXACT_MEANS_VECTORS)):
+        upkeep.update_language_means(db, slot, model.dimensions)
+
+
+def _embed_chunks(run: _Run, slot: Slot, embedder: _LazyEmbedder, lance: LanceTable, cache: VectorCache) -> int:
+    """Embeds the chunks without a committed vector, a batch at a time; returns how many, also when canceled."""
+    model = embedder.model
+    last_rowid, written = 0, 0
+    while chunks := queries.select_unembedded_chunks(
+        run.db,
+        model_id=model.name,
+        model_version=model.version,
+        dimensions=model.dimensions,
+        after_rowid=last_rowid,
+        row_limit=BATCH_CHUNKS,
+    ):
+        if run.is_canceled():
+            run.report.aborted = True
+            break
+        last_rowid = chunks[-1].chunk_rowid
+        start_ns = perf_counter_ns()
+        run.on_event(EmbedBatchStarted(len(chunks), model.name))
+        vectors, counts, cached = _vectors_of(chunks, embedder, cache)
+        _write(run.db, slot, lance, chunks, vectors, _records(lance.name, model, chunks, counts))
+        run.report.embedded += len(chunks) - cached
+        run.report.from_cache += cached
+        written += len(chunks)
+        run.on_event(EmbedBatchFinished(len(chunks), model.name, (perf_counter_ns() - start_ns) // 1_000_000))
+    return written
+
+
+def _vectors_of(
+    chunks: Sequence[queries.UnembeddedChunk], embedder: _LazyEmbedder, cache: VectorCache
+) -> tuple[Vectors, list[int], int]:
+    """float32[n, dimensions] in the order of `chunks`, their token counts, and how many came from the cache."""
+    import numpy as np
+
+    vector_bytes = 4 * embedder.model.dimensions
+    texts = [passage_text(chunk.title, json.loads(chunk.heading_path_json), chunk.text) for chunk in chunks]
+    found = {text: cached for text, cached in cache.get(texts).items() if len(cached.vector) == vector_bytes}
+    missing = [text for text in dict.fromkeys(texts) if text not in found]
+    if missing:
+        vectors, counts = embedder.embed(missing)
+        fresh = {
+            text: CachedVector(vector.astype("<f4").tobytes(), count)
+            for text, vector, count in zip(missing, vectors, counts, strict=True)
+        }
+        cache.put(fresh)
+        found.update(fresh)
+    matrix = np.stack([np.frombuffer(found[text].vector, "<f4") for text in texts])
+    return matrix, [found[text].token_count for text in texts], len(texts) - len(missing)
+
+
+def _write(
+    db: Connection,
+    slot: Slot,
+    lance: LanceTable,
+    chunks: Sequence[queries.UnembeddedChunk],
+    vectors: Vectors,
+    records: Sequence[queries.EmbeddingRecord],
+) -> None:
+    """The write protocol of one batch; what is not committed at its end is finished by the next run."""
+    from kb.operations.vector_upkeep import commit
+
+    with transaction(db):
+        queries.insert_pending_records(db, records)
+    lance.upsert([chunk.chunk_id for chunk in chunks], [chunk.lang for chunk in chunks], vectors)
+    commit(db, slot, lance.name, chunks, [vector.tobytes() for vector in vectors])
+
+
+def _records(
+    lance_table: str, model: EmbeddingModel, chunks: Sequence[queries.UnembeddedChunk], counts: Sequence[int]
+) -> list[queries.EmbeddingRecord]:
+    now = now_utc()
+    return [
+        queries.EmbeddingRecord(
+            embedding_id=embedding_id(ChunkId(chunk.chunk_id), model.name, model.version, model.dimensions),
+            chunk_id=chunk.chunk_id,
+            model_id=model.name,
+            model_version=model.version,
+            dimensions=model.dimensions,
+            lance_table=lance_table,
+            created_at=now,
+            chunk_rowid=chunk.chunk_rowid,
+            token_count=count,
+        )
+        for chunk, count in zip(chunks, counts, strict=True)
+    ]

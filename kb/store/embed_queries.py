@@ -1,0 +1,276 @@
+"""The statements of `sql/embed`: which chunks have vectors, in which stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kb.store.connection import Connection
+from kb.store.sqlfile import sql, sql_many
+
+
+class EmbeddingSlot(NamedTuple):
+    """A model whose vectors a mirror table holds."""
+
+    slot: str
+    model_id: str
+    model_version: str
+    dimensions: int
+    lance_table: str
+
+
+class UnembeddedChunk(NamedTuple):
+    """A chunk without a committed vector."""
+
+    chunk_rowid: int
+    chunk_id: str
+    title: str
+    heading_path_json: str
+    text: str
+    lang: str
+
+
+class EmbeddedCounts(NamedTuple):
+    """How far embedding has come under one model."""
+
+    chunks: int
+    committed: int
+    pending: int
+
+
+class EmbeddingRecord(NamedTuple):
+    """One vector about to be written."""
+
+    embedding_id: str
+    chunk_id: str
+    model_id: str
+    model_version: str
+    dimensions: int
+    lance_table: str
+    created_at: str
+    chunk_rowid: int
+    token_count: int | None
+
+
+class LongChunks(NamedTuple):
+    """How the chunks' lengths stand to a model's window."""
+
+    counted: int
+    long: int
+    longest_tokens: int
+
+
+class NearestChunk(NamedTuple):
+    """One neighbour by exact search; `distance` is 1 - cosine."""
+
+    chunk_id: str
+    distance: float
+
+
+class MirrorRow(NamedTuple):
+    """One vector of a mirror table."""
+
+    chunk_rowid: int
+    lang: str
+    embedding: bytes
+
+
+class MirrorKey(NamedTuple):
+    """One row of a mirror table."""
+
+    chunk_rowid: int
+
+
+class MirrorVector(NamedTuple):
+    """One vector as the mirror has it."""
+
+    chunk_rowid: int
+    chunk_id: str
+    lang: str
+    embedding: bytes
+
+
+class MirrorCounts(NamedTuple):
+    """What the mirror holds against what it should."""
+
+    rows: int
+    missing: int
+    orphans: int
+
+
+class PendingChunk(NamedTuple):
+    """A chunk whose vector is in one store at most."""
+
+    chunk_rowid: int
+    chunk_id: str
+    lang: str
+
+
+class Tombstone(NamedTuple):
+    """A vector to be removed."""
+
+    lance_table: str
+    chunk_id: str
+    chunk_rowid: int
+
+
+class TombstoneKey(NamedTuple):
+    """A tombstone that has done its work."""
+
+    lance_table: str
+    chunk_id: str
+
+
+class SlotState(NamedTuple):
+    """How far one slot is from complete."""
+
+    chunks: int
+    committed: int
+    tombstones: int
+    averaged: int
+
+
+class NewLanguage(NamedTuple):
+    """A language whose first vectors are written."""
+
+    slot: str
+    lang: str
+    updated_at: str
+
+
+class LanguageMean(NamedTuple):
+    """The mean vector of one language, without the vector."""
+
+    slot: str
+    lang: str
+    chunks: int
+    version: str
+    origin: str
+    updated_at: str
+
+
+@sql("embed/select_slots.sql")
+def select_slots(db: Connection) -> list[EmbeddingSlot]: ...
+
+
+@sql("embed/upsert_slot.sql")
+def upsert_slot(
+    db: Connection, *, slot: str, model_id: str, model_version: str, dimensions: int, lance_table: str, created_at: str
+) -> None: ...
+
+
+@sql("embed/delete_slot.sql")
+def delete_slot(db: Connection, *, slot: str) -> None: ...
+
+
+@sql("embed/select_unembedded_chunks.sql")
+def select_unembedded_chunks(
+    db: Connection, *, model_id: str, model_version: str, dimensions: int, after_rowid: int, row_limit: int
+) -> list[UnembeddedChunk]: ...
+
+
+@sql("embed/count_embedded.sql")
+def count_embedded(db: Connection, *, model_id: str, model_version: str, dimensions: int) -> EmbeddedCounts | None: ...
+
+
+@sql_many("embed/insert_pending_record.sql")
+def insert_pending_records(db: Connection, rows: Iterable[EmbeddingRecord]) -> None: ...
+
+
+@sql_many("embed/insert_mirror_primary.sql")
+def insert_mirror_primary(db: Connection, rows: Iterable[MirrorRow]) -> None: ...
+
+
+@sql_many("embed/delete_mirror_primary.sql")
+def delete_mirror_primary(db: Connection, rows: Iterable[MirrorKey]) -> None: ...
+
+
+@sql("embed/select_mirror_primary.sql")
+def select_mirror_primary(db: Connection, *, after_rowid: int, row_limit: int) -> list[MirrorVector]: ...
+
+
+@sql("embed/count_mirror_primary.sql")
+def count_mirror_primary(db: Connection, *, lance_table: str) -> MirrorCounts | None: ...
+
+
+@sql_many("embed/insert_mirror_secondary.sql")
+def insert_mirror_secondary(db: Connection, rows: Iterable[MirrorRow]) -> None: ...
+
+
+@sql_many("embed/delete_mirror_secondary.sql")
+def delete_mirror_secondary(db: Connection, rows: Iterable[MirrorKey]) -> None: ...
+
+
+@sql("embed/select_mirror_secondary.sql")
+def select_mirror_secondary(db: Connection, *, after_rowid: int, row_limit: int) -> list[MirrorVector]: ...
+
+
+@sql("embed/count_mirror_secondary.sql")
+def count_mirror_secondary(db: Connection, *, lance_table: str) -> MirrorCounts | None: ...
+
+
+@sql("embed/commit_records.sql")
+def commit_records(db: Connection, *, lance_table: str, chunk_ids_json: str) -> None: ...
+
+
+@sql("embed/reset_records.sql")
+def reset_records(db: Connection, *, lance_table: str) -> None: ...
+
+
+@sql("embed/select_chunk_rowids_of_path.sql")
+def select_chunk_rowids_of_path(db: Connection, *, workspace_path: str) -> list[MirrorKey]: ...
+
+
+@sql("embed/select_pending_chunks.sql")
+def select_pending_chunks(db: Connection, *, slot: str, after_rowid: int, row_limit: int) -> list[PendingChunk]: ...
+
+
+@sql("embed/delete_other_versions.sql")
+def delete_other_versions(db: Connection, *, lance_table: str, model_id: str, model_version: str) -> None: ...
+
+
+@sql("embed/select_slot_state.sql")
+def select_slot_state(db: Connection, *, slot: str) -> SlotState | None: ...
+
+
+@sql_many("embed/insert_language.sql")
+def insert_languages(db: Connection, rows: Iterable[NewLanguage]) -> None: ...
+
+
+@sql("embed/select_tombstones.sql")
+def select_tombstones(db: Connection, *, lance_table: str, row_limit: int) -> list[Tombstone]: ...
+
+
+@sql_many("embed/delete_tombstone.sql")
+def delete_tombstones(db: Connection, rows: Iterable[TombstoneKey]) -> None: ...
+
+
+@sql("embed/upsert_language_mean.sql")
+def upsert_language_mean(
+    db: Connection,
+    *,
+    slot: str,
+    lang: str,
+    chunks: int,
+    mean: bytes,
+    norm: float,
+    version: str,
+    origin: str,
+    updated_at: str,
+) -> None: ...
+
+
+@sql("embed/select_language_means.sql")
+def select_language_means(db: Connection) -> list[LanguageMean]: ...
+
+
+@sql("embed/delete_language_means.sql")
+def delete_language_means(db: Connection, *, slot: str) -> None: ...
+
+
+@sql("embed/count_long_chunks.sql")
+def count_long_chunks(db: Connection, *, lance_table: str, window_tokens: int) -> LongChunks | None: ...
+
+
+@sql("embed/select_nearest_primary.sql")
+def select_nearest_primary(db: Connection, *, embedding: bytes, k: int) -> list[NearestChunk]: ...

@@ -1,0 +1,81 @@
+"""Reads and writes the mirror tables by slot: one function a statement, whichever of the two tables it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import apsw
+
+from kb.errors import DiskFull
+from kb.store import embed_queries as queries
+from kb.store.connection import Connection
+from kb.store.embed_queries import MirrorCounts, MirrorKey, MirrorRow, MirrorVector
+from kb.store.vector_tables import SLOTS, Slot, has_mirror, slots
+
+_INSERT: dict[Slot, Callable[[Connection, Iterable[MirrorRow]], None]] = {
+    "primary": queries.insert_mirror_primary,
+    "secondary": queries.insert_mirror_secondary,
+}
+_DELETE: dict[Slot, Callable[[Connection, Iterable[MirrorKey]], None]] = {
+    "primary": queries.delete_mirror_primary,
+    "secondary": queries.delete_mirror_secondary,
+}
+
+
+@contextmanager
+def vector_transaction(db: Connection) -> Iterator[None]:
+    """One transaction that writes vectors, or makes a table of them.
+
+    Raises: DiskFull. sqlite-vec tells a full disk in words, or not at all: then what gives it away is that SQLite has
+    rolled the transaction back by itself.
+    """
+    try:
+        with db:
+            yield
+    except apsw.SQLError as error:
+        cause = error.__context__
+        if isinstance(cause, DiskFull):  # of a transaction inside this one
+            raise cause from cause.__cause__
+        rolled_back = "rollback" in str(error) or "savepoint" in str(error)
+        if "disk is full" in str(error) or (rolled_back and isinstance(cause, apsw.Error)):
+            raise DiskFull(
+                f"no room left on the disk of {db.filename}",
+                "free some space; kb index --embeddings goes on from there",
+            ) from error
+        raise
+
+
+def write_vectors(db: Connection, slot: Slot, rows: Sequence[MirrorRow]) -> None:
+    """Puts vectors into a mirror, in place of those their chunks had."""
+    _DELETE[slot](db, [MirrorKey(row.chunk_rowid) for row in rows])
+    _INSERT[slot](db, rows)
+
+
+def delete_vectors(db: Connection, slot: Slot, rows: Iterable[MirrorKey]) -> None:
+    """Removes the vectors of chunks from a mirror."""
+    _DELETE[slot](db, rows)
+
+
+def forget_vectors(db: Connection, workspace_path: str) -> None:
+    """Removes the vectors of a document's chunks from the mirrors; Lance follows by its tombstones."""
+    held = slots(db)
+    if held:
+        rows = queries.select_chunk_rowids_of_path(db, workspace_path=workspace_path)
+        for slot in SLOTS:
+            if slot in held and has_mirror(db, slot):
+                _DELETE[slot](db, rows)
+
+
+def read_vectors(db: Connection, slot: Slot, *, after_rowid: int, row_limit: int) -> list[MirrorVector]:
+    """The next vectors of a mirror, in the order of their chunks' numbers."""
+    read = queries.select_mirror_primary if slot == "primary" else queries.select_mirror_secondary
+    return read(db, after_rowid=after_rowid, row_limit=row_limit)
+
+
+def count_vectors(db: Connection, slot: Slot, lance_table: str) -> MirrorCounts | None:
+    """What a mirror holds against what it should; None where its table is not there."""
+    if not has_mirror(db, slot):
+        return None
+    count = queries.count_mirror_primary if slot == "primary" else queries.count_mirror_secondary
+    return count(db, lance_table=lance_table)

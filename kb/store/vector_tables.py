@@ -1,0 +1,140 @@
+"""The mirror: one sqlite-vec table a slot, for nearest neighbours and exact cosines inside SQL.
+
+`vec_primary` and `vec_secondary` hold the vectors of the models that `embedding_slots` names; an unused one is there
+too, empty, because the search statement names both. Their DDL is the one SQL text made in Python, because a vec0
+table's dimensions stand in its declaration.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+import apsw
+
+from kb.domain.embeddings import EmbeddingModel
+from kb.errors import StoreError
+from kb.store import embed_queries as queries
+from kb.store.connection import Connection
+
+Slot = Literal["primary", "secondary"]
+SLOTS: tuple[Slot, ...] = ("primary", "secondary")
+
+MAX_DIMENSIONS = 8192
+
+# Above so many chunks an ANN index answers sooner than a scan of all vectors (100,000: 70 ms).
+ANN_PAYS_ABOVE_CHUNKS = 50_000
+
+# Vectors of one internal block: reading single vectors costs by block, scanning hardly changes
+# (200 cosines out of 100,000 vectors: 1.3 ms at 256, 5.9 ms at 1024).
+_BLOCK_VECTORS = 256
+_MMAP_BYTES = 1 << 36
+
+_UNUSED_DIMENSIONS = 1
+
+_REINSTALL = "reinstall it: pip install --force-reinstall sqlite-vec"
+
+
+def vector_functions_path() -> str:
+    """The path of the sqlite-vec extension, as `.load` takes it.
+
+    Raises: StoreError where it is not installed.
+    """
+
+    package = find_spec("sqlite_vec")  # its own import would bring in numpy, half of a cold search's time
+    if package is None or package.origin is None:
+        raise StoreError("sqlite-vec is not installed", _REINSTALL)
+    return str(Path(package.origin).with_name("vec0"))
+
+
+def load_vector_functions(db: Connection) -> None:
+    """Loads sqlite-vec into a connection, and lets it read the file through the page cache.
+
+    Raises: StoreError where the extension does not load.
+    """
+    try:
+        db.enable_load_extension(True)
+        db.load_extension(vector_functions_path())
+        db.enable_load_extension(False)
+    except apsw.ExtensionLoadingError as error:
+        raise StoreError(f"sqlite-vec does not load: {error}", _REINSTALL) from error
+    db.pragma("mmap_size", _MMAP_BYTES)
+
+
+def has_vectors(db: Connection) -> bool:
+    """Whether the file has vector tables, so that a writer must load sqlite-vec."""
+    return bool(db.table_exists(None, "embedding_slots")) and bool(queries.select_slots(db))
+
+
+def slots(db: Connection) -> dict[str, queries.EmbeddingSlot]:
+    """The models mirrored, by slot."""
+    return {row.slot: row for row in queries.select_slots(db)}
+
+
+def lance_table_name(model: EmbeddingModel) -> str:
+    """`chunk_embeddings_<model>_<dim>`, the model's name reduced to letters, digits and `_`."""
+    slug = "".join(char if char.isascii() and char.isalnum() else "_" for char in model.name.lower())
+    return f"chunk_embeddings_{slug}_{model.dimensions}"
+
+
+def ensure_slot(db: Connection, slot: Slot, model: EmbeddingModel, now: str) -> bool:
+    """Makes a slot's mirror hold `model`; True when it had to be made anew and is empty. The caller's transaction.
+
+    What the model's records call committed is not in the empty mirror: they become pending. Records of another version
+    of the model go, as its vectors do.
+    """
+    if holds(slots(db).get(slot), model):
+        return False
+    queries.delete_slot(db, slot=slot)
+    remake_mirror(db, slot, model.dimensions)
+    for other in SLOTS:
+        if not has_mirror(db, other):
+            remake_mirror(db, other, _UNUSED_DIMENSIONS)
+    lance_table = lance_table_name(model)
+    queries.delete_other_versions(db, lance_table=lance_table, model_id=model.name, model_version=model.version)
+    queries.reset_records(db, lance_table=lance_table)
+    queries.upsert_slot(
+        db,
+        slot=slot,
+        model_id=model.name,
+        model_version=model.version,
+        dimensions=model.dimensions,
+        lance_table=lance_table,
+        created_at=now,
+    )
+    return True
+
+
+def holds(held: queries.EmbeddingSlot | None, model: EmbeddingModel) -> bool:
+    """Whether a slot holds the vectors of `model`, in its very version."""
+    return held is not None and held[1:4] == (model.name, model.version, model.dimensions)
+
+
+def has_mirror(db: Connection, slot: Slot) -> bool:
+    """Whether a slot's table is there."""
+    return bool(db.table_exists(None, f"vec_{slot}"))
+
+
+def drop_slot(db: Connection, slot: Slot) -> None:
+    """Removes a slot, its mirror emptied; Lance keeps the vectors."""
+    queries.delete_slot(db, slot=slot)
+    remake_mirror(db, slot, _UNUSED_DIMENSIONS)
+
+
+def remake_mirror(db: Connection, slot: Slot, dimensions: int) -> None:
+    """Makes a slot's table anew and empty. `dimensions` is validated: it becomes part of the statement."""
+    if not 1 <= dimensions <= MAX_DIMENSIONS:
+        raise StoreError(f"{dimensions} dimensions", f"sqlite-vec takes 1 to {MAX_DIMENSIONS}")
+    db.execute(f"DROP TABLE IF EXISTS vec_{_checked(slot)}")
+    db.execute(
+        f"CREATE VIRTUAL TABLE vec_{_checked(slot)} USING vec0(chunk_rowid INTEGER PRIMARY KEY, "
+        f"lang TEXT PARTITION KEY, embedding FLOAT[{int(dimensions)}] distance_metric=cosine, "
+        f"chunk_size={_BLOCK_VECTORS})"
+    )
+
+
+def _checked(slot: str) -> str:
+    if slot not in SLOTS:
+        raise StoreError(f"no vector slot {slot!r}", "one of " + ", ".join(SLOTS))
+    return slot

@@ -1,0 +1,4 @@
+-- Remove a vector from the mirror.
+-- version 1
+-- param chunk_rowid INTEGER  the chunk's number
+DELETE FROM vec_secondary WHERE chunk_rowid = :chunk_rowid;

@@ -1,0 +1,6 @@
+-- List the numbers of a document's chunks.
+-- version 1
+-- param workspace_path TEXT  path below the workspace root
+-- column chunk_rowid INTEGER  the chunk's number
+SELECT c.chunk_rowid FROM documents AS d JOIN chunks AS c USING (doc_id)
+WHERE d.workspace_path = :workspace_path ORDER BY c.chunk_rowid;

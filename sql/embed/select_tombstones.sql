@@ -1,0 +1,12 @@
+-- List vectors of chunks that are gone.
+-- version 1
+-- param lance_table TEXT  where the vectors are
+-- param row_limit INTEGER  at most so many
+-- column lance_table TEXT  where the vector is
+-- column chunk_id TEXT  the chunk that was
+-- column chunk_rowid INTEGER  its number
+SELECT lance_table, chunk_id, chunk_rowid
+FROM vector_tombstones
+WHERE lance_table = :lance_table
+ORDER BY chunk_id
+LIMIT :row_limit;

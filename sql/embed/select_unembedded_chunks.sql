@@ -1,0 +1,23 @@
+-- List chunks that have no committed vector under a model, the next ones in the order of their numbers.
+-- version 1
+-- param model_id TEXT  the model
+-- param model_version TEXT  version of its weights
+-- param dimensions INTEGER  of its vectors
+-- param after_rowid INTEGER  only chunks after this number; 0 = from the start
+-- param row_limit INTEGER  at most so many
+-- column chunk_rowid INTEGER  the chunk's number
+-- column chunk_id TEXT  the chunk
+-- column title TEXT  of its document
+-- column heading_path_json TEXT  JSON array of headings, outermost first
+-- column text TEXT  verbatim piece of the source
+-- column lang TEXT  language of the text
+SELECT c.chunk_rowid, c.chunk_id, d.title, c.heading_path_json, c.text, c.lang
+FROM chunks AS c
+JOIN documents AS d USING (doc_id)
+WHERE c.chunk_rowid > :after_rowid AND NOT EXISTS (
+  SELECT 1 FROM embedding_records AS r
+  WHERE r.chunk_id = c.chunk_id AND r.model_id = :model_id AND r.model_version = :model_version
+    AND r.dimensions = :dimensions AND r.status = 'committed'
+)
+ORDER BY c.chunk_rowid
+LIMIT :row_limit;

@@ -1,0 +1,97 @@
+"""Embedding models for tests: each word of a text counts in a direction of its own, so shared words make near texts."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kb.domain.embeddings import EmbeddingModel, Role
+from kb.errors import ModelMissing
+
+Vectors = NDArray[np.float32]
+
+PRIMARY = "fake-primary"
+SECONDARY = "fake-secondary"
+WIDE = "fake-wide"
+
+# Where kb looks a model up, and by which of the three doors.
+_DOORS = (
+    ("kb.operations.embed.embedding_model", "model"),
+    ("kb.operations.embed.bulk_embedder", "embedder"),
+    ("kb.operations.doctor_vectors.embedding_model", "model"),
+    ("kb.operations.query_vectors.query_encoder", "embedder"),
+)
+
+
+class FakeEmbedder:
+    """Encodes in bulk and singly alike; `texts` is every text it was given in bulk."""
+
+    def __init__(self, model: EmbeddingModel) -> None:
+        self.model = model
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """float32[n, dimensions], L2 = 1."""
+        self.texts += texts
+        return np.stack([hashed_words(text, self.model.dimensions) for text in texts])
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """The words of each text."""
+        return [len(text.split()) for text in texts]
+
+    def encode(self, text: str) -> bytes:
+        """float32[dimensions], L2 = 1, as little-endian bytes."""
+        return hashed_words(text, self.model.dimensions).tobytes()
+
+
+class FakeModels:
+    """The installed models, by name."""
+
+    def __init__(self) -> None:
+        self.embedders = {
+            name: FakeEmbedder(EmbeddingModel(name, "1", dimensions, 512))
+            for name, dimensions in ((PRIMARY, 32), (SECONDARY, 16), (WIDE, 48))
+        }
+
+    def model(self, model_dir: Path, name: str) -> EmbeddingModel:
+        """What a model encodes to. Raises: ModelMissing."""
+        return self.embedder(model_dir, name).model
+
+    def embedder(self, model_dir: Path, name: str, threads: int = 1) -> FakeEmbedder:
+        """The embedder of a model. Raises: ModelMissing."""
+        if name not in self.embedders:
+            raise ModelMissing(f"the model {name} is not installed", f"run `kb models install {name}`")
+        return self.embedders[name]
+
+    def put_in_place(self, replace: Callable[[str, object], None]) -> None:
+        """Replaces every look-up of a model."""
+        for door, method in _DOORS:
+            replace(door, getattr(self, method))
+
+    @property
+    def calls(self) -> int:
+        """Texts that were embedded, by all models together."""
+        return sum(len(embedder.texts) for embedder in self.embedders.values())
+
+
+def hashed_words(text: str, dimensions: int) -> Vectors:
+    """float32[dimensions], L2 = 1: the sum of the words' directions."""
+    vector = np.full(dimensions, 1e-3, np.float32)
+    for word in re.findall(r"\w+", text.lower()):
+        digest = hashlib.blake2b(f"{dimensions} {word}".encode(), digest_size=8).digest()
+        vector += np.random.default_rng(int.from_bytes(digest, "big")).standard_normal(dimensions).astype(np.float32)
+    return (vector / np.linalg.norm(vector)).astype("<f4")
+
+
+@pytest.fixture
+def fake_models(monkeypatch: pytest.MonkeyPatch) -> FakeModels:
+    """The fake models in the place of the real ones."""
+    models = FakeModels()
+    models.put_in_place(lambda door, fake: monkeypatch.setattr(door, fake))
+    return models

@@ -1,0 +1,811 @@
+"""The two vector stores: whatever ends a run, the next one brings both to where an undisturbed run would have."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+import lancedb
+import numpy as np
+import pytest
+from conftest import Vault, run_kb, write_notes
+from fake_embedder import PRIMARY, SECONDARY, WIDE, FakeModels, fake_models
+
+from kb.config import Config, load
+from kb.domain.search import SearchQuery
+from kb.errors import DiskFull, ModelError, ModelMissing, StoreError
+from kb.operations import embed, vector_upkeep
+from kb.operations.doctor import diagnose
+from kb.operations.embed import EmbedReport, embed_missing
+from kb.operations.embedding_plan import embedding_plan
+from kb.operations.events import EmbedBatchFinished
+from kb.operations.index import RebuildReport, RebuildRequest, rebuild
+from kb.operations.search import open_searcher
+from kb.operations.writing import writing
+from kb.store import embed_queries, vector_cache
+from kb.store.lance_table import LanceTable
+from kb.store.vector_cache import CachedVector, VectorCache
+
+__all__ = ["fake_models"]
+
+BATCH_CHUNKS = 10
+
+SUBJECTS = ["온실", "배터리", "게이트웨이", "펌프", "센서", "gateway", "pump", "battery", "valve", "lamp"]
+
+
+def note(title: str, number: int) -> str:
+    """A note with three short sections, Korean or English as its title is."""
+    if title.isascii():
+        parts = [f"The {title} number {number} {verb} in the morning." for verb in ("opens", "fails", "waits")]
+    else:
+        parts = [f"{title} {number}번은 아침에 {verb}." for verb in ("열린다", "고장난다", "기다린다")]
+    sections = "\n\n".join(f"## Part {at}\n\n{part}" for at, part in enumerate(parts, 1))
+    return f"# {title} {number}\n\n{sections}\n"
+
+
+NOTES = {f"n/{at}.md": note(title, at) for at, title in enumerate(SUBJECTS)}
+
+
+class Stores(NamedTuple):
+    """All that both stores hold, without times and without the numbers of chunks."""
+
+    records: list[tuple[Any, ...]]
+    mirror: dict[tuple[str, str], tuple[str, bytes]]
+    lance: dict[tuple[str, str], tuple[str, bytes]]
+    means: list[tuple[Any, ...]]
+    tombstones: int
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing in kb may catch it."""
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vault whose notes are indexed and not embedded: copy it."""
+    base = tmp_path_factory.mktemp("indexed")
+    write_notes(base / "notes", NOTES)
+    (base / "kb.toml").write_text(
+        '[workspace]\nroot = "notes"\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\ncache_dir = "cache"\n'
+        f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n',
+        encoding="utf-8",
+    )
+    ran = run_kb("--config", str(base / "kb.toml"), "ingest", "--no-embed")
+    assert (ran.code, ran.stderr) == (0, "")
+    return base
+
+
+@pytest.fixture
+def vault(indexed: Path, tmp_path: Path) -> Vault:
+    """A copy of the vault for one test."""
+    base = tmp_path / "vault"
+    shutil.copytree(indexed, base)
+    return Vault(base / "notes", base / "kb.toml", base / "data" / "kb.sqlite")
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch, fake_models: FakeModels) -> FakeModels:
+    monkeypatch.setattr(embed, "BATCH_CHUNKS", BATCH_CHUNKS)
+    return fake_models
+
+
+@pytest.fixture(scope="module")
+def undisturbed(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Stores:
+    """What a run that nothing disturbs leaves."""
+    base = tmp_path_factory.mktemp("undisturbed") / "vault"
+    shutil.copytree(indexed, base)
+    with pytest.MonkeyPatch.context() as patch:
+        FakeModels().put_in_place(lambda door, fake: patch.setattr(door, fake))
+        embed_all(Vault(base / "notes", base / "kb.toml", base / "data" / "kb.sqlite"))
+    return stores(base / "kb.toml")
+
+
+def config_of(vault: Vault, *settings: str) -> Config:
+    return load(str(vault.config), settings)
+
+
+def embed_all(
+    vault: Vault,
+    *settings: str,
+    is_canceled: Callable[[], bool] = lambda: False,
+    on_event: Callable[[object], None] = lambda event: None,
+) -> EmbedReport:
+    """One run of `embed_missing`."""
+    config = config_of(vault, *settings)
+    with writing(config.sqlite, with_vectors=True) as db:
+        return embed_missing(db, embedding_plan(config), on_event, is_canceled)
+
+
+def remake(vault: Vault, **asked: bool) -> RebuildReport:
+    """One run of `kb index`."""
+    config = config_of(vault)
+    return rebuild(config.sqlite, RebuildRequest(**asked), embedding_plan(config), lambda event: None, lambda: False)
+
+
+def stores(config_path: Path, slots: tuple[str, ...] = ("primary", "secondary")) -> Stores:
+    """What both stores hold, read without kb's own queries."""
+    config = load(str(config_path))
+    with writing(config.sqlite, with_vectors=True) as db:
+        tables = dict(db.execute("SELECT slot, lance_table FROM embedding_slots").fetchall())
+        mirror = {
+            (slot, chunk_id): (lang, vector)
+            for slot in slots
+            for chunk_id, lang, vector in db.execute(
+                f"SELECT coalesce(c.chunk_id, v.chunk_rowid), v.lang, v.embedding FROM vec_{slot} AS v "
+                "LEFT JOIN chunks AS c USING (chunk_rowid)"
+            )
+        }
+        records = db.execute(
+            "SELECT chunk_id, model_id, model_version, status, token_count FROM embedding_records ORDER BY 1, 2, 3"
+        ).fetchall()
+        means = db.execute("SELECT slot, lang, chunks, mean, norm FROM language_means ORDER BY 1, 2").fetchall()
+        tombstones = db.execute("SELECT count(*) FROM vector_tombstones").fetchone()[0]
+    lance = {
+        (slot, row["chunk_id"]): (row["lang"], np.array(row["vector"], "<f4").tobytes())
+        for slot in slots
+        for row in lancedb.connect(config.vector_dir).open_table(tables[slot]).to_arrow().to_pylist()
+    }
+    return Stores(records, mirror, lance, means, tombstones)
+
+
+def rows(vault: Vault, statement: str, *values: object) -> list[Any]:
+    """The rows of one statement, read by kb's own SQLite library: two in one process break each other's locks."""
+    db = apsw.Connection(str(vault.sqlite), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return db.execute(statement, values).fetchall()
+    finally:
+        db.close()
+
+
+def committed(vault: Vault, model: str = PRIMARY) -> set[str]:
+    statement = "SELECT chunk_id FROM embedding_records WHERE model_id = ? AND status = 'committed'"
+    return {chunk_id for (chunk_id,) in rows(vault, statement, model)}
+
+
+def chunk_count(vault: Vault) -> int:
+    return int(rows(vault, "SELECT count(*) FROM chunks")[0][0])
+
+
+def found_by_vector(vault: Vault, k: int = 100) -> set[str]:
+    """What a search by meaning alone sees of the index, where there are vectors at all."""
+    with open_searcher(config_of(vault)) as answer:
+        try:
+            return {hit.chunk_id for hit in answer(SearchQuery("pump 펌프", "vector", k)).hits}
+        except ModelMissing:
+            return set()
+
+
+def failing(vault: Vault) -> dict[str, str | None]:
+    """The failed checks of doctor, each with its hint."""
+    return {check.name: check.hint for check in diagnose(config_of(vault)) if not check.ok}
+
+
+@contextmanager
+def dying(
+    monkeypatch: pytest.MonkeyPatch, where: object, name: str, *, call: int, after: bool = False
+) -> Iterator[None]:
+    """Ends the run before (or after) the `call`-th call of a function."""
+    real, calls = getattr(where, name), 0
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == call and not after:
+            raise Killed
+        result = real(*args, **kwargs)
+        if calls == call:
+            raise Killed
+        return result
+
+    with monkeypatch.context() as patch:
+        patch.setattr(where, name, counted)
+        with pytest.raises(Killed):
+            yield
+
+
+STEPS = {
+    "before the first batch": (embed_queries, "insert_pending_records", 1, False),
+    "while pending is written": (embed_queries, "insert_pending_records", 2, True),
+    "pending written": (LanceTable, "upsert", 2, False),
+    "Lance written": (LanceTable, "upsert", 2, True),
+    "in the transaction, mirror written": (embed_queries, "commit_records", 2, False),
+    "in the transaction, at its end": (embed_queries, "commit_records", 2, True),
+    "all committed, Lance not compacted": (LanceTable, "compact", 1, False),
+    "all committed, no means": (vector_upkeep, "update_language_means", 1, False),
+    "second model begun": (LanceTable, "upsert", 5, True),
+    "means of the second model half written": (embed_queries, "upsert_language_mean", 4, False),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_run_that_ends_at_any_step_is_finished_by_the_next(
+    step: str, vault: Vault, undisturbed: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where, name, call, after = STEPS[step]
+    with dying(monkeypatch, where, name, call=call, after=after):
+        embed_all(vault)
+    assert found_by_vector(vault) == committed(vault), "search sees committed rows, and those only"
+    embed_all(vault)
+    assert stores(vault.config) == undisturbed
+    assert len(found_by_vector(vault)) == chunk_count(vault)
+
+
+def test_what_lance_has_is_committed_without_the_model(
+    vault: Vault, undisturbed: Stores, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with dying(monkeypatch, LanceTable, "upsert", call=2, after=True):
+        embed_all(vault)
+    shutil.rmtree(config_of(vault).cache_dir)
+    before = fake_models.calls
+    report = embed_all(vault)
+    assert report.restored == BATCH_CHUNKS
+    assert fake_models.calls - before == 2 * chunk_count(vault) - 2 * BATCH_CHUNKS
+    assert stores(vault.config) == undisturbed
+
+
+def test_search_sees_what_is_there_while_embedding_goes_on(vault: Vault) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def look(event: object) -> None:
+        if isinstance(event, EmbedBatchFinished) and event.model == PRIMARY:
+            assert found_by_vector(vault) == committed(vault)
+            seen.append((len(committed(vault)), len(found_by_vector(vault))))
+
+    embed_all(vault, on_event=look)
+    assert [count for count, _ in seen] == [
+        min(at, chunk_count(vault)) for at in range(BATCH_CHUNKS, chunk_count(vault) + BATCH_CHUNKS, BATCH_CHUNKS)
+    ]
+
+
+KILLED_CHILD = """
+import os, signal, sys
+import lancedb, numpy
+sys.path.insert(0, {tests!r})
+from fake_embedder import FakeModels
+import kb.operations.embed as embed, kb.operations.query_vectors, kb.operations.doctor_vectors
+import kb.operations.vector_upkeep
+from kb.config import load
+from kb.operations.embedding_plan import embedding_plan
+from kb.operations.writing import writing
+
+def put(door, fake):
+    module, _, name = door.rpartition(".")
+    setattr(sys.modules[module], name, fake)
+
+FakeModels().put_in_place(put)
+embed.BATCH_CHUNKS = {batch}
+config = load({config!r})
+calls = 0
+
+def count(frame, event, argument):
+    global calls
+    calls += event == "call" or event == "c_call"
+    if calls == {at}:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+with writing(config.sqlite, with_vectors=True) as db:
+    sys.setprofile(count)
+    embed.embed_missing(db, embedding_plan(config), lambda event: None, lambda: False)
+    sys.setprofile(None)
+print(calls)
+"""
+
+
+def run_child(vault: Vault, at: int) -> subprocess.CompletedProcess[str]:
+    script = KILLED_CHILD.format(tests=str(Path(__file__).parent), batch=BATCH_CHUNKS, config=str(vault.config), at=at)
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": path}
+    return subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_kill_9_at_seeded_moments(vault: Vault, undisturbed: Stores) -> None:
+    seeds = random.Random(9)
+    for at in (seeds.randint(35_000, 50_000), seeds.randint(10_000, 15_000)):  # of 60,000 calls in a whole run
+        child = run_child(vault, at)
+        assert child.returncode == -signal.SIGKILL, child.stderr
+        assert found_by_vector(vault) == committed(vault)
+    assert committed(vault), "the kills came while vectors were written"
+    assert len(committed(vault)) + len(committed(vault, SECONDARY)) < 2 * chunk_count(vault)
+    embed_all(vault)
+    assert stores(vault.config) == undisturbed
+
+
+def ingest(vault: Vault, *options: str) -> dict[str, Any]:
+    ran = run_kb("--config", str(vault.config), "ingest", "--json", *options)
+    assert ran.code == 0, ran.stderr
+    return dict(ran.lines[-1])
+
+
+def numbers(vault: Vault) -> dict[str, int]:
+    return dict(rows(vault, "SELECT chunk_id, chunk_rowid FROM chunks"))
+
+
+def mirrored(vault: Vault, slot: str = "primary") -> set[int]:
+    return {rowid for (rowid,) in rows(vault, f"SELECT rowid FROM vec_{slot}_rowids")}
+
+
+def test_changed_removed_and_moved_documents_leave_both_stores_in_step(vault: Vault) -> None:
+    ingest(vault)
+    first = numbers(vault)
+    (vault.root / "n/0.md").write_text("# 온실 새로\n\n온실은 밤에 닫힌다.\n", encoding="utf-8")
+    (vault.root / "n/1.md").unlink()
+    (vault.root / "n/2.md").rename(vault.root / "moved.md")
+
+    ingest(vault, "--no-embed")
+    after = numbers(vault)
+    assert mirrored(vault) == mirrored(vault, "secondary") == set(first.values()) & set(after.values())
+    fresh = {number for chunk_id, number in after.items() if chunk_id not in first}
+    assert fresh
+    assert min(fresh) > max(first.values()), "no number names another chunk later"
+    gone = {chunk_id for (chunk_id,) in rows(vault, "SELECT chunk_id FROM vector_tombstones")}
+    assert gone == first.keys() - after.keys()
+
+    ingest(vault)
+    now = stores(vault.config)
+    assert now.tombstones == 0
+    assert {key for key in now.mirror if key[0] == "primary"} == {("primary", chunk_id) for chunk_id in after}
+    assert now.mirror == now.lance
+    assert failing(vault) == {}
+
+
+def test_a_document_deleted_in_plain_sqlite_is_forgotten_by_the_next_ingest(vault: Vault) -> None:
+    ingest(vault)
+    whole = stores(vault.config)
+    with sqlite3.connect(vault.sqlite) as db:
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("DELETE FROM documents WHERE workspace_path IN ('n/3.md', 'n/4.md')")
+    (vault.root / "n/3.md").unlink()
+    assert stores(vault.config).tombstones > 0
+    assert len(found_by_vector(vault)) == chunk_count(vault)
+
+    ingest(vault)  # n/3.md stays away; n/4.md comes back under the same ids
+    now = stores(vault.config)
+    assert now.tombstones == 0
+    assert now.mirror == now.lance
+    assert len(now.mirror) == len(whole.mirror) * 9 // 10
+    assert now.mirror.items() <= whole.mirror.items()
+
+
+def test_no_embed_leaves_the_vectors_for_later(vault: Vault, undisturbed: Stores, fake_models: FakeModels) -> None:
+    assert ingest(vault, "--no-embed")["embeddings_indexed"] == 0
+    assert fake_models.calls == 0
+    ran = run_kb("--config", str(vault.config), "index", "--embeddings", "--json")
+    assert (ran.code, ran.json["embedded"]) == (0, 2 * chunk_count(vault))
+    assert stores(vault.config) == undisturbed
+    again = run_kb("--config", str(vault.config), "index", "--embeddings", "--resume", "--json")
+    assert (again.code, again.json["embedded"], again.json["from_cache"]) == (0, 0, 0)
+
+
+def test_ctrl_c_in_the_middle_keeps_what_is_done(vault: Vault, undisturbed: Stores) -> None:
+    batches: list[object] = []
+
+    def note_batch(event: object) -> None:
+        if isinstance(event, EmbedBatchFinished):
+            batches.append(event)
+
+    report = embed_all(vault, is_canceled=lambda: len(batches) == 2, on_event=note_batch)
+    assert (report.aborted, report.embedded) == (True, 2 * BATCH_CHUNKS)
+    assert len(found_by_vector(vault)) == len(committed(vault)) == 2 * BATCH_CHUNKS
+    assert not embed_all(vault).aborted
+    assert stores(vault.config) == undisturbed
+
+
+def test_another_model_has_its_own_table_and_the_way_back_needs_no_embedding(
+    vault: Vault, undisturbed: Stores, fake_models: FakeModels
+) -> None:
+    embed_all(vault)
+    calls = fake_models.calls
+    report = embed_all(vault, f"models.embedding.model={WIDE}")
+    assert report.embedded == chunk_count(vault) == fake_models.calls - calls
+    config = config_of(vault)
+    assert (
+        lancedb.connect(config.vector_dir).open_table("chunk_embeddings_fake_wide_48").count_rows() == report.embedded
+    )
+    assert rows(vault, "SELECT slot, model_id, dimensions FROM embedding_slots ORDER BY slot") == [
+        ("primary", WIDE, 48),
+        ("secondary", SECONDARY, 16),
+    ]
+    assert len(found_by_vector(vault)) == chunk_count(vault)
+
+    shutil.rmtree(config.cache_dir)
+    calls = fake_models.calls
+    back = embed_all(vault)
+    assert (back.restored, fake_models.calls - calls) == (chunk_count(vault), 0)
+    now = stores(vault.config)
+    assert now._replace(records=undisturbed.records) == undisturbed
+    assert len(found_by_vector(vault)) == chunk_count(vault)
+
+
+@pytest.mark.parametrize(
+    ("where", "name"),
+    [(vector_upkeep, "restore_mirror"), (embed_queries, "commit_records"), (vector_upkeep, "update_language_means")],
+)
+def test_a_run_that_ends_on_the_way_back_to_a_model_is_finished_by_the_next(
+    where: object, name: str, vault: Vault, undisturbed: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed_all(vault)
+    embed_all(vault, f"models.embedding.model={WIDE}")
+    with dying(monkeypatch, where, name, call=1):
+        embed_all(vault)
+    assert found_by_vector(vault) == set() or len(found_by_vector(vault)) == chunk_count(vault)
+    embed_all(vault)
+    assert stores(vault.config)._replace(records=undisturbed.records) == undisturbed
+    assert len(found_by_vector(vault)) == chunk_count(vault)
+
+
+def test_chunks_that_go_while_another_model_serves_are_forgotten_on_the_way_back(vault: Vault) -> None:
+    embed_all(vault)
+    embed_all(vault, f"models.embedding.model={WIDE}")
+    (vault.root / "n/5.md").unlink()
+    ingest(vault, "--no-embed")
+    embed_all(vault, f"models.embedding.model={WIDE}")
+    embed_all(vault)
+    now = stores(vault.config)
+    assert now.mirror == now.lance
+    assert {chunk_id for _, chunk_id in now.lance} == numbers(vault).keys()
+
+
+def test_a_new_version_of_a_model_replaces_the_vectors_of_the_old_one(vault: Vault, fake_models: FakeModels) -> None:
+    embed_all(vault)
+    primary = fake_models.embedders[PRIMARY]
+    primary.model = dataclasses.replace(primary.model, version="2")
+    calls = fake_models.calls
+    report = embed_all(vault)
+    assert report.embedded == chunk_count(vault) == fake_models.calls - calls
+    now = stores(vault.config)
+    assert {row[2] for row in now.records if row[1] == PRIMARY} == {"2"}
+    assert (now.tombstones, now.mirror) == (0, now.lance)
+    assert failing(vault) == {}
+
+
+def test_without_a_second_model_its_mirror_goes_and_lance_keeps_its_vectors(
+    vault: Vault, undisturbed: Stores, fake_models: FakeModels
+) -> None:
+    embed_all(vault)
+    embed_all(vault, "models.embedding.secondary=")
+    assert rows(vault, "SELECT slot FROM embedding_slots") == [("primary",)]
+    assert rows(vault, "SELECT count(*) FROM language_means WHERE slot = 'secondary'") == [(0,)]
+    assert mirrored(vault, "secondary") == set()
+    assert len(found_by_vector(vault)) == chunk_count(vault)
+    calls = fake_models.calls
+    assert embed_all(vault).restored == chunk_count(vault)
+    assert fake_models.calls == calls
+    assert stores(vault.config) == undisturbed
+
+
+def test_one_model_never_fills_both_slots(vault: Vault) -> None:
+    plan = embedding_plan(config_of(vault, f"models.embedding.secondary={PRIMARY}"))
+    assert plan.models == {"primary": PRIMARY}
+    assert embedding_plan(config_of(vault)).with_primary(SECONDARY).models == {"primary": SECONDARY}
+
+
+def test_a_model_that_is_not_installed_is_a_note_and_changes_nothing(vault: Vault) -> None:
+    embed_all(vault)
+    before = stores(vault.config)
+    report = run_kb("--config", str(vault.config), "--set", "models.embedding.model=absent", "ingest")
+    assert report.code == 0
+    assert "kb models install absent" in report.stderr
+    assert stores(vault.config) == before
+
+
+# Full disks, damaged and missing stores
+
+
+def test_a_disk_that_fills_in_sqlite_is_a_clear_error_and_embedding_goes_on_later(
+    vault: Vault, undisturbed: Stores
+) -> None:
+    config = config_of(vault)
+    with writing(config.sqlite, with_vectors=True) as db:
+        db.pragma("max_page_count", db.pragma("page_count") + 20)
+        with pytest.raises(DiskFull) as raised:
+            embed_missing(db, embedding_plan(config), lambda event: None, lambda: False)
+    assert str(config.sqlite) in raised.value.message
+    assert raised.value.hint
+    assert found_by_vector(vault) == committed(vault)
+    embed_all(vault)
+    assert stores(vault.config) == undisturbed
+
+
+def test_a_remade_mirror_is_whole_or_the_old_one(
+    vault: Vault, undisturbed: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed_all(vault)
+    with dying(monkeypatch, embed_queries, "commit_records", call=2):
+        remake(vault, mirror=True)
+    assert stores(vault.config) == undisturbed
+
+
+@pytest.mark.parametrize("words", ["LanceError(IO): No space left on device (os error 28), /x", OSError(28, "full")])
+def test_a_disk_that_fills_in_lance_is_a_clear_error_and_embedding_goes_on_later(
+    words: str | OSError, vault: Vault, undisturbed: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: object) -> None:
+        raise words if isinstance(words, OSError) else RuntimeError(words)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("lancedb.merge.LanceMergeInsertBuilder.execute", full)
+        with pytest.raises(DiskFull) as raised:
+            embed_all(vault)
+    assert "kb index --embeddings" in (raised.value.hint or "")
+    embed_all(vault)
+    assert stores(vault.config) == undisturbed
+
+
+def lance_files(vault: Vault) -> list[Path]:
+    folder = config_of(vault).vector_dir / "chunk_embeddings_fake_primary_32.lance"
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def damage_directory(vault: Vault) -> None:
+    shutil.rmtree(config_of(vault).vector_dir)
+
+
+def damage_data(vault: Vault) -> None:
+    for path in lance_files(vault):
+        if path.suffix == ".lance":
+            path.write_bytes(path.read_bytes()[:100])
+
+
+def damage_manifest(vault: Vault) -> None:
+    for path in lance_files(vault):
+        if path.suffix == ".manifest":
+            path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def damage_missing_data(vault: Vault) -> None:
+    for path in lance_files(vault):
+        if path.suffix == ".lance":
+            path.unlink()
+
+
+@pytest.mark.parametrize("damage", [damage_directory, damage_data, damage_manifest, damage_missing_data])
+def test_damaged_lance_names_the_command_that_restores_it_byte_for_byte(
+    damage: Callable[[Vault], None], vault: Vault, undisturbed: Stores, fake_models: FakeModels
+) -> None:
+    embed_all(vault)
+    damage(vault)
+    calls = fake_models.calls
+    assert failing(vault)["lancedb_open"].split(" makes")[0] == "kb index --rebuild-lance"
+    with pytest.raises(StoreError) as raised:
+        remake(vault, mirror=True)
+    assert "kb index --rebuild-lance" in (raised.value.hint or "")
+    assert len(found_by_vector(vault)) == chunk_count(vault), "search by the mirror goes on"
+
+    (vault.root / "new.md").write_text("# New\n\nA new note.\n", encoding="utf-8")
+    ran = run_kb("--config", str(vault.config), "ingest", "--json")
+    if ran.code:  # new vectors can be written beside damaged ones; where they cannot, the error says what mends it
+        assert "kb index --rebuild-lance" in ran.stderr
+    (vault.root / "new.md").unlink()
+    run_kb("--config", str(vault.config), "ingest", "--no-embed")
+
+    assert remake(vault, lance=True).lance_rows >= 2 * chunk_count(vault)
+    embed_all(vault)
+    assert stores(vault.config) == undisturbed
+    assert fake_models.calls - calls <= 2
+    assert failing(vault) == {}
+
+
+def test_a_half_rebuilt_lance_is_never_taken_for_the_whole(
+    vault: Vault, undisturbed: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed_all(vault)
+    with dying(monkeypatch, LanceTable, "upsert", call=1):
+        remake(vault, lance=True)
+    with pytest.raises(StoreError, match="Lance only 0"):
+        remake(vault, mirror=True)
+    remake(vault, lance=True)
+    assert stores(vault.config) == undisturbed
+
+
+def test_an_emptied_mirror_is_noticed_and_restored_from_lance(
+    vault: Vault, undisturbed: Stores, fake_models: FakeModels
+) -> None:
+    embed_all(vault)
+    calls = fake_models.calls
+    with writing(vault.sqlite, with_vectors=True) as db:
+        db.execute("DELETE FROM vec_primary; DELETE FROM vec_secondary WHERE chunk_rowid < 9")
+    assert failing(vault) == {"vector_mirror": "kb index --rebuild-mirror"}
+    with pytest.raises(StoreError) as raised:
+        remake(vault, lance=True)
+    assert raised.value.hint == "kb index --rebuild-mirror"
+    assert remake(vault, mirror=True).mirror_rows == 2 * chunk_count(vault)
+    assert stores(vault.config) == undisturbed
+    assert (failing(vault), fake_models.calls) == ({}, calls)
+
+
+def test_a_mirror_with_other_vectors_is_noticed(vault: Vault) -> None:
+    embed_all(vault)
+    with writing(vault.sqlite, with_vectors=True) as db:
+        db.execute("UPDATE vec_primary SET embedding = zeroblob(128) WHERE chunk_rowid = 3")
+    assert "lancedb_open" in failing(vault)
+
+
+def test_a_mirror_table_that_is_gone_is_an_error_with_a_hint(vault: Vault, undisturbed: Stores) -> None:
+    embed_all(vault)
+    with writing(vault.sqlite, with_vectors=True) as db:
+        db.execute("DROP TABLE vec_primary")
+    assert failing(vault)["vector_mirror"] == "kb index --rebuild-mirror"
+    (vault.root / "n/9.md").unlink()
+    ran = run_kb("--config", str(vault.config), "ingest", "--json")
+    assert ran.code == 2
+    assert "kb index --rebuild-mirror" in ran.stderr
+    remake(vault, mirror=True)
+    embed_all(vault)
+    now = stores(vault.config)
+    assert now.mirror == now.lance
+    assert now.mirror.items() < undisturbed.mirror.items()
+
+
+def test_both_stores_lost_are_embedded_anew(vault: Vault, undisturbed: Stores) -> None:
+    embed_all(vault)
+    damage_directory(vault)
+    with writing(vault.sqlite, with_vectors=True) as db:
+        db.execute("DELETE FROM vec_primary WHERE chunk_rowid < 20; DELETE FROM vec_secondary")
+    remake(vault, lance=True)
+    embed_all(vault)
+    assert stores(vault.config) == undisturbed
+
+
+def test_a_model_that_gives_other_vectors_than_it_says_writes_nothing(
+    vault: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    primary = fake_models.embedders[PRIMARY]
+    for wrong in (np.ones((1, 40), np.float32), np.full((1, 32), np.nan, np.float32)):
+        monkeypatch.setattr(primary, "embed", lambda texts, role, wrong=wrong: np.repeat(wrong, len(texts), axis=0))
+        with pytest.raises(ModelError) as raised:
+            embed_all(vault)
+        assert raised.value.hint == f"kb models verify {PRIMARY}"
+    assert committed(vault) == set()
+
+
+# The cache
+
+
+def test_what_was_embedded_once_is_taken_from_the_cache(
+    vault: Vault, undisturbed: Stores, fake_models: FakeModels
+) -> None:
+    embed_all(vault)
+    calls = fake_models.calls
+    for part in ("data/kb.sqlite", "data/kb.sqlite-wal", "data/kb.sqlite-shm"):
+        (vault.config.parent / part).unlink(missing_ok=True)
+    damage_directory(vault)
+    report = ingest(vault)
+    assert report["embeddings_indexed"] == 2 * chunk_count(vault)
+    assert fake_models.calls == calls
+    assert stores(vault.config) == undisturbed
+
+
+def test_the_cache_forgets_what_was_used_least(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "deep" / "cache.sqlite"
+    day = 86_400
+    vectors = {f"text {at}": CachedVector(bytes(1500), at) for at in range(500)}
+
+    def on_day(number: int, max_bytes: int) -> VectorCache:
+        monkeypatch.setattr(vector_cache.time, "time", lambda: number * day + 5)
+        return VectorCache(path, "m@1", max_bytes)
+
+    cache = on_day(1, 10_000_000)
+    cache.put(vectors)
+    cache.close()
+    whole_bytes = path.stat().st_size
+
+    used = [f"text {at}" for at in range(100)]
+    cache = on_day(3, 500_000)
+    assert len(cache.get(used)) == 100
+    cache.close()
+    assert path.stat().st_size <= 500_000 < whole_bytes
+    cache = on_day(4, 500_000)
+    left = cache.get(list(vectors))
+    assert left.keys() >= set(used)
+    assert 100 < len(left) < 300
+    assert left["text 5"] == vectors["text 5"]
+    assert cache.get(["text 5 "]) == {}
+    cache.close()
+    other = VectorCache(path, "m@2", 500_000)
+    assert other.get(used) == {}
+    other.close()
+
+
+@pytest.mark.parametrize("garbage", [b"not a database", b""], ids=["foreign", "empty"])
+def test_a_cache_that_is_no_database_is_made_anew(garbage: bytes, vault: Vault, undisturbed: Stores) -> None:
+    path = config_of(vault).cache_dir / "vectors.sqlite"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(garbage * 400)
+    embed_all(vault)
+    assert stores(vault.config) == undisturbed
+
+
+def test_a_cache_damaged_inside_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    vectors = {f"text {at}": CachedVector(bytes(1500), at) for at in range(100)}
+    cache = VectorCache(path, "m", 10_000_000)
+    cache.put(vectors)
+    cache.close()
+    content = bytearray(path.read_bytes())
+    content[8192:] = b"\xff" * (len(content) - 8192)
+    path.write_bytes(content)
+    cache = VectorCache(path, "m", 10_000_000)
+    assert cache.get(list(vectors)) == {}
+    cache.put(vectors)
+    assert cache.get(list(vectors)) == vectors
+    cache.close()
+    assert apsw.Connection(str(path)).pragma("integrity_check") == "ok"
+
+
+def test_a_cached_vector_of_another_length_is_not_used(vault: Vault, undisturbed: Stores) -> None:
+    embed_all(vault)
+    config = config_of(vault)
+    with sqlite3.connect(config.cache_dir / "vectors.sqlite") as db:
+        db.execute("UPDATE vectors SET vector = zeroblob(8)")
+    with writing(vault.sqlite, with_vectors=True) as db:
+        db.execute("DELETE FROM vec_primary; UPDATE embedding_records SET status = 'pending'")
+    shutil.rmtree(config.vector_dir)
+    embed_all(vault)
+    assert stores(vault.config) == undisturbed
+
+
+def test_a_cache_that_cannot_be_written_is_an_error_with_a_hint(vault: Vault) -> None:
+    (vault.config.parent / "cache").write_text("a file where the directory should be")
+    with pytest.raises(StoreError) as raised:
+        embed_all(vault)
+    assert "storage.cache_dir" in (raised.value.hint or "")
+
+
+# What an ingest costs where nothing changed
+
+UNCHANGED_CHILD = """
+import sys
+from kb.cli.main import main
+assert main(["--config", {config!r}, "ingest"]) == 0
+print(sorted({{"lancedb", "pyarrow", "numpy", "fastembed", "onnxruntime", "kiwipiepy"}} & set(sys.modules)))
+"""
+
+
+def test_an_ingest_with_nothing_changed_opens_neither_lance_nor_a_model(vault: Vault, fake_models: FakeModels) -> None:
+    write_manifests(config_of(vault), fake_models)
+    ingest(vault)
+    shutil.rmtree(config_of(vault).cache_dir)  # it is not opened either
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    ran = subprocess.run(
+        [sys.executable, "-c", UNCHANGED_CHILD.format(config=str(vault.config))],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.splitlines()[-1] == "[]"
+
+
+def write_manifests(config: Config, models: FakeModels) -> None:
+    """Model directories that hold nothing but what the models say of themselves."""
+    from kb.embed.manifest import InstalledModel, write_manifest
+
+    for name, embedder in models.embedders.items():
+        (config.model_dir / name).mkdir(parents=True)
+        write_manifest(config.model_dir / name, InstalledModel(embedder.model, "e5", "MIT", "tests", "tests", ()))
+
+
+def test_nothing_missing_is_known_from_sqlite_alone(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    embed_all(vault)
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise AssertionError("nothing is missing")
+
+    monkeypatch.setattr(embed, "LanceTable", refuse)
+    monkeypatch.setattr(embed, "VectorCache", refuse)
+    assert embed_all(vault) == EmbedReport()
