@@ -17,20 +17,20 @@ from kb.wire.search_response import search_response_v1
 
 def run_bulk(config: Config) -> int:
     """Answers every line of stdin in order; a bad line is an item with an error. Exit code 0."""
-    with open_searcher(config.sqlite, snippet_chars=config.search.snippet_chars) as answer:
+    with open_searcher(config, many=True) as answer:
         index = 0
         for line in sys.stdin.buffer:
             if line.strip():
-                print_json(_answer_line(answer, index, line, config.search.default_k))
+                print_json(_answer_line(answer, index, line, config))
                 index += 1
     return 0
 
 
-def _answer_line(answer: Searcher, index: int, line: bytes, default_k: int) -> BulkSearchItemV1:
+def _answer_line(answer: Searcher, index: int, line: bytes, config: Config) -> BulkSearchItemV1:
     value: object = None
     try:
         value = read_json_line(line)
-        result = answer(search_query(read_bulk_query(value), default_k))
-        return bulk_search_item_v1(index, value, search_response_v1(result), None)
+        query = search_query(read_bulk_query(value), config.search.default_k, config.search.mode)
+        return bulk_search_item_v1(index, value, search_response_v1(answer(query)), None)
     except KbError as error:
         return bulk_search_item_v1(index, value, None, error_v1(error))

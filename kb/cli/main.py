@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from contextlib import suppress
@@ -26,6 +25,7 @@ COMMANDS = {
     "search": "Find passages, each with an exact citation.",
     "list": "List what is indexed.",
     "inspect": "Show all that is stored of one document or chunk.",
+    "models": "Install and check the models that find passages by meaning.",
     "index": "Make parts of the index anew.",
     "config": "Show the configuration in force.",
     "doctor": "Check that everything is as it should be.",
@@ -92,7 +92,6 @@ def cli(ctx: click.Context, config_path: str | None, settings: tuple[str, ...], 
 
 def run() -> NoReturn:
     """Runs kb on the process's arguments and ends the process."""
-    gc.disable()  # a cold command ends before a collection would pay; long commands turn it on again
     code = main(sys.argv[1:])
     with suppress(BrokenPipeError):  # the reader went away
         sys.stdout.flush()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
 from kb.cli.session import use_color
 from kb.cli.terminal import fold, link, plain, plain_line, shows_links
-from kb.domain.search import SearchHit, SearchResult
+from kb.domain.search import RetrievalDetail, SearchHit, SearchResult
 
 _INDENT = "   "
 
@@ -26,6 +26,8 @@ def show_hits(result: SearchResult, *, explain: bool) -> None:
     if not count:
         footer = f"no hits for: {words or plain_line(result.query.text)}\n{footer}"
     click.echo(click.style(footer, dim=True) if color else footer)
+    if result.note:
+        click.echo(f"note: {plain(result.note)}", err=True)
 
 
 def _columns() -> int:
@@ -45,9 +47,21 @@ def _show_hit(hit: SearchHit, explain: bool, color: bool, links: bool, width: in
     for start, end in fold(snippet, width) if width else [(0, len(snippet))]:
         click.echo(_INDENT + (_highlighted(snippet, hit.snippet_matches, start, end) if color else snippet[start:end]))
     if explain:
-        retrieval = hit.retrieval
-        click.echo(f"{_INDENT}├ lexical (bm25)  rank {retrieval.lexical_rank}  score {retrieval.lexical_score:.2f}")
+        for line in _explained(hit.retrieval):
+            click.echo(f"{_INDENT}├ {line}")
         click.echo(f"{_INDENT}└ chunker {hit.chunker_version}  chunk_id {hit.chunk_id}  doc_id {hit.doc_id}")
+
+
+def _explained(retrieval: RetrievalDetail) -> Iterator[str]:
+    """One line a channel, and one for the fusion."""
+    if retrieval.lexical_score is not None:
+        yield f"lexical (bm25)   rank {retrieval.lexical_rank}  score {retrieval.lexical_score:.2f}"
+    if retrieval.vector_score is not None:
+        second = "" if retrieval.secondary_score is None else f" + {retrieval.secondary_score:.2f}"
+        yield f"vector (cosine)  rank {retrieval.vector_rank}  score {retrieval.vector_score:.2f}{second}"
+    if retrieval.fusion_score is not None:
+        shares = f"of words {retrieval.lexical_share:.2f} and meaning {retrieval.vector_share:.2f}"
+        yield f"fusion           score {retrieval.fusion_score:.3f}  {shares}"
 
 
 def _highlighted(text: str, matches: Sequence[tuple[int, int]], start: int, end: int) -> str:

@@ -6,8 +6,9 @@ from typing import Literal, NamedTuple
 
 from kb.domain.citations import Citation
 
-SearchMode = Literal["lexical"]
-ScoreKind = Literal["bm25"]
+SearchMode = Literal["lexical", "vector", "hybrid"]
+ScoreKind = Literal["bm25", "cosine", "rrf", "linear"]
+Fusion = Literal["linear", "rrf"]
 
 
 class SearchFilters(NamedTuple):
@@ -30,11 +31,44 @@ class SearchQuery(NamedTuple):
 
 
 class RetrievalDetail(NamedTuple):
-    """Each channel's rank (from 1) and score; None where the channel did not find the chunk."""
+    """Each channel's rank (from 1) and score; None where the channel did not find the chunk.
+
+    `lexical_score` is −bm25; `vector_score` and `secondary_score` are cosines under the two models. The shares are
+    what fusion took of each channel: bm25 / bm25max, own or lent, and the corrected cosine.
+    """
 
     method: SearchMode
     lexical_score: float | None
     lexical_rank: int | None
+    vector_score: float | None = None
+    vector_rank: int | None = None
+    secondary_score: float | None = None
+    fusion_score: float | None = None
+    lexical_share: float | None = None
+    vector_share: float | None = None
+
+
+class FusionRule(NamedTuple):
+    """How the channels are joined; the constants were fitted on development sets (docs/retrieval.md)."""
+
+    fusion: Fusion = "linear"
+    lexical_weight: float = 0.25
+    cross_lexical_weight: float = 0.1
+    secondary_weight: float = 0.3
+    near_slot: int = 1
+    far_slot: int = 4
+    near_margin: float = 0.02
+    rrf_k: int = 60
+    rrf_lexical_weight: float = 1.0
+    depth: int = 50
+
+
+class QueryVectors(NamedTuple):
+    """A question under the index's models: float32 little-endian, L2 = 1. `neighbours` come from an ANN index."""
+
+    primary: bytes
+    secondary: bytes | None = None
+    neighbours: tuple[tuple[str, float], ...] | None = None
 
 
 class SearchHit(NamedTuple):
@@ -56,13 +90,18 @@ class SearchHit(NamedTuple):
     citation: Citation
     retrieval: RetrievalDetail
     index_version: str
+    embedding_model: str | None
     chunker_version: str
 
 
 class SearchResult(NamedTuple):
-    """The hits of one question, with the words it was read as."""
+    """The hits of one question, with the words it was read as.
+
+    `query.mode` is how it was searched; `note` says why, where that is not how it was asked.
+    """
 
     query: SearchQuery
     terms: tuple[str, ...]
     hits: tuple[SearchHit, ...]
     index_version: str
+    note: str | None = None

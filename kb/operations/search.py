@@ -2,22 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kb.domain.search import SearchQuery, SearchResult
-from kb.operations.reading import reading
-from kb.retrieve.search import search
+from kb.config import Config
+from kb.domain.search import FusionRule, SearchQuery, SearchResult
+from kb.errors import ModelMissing
+from kb.operations.reading import Reader, reading
+from kb.retrieve.search import hybrid_params, lexical_params, search_hybrid, search_lexical
+from kb.retrieve.terms import is_raw, read_query
+
+if TYPE_CHECKING:
+    from kb.operations.query_vectors import VectorSource
 
 Searcher = Callable[[SearchQuery], SearchResult]
 
 
 @contextmanager
-def open_searcher(sqlite: Path, *, snippet_chars: int) -> Iterator[Searcher]:
-    """A function that answers one question after another.
+def open_searcher(config: Config, *, many: bool = False) -> Iterator[Searcher]:
+    """A function that answers one question after another, in the mode each asks for; `many` prepares for a lot.
 
-    Raises: NotIndexed and its kin; the function itself raises QuerySyntaxError.
+    A hybrid question where there are no vectors is answered by its words, and the result's note says so.
+    Raises: NotIndexed and its kin; the function itself QuerySyntaxError, and ModelError for a vector question.
     """
-    with reading(sqlite) as reader:
-        yield lambda query: search(reader.db, query, snippet_chars=snippet_chars, index_version=reader.index_version)
+    with reading(config.sqlite) as reader:
+        yield _Answering(reader, config, many).answer
+
+
+def bind_question(
+    reader: Reader, config: Config, query: SearchQuery
+) -> tuple[str, tuple[str, ...], Mapping[str, object]]:
+    """The statement that answers a question (a file of `sql/`), the question's terms, and what it is bound to.
+
+    Raises: UsageError for a filter that cannot be; ModelError for a vector question.
+    """
+    answering = _Answering(reader, config, many=False)
+    source = answering.vector_source(query)
+    read = read_query(reader.db, query.text)
+    if source is None:
+        return "retrieve/search_lexical.sql", read.terms, lexical_params(reader.db, query, read)
+    rule = fusion_rule(config)
+    vectors = source.encode(query.text, depth=max(rule.depth, 2 * query.k))
+    return "retrieve/search_hybrid.sql", read.terms, hybrid_params(reader.db, query, read, vectors, rule)
+
+
+class _Answering:
+    """An open knowledge base and, from the first question that needs them, the encoders of its vectors."""
+
+    def __init__(self, reader: Reader, config: Config, many: bool) -> None:
+        self._reader = reader
+        self._many = many
+        self._config = config
+        self._vectors: VectorSource | None = None
+        self._missing: ModelMissing | None = None
+
+    def answer(self, query: SearchQuery) -> SearchResult:
+        """The hits of one question."""
+        source = self.vector_source(query)
+        if source is not None:
+            rule = fusion_rule(self._config)
+            return search_hybrid(
+                self._reader.db,
+                query,
+                source.encode(query.text, depth=max(rule.depth, 2 * query.k)),
+                rule,
+                snippet_chars=self._config.search.snippet_chars,
+                index_version=self._reader.index_version,
+                embedding_model=source.model,
+            )
+        result = search_lexical(
+            self._reader.db,
+            query._replace(mode="lexical"),
+            snippet_chars=self._config.search.snippet_chars,
+            index_version=self._reader.index_version,
+        )
+        if self._missing is not None and not _by_words(query):
+            return result._replace(note=f"by words only: {self._missing.message} ({self._missing.hint})")
+        return result
+
+    def vector_source(self, query: SearchQuery) -> VectorSource | None:
+        """The encoders; None where the question is answered by words alone, the reason kept where that is a lack.
+
+        Raises: ModelMissing for a vector question that cannot be answered.
+        """
+        if _by_words(query):
+            return None
+        if self._vectors is None and self._missing is None:
+            from kb.operations.query_vectors import VectorSource
+
+            try:
+                self._vectors = VectorSource(self._reader.db, self._config, many=self._many)
+            except ModelMissing as error:
+                self._missing = error
+        if self._missing is not None and query.mode == "vector":
+            raise self._missing
+        return self._vectors
+
+
+def _by_words(query: SearchQuery) -> bool:
+    """Whether a question asks for words alone, as a raw FTS5 expression does."""
+    return query.mode == "lexical" or not query.text.strip() or (query.mode == "hybrid" and is_raw(query.text))
+
+
+def fusion_rule(config: Config) -> FusionRule:
+    """The fusion rule of a configuration."""
+    search = config.search
+    return FusionRule(
+        fusion="rrf" if search.hybrid_fusion == "rrf" else "linear",
+        lexical_weight=search.lexical_weight,
+        cross_lexical_weight=search.cross_lexical_weight,
+        secondary_weight=search.secondary_weight,
+        near_slot=search.near_slot,
+        far_slot=search.far_slot,
+        near_margin=search.near_margin,
+        rrf_k=search.rrf_k,
+        rrf_lexical_weight=search.rrf_lexical_weight,
+        depth=search.candidate_depth,
+    )

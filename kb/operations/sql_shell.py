@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from kb.config import Config
 from kb.domain.search import SearchQuery
 from kb.errors import StoreReadOnly, UsageError
 from kb.operations.reading import reading
-from kb.retrieve.search import LexicalParams, lexical_params
-from kb.retrieve.terms import read_query
+from kb.operations.search import bind_question
 from kb.store.connection import BUSY_TIMEOUT_MS
 from kb.store.sqlfile import SQL_DIR
-
-SEARCH_STATEMENT = SQL_DIR / "retrieve" / "search_lexical.sql"
+from kb.store.vector_tables import has_vectors, vector_functions_path
 
 # The first words of an init file: what begins otherwise is not kb's to overwrite.
 _SIGNATURE = "-- kb sql --rc"
@@ -36,17 +35,18 @@ class BoundQuery(NamedTuple):
     text: str
     terms: tuple[str, ...]
     statement: Path
-    params: LexicalParams
+    params: Mapping[str, object]
+    with_vectors: bool
 
 
-def bind_query(sqlite: Path, query: SearchQuery) -> BoundQuery:
-    """The parameters that `kb search` would bind for a question.
+def bind_query(config: Config, query: SearchQuery) -> BoundQuery:
+    """The statement and the parameters that `kb search` would bind for a question.
 
-    Raises: NotIndexed and its kin; UsageError for a filter that cannot be.
+    Raises: NotIndexed and its kin; UsageError for a filter that cannot be; ModelError for a vector question.
     """
-    with reading(sqlite) as reader:
-        read = read_query(reader.db, query.text)
-        return BoundQuery(query.text, read.terms, SEARCH_STATEMENT, lexical_params(reader.db, query, read))
+    with reading(config.sqlite) as reader:
+        name, terms, params = bind_question(reader, config, query)
+        return BoundQuery(query.text, terms, SQL_DIR / name, params, has_vectors(reader.db))
 
 
 def query_lines(bound: BoundQuery) -> list[str]:
@@ -70,6 +70,7 @@ def init_lines(sqlite: Path, bound: BoundQuery, *, writable: bool) -> list[str]:
         f"{_SIGNATURE}: init file for the sqlite3 program, 3.40 or later",
         f"-- a search: .read {_quoted(str(bound.statement))}",
         *opening,
+        *([f".load {_quoted(vector_functions_path())}"] if bound.with_vectors else []),
         f".timeout {BUSY_TIMEOUT_MS}",
         ".headers on",
         ".mode line",
@@ -108,6 +109,8 @@ def _expression(value: object) -> str:
     """A value as `.param set` takes it: an SQL expression, in double quotes where it is a string."""
     if value is None:
         return "NULL"
+    if isinstance(value, bytes):
+        return _quoted(f"x'{value.hex()}'")
     if isinstance(value, str):
         return _quoted("'" + value.replace("'", "''") + "'")
     return str(value)

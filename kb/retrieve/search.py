@@ -1,15 +1,16 @@
-"""Answers a question with ranked passages: terms → one SQL statement → hits with exact citations."""
+"""Answers a question with ranked passages: terms and vectors → one SQL statement → hits with exact citations."""
 
 from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from typing import TypedDict
 
 from kb.domain.citations import LineCitation
-from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery, SearchResult
+from kb.domain.search import FusionRule, QueryVectors, RetrievalDetail, ScoreKind, SearchHit, SearchQuery, SearchResult
 from kb.retrieve.filters import FilterParams, filter_params
 from kb.retrieve.snippet import make_snippet
-from kb.retrieve.terms import QueryTerms, read_query
+from kb.retrieve.terms import QueryTerms, read_query, terms_json
 from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection, expression_errors
 
@@ -28,8 +29,36 @@ class LexicalParams(FilterParams):
     k: int
 
 
-def search(db: Connection, query: SearchQuery, *, snippet_chars: int, index_version: str) -> SearchResult:
-    """The best passages for a question, in an order that is the same every time.
+class HybridParams(LexicalParams):
+    """The parameters of `sql/retrieve/search_hybrid.sql`."""
+
+    fusion: str
+    terms_json: str
+    primary_vec: bytes
+    secondary_vec: bytes | None
+    neighbours_json: str | None
+    query_lang: str
+    lexical_weight: float
+    cross_lexical_weight: float
+    secondary_weight: float
+    near_slot: int
+    far_slot: int
+    near_margin: float
+    rrf_k: int
+    rrf_lexical_weight: float
+
+
+class Shown(TypedDict):
+    """What every hit is made with, whichever channel found it."""
+
+    terms: tuple[str, ...]
+    snippet_chars: int
+    index_version: str
+    embedding_model: str | None
+
+
+def search_lexical(db: Connection, query: SearchQuery, *, snippet_chars: int, index_version: str) -> SearchResult:
+    """The best passages by their words, in an order that is the same every time.
 
     Raises: QuerySyntaxError for a raw expression that FTS5 does not accept.
     """
@@ -38,7 +67,44 @@ def search(db: Connection, query: SearchQuery, *, snippet_chars: int, index_vers
         return SearchResult(query, (), (), index_version)
     with expression_errors() if read.raw else nullcontext():
         rows = queries.search_lexical(db, **lexical_params(db, query, read))
-    hits = tuple(_hit(row, read.terms, snippet_chars, index_version) for row in rows)
+    shown: Shown = {
+        "terms": read.terms,
+        "snippet_chars": snippet_chars,
+        "index_version": index_version,
+        "embedding_model": None,
+    }
+    hits = tuple(
+        _hit(row, RetrievalDetail("lexical", row.lexical_score, row.rank), row.lexical_score, "bm25", shown)
+        for row in rows
+    )
+    return SearchResult(query, read.terms, hits, index_version)
+
+
+def search_hybrid(
+    db: Connection,
+    query: SearchQuery,
+    vectors: QueryVectors,
+    rule: FusionRule,
+    *,
+    snippet_chars: int,
+    index_version: str,
+    embedding_model: str,
+) -> SearchResult:
+    """The best passages by words and meaning, or by meaning alone where `query.mode` is vector.
+
+    `db` has sqlite-vec loaded. Raises: QuerySyntaxError for a raw expression that FTS5 does not accept.
+    """
+    read = read_query(db, query.text)
+    with expression_errors() if read.raw else nullcontext():
+        rows = queries.search_hybrid(db, **hybrid_params(db, query, read, vectors, rule))
+    kind: ScoreKind = "cosine" if query.mode == "vector" else rule.fusion
+    shown: Shown = {
+        "terms": read.terms,
+        "snippet_chars": snippet_chars,
+        "index_version": index_version,
+        "embedding_model": embedding_model,
+    }
+    hits = tuple(_hit(row, _detail(row, query), row.fusion_score, kind, shown) for row in rows)
     return SearchResult(query, read.terms, hits, index_version)
 
 
@@ -55,13 +121,60 @@ def lexical_params(db: Connection, query: SearchQuery, read: QueryTerms) -> Lexi
     }
 
 
-def _hit(row: queries.LexicalRow, terms: tuple[str, ...], snippet_chars: int, index_version: str) -> SearchHit:
+def hybrid_params(
+    db: Connection, query: SearchQuery, read: QueryTerms, vectors: QueryVectors, rule: FusionRule
+) -> HybridParams:
+    """What the hybrid statement is bound to for a question; in vector mode the lexical channel finds nothing.
+
+    Raises: UsageError for a filter that cannot be.
+    """
+    from kb.language.detect import query_language  # its patterns are none of a lexical search's business
+
+    by_words = query.mode == "hybrid" and bool(read.match_expr)
+    return {
+        **lexical_params(db, query, read),
+        "match_expr": read.match_expr if by_words else _NOTHING,
+        "fusion": "cosine" if query.mode == "vector" else rule.fusion,
+        "terms_json": terms_json(db, read.searched if by_words else ()),
+        "primary_vec": vectors.primary,
+        "secondary_vec": vectors.secondary,
+        "neighbours_json": None if vectors.neighbours is None else json.dumps(vectors.neighbours),
+        "query_lang": query_language(query.text),
+        "lexical_weight": rule.lexical_weight,
+        "cross_lexical_weight": rule.cross_lexical_weight,
+        "secondary_weight": rule.secondary_weight,
+        "near_slot": rule.near_slot,
+        "far_slot": rule.far_slot,
+        "near_margin": rule.near_margin,
+        "rrf_k": rule.rrf_k,
+        "rrf_lexical_weight": rule.rrf_lexical_weight,
+        "depth": max(rule.depth, 2 * query.k),
+    }
+
+
+def _detail(row: queries.HybridRow, query: SearchQuery) -> RetrievalDetail:
+    return RetrievalDetail(
+        method=query.mode,
+        lexical_score=row.lexical_score,
+        lexical_rank=row.lexical_rank,
+        vector_score=row.vector_score,
+        vector_rank=row.vector_rank,
+        secondary_score=row.secondary_score,
+        fusion_score=row.fusion_score,
+        lexical_share=row.lexical_share,
+        vector_share=row.vector_share,
+    )
+
+
+def _hit(
+    row: queries.LexicalRow | queries.HybridRow, detail: RetrievalDetail, score: float, kind: ScoreKind, shown: Shown
+) -> SearchHit:
     span = json.loads(row.source_spans_json)[0]
-    snippet = make_snippet(row.text, terms, snippet_chars)
+    snippet = make_snippet(row.text, shown["terms"], shown["snippet_chars"])
     return SearchHit(
         rank=row.rank,
-        score=row.lexical_score,
-        score_kind="bm25",
+        score=score,
+        score_kind=kind,
         chunk_id=row.chunk_id,
         doc_id=row.doc_id,
         doc_path=row.workspace_path,
@@ -73,7 +186,8 @@ def _hit(row: queries.LexicalRow, terms: tuple[str, ...], snippet_chars: int, in
         snippet_full_text=snippet.full_text,
         snippet_matches=snippet.matches,
         citation=LineCitation(row.workspace_path, span["start"], span["end"], row.section_label),
-        retrieval=RetrievalDetail("lexical", row.lexical_score, row.rank),
-        index_version=index_version,
+        retrieval=detail,
+        index_version=shown["index_version"],
+        embedding_model=shown["embedding_model"],
         chunker_version=row.chunker_version,
     )

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kb.domain.text import stored_text
-from kb.language.korean import KnownUnit, cut_word, hangul, has_hangul, substrings, unit_lexicon
 from kb.language.stopwords import ENGLISH
 from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
+from kb.store.tokens import indexed_token
 
 # Beyond this many distinct terms a question is a document; its first terms say what it is about.
 MAX_TERMS = 64
+
+# An index of this size is searched by a question's rarer terms: at least so many, with at most so many occurrences.
+LARGE_INDEX_CHUNKS = 20_000
+MIN_TERMS = 3
+OCCURRENCE_BUDGET = 40_000
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -34,8 +39,19 @@ class QueryTerms(NamedTuple):
     """What a question is searched by: an FTS5 expression, empty when nothing can be searched, and its terms."""
 
     match_expr: str
+    searched: tuple[Term, ...]
     terms: tuple[str, ...]
     raw: bool
+
+
+def is_raw(text: str) -> bool:
+    """Whether a question is an FTS5 expression in single quotes."""
+    text = _plain(text)
+    return len(text) > 2 and text[0] == text[-1] == "'"
+
+
+def _plain(text: str) -> str:
+    return stored_text(text).replace("\0", " ").strip()
 
 
 def read_query(db: Connection, text: str) -> QueryTerms:
@@ -43,17 +59,49 @@ def read_query(db: Connection, text: str) -> QueryTerms:
 
     A text in single quotes is passed on as a raw FTS5 expression.
     """
-    text = stored_text(text).replace("\0", " ").strip()
-    if len(text) > 2 and text[0] == text[-1] == "'":
-        return QueryTerms(text[1:-1], (), raw=True)
+    text = _plain(text)
+    if is_raw(text):
+        return QueryTerms(text[1:-1], (), (), raw=True)
     words = list(dict.fromkeys(_WORD.findall(text)))
     content = [word for word in words if word.lower() not in ENGLISH] or words
     terms = _terms(db, content[:MAX_TERMS])[:MAX_TERMS]
-    return QueryTerms(" OR ".join(term.to_match() for term in terms), tuple(term.text for term in terms), raw=False)
+    searched = _affordable(db, terms)
+    match_expr = " OR ".join(term.to_match() for term in searched)
+    return QueryTerms(match_expr, tuple(searched), tuple(term.text for term in terms), raw=False)
+
+
+def terms_json(db: Connection, terms: Sequence[Term]) -> str:
+    """The terms as the statements that count them take them: [FTS5 string, token as indexed or null]."""
+    pairs = [[term.to_match(), None if term.prefix else indexed_token(db, term.text)] for term in terms]
+    return json.dumps(pairs, ensure_ascii=False)
+
+
+def _affordable(db: Connection, terms: Sequence[Term]) -> Sequence[Term]:
+    """The terms a large index is searched by: the rarest ones, up to a budget of occurrences.
+
+    FTS5 scores every chunk that has any of the terms, so a question costs as much as its commonest words; those
+    decide nothing where rarer ones occur.
+    """
+    total = queries.select_chunk_total(db)
+    if len(terms) <= MIN_TERMS or total is None or total.chunks < LARGE_INDEX_CHUNKS:
+        return terms
+    counts = {row.position: row.chunks for row in queries.select_term_counts(db, terms_json=terms_json(db, terms))}
+    kept: set[int] = set()
+    spent = 0
+    for position in sorted(counts, key=lambda at: (counts[at], at)):
+        spent += counts[position]
+        if spent > OCCURRENCE_BUDGET and len(kept) >= MIN_TERMS:
+            break
+        kept.add(position)
+    return [term for position, term in enumerate(terms) if position in kept]
 
 
 def _terms(db: Connection, words: Iterable[str]) -> list[Term]:
     pieces = [piece for word in words for piece in _pieces(word)]
+    if all(piece.isascii() for piece in pieces):
+        return list(dict.fromkeys(Term(piece) for piece in pieces))
+    from kb.language.korean import KnownUnit, cut_word, has_hangul, substrings, unit_lexicon
+
     korean = [piece for piece in pieces if has_hangul(piece)]
     if not korean:
         return list(dict.fromkeys(Term(piece) for piece in pieces))
@@ -78,6 +126,8 @@ def _pieces(word: str) -> Iterator[str]:
     """`word` cut where Hangul and other letters meet."""
     end = 0
     if not word.isascii():
+        from kb.language.korean import hangul
+
         for match in hangul().finditer(word):
             if match.start() > end:
                 yield word[end : match.start()]

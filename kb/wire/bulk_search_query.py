@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, Literal, NotRequired, cast
 
 from annotated_types import Ge, Le, MinLen
 from typing_extensions import TypedDict
 
-from kb.domain.search import SearchFilters, SearchQuery
+from kb.domain.search import SearchFilters, SearchMode, SearchQuery
 
 
 class BulkSearchQueryV1(TypedDict):
@@ -17,7 +17,7 @@ class BulkSearchQueryV1(TypedDict):
     __pydantic_config__ = {"extra": "forbid"}  # type: ignore[misc]  # noqa: RUF012 (pydantic reads it so)
 
     query: Annotated[str, MinLen(1)]
-    mode: NotRequired[Literal["lexical"]]
+    mode: NotRequired[Literal["hybrid", "lexical", "vector"]]
     k: NotRequired[Annotated[int, Ge(1), Le(1000)]]
     tag: NotRequired[list[str]]
     lang: NotRequired[str]
@@ -26,7 +26,7 @@ class BulkSearchQueryV1(TypedDict):
     media: NotRequired[str]
 
 
-def search_query(line: BulkSearchQueryV1, default_k: int) -> SearchQuery:
+def search_query(line: BulkSearchQueryV1, default_k: int, default_mode: str) -> SearchQuery:
     """The question that a validated line asks."""
     filters = SearchFilters(
         tags_any=tuple(line.get("tag", ())),
@@ -35,4 +35,6 @@ def search_query(line: BulkSearchQueryV1, default_k: int) -> SearchQuery:
         trust_min=line.get("trust_min"),
         media=line.get("media"),
     )
-    return SearchQuery(line["query"], line.get("mode", "lexical"), line.get("k", default_k), filters)
+    return SearchQuery(
+        line["query"], cast(SearchMode, line.get("mode", default_mode)), line.get("k", default_k), filters
+    )

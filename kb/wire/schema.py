@@ -25,6 +25,7 @@ WIRE_SCHEMAS = (
     "ingest_progress.v1",
     "ingest_report.v1",
     "init_report.v1",
+    "model_status.v1",
     "schema.v1",
     "search_hit.v1",
     "search_response.v1",

@@ -19,6 +19,9 @@ class RetrievalV1(TypedDict):
     fusion_score: float | None
     lexical_rank: int | None
     vector_rank: int | None
+    secondary_score: float | None
+    lexical_share: float | None
+    vector_share: float | None
 
 
 class SearchHitV1(TypedDict):
@@ -27,7 +30,7 @@ class SearchHitV1(TypedDict):
     schema_version: Literal["search_hit.v1"]
     rank: int
     score: float
-    score_kind: Literal["rrf", "bm25", "cosine"]
+    score_kind: Literal["rrf", "bm25", "cosine", "linear"]
     chunk_id: str
     doc_id: str
     doc_path: str
@@ -62,12 +65,15 @@ def search_hit_v1(hit: SearchHit) -> SearchHitV1:
         "retrieval": {
             "method": hit.retrieval.method,
             "lexical_score": hit.retrieval.lexical_score,
-            "vector_score": None,
-            "fusion_score": None,
+            "vector_score": hit.retrieval.vector_score,
+            "fusion_score": hit.retrieval.fusion_score,
             "lexical_rank": hit.retrieval.lexical_rank,
-            "vector_rank": None,
+            "vector_rank": hit.retrieval.vector_rank,
+            "secondary_score": hit.retrieval.secondary_score,
+            "lexical_share": hit.retrieval.lexical_share,
+            "vector_share": hit.retrieval.vector_share,
         },
         "index_version": hit.index_version,
-        "embedding_model": None,
+        "embedding_model": hit.embedding_model,
         "chunker_version": hit.chunker_version,
     }

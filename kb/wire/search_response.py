@@ -20,6 +20,7 @@ class SearchResponseV1(TypedDict):
     terms: list[str]
     hits: list[SearchHitV1]
     index_version: str
+    note: str | None
 
 
 def search_response_v1(result: SearchResult) -> SearchResponseV1:
@@ -32,4 +33,5 @@ def search_response_v1(result: SearchResult) -> SearchResponseV1:
         "terms": list(result.terms),
         "hits": [search_hit_v1(hit) for hit in result.hits],
         "index_version": result.index_version,
+        "note": result.note,
     }

@@ -36,7 +36,7 @@ def command(session: Session, root: str | None, data_dir: str | None, force: boo
     if data_dir is not None:
         settings.append(f"storage.data_dir={Path(data_dir).expanduser().absolute()}")
     exists = path.exists() and not force
-    config = load(str(path), settings) if exists else load(os.devnull, settings, {})._replace(file=path)
+    config = load(str(path), settings) if exists else load(os.devnull, settings, {}).with_file(path)
     report = set_up(config, path, force=force)
     if as_json:
         from kb.wire.init_report import init_report_v1

@@ -22,7 +22,9 @@ Examples:
 @click.command("search", epilog=_EPILOG)
 @click.argument("query", required=False)
 @click.option("--k", type=click.IntRange(1, 1000), help="How many hits [default: search.default_k].")
-@click.option("--mode", type=click.Choice(["lexical"]), default="lexical", help="How to search.")
+@click.option(
+    "--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them."
+)
 @click.option(
     "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag; repeat for any of several."
 )
@@ -40,7 +42,7 @@ def command(
     session: Session,
     query: str | None,
     k: int | None,
-    mode: str,
+    mode: str | None,
     tags: tuple[str, ...],
     lang: str | None,
     path_globs: tuple[str, ...],
@@ -50,10 +52,10 @@ def command(
     bulk: bool,
     as_json: bool,
 ) -> int:
-    """Find passages by their words, each with an exact citation.
+    """Find passages by their words and their meaning, each with an exact citation.
 
-    Words are matched by their stems, Korean words by their morphemes; passages with more of the rarer words come
-    first. Exit code 1 when nothing is found.
+    Words are matched by their stems, Korean words by their morphemes; meaning across Korean and English. Exit code 1
+    when nothing is found.
     """
     config = session.config
     if bulk:
@@ -69,11 +71,11 @@ def command(
         raise UsageError("no question", 'example: kb search "청킹 규칙은?"')
     asked = SearchQuery(
         query,
-        "lexical",
+        mode or config.search.mode,  # type: ignore[arg-type]
         k or config.search.default_k,
         SearchFilters(tags, lang, path_globs, trust_min, media),
     )
-    with open_searcher(config.sqlite, snippet_chars=config.search.snippet_chars) as answer:
+    with open_searcher(config) as answer:
         result = answer(asked)
     if as_json:
         from kb.wire.search_response import search_response_v1

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.domain.search import SearchFilters, SearchQuery
+from kb.domain.search import SearchFilters, SearchMode, SearchQuery
 from kb.errors import UsageError
 from kb.operations.sql_shell import BoundQuery, bind_query, init_lines, query_lines, write_init_file
 
@@ -26,6 +26,7 @@ Examples:
 @click.option("--rc", metavar="[FILE]", is_flag=False, flag_value="kb.rc", help="Write an init file; - prints it.")
 @click.option("--writable", is_flag=True, help="With --rc: leave the database open for writing.")
 @click.option("--query", metavar="QUERY", help="Set the parameters that kb search would bind for this question.")
+@click.option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="As in kb search.")
 @click.option("--k", type=click.IntRange(1, 1000), help="How many hits [default: search.default_k].")
 @click.option(
     "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag; repeat for any of several."
@@ -43,6 +44,7 @@ def command(
     rc: str | None,
     writable: bool,
     query: str | None,
+    mode: str | None,
     k: int | None,
     tags: tuple[str, ...],
     lang: str | None,
@@ -64,7 +66,8 @@ def command(
         raise UsageError("--json goes with --query alone", 'example: kb sql --query "retry" --json')
     if writable and rc is None:
         raise UsageError("--writable goes with --rc", "example: kb sql --rc kb.rc --writable")
-    bound = bind_query(config.sqlite, SearchQuery(query or "", "lexical", k or config.search.default_k, filters))
+    asked_mode: SearchMode = mode or config.search.mode  # type: ignore[assignment]
+    bound = bind_query(config, SearchQuery(query or "", asked_mode, k or config.search.default_k, filters))
     if rc is not None:
         _give_init_file(rc, init_lines(config.sqlite, bound, writable=writable), config.sqlite, writable)
     elif as_json:

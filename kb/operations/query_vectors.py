@@ -1,0 +1,88 @@
+"""A question's vectors under the models the index was embedded with; the encoders are opened once a process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kb.config import Config
+from kb.domain.embeddings import EmbeddingModel, QueryEncoder
+from kb.domain.search import QueryVectors
+from kb.embed.adapters import query_encoder
+from kb.embed.codec import unpack_vector
+from kb.errors import ModelError, ModelMissing
+from kb.language.detect import query_language
+from kb.store import embed_queries as queries
+from kb.store.connection import Connection
+from kb.store.embed_queries import EmbeddingSlot
+from kb.store.retrieve_queries import select_chunk_total
+from kb.store.vector_tables import ANN_PAYS_ABOVE_CHUNKS, load_vector_functions, slots
+
+if TYPE_CHECKING:
+    from kb.store.lance_table import LanceTable
+
+
+class VectorSource:
+    """The encoders of one open knowledge base."""
+
+    def __init__(self, db: Connection, config: Config, *, many: bool) -> None:
+        """Opens the encoders and loads sqlite-vec into `db`; for `many` questions also a large index's ANN index.
+
+        A process that answers one question scans the vectors exactly: loading Lance would take longer.
+
+        Raises: ModelMissing where there are no vectors or no model; ModelError where the index holds another model's.
+        """
+        held = slots(db)
+        if "primary" not in held:
+            raise ModelMissing("this knowledge base has no vectors yet", "kb index --embeddings")
+        primary = held["primary"]
+        self.model = primary.model_id
+        self._primary = _encoder(config, primary.model_id, primary.model_version)
+        self._config = config
+        self._secondary_slot = held.get("secondary")
+        self._secondary: QueryEncoder | None = None
+        load_vector_functions(db)
+        self._langs = [row.lang for row in queries.select_language_means(db) if row.slot == "primary"]
+        self._ann = _ann_table(db, config, primary) if many else None
+
+    def encode(self, text: str, *, depth: int) -> QueryVectors:
+        """The vectors of one question, and from an ANN index its `depth` neighbours in each language."""
+        vector = self._primary.encode(text)
+        secondary = self._encode_secondary(text)
+        if self._ann is None:
+            return QueryVectors(vector, secondary)
+        values = unpack_vector(vector)
+        near = [hit for lang in self._langs for hit in self._ann.nearest(values, depth, lang)]
+        return QueryVectors(vector, secondary, tuple((hit.chunk_id, hit.distance) for hit in near))
+
+    def _encode_secondary(self, text: str) -> bytes | None:
+        """The question under the secondary model, where a passage may stand in another language than it does.
+
+        The secondary model judges those alone, so an index of the question's language does not pay for loading it.
+        """
+        slot = self._secondary_slot
+        if slot is None or not set(self._langs) - {query_language(text), "und"}:
+            return None
+        if self._secondary is None:
+            self._secondary = _encoder(self._config, slot.model_id, slot.model_version)
+        return self._secondary.encode(text)
+
+
+def _ann_table(db: Connection, config: Config, slot: EmbeddingSlot) -> LanceTable | None:
+    """The Lance table whose ANN index supplies neighbours; None where the exact scan is fast, or no index stands."""
+    total = select_chunk_total(db)
+    if total is None or total.chunks < ANN_PAYS_ABOVE_CHUNKS:
+        return None
+    from kb.store.lance_table import LanceTable
+
+    table = LanceTable(config.vector_dir, EmbeddingModel(slot.model_id, slot.model_version, slot.dimensions, None))
+    return table if table.has_ann_index() else None
+
+
+def _encoder(config: Config, model_id: str, model_version: str) -> QueryEncoder:
+    encoder = query_encoder(config.model_dir, model_id)
+    if encoder.model.version != model_version:
+        raise ModelError(
+            f"the index was embedded with {model_id} {model_version}, installed is {encoder.model.version}",
+            "kb index --embeddings",
+        )
+    return encoder

@@ -1,0 +1,285 @@
+-- Rank chunks by words and by meaning at once, best first; every channel's rank and score in the result.
+--
+-- Candidates: the best by BM25, and of each language the nearest by the primary embedding (of other languages than the
+-- question's by the secondary one too). Each candidate gets its exact cosines. Passages in the question's language are
+-- ranked by the fusion rule. Passages in another language cannot share its words, and embeddings prefer the question's
+-- own language; so they are ranked among themselves, and the j-th stands no lower than right behind the own-language
+-- passage of rank slot + j. Where one of them is nearer all the same, they lead.
+-- version 1
+-- param fusion TEXT  linear, rrf or cosine
+-- param match_expr TEXT  FTS5 expression over heading_path, text and tokenized_korean_text
+-- param terms_json TEXT  JSON array of the expression's terms, each [FTS5 string, token as indexed or null for a prefix]
+-- param primary_vec BLOB  the question under the primary model, float32 little-endian, L2 = 1
+-- param secondary_vec BLOB?  the question under the secondary model; NULL = one model
+-- param neighbours_json TEXT?  JSON [[chunk_id, distance], …] from an ANN index; NULL = exact search here
+-- param query_lang TEXT  language of the question
+-- param lexical_weight REAL  a of the linear rule, 0 to 1
+-- param cross_lexical_weight REAL  the same for passages in another language
+-- param secondary_weight REAL  what the secondary cosine counts beside the primary one, in another language
+-- param near_slot INTEGER  own-language passages before the first in another language, where that one is near
+-- param far_slot INTEGER  the same where it is not
+-- param near_margin REAL  how much less near, corrected for the languages' means, still counts as near
+-- param rrf_k INTEGER  rank constant of RRF
+-- param rrf_lexical_weight REAL  what the lexical channel counts in RRF; the vector channel counts 1
+-- param filtered INTEGER  0 = no filter is set, 1 = look at the filters below
+-- param tags_json TEXT?  JSON array; a document with any of these tags; NULL = any
+-- param lang TEXT?  BCP-47 language of the document; NULL = any
+-- param doc_ids_json TEXT?  JSON array of documents (path globs, resolved); NULL = any
+-- param trust_json TEXT?  JSON array of accepted trust levels; NULL = any
+-- param media TEXT?  media type, or its part before the slash; NULL = any
+-- param depth INTEGER  candidates a channel, at least k
+-- param k INTEGER  hits
+-- column rank INTEGER  from 1
+-- column chunk_id TEXT  the chunk
+-- column doc_id TEXT  its document
+-- column workspace_path TEXT  path below the workspace root
+-- column source_path TEXT  absolute path on this machine
+-- column title TEXT  of the document
+-- column heading_path_json TEXT  JSON array of headings, outermost first
+-- column section_label TEXT?  the chunk's own heading
+-- column text TEXT  the chunk, verbatim
+-- column source_spans_json TEXT  JSON array of spans
+-- column chunker_version TEXT  label of the chunker
+-- column fusion_score REAL  what the hits are ranked by
+-- column lexical_score REAL?  −bm25; NULL where the lexical channel did not find the chunk
+-- column lexical_rank INTEGER?  from 1
+-- column vector_score REAL?  cosine under the primary model; NULL where the chunk has no vector yet
+-- column vector_rank INTEGER?  from 1, among the candidates
+-- column secondary_score REAL?  cosine under the secondary model
+-- column is_own INTEGER  1 = in the question's language, or in none
+-- column lexical_share REAL  bm25 / bm25max, 0 to 1
+-- column vector_share REAL  the cosine that counted
+WITH
+eligible AS (
+  SELECT c.chunk_rowid
+  FROM documents AS d
+  JOIN chunks AS c USING (doc_id)
+  JOIN assets AS a USING (asset_id)
+  WHERE (:tags_json IS NULL OR EXISTS (
+      SELECT 1 FROM document_tags AS t
+      WHERE t.doc_id = d.doc_id AND t.tag IN (SELECT value FROM json_each(:tags_json))
+    ))
+    AND (:lang IS NULL OR d.lang = :lang)
+    AND (:doc_ids_json IS NULL OR d.doc_id IN (SELECT value FROM json_each(:doc_ids_json)))
+    AND (:trust_json IS NULL OR d.trust_level IN (SELECT value FROM json_each(:trust_json)))
+    AND (:media IS NULL OR a.media_type = :media OR a.media_type LIKE :media || '/%')
+),
+lexical_hits AS MATERIALIZED (
+  SELECT f.rowid AS chunk_rowid, -bm25(chunks_fts) AS lexical_score
+  FROM chunks_fts AS f
+  WHERE chunks_fts MATCH :match_expr
+    AND (:filtered = 0 OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
+  ORDER BY bm25(chunks_fts)
+  LIMIT max(:depth, :k)
+),
+-- bm25max = (k1 + 1) · Σ idf over the question's terms, absent ones included, as FTS5 computes idf (k1 = 1.2).
+corpus AS MATERIALIZED (
+  SELECT value AS chunks FROM kv WHERE key = 'chunk_total'
+),
+term_counts AS MATERIALIZED (
+  SELECT
+    coalesce(
+      (SELECT t.chunks FROM common_terms AS t WHERE t.term = term.value ->> 1),
+      iif(
+        term.value ->> 1 IS NULL,
+        (SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH (term.value ->> 0)),
+        (SELECT v.doc FROM chunks_vocab AS v WHERE v.term = term.value ->> 1)
+      ),
+      0
+    ) AS chunks
+  FROM json_each(:terms_json) AS term
+),
+lexical_ceiling AS MATERIALIZED (
+  SELECT 2.2 * sum(max(1e-6, ln((corpus.chunks - t.chunks + 0.5) / (t.chunks + 0.5)))) AS bm25_max
+  FROM term_counts AS t, corpus
+),
+vector_hits AS MATERIALIZED (
+  SELECT v.chunk_rowid, v.distance
+  FROM language_means AS m CROSS JOIN vec_primary AS v
+  WHERE :neighbours_json IS NULL AND :filtered = 0 AND m.slot = 'primary'
+    AND v.lang = m.lang AND v.embedding MATCH :primary_vec AND v.k = max(:depth, :k)
+  UNION ALL
+  SELECT v.chunk_rowid, v.distance
+  FROM language_means AS m CROSS JOIN vec_primary AS v
+  WHERE :neighbours_json IS NULL AND :filtered = 1 AND m.slot = 'primary'
+    AND v.lang = m.lang AND v.embedding MATCH :primary_vec AND v.k = max(:depth, :k)
+    AND v.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
+  UNION ALL
+  SELECT v.chunk_rowid, NULL AS distance
+  FROM language_means AS m CROSS JOIN vec_secondary AS v
+  WHERE :neighbours_json IS NULL AND :filtered = 0 AND :secondary_vec IS NOT NULL AND m.slot = 'secondary'
+    AND m.lang NOT IN (:query_lang, 'und')
+    AND v.lang = m.lang AND v.embedding MATCH :secondary_vec AND v.k = max(:depth, :k)
+  UNION ALL
+  SELECT v.chunk_rowid, NULL AS distance
+  FROM language_means AS m CROSS JOIN vec_secondary AS v
+  WHERE :neighbours_json IS NULL AND :filtered = 1 AND :secondary_vec IS NOT NULL AND m.slot = 'secondary'
+    AND m.lang NOT IN (:query_lang, 'und')
+    AND v.lang = m.lang AND v.embedding MATCH :secondary_vec AND v.k = max(:depth, :k)
+    AND v.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
+  UNION ALL
+  SELECT c.chunk_rowid, NULL AS distance
+  FROM json_each(:neighbours_json) AS neighbour
+  JOIN chunks AS c ON c.chunk_id = neighbour.value ->> 0
+  WHERE :filtered = 0 OR c.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
+),
+candidates AS (
+  SELECT chunk_rowid, min(distance) AS distance
+  FROM (SELECT chunk_rowid, NULL AS distance FROM lexical_hits UNION ALL SELECT chunk_rowid, distance FROM vector_hits)
+  GROUP BY chunk_rowid
+),
+cosines AS MATERIALIZED (
+  SELECT
+    c.chunk_rowid,
+    ch.chunk_id,
+    ch.lang,
+    ch.lang IN (:query_lang, 'und') AS is_own,
+    1 - coalesce(
+      c.distance,
+      (SELECT vec_distance_cosine(v.embedding, :primary_vec) FROM vec_primary AS v WHERE v.chunk_rowid = c.chunk_rowid)
+    ) AS primary_cosine,
+    iif(:secondary_vec IS NULL OR ch.lang IN (:query_lang, 'und'), NULL, (
+      SELECT 1 - vec_distance_cosine(v.embedding, :secondary_vec)
+      FROM vec_secondary AS v
+      WHERE v.chunk_rowid = c.chunk_rowid
+    )) AS secondary_cosine
+  FROM candidates AS c
+  JOIN chunks AS ch USING (chunk_rowid)
+),
+lexical AS (
+  SELECT
+    h.chunk_rowid,
+    h.lexical_score,
+    row_number() OVER (ORDER BY h.lexical_score DESC, c.chunk_id) AS lexical_rank
+  FROM lexical_hits AS h
+  JOIN chunks AS c USING (chunk_rowid)
+),
+shares AS MATERIALIZED (
+  SELECT
+    s.chunk_rowid,
+    s.chunk_id,
+    s.lang,
+    s.is_own,
+    s.primary_cosine,
+    s.secondary_cosine,
+    l.lexical_score,
+    l.lexical_rank,
+    iif(
+      s.primary_cosine IS NULL, NULL, row_number() OVER (ORDER BY s.primary_cosine DESC, s.chunk_id)
+    ) AS vector_rank,
+    coalesce(l.lexical_score / ceiling.bm25_max, 0) AS lexical_share,
+    -- A chunk that has no vector yet is taken for the least similar candidate.
+    coalesce(s.primary_cosine, min(s.primary_cosine) OVER (), 0)
+    + coalesce(:secondary_weight * s.secondary_cosine, 0) AS vector_share
+  FROM cosines AS s
+  CROSS JOIN lexical_ceiling AS ceiling
+  LEFT JOIN lexical AS l USING (chunk_rowid)
+),
+ruled AS MATERIALIZED (
+  SELECT
+    s.chunk_rowid,
+    s.chunk_id,
+    s.lang,
+    s.is_own,
+    s.primary_cosine,
+    s.secondary_cosine,
+    s.lexical_score,
+    s.lexical_rank,
+    s.vector_rank,
+    s.lexical_share,
+    s.vector_share,
+    CASE :fusion
+      WHEN 'linear' THEN :lexical_weight * s.lexical_share
+        + (1 - :lexical_weight) * (s.vector_share - coalesce(:secondary_weight * s.secondary_cosine, 0))
+      WHEN 'cosine' THEN s.primary_cosine
+      -- Cormack, Clarke and Büttcher 2009, divided by what rank 1 in both channels would give.
+      ELSE (
+        coalesce(:rrf_lexical_weight / (:rrf_k + s.lexical_rank), 0) + coalesce(1.0 / (:rrf_k + s.vector_rank), 0)
+      ) * (:rrf_k + 1) / (1.0 + :rrf_lexical_weight)
+    END AS score,
+    :cross_lexical_weight * s.lexical_share + (1 - :cross_lexical_weight) * s.vector_share AS cross_score
+  FROM shares AS s
+  WHERE :fusion <> 'cosine' OR s.primary_cosine IS NOT NULL
+),
+-- How much nearer the question stands to its own language's mean than to another's.
+own_mean AS MATERIALIZED (
+  SELECT (1 - vec_distance_cosine(m.mean, :primary_vec)) * m.norm AS nearness
+  FROM language_means AS m
+  WHERE m.slot = 'primary' AND m.lang = :query_lang AND m.chunks >= 20
+),
+language_shift AS MATERIALIZED (
+  SELECT m.lang, own_mean.nearness - (1 - vec_distance_cosine(m.mean, :primary_vec)) * m.norm AS shift
+  FROM language_means AS m
+  CROSS JOIN own_mean
+  WHERE m.slot = 'primary' AND m.lang NOT IN (:query_lang, 'und') AND m.chunks >= 20
+),
+slot AS MATERIALIZED (
+  SELECT
+    CASE
+      WHEN max(iif(r.is_own, NULL, r.primary_cosine)) > max(iif(r.is_own, r.primary_cosine, NULL)) THEN -1
+      WHEN max(iif(r.is_own, NULL, r.primary_cosine + coalesce(shift.shift, 0)))
+        >= max(iif(r.is_own, r.primary_cosine, NULL)) - :near_margin THEN :near_slot
+      ELSE :far_slot
+    END AS own_before
+  FROM ruled AS r
+  LEFT JOIN language_shift AS shift ON shift.lang = r.lang
+),
+own AS MATERIALIZED (
+  SELECT score, row_number() OVER (ORDER BY score DESC, chunk_id) AS own_rank FROM ruled WHERE is_own
+),
+other AS (
+  SELECT r.chunk_rowid, r.score, r.cross_score, row_number() OVER (ORDER BY r.cross_score DESC, r.chunk_id) AS other_rank
+  FROM ruled AS r
+  WHERE NOT r.is_own
+),
+fused AS (
+  SELECT r.chunk_rowid, r.score AS fusion_score FROM ruled AS r WHERE r.is_own OR :fusion <> 'linear'
+  UNION ALL
+  SELECT
+    o.chunk_rowid,
+    CASE
+      WHEN NOT EXISTS (SELECT 1 FROM own) THEN o.cross_score
+      ELSE max(
+        o.score,
+        coalesce(
+          own.score,
+          iif(
+            slot.own_before + o.other_rank < 1,
+            (SELECT max(best.score) FROM own AS best) + 1e-3,
+            (SELECT min(worst.score) FROM own AS worst) - 1e-3
+          )
+        ) - 1e-7 * o.other_rank
+      )
+    END AS fusion_score
+  FROM other AS o
+  CROSS JOIN slot
+  LEFT JOIN own ON own.own_rank = slot.own_before + o.other_rank
+  WHERE :fusion = 'linear'
+)
+SELECT
+  row_number() OVER (ORDER BY f.fusion_score DESC, coalesce(r.lexical_rank, 1e9), r.chunk_id) AS rank,
+  r.chunk_id,
+  c.doc_id,
+  d.workspace_path,
+  d.source_path,
+  d.title,
+  c.heading_path_json,
+  c.section_label,
+  c.text,
+  c.source_spans_json,
+  c.chunker_version,
+  f.fusion_score,
+  r.lexical_score,
+  r.lexical_rank,
+  r.primary_cosine AS vector_score,
+  r.vector_rank,
+  r.secondary_cosine AS secondary_score,
+  r.is_own,
+  r.lexical_share,
+  r.vector_share
+FROM fused AS f
+JOIN ruled AS r USING (chunk_rowid)
+JOIN chunks AS c USING (chunk_rowid)
+JOIN documents AS d USING (doc_id)
+ORDER BY rank
+LIMIT :k;

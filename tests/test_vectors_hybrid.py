@@ -1,0 +1,459 @@
+"""Search by words and meaning: the statement against an oracle of a few lines, and what users see of it."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from math import log
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+import numpy as np
+import pytest
+from conftest import Ran, Vault, make_vault, run_kb
+from fake_embedder import PRIMARY, SECONDARY, FakeModels, Vectors, fake_models
+
+from kb.domain.embeddings import EmbeddingModel
+from kb.operations.vector_upkeep import update_language_means
+from kb.store import retrieve_queries
+from kb.store.embed_queries import MirrorRow
+from kb.store.migrate import migrate
+from kb.store.mirror import write_vectors
+from kb.store.retrieve_queries import HybridRow
+from kb.store.sqlfile import SQL_DIR
+from kb.store.vector_tables import SLOTS, ensure_slot, load_vector_functions
+from kb.wire.schemas import validate
+
+__all__ = ["fake_models"]
+
+DIMENSIONS = 8
+WORDS = "amber birch cedar delta ember fjord grove heron".split()
+LEAST_FOR_A_MEAN = 20
+INSERT_DOCUMENT = """
+INSERT INTO assets VALUES (:id, '/n', :id, 'markdown', 1, 'c', 'reference', '/n', '2026-01-01T00:00:00Z');
+INSERT INTO documents VALUES (
+  :id, :id, :id, 'T', :lang, 'markdown', 'primary', 'p', 1, 1, '{}', '{}', '2026', '2026', '/n', 1, 1, 'v'
+);
+INSERT INTO chunks (
+  chunk_id, doc_id, ordinal, text, heading_path_json, source_spans_json, token_estimate, chunker_version, policy_hash,
+  block_ids_json, created_at, lang, heading_text
+) VALUES (:id, :id, 0, :text, '[]', '[{"kind":"line","start":1,"end":1}]', 1, 'c', 'h', '[]', '2026', :lang, '');
+"""
+
+
+class Passage(NamedTuple):
+    """One chunk of a random corpus; a vector it has not got yet is None."""
+
+    chunk_id: str
+    lang: str
+    text: str
+    primary: Vectors | None
+    secondary: Vectors | None
+
+
+class Question(NamedTuple):
+    """A question and the constants of the fusion."""
+
+    words: tuple[str, ...]
+    lang: str
+    primary: Vectors
+    secondary: Vectors | None
+    fusion: str
+    lexical_weight: float = 0.25
+    cross_lexical_weight: float = 0.1
+    secondary_weight: float = 0.3
+    near_slot: int = 1
+    far_slot: int = 4
+    near_margin: float = 0.02
+    rrf_k: int = 60
+    rrf_lexical_weight: float = 1.0
+
+
+def unit(rng: np.random.Generator, near: Vectors | None = None) -> Vectors:
+    vector = rng.standard_normal(DIMENSIONS) + (0 if near is None else 1.5 * near)
+    return (vector / np.linalg.norm(vector)).astype("<f4")
+
+
+def random_corpus(seed: int) -> list[Passage]:
+    """Up to 80 passages in two languages and none, each language in a direction of its own; some without vectors."""
+    dice, rng = random.Random(seed), np.random.default_rng(seed)
+    towards = {lang: unit(rng) for lang in ("en", "ko", "und")}
+    passages = []
+    for at in range(dice.choice([0, 1, 2, 7, 30, 80])):
+        lang = dice.choices(["en", "ko", "und"], [dice.choice([1, 5]), 5, 0.5])[0]
+        vectors = [unit(rng, towards[lang]) if dice.random() < 0.9 else None for _ in SLOTS]
+        text = " ".join(dice.choices(WORDS, k=dice.randint(1, 12)))
+        passages.append(Passage(f"{dice.getrandbits(64):016x}{at:016x}", lang, text, *vectors))
+    return passages
+
+
+def random_question(seed: int) -> Question:
+    dice, rng = random.Random(seed), np.random.default_rng([seed, 1])
+    words = tuple(dice.sample([*WORDS, "absent"], dice.randint(1, 4)))
+    return Question(
+        words,
+        dice.choice(["en", "ko"]),
+        unit(rng),
+        dice.choice([None, unit(rng)]),
+        ("linear", "rrf", "cosine")[seed % 3],
+        lexical_weight=dice.random(),
+        cross_lexical_weight=dice.random(),
+        secondary_weight=dice.random(),
+        near_slot=dice.randint(0, 2),
+        far_slot=dice.randint(2, 6),
+        near_margin=dice.choice([0.0, 0.1]),
+        rrf_k=dice.choice([1, 60]),
+        rrf_lexical_weight=dice.choice([0.0, 1.0, 2.5]),
+    )
+
+
+def oracle(passages: list[Passage], asked: Question, bm25: dict[str, float]) -> dict[str, float]:
+    """What the fusion makes of every candidate, by chunk id."""
+    by_words = asked.fusion != "cosine"
+    lexical = bm25 if by_words else {}
+    frequency = {word: sum(word in p.text.split() for p in passages) for word in asked.words}
+    ceiling = 2.2 * sum(max(1e-6, log((len(passages) - n + 0.5) / (n + 0.5))) for n in frequency.values())
+    cosine = {p.chunk_id: float(p.primary @ asked.primary) for p in passages if p.primary is not None}
+    own = {p.chunk_id: p.lang in (asked.lang, "und") for p in passages}
+    second = {
+        p.chunk_id: float(p.secondary @ asked.secondary)
+        for p in passages
+        if asked.secondary is not None and p.secondary is not None and not own[p.chunk_id]
+    }
+    found = lexical.keys() | cosine.keys() | second.keys()
+    lexical_rank = ranks({c: lexical[c] for c in lexical})
+    vector_rank = ranks(cosine)
+    share = {c: lexical.get(c, 0) / ceiling for c in found}
+    worst = min((cosine[c] for c in found & cosine.keys()), default=0.0)
+    near = {c: cosine.get(c, worst) for c in found}
+    if asked.fusion == "cosine":
+        return cosine
+    if asked.fusion == "rrf":
+        k, weight = asked.rrf_k, asked.rrf_lexical_weight
+        return {
+            c: (
+                (weight / (k + lexical_rank[c]) if c in lexical_rank else 0)
+                + (1 / (k + vector_rank[c]) if c in vector_rank else 0)
+            )
+            * (k + 1)
+            / (1 + weight)
+            for c in found
+        }
+    a, b = asked.lexical_weight, asked.cross_lexical_weight
+    score = {c: a * share[c] + (1 - a) * near[c] for c in found}
+    cross = {c: b * share[c] + (1 - b) * (near[c] + asked.secondary_weight * second.get(c, 0)) for c in found}
+    ours = sorted((score[c] for c in found if own[c]), reverse=True)
+    theirs = sorted((c for c in found if not own[c]), key=lambda c: (-cross[c], c))
+    before = own_before(passages, asked, cosine, own)
+    for j, c in enumerate(theirs, 1):
+        at = before + j
+        slot = ours[at - 1] if 1 <= at <= len(ours) else ours and (ours[0] + 1e-3 if at < 1 else ours[-1] - 1e-3)
+        score[c] = max(score[c], slot - 1e-7 * j) if ours else cross[c]
+    return score
+
+
+def own_before(passages: list[Passage], asked: Question, cosine: dict[str, float], own: dict[str, bool]) -> int:
+    """How many own-language passages stand before the first in another language."""
+    means = {}
+    for lang in {p.lang for p in passages}:
+        vectors = [p.primary for p in passages if p.lang == lang and p.primary is not None]
+        if len(vectors) >= LEAST_FOR_A_MEAN:
+            means[lang] = float(np.mean(vectors, axis=0) @ asked.primary)
+    shift = {lang: means[asked.lang] - mean for lang, mean in means.items() if asked.lang in means and lang != "und"}
+    lang_of = {p.chunk_id: p.lang for p in passages}
+    best_own = max((cosine[c] for c in cosine if own[c]), default=None)
+    others = [c for c in cosine if not own[c]]
+    if best_own is None or not others:
+        return asked.far_slot
+    if max(cosine[c] for c in others) > best_own:
+        return -1
+    corrected = max(cosine[c] + shift.get(lang_of[c], 0) for c in others)
+    return asked.near_slot if corrected >= best_own - asked.near_margin else asked.far_slot
+
+
+def ranks(scores: dict[str, float]) -> dict[str, int]:
+    return {c: at for at, c in enumerate(sorted(scores, key=lambda c: (-scores[c], c)), 1)}
+
+
+@pytest.fixture(scope="module")
+def db() -> apsw.Connection:
+    """An empty knowledge base with both vector tables."""
+    made = apsw.Connection(":memory:")
+    migrate(made, "2026-01-01T00:00:00Z")
+    load_vector_functions(made)
+    for slot in SLOTS:
+        ensure_slot(made, slot, EmbeddingModel(slot, "1", DIMENSIONS, None), "2026-01-01T00:00:00Z")
+    return made
+
+
+@pytest.fixture
+def filled(db: apsw.Connection) -> Iterator[Callable[[list[Passage]], apsw.Connection]]:
+    """Fills the knowledge base with passages, for one test."""
+
+    def fill(passages: list[Passage]) -> apsw.Connection:
+        db.execute("ROLLBACK TO filled")
+        for passage in passages:
+            db.execute(INSERT_DOCUMENT, {"id": passage.chunk_id, "lang": passage.lang, "text": passage.text})
+        numbers = dict(db.execute("SELECT chunk_id, chunk_rowid FROM chunks").fetchall())
+        for slot in SLOTS:
+            rows = [
+                MirrorRow(numbers[p.chunk_id], p.lang, vector.tobytes())
+                for p in passages
+                if (vector := getattr(p, slot)) is not None
+            ]
+            write_vectors(db, slot, rows)
+            update_language_means(db, slot, DIMENSIONS)
+        return db
+
+    db.execute("SAVEPOINT filled")
+    yield fill
+    db.execute("ROLLBACK TO filled; RELEASE filled")
+
+
+def statement(db: apsw.Connection, asked: Question, *, k: int = 100, depth: int = 100, **more: Any) -> list[HybridRow]:
+    """The rows of the hybrid statement."""
+    by_words = asked.fusion != "cosine"
+    words = asked.words if by_words else ()
+    params: dict[str, Any] = {
+        **{name: getattr(asked, name) for name in Question._fields[4:]},
+        "match_expr": " OR ".join(f'"{word}"' for word in words) or '""',
+        "terms_json": json.dumps([[f'"{word}"', word] for word in words]),
+        "primary_vec": asked.primary.tobytes(),
+        "secondary_vec": None if asked.secondary is None else asked.secondary.tobytes(),
+        "neighbours_json": None,
+        "query_lang": asked.lang,
+        "filtered": 0,
+        **dict.fromkeys(("tags_json", "lang", "doc_ids_json", "trust_json", "media")),
+        "depth": depth,
+        "k": k,
+        **more,
+    }
+    return retrieve_queries.search_hybrid(db, **params)
+
+
+def bm25_of(db: apsw.Connection, words: tuple[str, ...]) -> dict[str, float]:
+    expression = " OR ".join(f'"{word}"' for word in words)
+    return dict(
+        db.execute("SELECT chunk_id, -bm25(chunks_fts) FROM chunks_fts WHERE chunks_fts MATCH ?", (expression,))
+    )
+
+
+Filled = Callable[[list[Passage]], apsw.Connection]
+
+
+@pytest.mark.parametrize("corpus", range(12))
+def test_the_statement_agrees_with_the_oracle(corpus: int, filled: Filled) -> None:
+    passages = random_corpus(corpus)
+    db = filled(passages)
+    for seed in range(corpus * 9, corpus * 9 + 9):
+        asked = random_question(seed)
+        rows = statement(db, asked)
+        wanted = oracle(passages, asked, bm25_of(db, asked.words))
+        assert {row.chunk_id: row.fusion_score for row in rows} == pytest.approx(wanted, abs=1e-5), asked
+        order = sorted(rows, key=lambda row: (-row.fusion_score, row.lexical_rank or 10**9, row.chunk_id))
+        assert [row.chunk_id for row in rows] == [row.chunk_id for row in order]
+        assert [row.rank for row in rows] == list(range(1, len(rows) + 1))
+        assert statement(db, asked, k=3) == rows[:3], "fewer hits are the first of more"
+
+
+@pytest.mark.parametrize("fusion", ["linear", "rrf", "cosine"])
+def test_neighbours_from_outside_give_the_rows_of_the_exact_scan(fusion: str, filled: Filled) -> None:
+    passages = [passage for passage in random_corpus(11) if passage.primary is not None]
+    db = filled(passages)
+    asked = random_question(4)._replace(fusion=fusion)
+    near = sorted((1 - float(p.primary @ asked.primary), p.chunk_id) for p in passages if p.primary is not None)
+    outside = json.dumps([[chunk_id, distance] for distance, chunk_id in near])
+    assert statement(db, asked, neighbours_json=outside) == statement(db, asked)
+    assert len(statement(db, asked)) == len(passages)
+
+
+@pytest.mark.parametrize("outside", [False, True], ids=["exact", "neighbours"])
+@pytest.mark.parametrize("fusion", ["linear", "rrf", "cosine"])
+def test_a_narrow_filter_still_returns_k_hits(fusion: str, outside: bool, filled: Filled) -> None:
+    passages = [passage for passage in random_corpus(11) if passage.primary is not None]
+    db = filled(passages)
+    asked = random_question(7)._replace(fusion=fusion, words=("absent",))
+    far = sorted(passages, key=lambda p: float(p.primary @ asked.primary))[:6]  # type: ignore[operator]
+    near = json.dumps([[p.chunk_id, 0.5] for p in passages]) if outside else None
+    doc_ids = json.dumps([passage.chunk_id for passage in far])
+    rows = statement(db, asked, k=6, depth=6, filtered=1, doc_ids_json=doc_ids, neighbours_json=near)
+    assert {row.chunk_id for row in rows} == {passage.chunk_id for passage in far}
+    assert statement(db, asked, filtered=1, lang="xx") == []
+
+
+def test_equal_passages_come_in_the_order_of_their_ids(filled: Filled) -> None:
+    rng = np.random.default_rng(3)
+    vector = unit(rng)
+    passages = [Passage(f"{at:032x}", "en", "amber birch", vector, vector) for at in (5, 3, 9, 1, 7)]
+    db = filled(passages)
+    for fusion in ("linear", "rrf", "cosine"):
+        asked = random_question(1)._replace(fusion=fusion, words=("amber",), lang="en")
+        first = statement(db, asked)
+        assert [row.chunk_id for row in first] == sorted(passage.chunk_id for passage in passages)
+        assert all(statement(db, asked) == first for _ in range(5))
+
+
+# What users see
+
+NOTES = {
+    "pump.md": "# Pump\n\nThe pump in the cellar starts when water rises.\n",
+    "펌프.md": "# 펌프\n\n지하실 펌프는 물이 차면 돈다.\n",
+    "lamp.md": "---\ntags: [light]\n---\n# Lamp\n\nThe lamp above the door has a sensor.\n",
+    **{f"filler/{at}.md": f"# Filler {at}\n\nSomething about number {at} and the pump of water.\n" for at in range(30)},
+}
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    """The notes, indexed and embedded: copy them to change them."""
+    made = make_vault(tmp_path_factory.mktemp("hybrid") / "vault", NOTES)
+    configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
+    made.config.write_text(
+        configured + f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n',
+        encoding="utf-8",
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        FakeModels().put_in_place(lambda door, fake: patch.setattr(door, fake))
+        ran = run_kb("--config", str(made.config), "ingest")
+    assert (ran.code, ran.stderr) == (0, "")
+    return made
+
+
+@pytest.fixture
+def own(embedded: Vault, tmp_path: Path) -> Vault:
+    """A copy of the notes for one test."""
+    base = tmp_path / "vault"
+    shutil.copytree(embedded.config.parent, base)
+    return Vault(base / "notes", base / "kb.toml", base / "data" / "kb.sqlite")
+
+
+def search(vault: Vault, *args: str) -> Ran:
+    return run_kb("--config", str(vault.config), "search", *args)
+
+
+def paths(ran: Ran) -> list[str]:
+    return [hit["doc_path"] for hit in ran.json["hits"]]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector", "lexical"])
+@pytest.mark.parametrize("fusion", ["linear", "rrf"])
+def test_json_is_valid_in_every_mode(mode: str, fusion: str, embedded: Vault, fake_models: FakeModels) -> None:
+    ran = run_kb(
+        *("--config", str(embedded.config), "--set", f"search.hybrid_fusion={fusion}"),
+        *("search", "pump in the cellar", "--mode", mode, "--json"),
+    )
+    assert (ran.code, ran.stderr) == (0, "")
+    validate("search_response.v1", ran.json)
+    first = ran.json["hits"][0]
+    assert first["doc_path"] == "pump.md"
+    assert first["score_kind"] == {"hybrid": fusion, "vector": "cosine", "lexical": "bm25"}[mode]
+    assert first["embedding_model"] == (None if mode == "lexical" else PRIMARY)
+    retrieval = first["retrieval"]
+    assert retrieval["method"] == mode
+    assert (retrieval["lexical_rank"] is None) == (mode == "vector")
+    assert (retrieval["vector_rank"] is None) == (mode == "lexical")
+
+
+def test_a_search_says_the_same_every_time(embedded: Vault, fake_models: FakeModels) -> None:
+    answers = [search(embedded, "water pump number", "--k", "40", "--json").stdout for _ in range(3)]
+    assert len(set(answers)) == 1
+
+
+def test_a_passage_that_has_no_vector_yet_is_found_by_its_words(own: Vault, fake_models: FakeModels) -> None:
+    (own.root / "late.md").write_text("# Late\n\nThe late heron stands by the pump.\n", encoding="utf-8")
+    assert run_kb("--config", str(own.config), "ingest", "--no-embed").code == 0
+    found = search(own, "late heron", "--k", "40", "--json")
+    (late,) = [hit for hit in found.json["hits"] if hit["doc_path"] == "late.md"]
+    assert late["retrieval"]["lexical_rank"] == 1
+    assert late["retrieval"]["vector_score"] is None
+    assert "late.md" not in paths(search(own, "late heron", "--mode", "vector", "--k", "40", "--json"))
+
+
+def test_filters_leave_only_what_passes_them_and_all_of_it(embedded: Vault, fake_models: FakeModels) -> None:
+    for mode in ("hybrid", "vector"):
+        tagged = search(embedded, "water in the cellar", "--mode", mode, "--tag", "light", "--json")
+        assert paths(tagged) == ["lamp.md"]
+        below = search(embedded, "lamp", "--mode", mode, "--path-glob", "filler/**", "--k", "30", "--json")
+        assert len(paths(below)) == 30
+        assert search(embedded, "lamp", "--mode", mode, "--tag", "none").code == 1
+
+
+def test_without_vectors_hybrid_answers_by_words_and_says_so(own: Vault, fake_models: FakeModels) -> None:
+    bare = run_kb("--config", str(own.config), "--set", "storage.data_dir=bare", "ingest", "--no-embed")
+    assert bare.code == 0
+
+    def ask(*args: str) -> Ran:
+        return run_kb("--config", str(own.config), "--set", "storage.data_dir=bare", "search", "pump cellar", *args)
+
+    hybrid, lexical = ask("--json"), ask("--mode", "lexical", "--json")
+    validate("search_response.v1", hybrid.json)
+    assert hybrid.json["hits"] == lexical.json["hits"]
+    assert hybrid.code == 0
+    assert "kb index --embeddings" in hybrid.json["note"]
+    assert lexical.json["note"] is None
+    assert "by words only" in ask().stdout + ask().stderr
+
+    vector = ask("--mode", "vector", "--json")
+    assert (vector.code, vector.stdout) == (2, "")
+    error = json.loads(vector.stderr)
+    assert (error["code"], error["hint"]) == ("model_missing", "kb index --embeddings")
+
+
+def test_a_model_that_is_no_longer_installed_leaves_search_by_words(own: Vault, fake_models: FakeModels) -> None:
+    del fake_models.embedders[PRIMARY]
+    found = search(own, "pump cellar", "--json")
+    assert found.code == 0
+    assert f"kb models install {PRIMARY}" in found.json["note"]
+    assert json.loads(search(own, "pump", "--mode", "vector", "--json").stderr)["code"] == "model_missing"
+
+
+def test_an_index_of_another_version_of_the_model_is_an_error_with_a_hint(own: Vault, fake_models: FakeModels) -> None:
+    primary = fake_models.embedders[PRIMARY]
+    primary.model = EmbeddingModel(PRIMARY, "2", 32, 512)
+    for mode in ("hybrid", "vector"):
+        ran = search(own, "pump", "--mode", mode, "--json")
+        error = json.loads(ran.stderr)
+        assert (ran.code, error["code"], error["hint"]) == (2, "model_error", "kb index --embeddings")
+    assert search(own, "pump", "--mode", "lexical").code == 0
+    assert run_kb("--config", str(own.config), "index", "--embeddings").code == 0
+    assert search(own, "pump", "--json").code == 0
+
+
+def test_one_model_alone_serves_as_well(own: Vault, fake_models: FakeModels) -> None:
+    alone = ("--config", str(own.config), "--set", "models.embedding.secondary=")
+    assert run_kb(*alone, "index", "--embeddings").code == 0
+    ran = run_kb(*alone, "search", "펌프 지하실", "--json")
+    assert paths(ran)[0] == "펌프.md"
+    assert all(hit["retrieval"].get("secondary_score") is None for hit in ran.json["hits"])
+
+
+def test_a_raw_expression_is_obeyed(embedded: Vault, fake_models: FakeModels) -> None:
+    ran = search(embedded, "'pump NOT number'", "--json")
+    assert set(paths(ran)) == {"pump.md"}
+    assert json.loads(search(embedded, "'pump AND'", "--json").stderr)["code"] == "query_syntax"
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="the sqlite3 program is not installed")
+@pytest.mark.parametrize(
+    "question", [["pump in the cellar"], ["펌프"], ["water", "--mode", "vector", "--k", "4"]], ids=str
+)
+def test_plain_sqlite3_gives_the_rows_of_kb_search(
+    question: list[str], embedded: Vault, fake_models: FakeModels, tmp_path: Path
+) -> None:
+    hits = search(embedded, *question, "--json").json["hits"]
+    rc = tmp_path / "kb.rc"
+    assert run_kb("--config", str(embedded.config), "sql", "--rc", str(rc), "--query", *question).code == 0
+    statement = SQL_DIR / "retrieve" / "search_hybrid.sql"
+    command = ["sqlite3", "-bail", "-json", "-init", str(rc)]
+    ran = subprocess.run(command, input=f'.read "{statement}"\n', capture_output=True, text=True, check=True)
+    rows = json.loads(ran.stdout)
+    assert len(rows) > 3
+    assert [(row["rank"], row["chunk_id"]) for row in rows] == [(hit["rank"], hit["chunk_id"]) for hit in hits]
+    assert [row["fusion_score"] for row in rows] == pytest.approx([hit["score"] for hit in hits], rel=1e-9)
+    assert [row["vector_score"] for row in rows] == pytest.approx(
+        [hit["retrieval"]["vector_score"] for hit in hits], rel=1e-6
+    )
