@@ -27,7 +27,7 @@ SHOWN_IMPORTS = 12
 QUESTIONS = {"English": "which lanterns restored the harbor ledger", "Korean": "구름동네의 여름 기록은 어디에 있나"}
 
 # What the installed console script holds.
-_SCRIPT = "import sys; from kb.cli.main import run; sys.argv[0] = 'kb'; run()"
+_SCRIPT = "import sys; from kb.cli.entry import run; sys.argv[0] = 'kb'; run()"
 _IMPORT_LINE = re.compile(r"import time:\s+(\d+) \|\s+(\d+) \|\s+(\S+)")
 
 

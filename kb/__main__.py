@@ -1,5 +1,5 @@
 """`python -m kb`."""
 
-from kb.cli.main import run
+from kb.cli.entry import run
 
 run()

@@ -129,7 +129,8 @@ def make_vault(directory: Path, notes: Mapping[str, str] = NOTES) -> Vault:
     write_notes(root, notes)
     config = directory / "kb.toml"
     config.write_text(
-        '[workspace]\nroot = "notes"\n\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\n', encoding="utf-8"
+        '[workspace]\nroot = "notes"\n\n[search]\nmode = "lexical"\n\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\n',
+        encoding="utf-8",
     )
     return Vault(root, config, directory / "data" / "kb.sqlite")
 
@@ -146,7 +147,7 @@ def run_kb(*args: str, stdin: str | bytes = "", env: Mapping[str, str] | None = 
 def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     """The notes, indexed once for all tests: read it, never change it."""
     made = make_vault(tmp_path_factory.mktemp("vault"))
-    ran = run_kb("--config", str(made.config), "ingest")
+    ran = run_kb("--config", str(made.config), "ingest", "--no-embed")
     assert (ran.code, ran.stderr) == (0, "")
     return made
 

@@ -94,7 +94,7 @@ class Workspace:
         on_event: Callable[[IngestEvent], None] = lambda event: None,
     ) -> IngestReport:
         """The report of one ingest in this process; its events are in `events` afterwards."""
-        request = ingest_request(self.config, None, dry_run=dry_run, allow_empty=allow_empty)
+        request = ingest_request(self.config, None, dry_run=dry_run, allow_empty=allow_empty, embed=False)
         request = replace(request, scope=path, policy=policy or request.policy)
         self.events = []
 
@@ -136,7 +136,7 @@ class Workspace:
 
     def search(self, text: str, k: int = 10) -> list[SearchHit]:
         """The hits of one lexical search."""
-        with open_searcher(self.sqlite, snippet_chars=220) as answer:
+        with open_searcher(self.config) as answer:
             return list(answer(SearchQuery(text, "lexical", k)).hits)
 
     def asset_copies(self) -> set[str]:

@@ -50,4 +50,11 @@ def test_every_benchmark_is_listed() -> None:
     listed = subprocess.run(
         [sys.executable, "-m", "benchmarks", "--list"], cwd=ROOT, capture_output=True, check=True, encoding="utf-8"
     ).stdout
-    assert [line.split()[0] for line in listed.splitlines()] == ["retrieval", "startup", "ingest", "memory", "hostile"]
+    assert [line.split()[0] for line in listed.splitlines()] == [
+        "retrieval",
+        "startup",
+        "ingest",
+        "memory",
+        "hostile",
+        "scale",
+    ]

@@ -39,7 +39,7 @@ def closed(schema: Any) -> Any:
 def stable(text: str, vault: Vault) -> str:
     """`text` without what differs from run to run: places, times, versions of libraries."""
     text = text.replace(str(vault.config.parent), "<vault>")
-    text = re.sub(r"\bv1-[0-9a-f]{8}\b", "v1-<hash>", text)
+    text = re.sub(r"\bv(\d+)-[0-9a-f]{8}\b", r"v\1-<hash>", text)
     text = re.sub(r"kiwi-[\d.]+", "kiwi-<version>", text)
     text = re.sub(r"SQLite [\d.]+", "SQLite <version>", text)
     text = re.sub(r"\d+\.\d s\)", "<time>)", text)
@@ -69,7 +69,7 @@ def first_chunk(kb: Kb) -> str:
         ["schema", "--wire", "error.v1"],
         ["config", "show"],
         ["config", "path"],
-        ["ingest"],
+        ["ingest", "--no-embed"],
         ["ingest", "--dry-run"],
         ["index", "--rebuild-fts"],
     ],

