@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.measurement import Measurement
-from benchmarks.registry import BENCHMARKS, run_benchmark
+from benchmarks.registry import BENCHMARKS, LONG, run_benchmark
 
 _PAGE = """\
 # Performance
@@ -28,6 +29,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--list", action="store_true", help="list the benchmarks")
     parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the judged sets")
     parser.add_argument("--runs", type=Path, metavar="DIR", help="retrieval: write each run there as a TSV file")
+    parser.add_argument("--modes", default="lexical", metavar="MODE,…", help="retrieval: lexical, vector, hybrid")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the tables to a Markdown page")
     options = parser.parse_args(arguments)
     if options.list:
@@ -39,17 +41,18 @@ def main(arguments: list[str]) -> int:
         parser.error("retrieval needs --data DIR")
     names = [options.name]
     if options.name == "all":
-        names = [name for name in BENCHMARKS if name != "retrieval" or options.data]
-    results = [_run_apart(name, options.data, options.runs) for name in names]
+        names = [name for name in BENCHMARKS if name not in LONG and (name != "retrieval" or options.data)]
+    own = {"retrieval": {"modes": tuple(options.modes.split(",")), "runs": options.runs}}
+    results = [_run_apart(name, options.data, own.get(name, {})) for name in names]
     if options.write:
         options.write.write_text(_page(results), encoding="utf-8")
     return 0 if all(result.met for result in results) else 1
 
 
-def _run_apart(name: str, data: Path | None, runs: Path | None) -> Measurement:
+def _run_apart(name: str, data: Path | None, own_options: Mapping[str, object]) -> Measurement:
     """Runs one benchmark in a process of its own, so that none finds what another has loaded."""
     with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
-        result = pool.submit(run_benchmark, name, data, runs).result()
+        result = pool.submit(run_benchmark, name, data, **own_options).result()
     print(result.to_markdown(), end="\n\n")
     print(result.to_json(), flush=True)
     return result

@@ -32,7 +32,7 @@ def measure(data: Path | None = None) -> Measurement:
             start = perf_counter()
             report = base.ingest()
             seconds = perf_counter() - start
-            with open_searcher(base.config.sqlite, snippet_chars=220) as answer:
+            with open_searcher(base.config) as answer:
                 hits = answer(SearchQuery(_NEEDLE, "lexical", 1)).hits
             found += bool(hits) and hits[0].citation.to_uri() == "line.md#L1"
             with closing(sqlite3.connect(base.config.sqlite)) as db:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from kb.config import Config, load
-from kb.operations.events import IngestEvent
 from kb.operations.ingest import ingest
 from kb.operations.report import IngestReport
 from kb.operations.requests import ingest_request
@@ -22,10 +21,10 @@ class KnowledgeBase(NamedTuple):
     config_path: Path
     config: Config
 
-    def ingest(self, on_event: Callable[[IngestEvent], None] = lambda event: None) -> IngestReport:
-        """Bring the index in step with the workspace."""
-        request = ingest_request(self.config, None, dry_run=False, allow_empty=False)
-        return ingest(request, on_event, lambda: False)
+    def ingest(self, *, embed: bool = False) -> IngestReport:
+        """Bring the index in step with the workspace; without vectors unless asked for."""
+        request = ingest_request(self.config, None, dry_run=False, allow_empty=False, embed=embed)
+        return ingest(request, lambda event: None, lambda: False)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ MOST_TIMES_FEW = 1.3
 _CHILD = """
 import json, re, resource, sys
 from kb.cli.main import main
-code = main(["--config", sys.argv[1], "ingest", "--summary-only"])
+code = main(["--config", sys.argv[1], "ingest", "--no-embed", "--summary-only"])
 if sys.platform == "linux":
     peak = 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 else:

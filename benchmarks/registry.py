@@ -18,8 +18,11 @@ BENCHMARKS = {
 }
 
 
-def run_benchmark(name: str, data: Path | None, runs: Path | None) -> Measurement:
-    """The outcome of one benchmark; `runs` is where retrieval writes what it found."""
-    module = import_module(f"benchmarks.{name}")
-    result: Measurement = module.measure(data, runs=runs) if name == "retrieval" else module.measure(data)
+LONG = {"scale"}
+"""Left out of `all`: they take longer than the rest together."""
+
+
+def run_benchmark(name: str, data: Path | None, **options: object) -> Measurement:
+    """The outcome of one benchmark; `options` are those of its own."""
+    result: Measurement = import_module(f"benchmarks.{name}").measure(data, **options)
     return result

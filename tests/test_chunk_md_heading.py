@@ -259,3 +259,12 @@ def test_chunks_of_real_notes(corpus: str, policy: ChunkPolicy) -> None:
     for path in paths:
         doc = extract_markdown(path.read_bytes(), workspace_path=WorkspacePath("a.md"), asset_id=AssetId("0" * 32))
         assert_sound(doc, chunk_document(doc, policy))
+
+
+def test_a_line_of_wide_spaces_between_blocks_counts() -> None:
+    words = "- " + "word " * 130
+    for count in range(60):
+        chunks = cut(
+            f"{words}\n\n\u3000\n\n- {'xx ' * (200 + count)}", replace(POLICY, respect_markdown_headings=False)
+        )
+        assert all(chunk.token_estimate <= WINDOW_TOKENS for chunk in chunks)

@@ -119,7 +119,7 @@ def _unit(source: _Source, block: int, sizes: Sizes) -> Unit:
     else:
         atoms = tuple(sentence_atoms(text, start, end, block, sizes.limit))
     hidden = text[source.block_ranges[block - 1][1] : start] if block else ""
-    lead_tokens = token_weight(hidden) if hidden.strip() else 0.0
+    lead_tokens = token_weight(hidden)  # a line of wide spaces is hidden too, and weighs something
     return Unit((replace(atoms[0], lead_tokens=lead_tokens, is_heading=kind == "heading"), *atoms[1:]))
 
 
