@@ -28,8 +28,11 @@ class KnowledgeBase(NamedTuple):
 
 
 @contextmanager
-def knowledge_base(root: Path | None = None) -> Iterator[KnowledgeBase]:
-    """A knowledge base of the documents below `root` (an empty workspace of its own without one); gone at the end."""
+def knowledge_base(root: Path | None = None, *, settings: str = "") -> Iterator[KnowledgeBase]:
+    """A knowledge base of the documents below `root` (an empty workspace of its own without one); gone at the end.
+
+    `settings` are further lines of its `[storage]` section, and what comes after it.
+    """
     with tempfile.TemporaryDirectory(prefix="kb-benchmark-") as folder:
         base = Path(folder)
         workspace = root or base / "workspace"
@@ -37,7 +40,8 @@ def knowledge_base(root: Path | None = None) -> Iterator[KnowledgeBase]:
         config_path = base / "config.toml"
         config_path.write_text(
             f'[workspace]\nroot = "{workspace.resolve()}"\n'
-            f'[storage]\ndata_dir = "{base / "data"}"\nlog_dir = "{base / "log"}"\n',
+            f'[storage]\ndata_dir = "{base / "data"}"\nlog_dir = "{base / "log"}"\n'
+            f"{settings}\n",
             encoding="utf-8",
         )
         yield KnowledgeBase(workspace, config_path, load(str(config_path), ()))

@@ -10,6 +10,7 @@ from benchmarks.measurement import Measurement
 # Name → what it tells; the module benchmarks.<name> is imported when it runs. A * needs --data to measure all of it.
 BENCHMARKS = {
     "retrieval": "* nDCG, recall and MRR on judged sets; every citation checked against its file",
+    "hybrid": "* words, meaning and both on judged sets, in one language and across; needs KB_TEST_MODEL_DIR",
     "startup": "a whole `kb search` from the shell against `python -c pass`; the heaviest imports",
     "ingest": "* files a second, time by stage; a second ingest with nothing changed",
     "memory": "peak memory of an ingest of 20,000 files against 2,000",
@@ -18,7 +19,7 @@ BENCHMARKS = {
 }
 
 
-LONG = {"scale"}
+LONG = {"hybrid", "scale"}
 """Left out of `all`: they take longer than the rest together."""
 
 

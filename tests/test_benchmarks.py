@@ -52,6 +52,7 @@ def test_every_benchmark_is_listed() -> None:
     ).stdout
     assert [line.split()[0] for line in listed.splitlines()] == [
         "retrieval",
+        "hybrid",
         "startup",
         "ingest",
         "memory",

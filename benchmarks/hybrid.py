@@ -1,0 +1,141 @@
+"""How well words, meaning and both find documents on judged sets: each language alone, both together, and across.
+
+It needs the installed models: KB_TEST_MODEL_DIR names their directory. What it embedded is cached beside them.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.judged_set import JudgedSet, load_judged_set
+from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
+from benchmarks.measurement import Measurement, Table, Target
+from benchmarks.retrieval import SETS, search_all
+from benchmarks.scoring import score
+from kb.config import load
+from kb.domain.search import SearchMode
+
+# Column → the mode and the settings it is asked with.
+RULES: Mapping[str, tuple[SearchMode, tuple[str, ...]]] = {
+    "words": ("lexical", ()),
+    "meaning": ("vector", ()),
+    "rrf": ("hybrid", ("search.hybrid_fusion=rrf",)),
+    "linear": ("hybrid", ()),
+}
+LEAST_NDCG_AT_10 = {"cranfield": 0.55, "korquad-dev": 0.975, "squad2-dev": 0.93}
+TOGETHER = ("korquad-dev", "squad2-dev")
+LARGEST_FALL = 0.005
+CROSSING = "xling-fastapi"
+LANGS = ("ko", "en")
+LEAST_CROSS_RECALL = 0.65
+LEAST_CROSS_GAIN = 1.5
+LARGEST_OWN_FALL = 0.01
+
+
+def measure(data: Path | None) -> Measurement:
+    """nDCG@10 of every rule on every set; recall@10 in the own and in the other language."""
+    if data is None:
+        raise SystemExit("hybrid needs --data DIR")
+    targets: list[Target] = []
+    alone = {name: _alone(data / name) for name in SETS}
+    for name, scores in alone.items():
+        targets.append(Target(f"{name}: nDCG@10", scores["linear"], "≥", LEAST_NDCG_AT_10[name]))
+        best = max(scores["words"], scores["meaning"])
+        targets.append(Target(f"{name}: linear − best channel", round(scores["linear"] - best, 4), "≥", 0))
+    together = _together([data / name for name in TOGETHER])
+    for name, value in together.items():
+        fall = round(alone[name]["linear"] - value, 4)
+        targets.append(Target(f"{name} beside {'/'.join(set(TOGETHER) - {name})}: fall", fall, "≤", LARGEST_FALL))
+    across = _across(data / CROSSING)
+    for lang in LANGS:
+        plain, linear = across["rrf", lang], across["linear", lang]
+        targets.append(Target(f"{lang} → other: recall@10", linear[1], "≥", LEAST_CROSS_RECALL))
+        gain = round(linear[1] / plain[1], 2)
+        targets.append(Target(f"{lang} → other: recall@10 / plain RRF", gain, "≥", LEAST_CROSS_GAIN))
+        targets.append(
+            Target(f"{lang} → own: plain RRF − linear", round(plain[0] - linear[0], 4), "≤", LARGEST_OWN_FALL)
+        )
+    tables = (
+        Table(
+            "nDCG@10, one set in the index",
+            ("set", *RULES),
+            tuple((name, *(scores[rule] for rule in RULES)) for name, scores in alone.items()),
+        ),
+        Table(
+            "nDCG@10, two sets in one index (linear)",
+            ("set", "alone", "together"),
+            tuple((name, alone[name]["linear"], value) for name, value in together.items()),
+        ),
+        Table(
+            "Recall@10, pages in both languages in one index",
+            ("question", "rule", "own copy", "other copy"),
+            tuple((lang, rule, *across[rule, lang]) for lang in LANGS for rule in RULES),
+        ),
+    )
+    return Measurement("hybrid", tables, tuple(targets), {"alone": alone, "together": together})
+
+
+def _alone(folder: Path) -> dict[str, float]:
+    judged = load_judged_set(folder)
+    with _embedded(judged.corpus) as base:
+        return {rule: _ndcg(base, judged, rule) for rule in RULES}
+
+
+def _together(folders: list[Path]) -> dict[str, float]:
+    """nDCG@10 of each set's questions where all the sets' documents stand in one index."""
+    with tempfile.TemporaryDirectory(prefix="kb-benchmark-") as root:
+        for folder in folders:
+            (Path(root) / folder.name).symlink_to((folder / "corpus").resolve())
+        with _embedded(Path(root)) as base:
+            return {folder.name: _ndcg(base, _below(load_judged_set(folder)), "linear") for folder in folders}
+
+
+def _below(judged: JudgedSet) -> JudgedSet:
+    """The set with its documents in a folder of its name."""
+    moved = {
+        asked: {f"{judged.name}/{path}": grade for path, grade in found.items()}
+        for asked, found in judged.judgements.items()
+    }
+    return judged._replace(judgements=moved)
+
+
+def _across(folder: Path) -> dict[tuple[str, str], tuple[float, float]]:
+    """By rule and the question's language: recall@10 of the copy in the own and in the other language."""
+    judged = load_judged_set(folder)
+    with _embedded(judged.corpus) as base:
+        found: dict[tuple[str, str], tuple[float, float]] = {}
+        for rule in RULES:
+            paths = search_all(_ruled(base, rule), judged, RULES[rule][0]).paths()
+            for lang in LANGS:
+                asked = [question for question in judged.questions if question.startswith(lang)]
+                hits = [(paths.get(question, [])[:10], next(iter(judged.judgements[question]))) for question in asked]
+                own = sum(f"{lang}/{path.partition('/')[2]}" in best for best, path in hits) / len(asked)
+                other = sum(path in best for best, path in hits) / len(asked)
+                found[rule, lang] = (round(own, 3), round(other, 3))
+    return found
+
+
+def _ndcg(base: KnowledgeBase, judged: JudgedSet, rule: str) -> float:
+    paths = search_all(_ruled(base, rule), judged, RULES[rule][0]).paths()
+    return round(score(judged.judgements, paths).ndcg_at_10, 4)
+
+
+def _ruled(base: KnowledgeBase, rule: str) -> KnowledgeBase:
+    return base._replace(config=load(str(base.config_path), RULES[rule][1]))
+
+
+@contextmanager
+def _embedded(root: Path) -> Iterator[KnowledgeBase]:
+    """The documents below `root`, indexed and embedded."""
+    models = os.environ.get("KB_TEST_MODEL_DIR")
+    if not models:
+        raise SystemExit("KB_TEST_MODEL_DIR must name the directory of the installed models")
+    with knowledge_base(root, settings=f'model_dir = "{models}"\ncache_dir = "{models}/.benchmark-cache"') as base:
+        report = base.ingest(embed=True)
+        if report.notes:
+            raise SystemExit(report.notes[0])
+        yield base
