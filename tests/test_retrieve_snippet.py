@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.retrieve.snippet import find_matches, make_snippet
+from kb.retrieve.snippet import below_headings, find_matches, make_snippet
 
 words = st.text(st.sampled_from("aeiou bcd. \n\t가나다라마 é"), max_size=400)
 terms = st.lists(st.text(st.sampled_from("aeiobcd가나다라.*(["), min_size=1, max_size=5), max_size=4)
@@ -80,3 +80,16 @@ def test_decomposed_text_is_matched_and_shown_composed() -> None:
 def test_no_terms_no_matches() -> None:
     assert make_snippet("some text", [], 100) == ("some text", True, ())
     assert make_snippet("", ["x"], 100) == ("", True, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("# A\n\n## B\n\nbody", "body"),
+        ("#tag and text", "#tag and text"),
+        ("# only a heading", "# only a heading"),
+        ("plain", "plain"),
+    ],
+)
+def test_the_headings_above_a_passage_are_not_repeated(text: str, rest: str) -> None:
+    assert below_headings(text) == rest

@@ -9,7 +9,7 @@ from typing import TypedDict
 from kb.domain.citations import LineCitation
 from kb.domain.search import FusionRule, QueryVectors, RetrievalDetail, ScoreKind, SearchHit, SearchQuery, SearchResult
 from kb.retrieve.filters import FilterParams, filter_params
-from kb.retrieve.snippet import make_snippet
+from kb.retrieve.snippet import below_headings, make_snippet
 from kb.retrieve.terms import QueryTerms, read_query, terms_json
 from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection, expression_errors
@@ -170,7 +170,7 @@ def _hit(
     row: queries.LexicalRow | queries.HybridRow, detail: RetrievalDetail, score: float, kind: ScoreKind, shown: Shown
 ) -> SearchHit:
     span = json.loads(row.source_spans_json)[0]
-    snippet = make_snippet(row.text, shown["terms"], shown["snippet_chars"])
+    snippet = make_snippet(below_headings(row.text), shown["terms"], shown["snippet_chars"])
     return SearchHit(
         rank=row.rank,
         score=score,

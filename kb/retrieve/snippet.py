@@ -20,6 +20,14 @@ class Snippet(NamedTuple):
     matches: tuple[tuple[int, int], ...]
 
 
+def below_headings(text: str) -> str:
+    """`text` without the headings it begins with, which a hit shows by themselves; all of it where there is no more."""
+    rest = text
+    while rest.startswith("#") and rest.lstrip("#")[:1] in ("", " ", "\t", "\n"):  # a heading, not a #tag
+        rest = rest.partition("\n")[2].lstrip("\n")
+    return rest or text
+
+
 def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet:
     """The densest window of `text`, white space folded, never longer than `snippet_chars` characters."""
     flat = " ".join(stored_text(text).split())
