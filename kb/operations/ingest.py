@@ -10,6 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from sys import intern
 from time import perf_counter_ns
 
 from kb.domain.ids import AssetId, asset_id
@@ -117,7 +118,10 @@ def _conclude(run: IngestRun, start_ns: int) -> None:
 def _scan(run: IngestRun) -> deque[ScannedFile]:
     """The files that must be read, in the walk's order; counts the others."""
     request, report = run.request, run.report
-    run.vanished = {row.workspace_path: row[1:] for row in queries.select_known_files(run.db)}
+    run.vanished = {
+        row.workspace_path: (row.byte_len, row.mtime_ns, intern(row.pipeline_version), row.source_path)
+        for row in queries.select_known_files(run.db)
+    }
     known_count = len(run.vanished)
     changed: deque[ScannedFile] = deque()
     with report.stages.measure("scan"):
