@@ -152,8 +152,8 @@ def on_a_terminal(vault: Vault, *args: str, **env: str) -> str:
 
 
 def test_matches_are_set_off_on_a_terminal(vault: Vault) -> None:
-    shown = on_a_terminal(vault, "search", "청킹 규칙")
-    assert "\x1b[33m\x1b[1m청킹\x1b[0m" in shown
+    shown = on_a_terminal(vault, "search", "청킹 제목")
+    assert "\x1b[33m\x1b[1m제목\x1b[0m" in shown
     assert "\x1b]8" not in shown
     assert max(width_cells(line) for line in ESCAPES.sub("", shown).splitlines()[:-1]) <= 40
 
