@@ -1,0 +1,174 @@
+"""Reads the configuration: defaults → file (TOML) → `KB_<SECTION>_<KEY>` → flags, each value checked as it is set."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kb.config.rules import MEANINGS, RULES
+from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, field_of, keys
+from kb.config.showing import toml_value
+from kb.config.variables import expand_variables
+from kb.errors import ConfigError, ConfigNotFound
+
+_TYPE_NAMES = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a string",
+    tuple: "a list of strings",
+}
+
+
+def default_path(env: Mapping[str, str]) -> Path:
+    """Where the configuration file is looked for when none is named; the same on Linux and macOS."""
+    return Path(expand_variables("${XDG_CONFIG_HOME:-~/.config}/kb/config.toml", env))
+
+
+def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | None = None) -> Config:
+    """The effective configuration. `named` is --config or KB_CONFIG; `flags` are `section.key=value` words.
+
+    Raises: ConfigNotFound when a named file is missing; ConfigError for what it cannot read.
+    """
+    env = os.environ if env is None else env
+    named = named or env.get("KB_CONFIG")
+    path = Path(expand_variables(named, env)).absolute() if named else default_path(env)
+    if named and not path.exists():
+        raise ConfigNotFound(f"no configuration file at {path}", f"create it with: kb --config {named} init")
+    file = path if path.exists() else None
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    if file is not None:
+        for key, value in _file_values(file).items():
+            values[key], origins[key] = _checked(key, value, str(file)), "file"
+    for name, key, text in _env_values(env):
+        values[key], origins[key] = _checked(key, _from_text(key, text, name), name), f"env {name}"
+    for flag in flags:
+        key, equals, text = flag.partition("=")
+        if not equals:
+            raise ConfigError(f"--set takes section.key=value, not {flag!r}", "example: --set search.default_k=5")
+        _require_known(key, "--set")
+        values[key], origins[key] = _checked(key, _from_text(key, text, "--set"), "--set"), "flag"
+    return _checked_whole(_build(values, file, origins))
+
+
+def _checked_whole(config: Config) -> Config:
+    if config.chunking.overlap_tokens >= config.chunking.target_tokens:
+        raise ConfigError(
+            f"chunking.overlap_tokens ({config.chunking.overlap_tokens}) must be below "
+            f"chunking.target_tokens ({config.chunking.target_tokens})",
+            "an overlap of 15 % of the target is usual",
+        )
+    return config
+
+
+def _file_values(file: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: {error}", "check the TOML syntax near that line") from error
+    except OSError as error:
+        raise ConfigError(
+            f"{file}: {error.strerror}", "make the file readable, or name another with --config"
+        ) from error
+    version = table.pop("schema_version", SCHEMA_VERSION)
+    if version != SCHEMA_VERSION:
+        raise ConfigError(f"{file}: schema_version {version!r}; this kb reads {SCHEMA_VERSION}", "update kb")
+    return dict(_flatten(table, "", str(file)))
+
+
+def _flatten(table: Mapping[str, Any], prefix: str, where: str) -> list[tuple[str, Any]]:
+    flat: list[tuple[str, Any]] = []
+    for name, value in table.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, dict):
+            if not any(section == key or section.startswith(key + ".") for section in SECTIONS):
+                _unknown(key, list(SECTIONS), where, "section")
+            flat += _flatten(value, key + ".", where)
+        else:
+            _require_known(key, where)
+            flat.append((key, value))
+    return flat
+
+
+def _env_values(env: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    found = []
+    for name in sorted(env):
+        if not name.startswith("KB_"):
+            continue
+        for section in SECTIONS:
+            stem = "KB_" + section.replace(".", "_").upper() + "_"
+            if name.startswith(stem):
+                key = f"{section}.{name[len(stem) :].lower()}"
+                _require_known(key, name)
+                found.append((name, key, env[name]))
+    return found
+
+
+def _known_keys() -> list[str]:
+    return [f"{name}.{key}" for name, section in SECTIONS.items() for key in keys(section)]
+
+
+def _require_known(key: str, where: str) -> None:
+    section, _, name = key.rpartition(".")
+    if section not in SECTIONS or name not in keys(SECTIONS[section]):
+        _unknown(key, _known_keys(), where, "key")
+
+
+def _unknown(key: str, valid: Sequence[str], where: str, what: str) -> None:
+    from difflib import get_close_matches
+
+    name = key.rpartition(".")[2]
+    near = [known for known in valid if known.rpartition(".")[2] == name] or get_close_matches(
+        key, valid, n=1, cutoff=0.5
+    )
+    hint = f"did you mean {near[0]}?" if near else "valid: " + ", ".join(valid)
+    raise ConfigError(f"unknown {what} {key} ({where})", hint)
+
+
+def _default(key: str) -> Any:
+    section, _, name = key.rpartition(".")
+    return getattr(SECTIONS[section], name)
+
+
+def _from_text(key: str, text: str, where: str) -> Any:
+    """The value of an environment variable or flag, read as its key's type."""
+    kind = type(_default(key))
+    try:
+        if kind is bool:
+            return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[text.lower()]
+        if kind is tuple:
+            return [part.strip() for part in text.split(",") if part.strip()]
+        return kind(text)
+    except (ValueError, KeyError) as error:
+        raise ConfigError(f"{key} must be {_TYPE_NAMES[kind]}, not {text!r} ({where})", _meaning(key)) from error
+
+
+def _checked(key: str, value: Any, where: str) -> Any:
+    kind = type(_default(key))
+    if kind is float and type(value) is int:
+        value = float(value)
+    if kind is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
+        value = tuple(value)
+    if type(value) is not kind:
+        raise ConfigError(f"{key} must be {_TYPE_NAMES[kind]}, not {value!r} ({where})", _meaning(key))
+    accepts, wanted = RULES.get(key, (None, ""))
+    if accepts is not None and not accepts(value):
+        raise ConfigError(f"{key} must be {wanted}, not {value!r} ({where})", _meaning(key))
+    return value
+
+
+def _meaning(key: str) -> str:
+    return f"it says {MEANINGS[key]}; the default is {toml_value(_default(key))}"
+
+
+def _build(values: Mapping[str, Any], file: Path | None, origins: Mapping[str, str]) -> Config:
+    sections: dict[str, Any] = {}
+    for name, section in SECTIONS.items():
+        own = {key: values[f"{name}.{key}"] for key in keys(section) if f"{name}.{key}" in values}
+        sections[field_of(name)] = section(**own)
+    return Config(**sections, file=file, origins=origins)

@@ -1,0 +1,79 @@
+"""What a value must satisfy beside its type, and what each key means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Rule = tuple[Callable[[Any], bool], str]
+
+
+def _at_least(least: int) -> Rule:
+    return (lambda value: value >= least), f"at least {least}"
+
+
+def _one_of(*choices: str) -> Rule:
+    return (lambda value: value in choices), "one of " + ", ".join(choices)
+
+
+RULES: Mapping[str, Rule] = {
+    "workspace.root": ((lambda value: bool(value.strip())), "a directory"),
+    "storage.copy_threshold_mb": _at_least(0),
+    "indexing.max_file_mb": _at_least(1),
+    "chunking.target_tokens": ((lambda value: 32 <= value <= 100_000), "between 32 and 100000"),
+    "chunking.overlap_tokens": _at_least(0),
+    "chunking.chunker_version": _one_of("md-heading-v1"),
+    "storage.cache_max_mb": _at_least(0),
+    "models.embedding.model": ((lambda value: bool(value.strip())), "the name of a model"),
+    "models.embedding.threads": ((lambda value: 0 <= value <= 256), "between 0 (all cores) and 256"),
+    "search.mode": _one_of("hybrid", "lexical", "vector"),
+    "search.hybrid_fusion": _one_of("linear", "rrf"),
+    "search.lexical_weight": ((lambda value: 0 <= value <= 1), "between 0 and 1"),
+    "search.cross_lexical_weight": ((lambda value: 0 <= value <= 1), "between 0 and 1"),
+    "search.near_slot": _at_least(0),
+    "search.far_slot": _at_least(0),
+    "search.near_margin": ((lambda value: 0 <= value <= 2), "between 0 and 2"),
+    "search.secondary_weight": ((lambda value: 0 <= value <= 10), "between 0 and 10"),
+    "search.rrf_k": _at_least(1),
+    "search.rrf_lexical_weight": ((lambda value: 0 <= value <= 10), "between 0 and 10"),
+    "search.candidate_depth": ((lambda value: 10 <= value <= 2000), "between 10 and 2000"),
+    "search.default_k": ((lambda value: 1 <= value <= 1000), "between 1 and 1000"),
+    "search.snippet_chars": ((lambda value: 20 <= value <= 10_000), "between 20 and 10000"),
+}
+
+# What each key decides: the hint of a wrong value, and the table of docs/configuration.md.
+MEANINGS: Mapping[str, str] = {
+    "workspace.root": "the folder your notes lie in; a relative one counts from the configuration file's folder",
+    "workspace.include": "which files are read, as gitignore patterns",
+    "workspace.exclude": "which files and folders are left out, as gitignore patterns, beside .gitignore and .kbignore",
+    "storage.data_dir": "where kb keeps what it makes",
+    "storage.sqlite": "the one SQLite file with everything that is indexed",
+    "storage.vector_dir": "where Lance keeps the vectors, a table a model",
+    "storage.asset_dir": "where copies of your files lie, each under the hash of its content",
+    "storage.model_dir": "where models are installed",
+    "storage.cache_dir": "where vectors are kept by their text, so that nothing is embedded twice; may be deleted",
+    "storage.log_dir": "where --debug writes its log, one file a day",
+    "storage.copy_threshold_mb": "files above so many megabytes are referred to, not copied",
+    "storage.cache_max_mb": "what that cache may take",
+    "indexing.max_file_mb": "files above so many megabytes are reported, not read",
+    "chunking.target_tokens": "how long a passage may get, in estimated tokens; never beyond what an embedder reads",
+    "chunking.overlap_tokens": "how much two neighbouring passages of one long section share, in estimated tokens",
+    "chunking.respect_markdown_headings": "whether a heading always begins a new passage",
+    "chunking.chunker_version": "how documents are cut; another value indexes everything anew",
+    "models.embedding.model": "the model that embeds: one that kb models list shows, or any fastembed name",
+    "models.embedding.secondary": "a second model for passages in another language than the question; empty = none",
+    "models.embedding.threads": "cores one model may use; 0 = all",
+    "search.default_k": "how many hits are shown when --k does not say",
+    "search.mode": "how a question is answered when --mode does not say: hybrid, lexical or vector",
+    "search.hybrid_fusion": "how words and meaning are joined: linear or rrf",
+    "search.lexical_weight": "what words count beside meaning in the linear rule, 0 to 1",
+    "search.cross_lexical_weight": "the same for passages in another language than the question",
+    "search.secondary_weight": "what the second model's cosine counts beside the first's, in another language",
+    "search.near_slot": "own-language hits before the first in another language, where that one is near",
+    "search.far_slot": "the same where it is not",
+    "search.near_margin": "how much less near than the best own-language passage still counts as near, in cosine",
+    "search.rrf_k": "rank constant of RRF",
+    "search.rrf_lexical_weight": "what words count beside meaning in RRF",
+    "search.candidate_depth": "candidates each channel gives to the fusion",
+    "search.snippet_chars": "how much of a passage a hit shows, in characters",
+}

@@ -1,0 +1,179 @@
+"""The sections with their keys and defaults, and the configuration they make.
+
+A default's type is the key's type. What else a value must satisfy, and what it means, stands in `kb.config.rules`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kb.config.variables import expand_variables
+
+SCHEMA_VERSION = 1
+
+
+class Section:
+    """Values that cannot be changed. A plain class: six named tuples would cost a cold search four milliseconds."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__}.{name} cannot be changed")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and all(getattr(self, key) == getattr(other, key) for key in keys(type(self)))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def keys(section: type[Section]) -> tuple[str, ...]:
+    """The keys of a section, in the order they are written."""
+    return tuple(section.__annotations__)
+
+
+class WorkspaceConfig(Section):
+    """Where the notes lie and which of them are indexed (gitignore syntax; `.kbignore` adds to `exclude`)."""
+
+    root: str = "~/KnowledgeBase"
+    include: tuple[str, ...] = ("**/*.md",)
+    exclude: tuple[str, ...] = (".git/**", "node_modules/**", ".obsidian/**")
+
+
+class StorageConfig(Section):
+    """Where kb keeps what it makes. Files above `copy_threshold_mb` are referenced, not copied."""
+
+    data_dir: str = "${XDG_DATA_HOME:-~/.local/share}/kb"
+    sqlite: str = "{data_dir}/kb.sqlite"
+    vector_dir: str = "{data_dir}/lancedb"
+    asset_dir: str = "{data_dir}/assets"
+    model_dir: str = "{data_dir}/models"
+    cache_dir: str = "${XDG_CACHE_HOME:-~/.cache}/kb"
+    log_dir: str = "${XDG_STATE_HOME:-~/.local/state}/kb/logs"
+    copy_threshold_mb: int = 100
+    cache_max_mb: int = 2000
+
+
+class IndexingConfig(Section):
+    """What one ingest may read: a file above `max_file_mb` is a report item, not a document."""
+
+    max_file_mb: int = 256
+
+
+class ChunkingConfig(Section):
+    """How documents are cut. Sizes are estimated tokens of the default embedder."""
+
+    target_tokens: int = 500
+    overlap_tokens: int = 80
+    respect_markdown_headings: bool = True
+    chunker_version: str = "md-heading-v1"
+
+
+class EmbeddingConfig(Section):
+    """The models that embed. `secondary` may be empty: then one model answers alone. `threads` 0 = all cores."""
+
+    model: str = "multilingual-e5-small"
+    secondary: str = "use-multilingual-v3"
+    threads: int = 0
+
+
+class SearchConfig(Section):
+    """How hits are found and shown. What the fusion's constants were fitted on stands in docs/retrieval.md."""
+
+    default_k: int = 10
+    mode: str = "hybrid"
+    hybrid_fusion: str = "linear"
+    lexical_weight: float = 0.25
+    cross_lexical_weight: float = 0.1
+    secondary_weight: float = 0.3
+    near_slot: int = 1
+    far_slot: int = 4
+    near_margin: float = 0.02
+    rrf_k: int = 60
+    rrf_lexical_weight: float = 1.0
+    candidate_depth: int = 50
+    snippet_chars: int = 220
+
+
+class Config(Section):
+    """All sections, and where the values came from."""
+
+    workspace: WorkspaceConfig = WorkspaceConfig()
+    storage: StorageConfig = StorageConfig()
+    indexing: IndexingConfig = IndexingConfig()
+    chunking: ChunkingConfig = ChunkingConfig()
+    models_embedding: EmbeddingConfig = EmbeddingConfig()
+    search: SearchConfig = SearchConfig()
+    file: Path | None = None
+    origins: Mapping[str, str] = {}  # "search.default_k" → "file" | "env KB_…" | "flag"; absent = default
+
+    def with_file(self, file: Path) -> Config:
+        """The same values, as if `file` held them."""
+        return Config(**{**self.__dict__, "file": file})
+
+    @property
+    def workspace_root(self) -> Path:
+        """The workspace root, absolute; a relative one counts from the configuration file's directory."""
+        base = self.file.parent if self.file else Path.cwd()
+        return Path(os.path.abspath(base / self.expand(self.workspace.root)))
+
+    @property
+    def data_dir(self) -> Path:
+        """The data directory, absolute."""
+        return self._path(expand_variables(self.storage.data_dir))
+
+    @property
+    def sqlite(self) -> Path:
+        """The one SQLite file, absolute."""
+        return self._path(self.expand(self.storage.sqlite))
+
+    @property
+    def asset_dir(self) -> Path:
+        """Where content-addressed copies of the sources lie, absolute."""
+        return self._path(self.expand(self.storage.asset_dir))
+
+    @property
+    def vector_dir(self) -> Path:
+        """Where Lance keeps the vectors, absolute."""
+        return self._path(self.expand(self.storage.vector_dir))
+
+    @property
+    def model_dir(self) -> Path:
+        """Where models are installed, absolute."""
+        return self._path(self.expand(self.storage.model_dir))
+
+    @property
+    def cache_dir(self) -> Path:
+        """Where derived work is cached, absolute; losing it costs time only."""
+        return self._path(self.expand(self.storage.cache_dir))
+
+    @property
+    def log_dir(self) -> Path:
+        """Where `--debug` writes its log, absolute."""
+        return self._path(self.expand(self.storage.log_dir))
+
+    def expand(self, text: str) -> str:
+        """`text` with `~`, `$VAR`, `${VAR:-default}` and `{data_dir}` replaced."""
+        return expand_variables(text.replace("{data_dir}", str(self.data_dir)))
+
+    def _path(self, text: str) -> Path:
+        base = self.file.parent if self.file else Path.cwd()
+        return Path(os.path.abspath(base / text))
+
+
+SECTIONS: Mapping[str, Any] = {
+    "workspace": WorkspaceConfig,
+    "storage": StorageConfig,
+    "indexing": IndexingConfig,
+    "chunking": ChunkingConfig,
+    "models.embedding": EmbeddingConfig,
+    "search": SearchConfig,
+}
+
+
+def field_of(section: str) -> str:
+    """The field of Config that holds a section: `models.embedding` → `models_embedding`."""
+    return section.replace(".", "_")

@@ -1,0 +1,41 @@
+"""The configuration in force, as it is shown and written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, field_of, keys
+
+
+def items(config: Config) -> list[tuple[str, Any, str]]:
+    """Every key with its value and origin, in the order of the sections."""
+    return [
+        (f"{name}.{key}", getattr(getattr(config, field_of(name)), key), config.origins.get(f"{name}.{key}", "default"))
+        for name, section in SECTIONS.items()
+        for key in keys(section)
+    ]
+
+
+def to_toml(config: Config, *, with_origins: bool) -> str:
+    """The configuration as TOML, every key present; with a comment wherever a value is not the default."""
+    lines = [f"schema_version = {SCHEMA_VERSION}"]
+    section = ""
+    for key, value, origin in items(config):
+        head, _, name = key.rpartition(".")
+        if head != section:
+            section = head
+            lines += ["", f"[{head}]"]
+        comment = f"  # {origin}" if with_origins and origin != "default" else ""
+        lines.append(f"{name} = {toml_value(value)}{comment}")
+    return "\n".join(lines) + "\n"
+
+
+def toml_value(value: Any) -> str:
+    """A value as TOML writes it."""
+    import json
+
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON allows it raw, TOML does not
