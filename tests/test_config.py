@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kb import config
 from kb.config import Config, expand_variables, items, load, to_toml
+from kb.config.sections import WorkspaceConfig
 from kb.errors import ConfigError, ConfigNotFound
 
 Env = dict[str, str]
@@ -263,7 +264,7 @@ def test_what_is_shown_loads_to_the_same_values(file: Path, tmp_path: Path) -> N
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_every_text_is_written_as_toml_reads_it(text: str) -> None:
-    written = to_toml(Config(workspace=config.WorkspaceConfig(root=text, include=(text,))), with_origins=False)
+    written = to_toml(Config(workspace=WorkspaceConfig(root=text, include=(text,))), with_origins=False)
     read_back = tomllib.loads(written)["workspace"]
     assert (read_back["root"], read_back["include"]) == (text, [text])
 
