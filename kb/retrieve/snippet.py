@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from kb.domain.text import stored_text
@@ -47,10 +48,15 @@ def find_matches(text: str, terms: Sequence[str]) -> list[tuple[int, int]]:
 
     English endings differ between question and text, so a word matches by its stem's first letters.
     """
+    pattern = _any_of(tuple(terms))
+    return [match.span() for match in pattern.finditer(text)] if pattern else []
+
+
+@lru_cache(maxsize=64)
+def _any_of(terms: tuple[str, ...]) -> re.Pattern[str] | None:
+    """A pattern for any of a question's terms, made once for all its hits; None without a term."""
     patterns = [_pattern(term) for term in sorted(set(terms), key=len, reverse=True) if term]
-    if not patterns:
-        return []
-    return [match.span() for match in re.finditer("|".join(patterns), text, re.IGNORECASE)]
+    return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
 
 
 def _pattern(term: str) -> str:

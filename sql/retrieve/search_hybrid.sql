@@ -144,7 +144,7 @@ cosines AS MATERIALIZED (
       WHERE v.chunk_rowid = c.chunk_rowid
     )) AS secondary_cosine
   FROM candidates AS c
-  JOIN chunks AS ch USING (chunk_rowid)
+  CROSS JOIN chunks AS ch ON ch.chunk_rowid = c.chunk_rowid
 ),
 lexical AS (
   SELECT
@@ -152,7 +152,7 @@ lexical AS (
     h.lexical_score,
     row_number() OVER (ORDER BY h.lexical_score DESC, c.chunk_id) AS lexical_rank
   FROM lexical_hits AS h
-  JOIN chunks AS c USING (chunk_rowid)
+  CROSS JOIN chunks AS c ON c.chunk_rowid = h.chunk_rowid
 ),
 shares AS MATERIALIZED (
   SELECT
@@ -278,8 +278,8 @@ SELECT
   r.lexical_share,
   r.vector_share
 FROM fused AS f
-JOIN ruled AS r USING (chunk_rowid)
-JOIN chunks AS c USING (chunk_rowid)
-JOIN documents AS d USING (doc_id)
+CROSS JOIN ruled AS r ON r.chunk_rowid = f.chunk_rowid -- CROSS keeps the order: no table is scanned for a hundred rows
+CROSS JOIN chunks AS c ON c.chunk_rowid = f.chunk_rowid
+CROSS JOIN documents AS d ON d.doc_id = c.doc_id
 ORDER BY rank
 LIMIT :k;
