@@ -26,7 +26,12 @@
     │   └── ExtractFailed   extract_failed
     └── ModelError          model_error
         ├── ModelMissing    model_missing
-        └── ModelCorrupt    model_corrupt
+        ├── ModelCorrupt    model_corrupt
+        ├── ModelUnreachable model_unreachable
+        ├── ModelNotPulled  model_not_pulled
+        ├── ModelTimeout    timeout
+        ├── StreamBroken    stream_broken
+        └── PromptTooLong   prompt_too_long
 
 A refusal and "no hit" are values, not exceptions.
 """
@@ -192,7 +197,7 @@ class ModelError(KbError):
 
 
 class ModelMissing(ModelError):
-    """The model is not installed."""
+    """The model, or the library that runs it, is not installed."""
 
     code = "model_missing"
 
@@ -201,3 +206,33 @@ class ModelCorrupt(ModelError):
     """A model file has the wrong size or checksum."""
 
     code = "model_corrupt"
+
+
+class ModelUnreachable(ModelError):
+    """The server that runs the model does not answer."""
+
+    code = "model_unreachable"
+
+
+class ModelNotPulled(ModelError):
+    """The server answers, and does not have the model."""
+
+    code = "model_not_pulled"
+
+
+class ModelTimeout(ModelError):
+    """The model took longer than it was given."""
+
+    code = "timeout"
+
+
+class StreamBroken(ModelError):
+    """The text being made broke off, or what came is not what was agreed on."""
+
+    code = "stream_broken"
+
+
+class PromptTooLong(ModelError):
+    """The prompt leaves no room for an answer in the model's context window."""
+
+    code = "prompt_too_long"

@@ -1,0 +1,86 @@
+"""What a language model is asked and what it gives back, piece by piece.
+
+Tuples, not dataclasses: they lie on the path of a cold answer, where each class counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+ChatRole = Literal["system", "user", "assistant"]
+FinishReason = Literal["stop", "length"]
+"""`stop`: the model or a stop string ended the text; `length`: `max_tokens` or the context window did."""
+
+
+class ModelRef(NamedTuple):
+    """Which model answered, as `answer.v1` names it."""
+
+    id: str
+    provider: str
+
+
+class Message(NamedTuple):
+    """One turn of the conversation a model is shown."""
+
+    role: ChatRole
+    content: str
+
+
+class GenerateRequest(NamedTuple):
+    """One text to be made. `seed` None leaves it to the provider; at temperature 0 it has no say."""
+
+    messages: tuple[Message, ...]
+    max_tokens: int
+    stop: tuple[str, ...] = ()
+    temperature: float = 0.0
+    seed: int | None = None
+
+
+class TokenUsage(NamedTuple):
+    """What a text cost. `latency_ms` counts from the request to its last piece."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    latency_ms: int
+
+
+class TokenChunk(NamedTuple):
+    """The next piece of the text: whole characters, never empty, without any stop string."""
+
+    text: str
+
+
+class Done(NamedTuple):
+    """The last item of a stream that came to its end."""
+
+    finish_reason: FinishReason
+    usage: TokenUsage
+
+
+TokenStream: TypeAlias = Generator[TokenChunk | Done, None, None]
+
+
+class LanguageModel(Protocol):
+    """Writes text. Making one costs nothing; what it needs is loaded or connected at its first use."""
+
+    @property
+    def model_ref(self) -> ModelRef:
+        """The model and who runs it."""
+
+    @property
+    def context_tokens(self) -> int:
+        """What prompt and answer may take together. Raises: ModelError."""
+
+    def count_tokens(self, text: str) -> int:
+        """The tokens of `text` alone; never fewer than the model will count. Raises: ModelError."""
+
+    def count_prompt_tokens(self, messages: Sequence[Message]) -> int:
+        """The tokens of a whole prompt, the chat template's own included; never fewer. Raises: ModelError."""
+
+    def stream(self, request: GenerateRequest) -> TokenStream:
+        """The text as it is made: pieces, then one `Done`. Closing the stream stops the model at its next token.
+
+        What came before a failure has been handed out. Raises, also midway: ModelUnreachable, ModelNotPulled,
+        ModelTimeout, StreamBroken, PromptTooLong, ModelMissing, ModelCorrupt.
+        """
