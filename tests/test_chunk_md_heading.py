@@ -45,13 +45,13 @@ def assert_sound(doc: Document, chunks: tuple[Chunk, ...]) -> None:
     lines = doc.source_text.split("\n")
     covered: set[int] = set()
     for chunk in chunks:
-        cited = lines[chunk.span.start - 1 : chunk.span.end]
+        cited = lines[chunk.spans[0].start - 1 : chunk.spans[0].end]
         assert chunk.text in "\n".join(cited)
         assert chunk.text == chunk.text.strip() != ""
         assert chunk.text.count("\n") == len(cited) - 1
-        covered.update(range(chunk.span.start, chunk.span.end + 1))
+        covered.update(range(chunk.spans[0].start, chunk.spans[0].end + 1))
         assert chunk.token_estimate == estimate_tokens(chunk.text) <= WINDOW_TOKENS
-        touched = [b for b in doc.blocks if b.span.start <= chunk.span.end and b.span.end >= chunk.span.start]
+        touched = [b for b in doc.blocks if b.span.start <= chunk.spans[0].end and b.span.end >= chunk.spans[0].start]
         assert chunk.block_ids == tuple(block.block_id for block in touched)
         assert chunk.chunk_id == chunk_id(doc.doc_id, chunk.chunker_version, chunk.block_ids, chunk.policy_hash)
     missing = [
@@ -68,7 +68,7 @@ def test_a_section_that_fits_is_one_chunk() -> None:
     first, second = cut("# A\n\na\n\n- b\n\n---\n\nc\n\n## B\n\nd\n")
     assert first.text == "# A\n\na\n\n- b\n\n---\n\nc"
     assert (first.heading_path, first.section_label) == (("A",), "A")
-    assert (first.span.start, first.span.end) == (1, 9)
+    assert (first.spans[0].start, first.spans[0].end) == (1, 9)
     assert second.text == "## B\n\nd"
     assert (second.heading_path, second.section_label) == (("A", "B"), "B")
     assert first.policy_hash == second.policy_hash == policy_hash(POLICY)

@@ -1,4 +1,4 @@
-"""Citation URIs: `path#L12-L34`, written and read back."""
+"""Citation URIs: `path#L12-L34`, `#page=13`, `#xywh=…`, `#t=…`, written and read back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.domain.citations import LineCitation, parse_citation
+from kb.domain.citations import (
+    CaptionCitation,
+    Citation,
+    LineCitation,
+    PageCitation,
+    RegionCitation,
+    TimeCitation,
+    cite,
+    parse_citation,
+)
+from kb.domain.spans import Box, CaptionSpan, LineSpan, PageSpan, RegionSpan, SourceSpan, TimeSpan
 from kb.errors import InvalidCitation
 
 paths = st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.sampled_from(
@@ -23,6 +33,61 @@ def test_what_is_written_reads_back(path: str, start: int, more: int) -> None:
 @pytest.mark.parametrize(("uri", "start", "end"), [("a.md#L12-L34", 12, 34), ("a.md#L7", 7, 7), ("a.md#L7-L7", 7, 7)])
 def test_lines(uri: str, start: int, end: int) -> None:
     assert parse_citation(uri) == LineCitation("a.md", start, end)
+
+
+@given(paths, st.integers(1, 10**6))
+def test_pages_read_back(path: str, page: int) -> None:
+    assert parse_citation(PageCitation(path, page).to_uri()) == PageCitation(path, page)
+
+
+@given(paths, st.tuples(*[st.integers(0, 10**6)] * 2), st.tuples(*[st.integers(1, 10**6)] * 2))
+def test_regions_read_back(path: str, at: tuple[int, int], size: tuple[int, int]) -> None:
+    citation = RegionCitation(path, *at, *size)
+    assert parse_citation(citation.to_uri()) == citation
+
+
+@given(paths, st.integers(0, 10**9), st.integers(0, 10**7))
+def test_times_read_back_to_the_millisecond(path: str, start_ms: int, more_ms: int) -> None:
+    citation = TimeCitation(path, start_ms, start_ms + more_ms)
+    assert parse_citation(citation.to_uri()) == citation
+
+
+@given(paths, st.sampled_from(["qwen2.5-vl:7b", "org/model:tag"]))
+def test_captions_read_back(path: str, model: str) -> None:
+    assert parse_citation(CaptionCitation(path, model).to_uri()) == CaptionCitation(path, model)
+
+
+@pytest.mark.parametrize(
+    ("citation", "uri"),
+    [
+        (PageCitation("a.pdf", 13, "Intro", "xi", ((1, 2, 3, 4),)), "a.pdf#page=13"),
+        (RegionCitation("a.png", 120, 40, 520, 180), "a.png#xywh=120,40,520,180"),
+        (TimeCitation("a.mp3", 822_000, 850_000, "S1"), "a.mp3#t=822,850"),
+        (TimeCitation("a.mp3", 0, 1_050), "a.mp3#t=0,1.05"),
+        (CaptionCitation("a.png", "qwen2.5-vl:7b"), "a.png#caption=qwen2.5-vl:7b"),
+    ],
+)
+def test_how_a_citation_is_written(citation: Citation, uri: str) -> None:
+    assert citation.to_uri() == uri
+
+
+@pytest.mark.parametrize(
+    ("spans", "cited"),
+    [
+        ([LineSpan(3, 5)], LineCitation("a", 3, 5, "S")),
+        (
+            [PageSpan(7, 0, 4, Box(1, 2, 3, 4), "v"), PageSpan(7, 5, 9, Box(1, 9, 3, 4), "v")],
+            PageCitation("a", 7, "S", "v", ((1, 2, 3, 4), (1, 9, 3, 4))),
+        ),
+        ([PageSpan(7, 0, 4)], PageCitation("a", 7, "S")),
+        ([RegionSpan(Box(10, 10, 5, 5), 0, 3), RegionSpan(Box(5, 20, 5, 5), 4, 6)], RegionCitation("a", 5, 10, 10, 15)),
+        ([TimeSpan(0, 900, 0, 3, "A"), TimeSpan(900, 2_000, 4, 6, "B")], TimeCitation("a", 0, 2_000)),
+        ([TimeSpan(5, 900, 0, 3, "A")], TimeCitation("a", 5, 900, "A")),
+        ([CaptionSpan("m", 0, 3)], CaptionCitation("a", "m")),
+    ],
+)
+def test_the_citation_around_spans(spans: list[SourceSpan], cited: Citation) -> None:
+    assert cite("a", [span.to_json() for span in spans], "S") == cited
 
 
 def test_a_single_line_is_written_short() -> None:
@@ -45,7 +110,17 @@ def test_a_single_line_is_written_short() -> None:
         "a.md#L1 ",
         "a.md#L-1",
         "a.md#L1-L2-L3",
-        "a.md#page=2",
+        "a.pdf#page=0",
+        "a.pdf#page=",
+        "a.pdf#page=٣",
+        "a.png#xywh=1,2,3",
+        "a.png#xywh=1,2,0,4",
+        "a.png#xywh=-1,2,3,4",
+        "a.mp3#t=2,1",
+        "a.mp3#t=1",
+        "a.mp3#t=1.0001,2",
+        "a.mp3#t=0:01,0:02",
+        "a.png#caption=",
         "a.md#L１",
         "a.md#L1２",
         "a.md#L1-L2３",

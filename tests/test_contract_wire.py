@@ -62,6 +62,11 @@ REPORT: dict[str, Any] = {
     "type": "object",
     "$defs": {
         "Hit": {"type": "object", "properties": {"rank": {"type": "integer"}}, "required": ["rank"]},
+        "Lines": {
+            "type": "object",
+            "properties": {"kind": {"const": "line", "type": "string"}, "start": {"type": "integer"}},
+            "required": ["kind", "start"],
+        },
         "Done": {"type": "object", "properties": {"kind": {"const": "done", "type": "string"}}, "required": ["kind"]},
     },
     "properties": {
@@ -70,10 +75,13 @@ REPORT: dict[str, Any] = {
         "hint": {"anyOf": [{"type": "string"}, {"type": "null"}]},
         "hits": {"type": "array", "items": {"$ref": "#/$defs/Hit"}},
         "counts": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "span": {"$ref": "#/$defs/Lines"},
         "event": {"anyOf": [{"$ref": "#/$defs/Hit"}, {"$ref": "#/$defs/Done"}]},
     },
     "required": ["name", "kind"],
 }
+LINES = {"$ref": "#/$defs/Lines"}
+PAGE, TIME = ({"type": "object", "properties": {"kind": {"const": kind}}} for kind in ("page", "time"))
 Change = Callable[[dict[str, Any]], object]
 
 
@@ -94,6 +102,8 @@ TAKEN_AWAY: dict[str, Change] = {
     "a type of an item": lambda new: properties(new).update(hits={"type": "array", "items": {"type": "string"}}),
     "a type of a count": lambda new: properties(new)["counts"].update(additionalProperties={"type": "number"}),
     "a variant": lambda new: properties(new).update(event={"anyOf": [{"$ref": "#/$defs/Hit"}]}),
+    "the only kind": lambda new: properties(new).update(span={"anyOf": [PAGE, TIME]}),
+    "certainty of a kind": lambda new: properties(new).update(span={"anyOf": [LINES, {"type": "null"}]}),
 }
 ADDED: dict[str, Change] = {
     "nothing": lambda new: None,
@@ -104,6 +114,7 @@ ADDED: dict[str, Change] = {
     ),
     "a value": lambda new: properties(new).update(kind={"type": "string", "enum": ["a", "b", "c"]}),
     "a variant": lambda new: properties(new)["event"]["anyOf"].append({"type": "object", "properties": {}}),
+    "a kind beside the only one": lambda new: properties(new).update(span={"anyOf": [PAGE, LINES]}),
     "a description": lambda new: new.update(description="better words"),
 }
 

@@ -80,7 +80,8 @@ def chunk_document(doc: Document, policy: ChunkPolicy) -> tuple[Chunk, ...]:
 def _source(doc: Document) -> _Source:
     text = doc.source_text
     starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
-    ranges = [trimmed(text, starts[block.span.start - 1], starts[block.span.end] - 1) for block in doc.blocks]
+    spans = [block.span for block in doc.blocks if isinstance(block.span, LineSpan)]  # Markdown has no others
+    ranges = [trimmed(text, starts[span.start - 1], starts[span.end] - 1) for span in spans]
     return _Source(doc, starts, ranges)
 
 
@@ -142,7 +143,7 @@ def _chunk(source: _Source, piece: _Piece, policy: ChunkPolicy, hashed: str) -> 
         text=text,
         heading_path=heading_path,
         section_label=heading_path[-1] if heading_path else None,
-        span=LineSpan(_line(source, piece.start), _line(source, piece.end - 1)),
+        spans=(LineSpan(_line(source, piece.start), _line(source, piece.end - 1)),),
         lang=passage_language(text, doc.lang),
         token_estimate=estimate_tokens(text),
         chunker_version=policy.chunker_version,

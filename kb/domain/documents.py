@@ -12,7 +12,15 @@ from kb.domain.spans import SourceSpan
 SourceType = Literal["markdown", "note", "paper", "reference", "inbox"]
 TrustLevel = Literal["primary", "secondary", "generated"]
 BlockKind = Literal["heading", "paragraph", "list", "code", "table", "quote", "image_ref", "audio_ref"]
-WarningKind = Literal["malformed_frontmatter", "malformed_table", "encoding_fallback", "extract_failed", "empty_file"]
+WarningKind = Literal[
+    "malformed_frontmatter",
+    "malformed_table",
+    "encoding_fallback",
+    "extract_failed",
+    "empty_file",
+    "no_text",
+    "engine_missing",
+]
 
 SOURCE_TYPES: tuple[SourceType, ...] = ("markdown", "note", "paper", "reference", "inbox")
 TRUST_LEVELS: tuple[TrustLevel, ...] = ("primary", "secondary", "generated")
@@ -75,7 +83,15 @@ class ImageRef:
     alt: str
 
 
-Payload: TypeAlias = Heading | Text | List | Code | Table | ImageRef
+@dataclass(frozen=True, slots=True)
+class AudioRef:
+    """A whole recording: how long it is, and the language it was heard in."""
+
+    duration_ms: int
+    language: str
+
+
+Payload: TypeAlias = Heading | Text | List | Code | Table | ImageRef | AudioRef
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from typing import NewType
+from typing import Literal, NewType, cast
 
 MediaType = NewType("MediaType", str)
 """`markdown`, `pdf`, `image/<type>`, `audio/<type>` or `code/<lang>`, as `assets.media_type` stores it."""
 
+MediaFamily = Literal["markdown", "pdf", "image", "audio"]
+"""A media type without what follows its slash: what one extractor reads and one `--media` names."""
+
 MARKDOWN = MediaType("markdown")
+PDF = MediaType("pdf")
+PNG = MediaType("image/png")
+JPEG = MediaType("image/jpeg")
+WEBP = MediaType("image/webp")
+GIF = MediaType("image/gif")
+TIFF = MediaType("image/tiff")
+WAV = MediaType("audio/wav")
+MP3 = MediaType("audio/mp3")
+M4A = MediaType("audio/m4a")
+FLAC = MediaType("audio/flac")
+OGG = MediaType("audio/ogg")
+
+MEDIA_FAMILIES: tuple[MediaFamily, ...] = ("markdown", "pdf", "image", "audio")
 
 MEDIA_TYPE_OF_EXTENSION: dict[str, MediaType] = {
     "md": MARKDOWN,
@@ -24,3 +40,8 @@ def media_type_of(name: str) -> MediaType | None:
     if not dot or not stem or stem[-1] == "/":
         return None  # no extension: "README", or a hidden file like ".md"
     return MEDIA_TYPE_OF_EXTENSION.get(extension.lower())
+
+
+def family_of(media_type: MediaType) -> MediaFamily:
+    """`image/png` → `image`."""
+    return cast(MediaFamily, media_type.partition("/")[0])

@@ -6,7 +6,7 @@ import json
 from contextlib import nullcontext
 from typing import TypedDict
 
-from kb.domain.citations import LineCitation
+from kb.domain.citations import cite
 from kb.domain.search import FusionRule, QueryVectors, RetrievalDetail, ScoreKind, SearchHit, SearchQuery, SearchResult
 from kb.retrieve.filters import FilterParams, filter_params
 from kb.retrieve.snippet import below_headings, make_snippet
@@ -169,7 +169,6 @@ def _detail(row: queries.HybridRow, query: SearchQuery) -> RetrievalDetail:
 def _hit(
     row: queries.LexicalRow | queries.HybridRow, detail: RetrievalDetail, score: float, kind: ScoreKind, shown: Shown
 ) -> SearchHit:
-    span = json.loads(row.source_spans_json)[0]
     snippet = make_snippet(below_headings(row.text), shown["terms"], shown["snippet_chars"])
     return SearchHit(
         rank=row.rank,
@@ -185,7 +184,7 @@ def _hit(
         snippet=snippet.text,
         snippet_full_text=snippet.full_text,
         snippet_matches=snippet.matches,
-        citation=LineCitation(row.workspace_path, span["start"], span["end"], row.section_label),
+        citation=cite(row.workspace_path, json.loads(row.source_spans_json), row.section_label),
         retrieval=detail,
         index_version=shown["index_version"],
         embedding_model=shown["embedding_model"],

@@ -131,7 +131,7 @@ def _chunk_rows(prepared: PreparedDocument, now: str) -> Sequence[queries.ChunkR
             text=chunk.text,
             heading_path_json=_dumps(list(chunk.heading_path)),
             section_label=chunk.section_label,
-            source_spans_json=_dumps([chunk.span.to_json()]),
+            source_spans_json=_dumps([span.to_json() for span in chunk.spans]),
             token_estimate=chunk.token_estimate,
             chunker_version=chunk.chunker_version,
             policy_hash=chunk.policy_hash,

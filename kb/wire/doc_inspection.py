@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -11,12 +11,61 @@ from kb.operations.inspect import DocumentInspection
 from kb.wire.doc_summary import DocSummaryV1, doc_summary_v1
 
 
-class SpanV1(TypedDict):
+class LineSpanV1(TypedDict):
     """Whole lines, from 1, both ends included."""
 
     kind: Literal["line"]
     start: int
     end: int
+
+
+class PageSpanV1(TypedDict):
+    """Characters of a page's text (the end excluded), and the rectangle around them in points."""
+
+    kind: Literal["page"]
+    page: int
+    label: NotRequired[str]
+    char_start: int
+    char_end: int
+    x: NotRequired[int]
+    y: NotRequired[int]
+    w: NotRequired[int]
+    h: NotRequired[int]
+
+
+class RegionSpanV1(TypedDict):
+    """A rectangle of an image in pixels, and the characters of its text that stand there."""
+
+    kind: Literal["region"]
+    x: int
+    y: int
+    w: int
+    h: int
+    char_start: int
+    char_end: int
+
+
+class TimeSpanV1(TypedDict):
+    """A stretch of a recording, and the characters of its transcript that are spoken there."""
+
+    kind: Literal["time"]
+    start_ms: int
+    end_ms: int
+    speaker: NotRequired[str]
+    char_start: int
+    char_end: int
+
+
+class CaptionSpanV1(TypedDict):
+    """The characters of an image's text that a vision model wrote."""
+
+    kind: Literal["caption"]
+    model: str
+    char_start: int
+    char_end: int
+
+
+SpanV1 = LineSpanV1 | PageSpanV1 | RegionSpanV1 | TimeSpanV1 | CaptionSpanV1
 
 
 class BlockV1(TypedDict):

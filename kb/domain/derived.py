@@ -1,0 +1,107 @@
+"""What engines make of a file's bytes: the text of its pages, of its pixels, of its sound; a caption.
+
+A derived result costs seconds, so it is kept twice: in the cache, by the file's content and the engine with all that
+moves its output (`Engine.label`), and beside the index as `artifacts/<doc_id>/<name>.json`. Both hold the same bytes,
+the JSON of one of the classes below. An extractor is therefore in two halves: one that derives, in a process of its
+own, and one that builds the document from what was derived, at once and without an engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from kb.domain.spans import Box
+
+DerivedName = Literal["pdf-text", "ocr", "caption", "transcript"]
+DERIVED_NAMES: tuple[DerivedName, ...] = ("pdf-text", "ocr", "caption", "transcript")
+
+
+class Engine(NamedTuple):
+    """What makes a derived result. Equal engines make equal results of equal bytes.
+
+    `settings` names what moves the output and is not part of the version: languages, resolution, model.
+    """
+
+    name: str
+    version: str
+    settings: str = ""
+
+    @property
+    def label(self) -> str:
+        """`tesseract-5.3.0,kor+eng`: part of the cache's key and of a document's `parser_version`."""
+        return f"{self.name}-{self.version}" + (f",{self.settings}" if self.settings else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """One derived result: its name, the engine that made it, and its JSON."""
+
+    name: DerivedName
+    engine: Engine
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class OcrRegion:
+    """One line of recognised text: its place in the image, its confidence (0 to 1), and the block it belongs to.
+
+    `block` counts from 0; lines of one block follow each other.
+    """
+
+    box: Box
+    text: str
+    confidence: float
+    block: int
+
+
+@dataclass(frozen=True, slots=True)
+class OcrText:
+    """The recognised lines of one image (or page) of `width` × `height` pixels, in reading order."""
+
+    regions: tuple[OcrRegion, ...]
+    width: int
+    height: int
+    engine: str
+    engine_version: str
+
+    @property
+    def joined(self) -> str:
+        """The text: lines end in a newline, blocks are set apart by an empty line."""
+        parts: list[str] = []
+        for before, region in zip((None, *self.regions), self.regions, strict=False):
+            if before is not None:
+                parts.append("\n" if before.block == region.block else "\n\n")
+            parts.append(region.text)
+        return "".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCaption:
+    """What a vision model says an image shows."""
+
+    text: str
+    model: str
+    model_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptSegment:
+    """A stretch of speech: milliseconds from the start of the recording, and the words."""
+
+    start_ms: int
+    end_ms: int
+    text: str
+    speaker: str | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The speech of one recording of `duration_ms`, in order; `language` as the engine was told or found."""
+
+    segments: tuple[TranscriptSegment, ...]
+    duration_ms: int
+    language: str
+    engine: str
+    engine_version: str
