@@ -19,7 +19,7 @@ ROWS = (
     ("answer",),
     ("retrieve",),
     ("scan", "extract", "chunk", "store", "embed", "llm"),
-    ("language", "config"),
+    ("language", "config", "models"),
     ("domain",),
     ("errors",),
 )

@@ -20,10 +20,10 @@ from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder, Role
 from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
 from kb.embed.catalog import E5_SMALL, USE_MULTILINGUAL
 from kb.embed.fastembed_adapter import HubEmbedder
-from kb.embed.manifest import read_installed
 from kb.embed.native_query import NativeQueryEncoder, native_engine_usable, open_native_query_encoder
 from kb.embed.onnx_adapter import open_onnx_query_encoder
 from kb.errors import ModelError
+from kb.models.manifest import read_installed
 
 MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR", Path.home() / ".cache/kb-test/models"))
 

