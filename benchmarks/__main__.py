@@ -30,6 +30,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the judged sets")
     parser.add_argument("--runs", type=Path, metavar="DIR", help="retrieval: write each run there as a TSV file")
     parser.add_argument("--modes", default="lexical", metavar="MODE,…", help="retrieval: lexical, vector, hybrid")
+    parser.add_argument("--questions", type=int, metavar="N", help="hybrid: ask so many of each set (0: all)")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the tables to a Markdown page")
     options = parser.parse_args(arguments)
     if options.list:
@@ -42,7 +43,10 @@ def main(arguments: list[str]) -> int:
     names = [options.name]
     if options.name == "all":
         names = [name for name in BENCHMARKS if name not in LONG and (name != "retrieval" or options.data)]
-    own = {"retrieval": {"modes": tuple(options.modes.split(",")), "runs": options.runs}}
+    own: dict[str, dict[str, object]] = {
+        "retrieval": {"modes": tuple(options.modes.split(",")), "runs": options.runs},
+        "hybrid": {} if options.questions is None else {"questions": options.questions},
+    }
     results = [_run_apart(name, options.data, own.get(name, {})) for name in names]
     if options.write:
         options.write.write_text(_page(results), encoding="utf-8")

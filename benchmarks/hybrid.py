@@ -1,19 +1,22 @@
 """How well words, meaning and both find documents on judged sets: each language alone, both together, and across.
 
-It needs the installed models: KB_TEST_MODEL_DIR names their directory. What it embedded is cached beside them.
+It needs the installed models: KB_TEST_MODEL_DIR names their directory. What it embedded is kept beside them, passages
+and questions alike, so that only the first run waits for the models.
 """
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.judged_set import JudgedSet, load_judged_set
+from benchmarks.installed_models import CACHE, installed_models
+from benchmarks.judged_set import JudgedSet, load_judged_set, sample_questions
 from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
+from benchmarks.progress import step
+from benchmarks.remembered_questions import remembered_questions
 from benchmarks.retrieval import SETS, search_all
 from benchmarks.scoring import score
 from kb.config import load
@@ -27,6 +30,12 @@ RULES: Mapping[str, tuple[SearchMode, tuple[str, ...]]] = {
     "linear": ("hybrid", ()),
 }
 LEAST_NDCG_AT_10 = {"cranfield": 0.55, "korquad-dev": 0.975, "squad2-dev": 0.93}
+QUESTIONS = 300
+"""How many of a set's questions are asked unless told otherwise; pages in two languages are few, and all asked."""
+
+HITS = 30
+"""Passages asked for, a question: enough for ten documents."""
+
 TOGETHER = ("korquad-dev", "squad2-dev")
 LARGEST_FALL = 0.005
 CROSSING = "xling-fastapi"
@@ -36,17 +45,26 @@ LEAST_CROSS_GAIN = 1.5
 LARGEST_OWN_FALL = 0.01
 
 
-def measure(data: Path | None) -> Measurement:
-    """nDCG@10 of every rule on every set; recall@10 in the own and in the other language."""
+def measure(data: Path | None, *, questions: int = QUESTIONS) -> Measurement:
+    """nDCG@10 of every rule on every set; recall@10 in the own and in the other language.
+
+    `questions` is how many of each set are asked at most, in even steps; 0 asks all.
+    """
     if data is None:
         raise SystemExit("hybrid needs --data DIR")
+    with remembered_questions(installed_models() / CACHE / "questions.sqlite"):
+        return _measure(data, questions)
+
+
+def _measure(data: Path, questions: int) -> Measurement:
     targets: list[Target] = []
-    alone = {name: _alone(data / name) for name in SETS}
+    judged = {name: sample_questions(load_judged_set(data / name), questions) for name in SETS}
+    alone = {name: _alone(judged[name]) for name in SETS}
     for name, scores in alone.items():
         targets.append(Target(f"{name}: nDCG@10", scores["linear"], "≥", LEAST_NDCG_AT_10[name]))
         best = max(scores["words"], scores["meaning"])
         targets.append(Target(f"{name}: linear − best channel", round(scores["linear"] - best, 4), "≥", 0))
-    together = _together([data / name for name in TOGETHER])
+    together = _together([judged[name] for name in TOGETHER])
     for name, value in together.items():
         fall = round(alone[name]["linear"] - value, 4)
         targets.append(Target(f"{name} beside {'/'.join(set(TOGETHER) - {name})}: fall", fall, "≤", LARGEST_FALL))
@@ -62,8 +80,10 @@ def measure(data: Path | None) -> Measurement:
     tables = (
         Table(
             "nDCG@10, one set in the index",
-            ("set", *RULES),
-            tuple((name, *(scores[rule] for rule in RULES)) for name, scores in alone.items()),
+            ("set", "questions", *RULES),
+            tuple(
+                (name, len(judged[name].questions), *(scores[rule] for rule in RULES)) for name, scores in alone.items()
+            ),
         ),
         Table(
             "nDCG@10, two sets in one index (linear)",
@@ -79,19 +99,18 @@ def measure(data: Path | None) -> Measurement:
     return Measurement("hybrid", tables, tuple(targets), {"alone": alone, "together": together})
 
 
-def _alone(folder: Path) -> dict[str, float]:
-    judged = load_judged_set(folder)
-    with _embedded(judged.corpus) as base:
+def _alone(judged: JudgedSet) -> dict[str, float]:
+    with _embedded(judged.corpus, judged.name) as base:
         return {rule: _ndcg(base, judged, rule) for rule in RULES}
 
 
-def _together(folders: list[Path]) -> dict[str, float]:
+def _together(sets: list[JudgedSet]) -> dict[str, float]:
     """nDCG@10 of each set's questions where all the sets' documents stand in one index."""
     with tempfile.TemporaryDirectory(prefix="kb-benchmark-") as root:
-        for folder in folders:
-            (Path(root) / folder.name).symlink_to((folder / "corpus").resolve())
-        with _embedded(Path(root)) as base:
-            return {folder.name: _ndcg(base, _below(load_judged_set(folder)), "linear") for folder in folders}
+        for judged in sets:
+            (Path(root) / judged.name).symlink_to(judged.corpus.resolve())
+        with _embedded(Path(root), "together") as base:
+            return {judged.name: _ndcg(base, _below(judged), "linear") for judged in sets}
 
 
 def _below(judged: JudgedSet) -> JudgedSet:
@@ -106,10 +125,10 @@ def _below(judged: JudgedSet) -> JudgedSet:
 def _across(folder: Path) -> dict[tuple[str, str], tuple[float, float]]:
     """By rule and the question's language: recall@10 of the copy in the own and in the other language."""
     judged = load_judged_set(folder)
-    with _embedded(judged.corpus) as base:
+    with _embedded(judged.corpus, judged.name) as base:
         found: dict[tuple[str, str], tuple[float, float]] = {}
         for rule in RULES:
-            paths = search_all(_ruled(base, rule), judged, RULES[rule][0]).paths()
+            paths = _asked(base, judged, rule)
             for lang in LANGS:
                 asked = [question for question in judged.questions if question.startswith(lang)]
                 hits = [(paths.get(question, [])[:10], next(iter(judged.judgements[question]))) for question in asked]
@@ -120,22 +139,24 @@ def _across(folder: Path) -> dict[tuple[str, str], tuple[float, float]]:
 
 
 def _ndcg(base: KnowledgeBase, judged: JudgedSet, rule: str) -> float:
-    paths = search_all(_ruled(base, rule), judged, RULES[rule][0]).paths()
-    return round(score(judged.judgements, paths).ndcg_at_10, 4)
+    return round(score(judged.judgements, _asked(base, judged, rule)).ndcg_at_10, 4)
 
 
-def _ruled(base: KnowledgeBase, rule: str) -> KnowledgeBase:
-    return base._replace(config=load(str(base.config_path), RULES[rule][1]))
+def _asked(base: KnowledgeBase, judged: JudgedSet, rule: str) -> dict[str, list[str]]:
+    """Question id → paths, best first."""
+    mode, settings = RULES[rule]
+    ruled = base._replace(config=load(str(base.config_path), settings))
+    with step(f"{judged.name}: {len(judged.questions)} questions by {rule}"):
+        return search_all(ruled, judged, mode, chunks=HITS).paths()
 
 
 @contextmanager
-def _embedded(root: Path) -> Iterator[KnowledgeBase]:
+def _embedded(root: Path, name: str) -> Iterator[KnowledgeBase]:
     """The documents below `root`, indexed and embedded."""
-    models = os.environ.get("KB_TEST_MODEL_DIR")
-    if not models:
-        raise SystemExit("KB_TEST_MODEL_DIR must name the directory of the installed models")
-    with knowledge_base(root, settings=f'model_dir = "{models}"\ncache_dir = "{models}/.benchmark-cache"') as base:
-        report = base.ingest(embed=True)
+    models = installed_models()
+    with knowledge_base(root, settings=f'model_dir = "{models}"\ncache_dir = "{models / CACHE}"') as base:
+        with step(f"{name}: index and vectors"):
+            report = base.ingest(embed=True)
         if report.notes:
             raise SystemExit(report.notes[0])
         yield base

@@ -30,3 +30,16 @@ def load_judged_set(folder: Path) -> JudgedSet:
     with (folder / "queries.jsonl").open(encoding="utf-8") as file:
         questions = {item["id"]: item["text"] for item in map(json.loads, file) if item["id"] in judgements}
     return JudgedSet(folder.name, folder / "corpus", questions, {asked: judgements[asked] for asked in questions})
+
+
+def sample_questions(judged: JudgedSet, at_most: int) -> JudgedSet:
+    """The set with `at_most` of its questions, in even steps from the first; 0 keeps all."""
+    total = len(judged.questions)
+    if not at_most or total <= at_most:
+        return judged
+    asked = list(judged.questions)
+    kept = [asked[number * total // at_most] for number in range(at_most)]
+    return judged._replace(
+        questions={question: judged.questions[question] for question in kept},
+        judgements={question: judged.judgements[question] for question in kept},
+    )

@@ -28,7 +28,7 @@ MODES: tuple[SearchMode, ...] = ("lexical",)
 LEAST_NDCG_AT_10 = {("cranfield", "lexical"): 0.515, ("korquad-dev", "lexical"): 0.965, ("squad2-dev", "lexical"): 0.90}
 
 CHUNKS = 100
-"""Hits asked for, a question."""
+"""Hits asked for, a question, unless told otherwise."""
 
 
 class RankedDocument(NamedTuple):
@@ -91,8 +91,8 @@ def measure(
     return Measurement("retrieval", (table,), tuple(targets), figures)
 
 
-def search_all(base: KnowledgeBase, judged: JudgedSet, mode: SearchMode) -> CheckedRun:
-    """Every judged question asked in one process, and every hit's citation held against its file."""
+def search_all(base: KnowledgeBase, judged: JudgedSet, mode: SearchMode, *, chunks: int = CHUNKS) -> CheckedRun:
+    """Every judged question asked for its best chunks in one process, every hit's citation held against its file."""
     holds = _citation_checker(base)
     ranked: list[RankedDocument] = []
     citations = wrong = 0
@@ -100,7 +100,7 @@ def search_all(base: KnowledgeBase, judged: JudgedSet, mode: SearchMode) -> Chec
     with open_searcher(base.config, many=True) as answer:
         for question, text in judged.questions.items():
             start = perf_counter()
-            hits = answer(SearchQuery(text, mode, CHUNKS)).hits
+            hits = answer(SearchQuery(text, mode, chunks)).hits
             seconds += perf_counter() - start
             citations += len(hits)
             wrong += sum(not holds(hit) for hit in hits)

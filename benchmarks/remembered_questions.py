@@ -1,0 +1,54 @@
+"""Keeps the vectors of a benchmark's questions between its runs: encoding them takes longer than all the searching.
+
+The encoder is the one a search uses; it is asked for what the file does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+from kb.domain.embeddings import EmbeddingModel, QueryEncoder
+from kb.embed.adapters import query_encoder
+from kb.operations import query_vectors
+from kb.store.vector_cache import CachedVector, VectorCache
+
+_MOST_BYTES = 1_000_000_000
+
+
+class _Remembering:
+    """A query encoder whose answers are kept."""
+
+    def __init__(self, encoder: QueryEncoder, kept: VectorCache) -> None:
+        self._encoder = encoder
+        self._kept = kept
+
+    @property
+    def model(self) -> EmbeddingModel:
+        """The vector space."""
+        return self._encoder.model
+
+    def encode(self, text: str) -> bytes:
+        """float32[dimensions], L2 = 1, as little-endian bytes."""
+        found = self._kept.get([text]).get(text)
+        if found is None:
+            found = CachedVector(self._encoder.encode(text), 0)
+            self._kept.put({text: found})
+        return found.vector
+
+
+@contextmanager
+def remembered_questions(path: Path) -> Iterator[None]:
+    """Within, searches take the vectors of questions that were asked before from the file at `path`."""
+    with ExitStack() as opened:
+
+        def remembering(model_dir: Path, name: str) -> QueryEncoder:
+            encoder = query_encoder(model_dir, name)
+            kept = VectorCache(path, f"{name}@{encoder.model.version}/query", _MOST_BYTES)
+            opened.callback(kept.close)
+            return _Remembering(encoder, kept)
+
+        with patch.object(query_vectors, "query_encoder", remembering):
+            yield
