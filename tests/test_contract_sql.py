@@ -154,6 +154,21 @@ def test_no_statement_selects_star(name: str) -> None:
     assert not re.search(r"SELECT\s+(\w+\.)?\*", (SQL_DIR / name).read_text(encoding="utf-8"))
 
 
+FILTERED = ("retrieve/search_lexical.sql", "retrieve/search_hybrid.sql", "inspect/list_documents.sql")
+
+
+def filters(name: str) -> str:
+    """The conditions of a statement's filters, without line breaks and the names of its tables."""
+    text = (SQL_DIR / name).read_text(encoding="utf-8")
+    match = re.search(r"\(:tags_json IS NULL.*LIKE :media \|\| '/%'\)", text, re.DOTALL)
+    assert match
+    return re.sub(r"\b[ad]\.", "", " ".join(match[0].split()))
+
+
+def test_the_same_filters_stand_in_every_statement() -> None:
+    assert len({filters(name) for name in FILTERED}) == 1
+
+
 def test_the_check_catches_a_drifted_header() -> None:
     with pytest.raises(AssertionError, match="name TYPE"):
         read_header("-- Purpose.\n-- version 1\n-- param x STRING  what\n")

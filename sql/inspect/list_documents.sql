@@ -1,4 +1,7 @@
 -- List documents with their sizes, tags and versions, in the order of their paths.
+--
+-- The filters are spelled out in each statement that takes them (search_lexical, search_hybrid, list_documents): a view
+-- has no parameters, and one of all chunks with their documents would only hide the joins.
 -- version 1
 -- param filtered INTEGER  0 = no filter is set, 1 = look at the filters below
 -- param tags_json TEXT?  JSON array; a document with any of these tags; NULL = any

@@ -5,6 +5,9 @@
 -- ranked by the fusion rule. Passages in another language cannot share its words, and embeddings prefer the question's
 -- own language; so they are ranked among themselves, and the j-th stands no lower than right behind the own-language
 -- passage of rank slot + j. Where one of them is nearer all the same, they lead.
+--
+-- The filters are spelled out in each statement that takes them (search_lexical, search_hybrid, list_documents): a view
+-- has no parameters, and one of all chunks with their documents would only hide the joins.
 -- version 1
 -- param fusion TEXT  linear, rrf or cosine
 -- param match_expr TEXT  FTS5 expression over heading_path, text and tokenized_korean_text

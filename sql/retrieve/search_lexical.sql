@@ -1,4 +1,7 @@
 -- Rank the chunks that share words or morphemes with a question by BM25, best first.
+--
+-- The filters are spelled out in each statement that takes them (search_lexical, search_hybrid, list_documents): a view
+-- has no parameters, and one of all chunks with their documents would only hide the joins.
 -- version 1
 -- param match_expr TEXT  FTS5 expression over heading_path, text and tokenized_korean_text
 -- param filtered INTEGER  0 = no filter is set, 1 = look at the filters below

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from kb.cli.filters import filter_options
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain_line
 from kb.domain.search import SearchFilters
@@ -23,28 +24,18 @@ Examples:
   kb list docs --path-glob 'papers/**' --json | jq -r .doc_path
 """,
 )
-@click.option(
-    "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag; repeat for any of several."
-)
-@click.option("--lang", metavar="LANG", help="Only documents in this language.")
-@click.option("--path-glob", "path_globs", multiple=True, metavar="GLOB", help="Only paths that match.")
-@click.option("--trust-min", type=click.Choice(["primary", "secondary", "generated"]), help="At least this trusted.")
-@click.option("--media", metavar="TYPE", help="Only this kind of file.")
+@filter_options
 @click.option("--limit", type=click.IntRange(1), help="At most so many.")
 @json_option("Print one doc_summary.v1 a line.")
 @pass_session
 def docs(
     session: Session,
-    tags: tuple[str, ...],
-    lang: str | None,
-    path_globs: tuple[str, ...],
-    trust_min: str | None,
-    media: str | None,
+    filters: SearchFilters,
     limit: int | None,
     as_json: bool,
 ) -> int:
     """List documents in the order of their paths. Exit code 1 when there is none."""
-    rows = list_documents(session.config.sqlite, SearchFilters(tags, lang, path_globs, trust_min, media), limit)
+    rows = list_documents(session.config.sqlite, filters, limit)
     if as_json:
         from kb.wire.doc_summary import doc_summary_v1
 

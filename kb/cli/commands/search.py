@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from kb.cli.filters import filter_options
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.search import SearchFilters, SearchQuery
 from kb.errors import UsageError
@@ -25,15 +26,7 @@ Examples:
 @click.option(
     "--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them."
 )
-@click.option(
-    "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag; repeat for any of several."
-)
-@click.option("--lang", metavar="LANG", help="Only documents in this language (ko, en, …).")
-@click.option(
-    "--path-glob", "path_globs", multiple=True, metavar="GLOB", help="Only paths that match, e.g. 'notes/**'."
-)
-@click.option("--trust-min", type=click.Choice(["primary", "secondary", "generated"]), help="At least this trusted.")
-@click.option("--media", metavar="TYPE", help="Only this kind of file (markdown, …).")
+@filter_options
 @click.option("--explain", is_flag=True, help="Show how each hit was found.")
 @click.option("--bulk", is_flag=True, help="Read one JSON question a line on stdin, write one result a line.")
 @json_option("Print search_response.v1.")
@@ -43,11 +36,7 @@ def command(
     query: str | None,
     k: int | None,
     mode: str | None,
-    tags: tuple[str, ...],
-    lang: str | None,
-    path_globs: tuple[str, ...],
-    trust_min: str | None,
-    media: str | None,
+    filters: SearchFilters,
     explain: bool,
     bulk: bool,
     as_json: bool,
@@ -59,7 +48,7 @@ def command(
     """
     config = session.config
     if bulk:
-        if query is not None or k or tags or lang or path_globs or trust_min or media or explain:
+        if query is not None or k or explain or filters != SearchFilters():
             raise UsageError(
                 "--bulk reads each question with its filters from stdin",
                 """leave them out here; a line looks like {"query": "비교 정렬", "k": 5, "lang": "ko"}""",
@@ -73,7 +62,7 @@ def command(
         query,
         mode or config.search.mode,  # type: ignore[arg-type]
         k or config.search.default_k,
-        SearchFilters(tags, lang, path_globs, trust_min, media),
+        filters,
     )
     with open_searcher(config) as answer:
         result = answer(asked)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from kb.cli.filters import filter_options
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.search import SearchFilters, SearchMode, SearchQuery
 from kb.errors import UsageError
@@ -28,15 +29,7 @@ Examples:
 @click.option("--query", metavar="QUERY", help="Set the parameters that kb search would bind for this question.")
 @click.option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="As in kb search.")
 @click.option("--k", type=click.IntRange(1, 1000), help="How many hits [default: search.default_k].")
-@click.option(
-    "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag; repeat for any of several."
-)
-@click.option("--lang", metavar="LANG", help="Only documents in this language (ko, en, …).")
-@click.option(
-    "--path-glob", "path_globs", multiple=True, metavar="GLOB", help="Only paths that match, e.g. 'notes/**'."
-)
-@click.option("--trust-min", type=click.Choice(["primary", "secondary", "generated"]), help="At least this trusted.")
-@click.option("--media", metavar="TYPE", help="Only this kind of file (markdown, …).")
+@filter_options
 @json_option("Print sql_query.v1.")
 @pass_session
 def command(
@@ -46,11 +39,7 @@ def command(
     query: str | None,
     mode: str | None,
     k: int | None,
-    tags: tuple[str, ...],
-    lang: str | None,
-    path_globs: tuple[str, ...],
-    trust_min: str | None,
-    media: str | None,
+    filters: SearchFilters,
     as_json: bool,
 ) -> None:
     """Prepare the plain sqlite3 program for this knowledge base.
@@ -59,7 +48,6 @@ def command(
     gives the rows of kb search. --query sets them for a question, in the init file or by themselves.
     """
     config = session.config
-    filters = SearchFilters(tags, lang, path_globs, trust_min, media)
     if query is None and (k is not None or filters != SearchFilters()):
         raise UsageError("a filter without a question", 'example: kb sql --query "retry" --tag infra')
     if as_json and (query is None or rc is not None):

@@ -1,0 +1,45 @@
+"""The options that narrow a command to some of the documents, the same wherever they are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+
+from kb.domain.search import SearchFilters
+
+_OPTIONS = (
+    click.option(
+        "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag; repeat for any of several."
+    ),
+    click.option("--lang", metavar="LANG", help="Only documents in this language (ko, en, …)."),
+    click.option(
+        "--path-glob", "path_globs", multiple=True, metavar="GLOB", help="Only paths that match, e.g. 'notes/**'."
+    ),
+    click.option(
+        "--trust-min", type=click.Choice(["primary", "secondary", "generated"]), help="At least this trusted."
+    ),
+    click.option("--media", metavar="TYPE", help="Only this kind of file (markdown, …)."),
+)
+
+
+def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with these options, which it takes as one `filters: SearchFilters`."""
+
+    @wraps(command)
+    def filtered(
+        *args: object,
+        tags: tuple[str, ...],
+        lang: str | None,
+        path_globs: tuple[str, ...],
+        trust_min: str | None,
+        media: str | None,
+        **options: object,
+    ) -> Any:
+        return command(*args, filters=SearchFilters(tags, lang, path_globs, trust_min, media), **options)
+
+    for option in reversed(_OPTIONS):
+        filtered = option(filtered)
+    return filtered
