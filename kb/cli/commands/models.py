@@ -24,6 +24,7 @@ def command() -> None:
 Examples:
   kb models install                          the models the configuration names
   kb models install multilingual-e5-small    this one
+  kb models install whisper-base             the one that hears speech
 """,
 )
 @click.argument("names", nargs=-1)
