@@ -7,6 +7,7 @@
     │   └── QuerySyntaxError query_syntax
     ├── ConfigError         config_invalid
     │   └── ConfigNotFound  config_not_found
+    ├── GoldenInvalid       golden_invalid
     ├── StoreError          store_error
     │   ├── NotIndexed      not_indexed
     │   ├── NotAKnowledgeBase store_foreign
@@ -86,6 +87,12 @@ class ConfigNotFound(ConfigError):
     """The file named by --config or KB_CONFIG does not exist."""
 
     code = "config_not_found"
+
+
+class GoldenInvalid(KbError):
+    """A golden set that cannot be read, or that expects what is not indexed."""
+
+    code = "golden_invalid"
 
 
 class StoreError(KbError):

@@ -37,7 +37,7 @@ OWNERS = {
     "rich": {"cli", "tui"},
     "sqlite3": set(),  # apsw is the one door to SQLite
     "sqlite_vec": {"store"},
-    "yaml": {"extract"},
+    "yaml": {"extract", "eval"},
 }
 
 

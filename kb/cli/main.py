@@ -27,6 +27,7 @@ COMMANDS = {
     "inspect": "Show all that is stored of one document or chunk.",
     "models": "Install and check the models that find passages by meaning.",
     "index": "Make parts of the index anew.",
+    "eval": "Measure how well questions find what they should.",
     "config": "Show the configuration in force.",
     "doctor": "Check that everything is as it should be.",
     "schema": "Show what this kb can do and what it holds.",

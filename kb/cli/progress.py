@@ -59,3 +59,18 @@ def show_bytes() -> Iterator[Callable[[str, int, int], None]]:
         yield lambda stage, done_bytes, total_bytes: bar.update(
             task, description=stage, completed=done_bytes, total=total_bytes
         )
+
+
+@contextmanager
+def show_count(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A function that takes how many are done and how many there are, and draws it on stderr."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

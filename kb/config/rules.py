@@ -38,6 +38,7 @@ RULES: Mapping[str, Rule] = {
     "search.rrf_lexical_weight": ((lambda value: 0 <= value <= 10), "between 0 and 10"),
     "search.candidate_depth": ((lambda value: 10 <= value <= 2000), "between 10 and 2000"),
     "search.default_k": ((lambda value: 1 <= value <= 1000), "between 1 and 1000"),
+    "eval.suite": ((lambda value: bool(value.strip())), "a file"),
     "search.snippet_chars": ((lambda value: 20 <= value <= 10_000), "between 20 and 10000"),
 }
 
@@ -51,6 +52,7 @@ MEANINGS: Mapping[str, str] = {
     "storage.vector_dir": "where Lance keeps the vectors, a table a model",
     "storage.asset_dir": "where copies of your files lie, each under the hash of its content",
     "storage.model_dir": "where models are installed",
+    "storage.runs_dir": "where kb eval run leaves a folder a run: per_query.jsonl and report.md",
     "storage.cache_dir": "where vectors are kept by their text, so that nothing is embedded twice; may be deleted",
     "storage.log_dir": "where --debug writes its log, one file a day",
     "storage.copy_threshold_mb": "files above so many megabytes are referred to, not copied",
@@ -76,4 +78,5 @@ MEANINGS: Mapping[str, str] = {
     "search.rrf_lexical_weight": "what words count beside meaning in RRF",
     "search.candidate_depth": "candidates each channel gives to the fusion",
     "search.snippet_chars": "how much of a passage a hit shows, in characters",
+    "eval.suite": "the golden set that kb eval measures against when --suite names no other",
 }

@@ -51,6 +51,7 @@ class StorageConfig(Section):
     vector_dir: str = "{data_dir}/lancedb"
     asset_dir: str = "{data_dir}/assets"
     model_dir: str = "{data_dir}/models"
+    runs_dir: str = "{data_dir}/runs"
     cache_dir: str = "${XDG_CACHE_HOME:-~/.cache}/kb"
     log_dir: str = "${XDG_STATE_HOME:-~/.local/state}/kb/logs"
     copy_threshold_mb: int = 100
@@ -98,6 +99,12 @@ class SearchConfig(Section):
     snippet_chars: int = 220
 
 
+class EvalConfig(Section):
+    """What `kb eval` measures against."""
+
+    suite: str = "{data_dir}/golden.yaml"
+
+
 class Config(Section):
     """All sections, and where the values came from."""
 
@@ -107,6 +114,7 @@ class Config(Section):
     chunking: ChunkingConfig = ChunkingConfig()
     models_embedding: EmbeddingConfig = EmbeddingConfig()
     search: SearchConfig = SearchConfig()
+    eval: EvalConfig = EvalConfig()
     file: Path | None = None
     origins: Mapping[str, str] = {}  # "search.default_k" → "file" | "env KB_…" | "flag"; absent = default
 
@@ -146,6 +154,16 @@ class Config(Section):
         return self._path(self.expand(self.storage.model_dir))
 
     @property
+    def runs_dir(self) -> Path:
+        """Where evaluation runs leave their files, absolute."""
+        return self._path(self.expand(self.storage.runs_dir))
+
+    @property
+    def eval_suite(self) -> Path:
+        """The golden set that is measured unless another is named, absolute."""
+        return self._path(self.expand(self.eval.suite))
+
+    @property
     def cache_dir(self) -> Path:
         """Where derived work is cached, absolute; losing it costs time only."""
         return self._path(self.expand(self.storage.cache_dir))
@@ -171,6 +189,7 @@ SECTIONS: Mapping[str, Any] = {
     "chunking": ChunkingConfig,
     "models.embedding": EmbeddingConfig,
     "search": SearchConfig,
+    "eval": EvalConfig,
 }
 
 

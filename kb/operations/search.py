@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kb.config import Config
-from kb.domain.search import FusionRule, SearchQuery, SearchResult
+from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult
 from kb.errors import ModelMissing
 from kb.operations.reading import Reader, reading
 from kb.retrieve.search import hybrid_params, lexical_params, search_hybrid, search_lexical
@@ -27,7 +27,7 @@ def open_searcher(config: Config, *, many: bool = False) -> Iterator[Searcher]:
     Raises: NotIndexed and its kin; the function itself QuerySyntaxError, and ModelError for a vector question.
     """
     with reading(config.sqlite) as reader:
-        yield _Answering(reader, config, many).answer
+        yield Answering(reader, config, many).answer
 
 
 def bind_question(
@@ -37,17 +37,22 @@ def bind_question(
 
     Raises: UsageError for a filter that cannot be; ModelError for a vector question.
     """
-    answering = _Answering(reader, config, many=False)
+    answering = Answering(reader, config, many=False)
     source = answering.vector_source(query)
     read = read_query(reader.db, query.text)
     if source is None:
         return "retrieve/search_lexical.sql", read.terms, lexical_params(reader.db, query, read)
     rule = fusion_rule(config)
-    vectors = source.encode(query.text, depth=max(rule.depth, 2 * query.k))
+    vectors = encode_question(source, query, rule)
     return "retrieve/search_hybrid.sql", read.terms, hybrid_params(reader.db, query, read, vectors, rule)
 
 
-class _Answering:
+def encode_question(source: VectorSource, query: SearchQuery, rule: FusionRule) -> QueryVectors:
+    """The vectors of a question, with as many neighbours as the rule looks at."""
+    return source.encode(query.text, depth=max(rule.depth, 2 * query.k))
+
+
+class Answering:
     """An open knowledge base and, from the first question that needs them, the encoders of its vectors."""
 
     def __init__(self, reader: Reader, config: Config, many: bool) -> None:
@@ -61,16 +66,7 @@ class _Answering:
         """The hits of one question."""
         source = self.vector_source(query)
         if source is not None:
-            rule = fusion_rule(self._config)
-            return search_hybrid(
-                self._reader.db,
-                query,
-                source.encode(query.text, depth=max(rule.depth, 2 * query.k)),
-                rule,
-                snippet_chars=self._config.search.snippet_chars,
-                index_version=self._reader.index_version,
-                embedding_model=source.model,
-            )
+            return self.answer_near(query, source, encode_question(source, query, fusion_rule(self._config)))
         result = search_lexical(
             self._reader.db,
             query._replace(mode="lexical"),
@@ -80,6 +76,18 @@ class _Answering:
         if self._missing is not None and not _by_words(query):
             return result._replace(note=f"by words only: {self._missing.message} ({self._missing.hint})")
         return result
+
+    def answer_near(self, query: SearchQuery, source: VectorSource, vectors: QueryVectors) -> SearchResult:
+        """The hits of a question whose vectors are known."""
+        return search_hybrid(
+            self._reader.db,
+            query,
+            vectors,
+            fusion_rule(self._config),
+            snippet_chars=self._config.search.snippet_chars,
+            index_version=self._reader.index_version,
+            embedding_model=source.model,
+        )
 
     def vector_source(self, query: SearchQuery) -> VectorSource | None:
         """The encoders; None where the question is answered by words alone, the reason kept where that is a lack.

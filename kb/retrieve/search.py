@@ -17,6 +17,9 @@ from kb.store.connection import Connection, expression_errors
 # Candidates are ordered by score alone before ties are broken by chunk id; more of them than hits keeps ties whole.
 MIN_DEPTH = 50
 
+# More hits than there can be candidates.
+_EVERY = 1_000_000
+
 # An FTS5 expression that finds nothing; FTS5 refuses an empty one.
 _NOTHING = '""'
 
@@ -106,6 +109,15 @@ def search_hybrid(
     }
     hits = tuple(_hit(row, _detail(row, query), row.fusion_score, kind, shown) for row in rows)
     return SearchResult(query, read.terms, hits, index_version)
+
+
+def hybrid_candidates(
+    db: Connection, query: SearchQuery, vectors: QueryVectors, rule: FusionRule
+) -> list[queries.HybridRow]:
+    """Every candidate that the hits of `search_hybrid` were chosen from, best first."""
+    params = hybrid_params(db, query, read_query(db, query.text), vectors, rule)
+    params["k"] = _EVERY
+    return queries.search_hybrid(db, **params)
 
 
 def lexical_params(db: Connection, query: SearchQuery, read: QueryTerms) -> LexicalParams:

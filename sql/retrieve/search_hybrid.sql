@@ -30,7 +30,7 @@
 -- param doc_ids_json TEXT?  JSON array of documents (path globs, resolved); NULL = any
 -- param trust_json TEXT?  JSON array of accepted trust levels; NULL = any
 -- param media TEXT?  media type, or its part before the slash; NULL = any
--- param depth INTEGER  candidates a channel, at least k
+-- param depth INTEGER  candidates a channel
 -- param k INTEGER  hits
 -- column rank INTEGER  from 1
 -- column chunk_id TEXT  the chunk
@@ -73,7 +73,7 @@ lexical_hits AS MATERIALIZED (
   WHERE chunks_fts MATCH :match_expr
     AND (:filtered = 0 OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
   ORDER BY bm25(chunks_fts)
-  LIMIT max(:depth, :k)
+  LIMIT :depth
 ),
 -- bm25max = (k1 + 1) · Σ idf over the question's terms, absent ones included, as FTS5 computes idf (k1 = 1.2).
 corpus AS MATERIALIZED (
@@ -100,25 +100,25 @@ vector_hits AS MATERIALIZED (
   SELECT v.chunk_rowid, v.distance
   FROM language_means AS m CROSS JOIN vec_primary AS v
   WHERE :neighbours_json IS NULL AND :filtered = 0 AND m.slot = 'primary'
-    AND v.lang = m.lang AND v.embedding MATCH :primary_vec AND v.k = max(:depth, :k)
+    AND v.lang = m.lang AND v.embedding MATCH :primary_vec AND v.k = :depth
   UNION ALL
   SELECT v.chunk_rowid, v.distance
   FROM language_means AS m CROSS JOIN vec_primary AS v
   WHERE :neighbours_json IS NULL AND :filtered = 1 AND m.slot = 'primary'
-    AND v.lang = m.lang AND v.embedding MATCH :primary_vec AND v.k = max(:depth, :k)
+    AND v.lang = m.lang AND v.embedding MATCH :primary_vec AND v.k = :depth
     AND v.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
   UNION ALL
   SELECT v.chunk_rowid, NULL AS distance
   FROM language_means AS m CROSS JOIN vec_secondary AS v
   WHERE :neighbours_json IS NULL AND :filtered = 0 AND :secondary_vec IS NOT NULL AND m.slot = 'secondary'
     AND m.lang NOT IN (:query_lang, 'und')
-    AND v.lang = m.lang AND v.embedding MATCH :secondary_vec AND v.k = max(:depth, :k)
+    AND v.lang = m.lang AND v.embedding MATCH :secondary_vec AND v.k = :depth
   UNION ALL
   SELECT v.chunk_rowid, NULL AS distance
   FROM language_means AS m CROSS JOIN vec_secondary AS v
   WHERE :neighbours_json IS NULL AND :filtered = 1 AND :secondary_vec IS NOT NULL AND m.slot = 'secondary'
     AND m.lang NOT IN (:query_lang, 'und')
-    AND v.lang = m.lang AND v.embedding MATCH :secondary_vec AND v.k = max(:depth, :k)
+    AND v.lang = m.lang AND v.embedding MATCH :secondary_vec AND v.k = :depth
     AND v.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
   UNION ALL
   SELECT c.chunk_rowid, NULL AS distance

@@ -1,0 +1,137 @@
+"""`kb eval`: golden sets, runs of them, and what has changed between two runs."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import click
+
+from kb.cli.session import Session, json_option, pass_session, print_json
+
+suite_option = click.option("--suite", metavar="FILE", help="The golden set [default: eval.suite].")
+
+
+@click.group("eval")
+def command() -> None:
+    """Measure how well questions find what they should, and whether a change made it better."""
+    gc.enable()
+
+
+@command.command(
+    "import",
+    epilog="""\b
+Examples:
+  kb eval import ~/sets/cranfield
+  kb eval import ~/sets/squad2 --queries refusal.jsonl --suite refusal.yaml
+""",
+)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@suite_option
+@click.option("--queries", default="queries.jsonl", metavar="NAME", help="The questions, one JSON object a line.")
+@click.option("--qrels", default="qrels.tsv", metavar="NAME", help="The judgements: query_id, path, relevance.")
+@click.option("--prefix", default="", metavar="PATH/", help="Where the documents lie below the workspace root.")
+@click.option("--name", metavar="NAME", help="What the set is called [default: the folder's name].")
+@click.option("--force", is_flag=True, help="Replace the golden set that is there.")
+@pass_session
+def import_(
+    session: Session,
+    folder: Path,
+    suite: str | None,
+    queries: str,
+    qrels: str,
+    prefix: str,
+    name: str | None,
+    force: bool,
+) -> None:
+    """Make a golden set of a judged folder: queries.jsonl and qrels.tsv."""
+    from kb.operations.evaluate_suite import import_suite, suite_file
+
+    target = suite_file(session.config, suite)
+    golden = import_suite(folder, target, queries=queries, qrels=qrels, prefix=prefix, suite=name, force=force)
+    click.echo(f"wrote {target}: {len(golden.questions)} questions")
+
+
+@command.command(
+    "run",
+    epilog="""\b
+Examples:
+  kb eval run                          the golden set, asked as kb search would be
+  kb eval run --mode lexical --name words
+  kb eval run --set search.rrf_k=20 --set search.hybrid_fusion=rrf --name rrf20
+  kb eval run --json | jq '.groups[0].ndcg_at_10'
+""",
+)
+@suite_option
+@click.option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="As in kb search.")
+@click.option("--k", type=click.IntRange(1, 1000), help="How many hits a question [default: search.default_k].")
+@click.option("--name", metavar="NAME", help="What to call the run; the newest of a name counts.")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set one key for this run, search.… only.")
+@json_option("Print eval_run.v1.")
+@pass_session
+def run(
+    session: Session,
+    suite: str | None,
+    mode: str | None,
+    k: int | None,
+    name: str | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Ask every question of a golden set and measure what is found.
+
+    Ctrl-C keeps what is measured; the same call goes on from there. Exit code 1 when it was stopped.
+    """
+    from kb.cli.interrupt import interruptible
+    from kb.cli.progress import show_count
+    from kb.cli.show_eval import show_run
+    from kb.config import load
+    from kb.operations.evaluate import RunRequest, run_suite
+    from kb.operations.evaluate_suite import require_search_settings, suite_file
+
+    require_search_settings(settings)
+    config = load(session.config_path, (*session.settings, *settings))
+    request = RunRequest(
+        suite_file(config, suite),
+        mode or config.search.mode,  # type: ignore[arg-type]
+        k or config.search.default_k,
+        name,
+    )
+    with interruptible() as is_canceled, show_count("asking") as on_progress:
+        report = run_suite(config, request, on_progress, is_canceled)
+    if as_json:
+        from kb.wire.eval_run import eval_run_v1
+
+        print_json(eval_run_v1(report.run, report.groups))
+    else:
+        show_run(report)
+    return 0 if report.run.finished_at else 1
+
+
+@command.command("list", epilog="\b\nExamples:\n  kb eval list\n  kb eval list --json | head -1\n")
+@json_option("Print one eval_run.v1 a line.")
+@pass_session
+def list_(session: Session, as_json: bool) -> int:
+    """List the runs, the newest first. Exit code 1 when there is none."""
+    from kb.cli.show_eval import show_runs
+    from kb.operations.evaluate_runs import list_runs
+    from kb.wire.eval_run import eval_run_v1, kept_groups
+
+    runs = list_runs(session.config)
+    if as_json:
+        for row in runs:
+            print_json(eval_run_v1(row, kept_groups(row)))
+    else:
+        show_runs(runs)
+    return 0 if runs else 1
+
+
+@command.command("forget", epilog="\b\nExamples:\n  kb eval forget rrf20\n  kb eval forget 3f9a 81c2\n")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@pass_session
+def forget(session: Session, runs: tuple[str, ...]) -> None:
+    """Forget runs, each by its name or the first characters of its id; their folders stay."""
+    from kb.operations.evaluate_runs import forget_runs
+
+    for row in forget_runs(session.config, runs):
+        click.echo(f"forgot {row.run_id[:8]}  {row.name or ''}".rstrip())

@@ -1,0 +1,25 @@
+"""The metrics by name; their formulas are the view `eval_query_metrics`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Metric(NamedTuple):
+    """A column of `eval_query_metrics`, what it is called for people and what it tells. All lie in 0 to 1."""
+
+    name: str
+    label: str
+    meaning: str
+
+
+METRICS = (
+    Metric("hit_at_1", "hit@1", "share of questions whose first hit is relevant"),
+    Metric("hit_at_k", "hit@k", "share of questions with a relevant hit"),
+    Metric("mrr", "MRR", "mean of 1 / rank of the first relevant hit"),
+    Metric("ndcg_at_10", "nDCG@10", "over documents, gain = grade"),
+    Metric("recall_at_k_doc", "recall@k", "share of the expected documents that were found"),
+    Metric("precision_at_k_chunk", "precision@k", "share of the k hits that are expected passages"),
+    Metric("citation_exactness", "citations", "share of hits whose cited lines hold the passage, no line more"),
+    Metric("answer_found", "answer found", "share of questions whose hits hold every must_contain"),
+)

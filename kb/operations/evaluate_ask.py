@@ -1,0 +1,117 @@
+"""Asks one golden question as `kb search` would, and works out what it found: used by `kb eval run`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+from kb.config import Config
+from kb.domain.citations import LineCitation
+from kb.domain.search import QueryVectors, SearchHit, SearchMode, SearchQuery
+from kb.errors import GoldenInvalid, ModelMissing, QuerySyntaxError
+from kb.eval.expectations import Expected
+from kb.eval.golden import Question
+from kb.eval.outcome import cited_lines_hold, result_json
+from kb.extract.decode import decode
+from kb.language.detect import query_language
+from kb.operations.reading import Reader
+from kb.operations.search import Answering, encode_question, fusion_rule
+from kb.retrieve.search import hybrid_candidates
+from kb.store import eval_queries as queries
+
+
+class Candidate(NamedTuple):
+    """A passage in the question's own language that either channel found, with its document's path."""
+
+    path: str
+    lexical_rank: int | None
+    vector_rank: int | None
+    lexical_share: float
+    vector_share: float
+
+
+class Asking:
+    """An open knowledge base with warm models; each question is timed from its text to its hits."""
+
+    def __init__(self, reader: Reader, config: Config, mode: SearchMode, k: int) -> None:
+        """Raises: ModelMissing where the mode needs vectors and there are none: words alone are another measure."""
+        self._db = reader.db
+        self._rule = fusion_rule(config)
+        self._mode = mode
+        self._k = k
+        self._answering = Answering(reader, config, many=True)
+        self._files = _CitedFiles()
+        if mode != "lexical":
+            try:
+                self._answering.vector_source(SearchQuery("any", "vector", 1))
+            except ModelMissing as error:
+                raise ModelMissing(error.message, f"{error.hint}; or measure --mode lexical") from error
+
+    def ask(self, question: Question, expected: Expected) -> tuple[str, list[Candidate]]:
+        """The outcome of a question as JSON, and the candidates of a hybrid one.
+
+        Raises: GoldenInvalid for a raw expression that FTS5 does not accept.
+        """
+        query = SearchQuery(question.query, self._mode, self._k)
+        try:
+            hits, vectors, latency_ms = self._timed(query)
+        except QuerySyntaxError as error:
+            raise GoldenInvalid(
+                f"question {question.id!r}, line {question.line}: {error.message}", error.hint
+            ) from error
+        rows = queries.select_texts(self._db, ids_json=json.dumps([hit.chunk_id for hit in hits]))
+        texts = {row.chunk_id: row.text for row in rows}
+        outcome = result_json(
+            question,
+            question.lang or query_language(question.query),
+            expected,
+            hits,
+            [texts[hit.chunk_id] for hit in hits],
+            latency_ms,
+            lambda hit: self._files.hold(hit, texts[hit.chunk_id]),
+        )
+        return outcome, self._candidates(query, vectors)
+
+    def _timed(self, query: SearchQuery) -> tuple[tuple[SearchHit, ...], QueryVectors | None, float]:
+        source = self._answering.vector_source(query)
+        start = perf_counter()
+        if source is None:
+            hits = self._answering.answer(query).hits
+            return hits, None, 1000 * (perf_counter() - start)
+        vectors = encode_question(source, query, self._rule)
+        hits = self._answering.answer_near(query, source, vectors).hits
+        return hits, vectors, 1000 * (perf_counter() - start)
+
+    def _candidates(self, query: SearchQuery, vectors: QueryVectors | None) -> list[Candidate]:
+        if vectors is None or query.mode != "hybrid":
+            return []
+        return [
+            Candidate(row.workspace_path, row.lexical_rank, row.vector_rank, row.lexical_share, row.vector_share)
+            for row in hybrid_candidates(self._db, query, vectors, self._rule)
+            if row.is_own
+        ]
+
+
+class _CitedFiles:
+    """The lines of the files that hits cite, each read once."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[str]] = {}
+
+    def hold(self, hit: SearchHit, text: str) -> bool | None:
+        """Whether the cited lines hold the passage and no line more; None for a citation of something else."""
+        if not isinstance(hit.citation, LineCitation):
+            return None
+        if hit.source_path not in self._lines:
+            self._lines[hit.source_path] = _lines_of(Path(hit.source_path))
+        return cited_lines_hold(self._lines[hit.source_path], hit.citation.start, hit.citation.end, text)
+
+
+def _lines_of(file: Path) -> list[str]:
+    """The lines of a text file; none where it is gone, so that what cites it is not exact."""
+    try:
+        return decode(file.read_bytes()).text.split("\n")
+    except OSError:
+        return []

@@ -1,0 +1,48 @@
+"""Makes golden sets: of a judged folder, `kb eval import`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kb.config import Config
+from kb.errors import UsageError
+from kb.eval.golden import GoldenSet
+from kb.eval.golden_file import write_golden
+from kb.eval.judged_folder import read_judged_folder
+
+
+def suite_file(config: Config, named: str | None) -> Path:
+    """The golden file that `--suite` names, or the configured one."""
+    return Path(named).expanduser().absolute() if named else config.eval_suite
+
+
+def import_suite(
+    folder: Path, target: Path, *, queries: str, qrels: str, prefix: str, suite: str | None, force: bool
+) -> GoldenSet:
+    """Writes the golden set of a judged folder to `target`; `qrels` may be missing where questions say `answerable`.
+
+    Raises: GoldenInvalid; UsageError where `target` exists.
+    """
+    if target.exists() and not force:
+        raise UsageError(f"{target} exists already", "name another with --suite, or replace it with --force")
+    judged = folder / qrels
+    golden = read_judged_folder(
+        folder / queries, judged if judged.exists() else None, suite=suite or folder.name, prefix=prefix
+    )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(write_golden(golden), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error.strerror}", "name another file with --suite") from error
+    return golden
+
+
+def require_search_settings(settings: Sequence[str]) -> None:
+    """Raises UsageError for a setting that a run cannot try out, because the index would have to be made anew."""
+    for setting in settings:
+        if not setting.startswith("search."):
+            raise UsageError(
+                f"a run asks the index as it stands: --set takes search.… only, not {setting.partition('=')[0]!r}",
+                "change it in the configuration, run kb ingest, then kb eval run",
+            )
