@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb.chunk.md_heading import CHUNKER_VERSION, WINDOW_TOKENS, chunk_document, policy_hash
+from kb.chunk.cutting import WINDOW_TOKENS, policy_hash
+from kb.chunk.md_heading import CHUNKER_VERSION, chunk_document
 from kb.chunk.tokens import estimate_tokens
 from kb.domain.chunks import Chunk, ChunkPolicy
 from kb.domain.documents import Document

@@ -33,6 +33,7 @@ OWNERS = {
     "lancedb": {"store"},
     "markdown_it": {"extract"},
     "pydantic": {"wire"},
+    "pymupdf": {"extract"},
     "pywhispercpp": {"extract"},
     "rich": {"cli", "tui"},
     "sqlite3": set(),  # apsw is the one door to SQLite

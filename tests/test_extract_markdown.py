@@ -8,7 +8,7 @@ import pytest
 
 from kb.domain.documents import Block, Code, Document, Heading, ImageRef, Link, List, Payload, Table, Text
 from kb.domain.ids import AssetId, document_id
-from kb.domain.media import MARKDOWN
+from kb.domain.media import MARKDOWN, family_of
 from kb.domain.paths import WorkspacePath
 from kb.extract import markdown
 from kb.extract.markdown import PARSER_VERSION, extract_markdown
@@ -220,6 +220,6 @@ def test_text_the_parser_fails_on_is_kept_by_line(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_registry_names_the_extractor_and_its_version() -> None:
-    extractor = EXTRACTORS[MARKDOWN]
+    extractor = EXTRACTORS[family_of(MARKDOWN)]
     assert extractor.load() is extract_markdown
     assert extractor.parser_version == PARSER_VERSION

@@ -8,9 +8,10 @@ own, and one that builds the document from what was derived, at once and without
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
 
+from kb.domain.ids import Json
 from kb.domain.spans import Box
 
 DerivedName = Literal["pdf-text", "ocr", "caption", "transcript"]
@@ -65,6 +66,18 @@ class OcrText:
     engine: str
     engine_version: str
 
+    @staticmethod
+    def from_json(value: Any) -> OcrText:
+        """What `to_json` wrote, read back."""
+        regions = tuple(
+            OcrRegion(Box(*line["box"]), line["text"], line["confidence"], line["block"]) for line in value["regions"]
+        )
+        return OcrText(regions, value["width"], value["height"], value["engine"], value["engine_version"])
+
+    def to_json(self) -> dict[str, Json]:
+        """The form that is cached, and kept as `ocr.json`."""
+        return asdict(self)
+
     @property
     def joined(self) -> str:
         """The text: lines end in a newline, blocks are set apart by an empty line."""
@@ -83,6 +96,15 @@ class ModelCaption:
     text: str
     model: str
     model_version: str
+
+    @staticmethod
+    def from_json(value: Any) -> ModelCaption:
+        """What `to_json` wrote, read back."""
+        return ModelCaption(value["text"], value["model"], value["model_version"])
+
+    def to_json(self) -> dict[str, Json]:
+        """The form that is cached, and kept as `caption.json`."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +127,13 @@ class Transcript:
     language: str
     engine: str
     engine_version: str
+
+    @staticmethod
+    def from_json(value: Any) -> Transcript:
+        """What `to_json` wrote, read back."""
+        segments = tuple(TranscriptSegment(**segment) for segment in value["segments"])
+        return Transcript(segments, value["duration_ms"], value["language"], value["engine"], value["engine_version"])
+
+    def to_json(self) -> dict[str, Json]:
+        """The form that is cached, and kept as `transcript.json`."""
+        return asdict(self)

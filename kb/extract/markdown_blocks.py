@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from markdown_it.token import Token
 
-from kb.domain.documents import Block, BlockKind, Code, Heading, List, Payload, Table, Text, Warning
-from kb.domain.ids import DocumentId, block_id
+from kb.domain.documents import BlockKind, Code, Heading, List, Payload, Table, Text, Warning
+from kb.domain.ids import DocumentId
 from kb.domain.spans import LineSpan
 from kb.extract.markdown_inline import html_text, is_html_comment, read_prose, sole_image
+from kb.extract.numbered_blocks import NumberedBlocks
 from kb.extract.obsidian import note_parser
 
 # The parser sees no more of one line than this. The text is indexed whole whatever its length; a longer line is
@@ -46,26 +47,13 @@ def parse_lines(lines: Sequence[str]) -> list[Token]:
     return note_parser().parse(source, {})
 
 
-class BlockBuilder:
-    """Numbers blocks and keeps the path of headings above the next one."""
+class BlockBuilder(NumberedBlocks):
+    """The blocks of Markdown text, with the tags and warnings met on the way."""
 
     def __init__(self, doc: DocumentId) -> None:
-        self.doc = doc
-        self.blocks: list[Block] = []
+        super().__init__(doc)
         self.tags: list[str] = []
         self.warnings: list[Warning] = []
-        self._headings: list[tuple[int, str]] = []
-
-    def add(self, kind: BlockKind, payload: Payload, span: LineSpan) -> None:
-        """Append one block below the headings added so far."""
-        if isinstance(payload, Heading):
-            self._headings = [above for above in self._headings if above[0] < payload.level]
-        path = tuple(text for _, text in self._headings)
-        ordinal = len(self.blocks)
-        identity = block_id(self.doc, kind, path, ordinal, span.to_json())
-        self.blocks.append(Block(identity, kind, path, ordinal, span, payload))
-        if isinstance(payload, Heading) and payload.text:
-            self._headings.append((payload.level, payload.text))
 
     def add_tokens(self, tokens: Sequence[Token], lines: Sequence[str], first_line: int) -> None:
         """Append the blocks that `tokens` make of `lines`, the first of which is line `first_line` of the file."""

@@ -1,18 +1,22 @@
 """Media type to extractor: where a new kind of file is plugged in.
 
-An extractor's module is imported when its first file is met, so that asking for a version or searching loads no parser.
+A text file is read by one function. A file that needs an engine goes through steps, each of which derives a result, and
+a function that builds the document from the results. Modules are imported when their first file is met, so that asking
+for a version or searching loads no parser and no engine.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
+from kb.domain.derived import DerivedName
 from kb.domain.documents import Document
 from kb.domain.ids import AssetId
-from kb.domain.media import MARKDOWN
+from kb.domain.media import MediaFamily
 from kb.domain.paths import WorkspacePath
+from kb.extract.steps import Assemble, StepModule
 
 
 class Extract(Protocol):
@@ -25,9 +29,8 @@ class Extract(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """One media type's extractor: what its documents are versioned by, and where it lives."""
+    """One text type's extractor: what its documents are versioned by, and where it lives."""
 
-    media_type: str
     parser_version: str
     module: str
     function: str
@@ -37,7 +40,38 @@ class Extractor:
         return cast(Extract, getattr(import_module(self.module), self.function))
 
 
-# `parser_version` repeats the module's own constant, which cannot be read without importing its parser.
-_EXTRACTORS = (Extractor(MARKDOWN, "markdown-it-4-v1", "kb.extract.markdown", "extract_markdown"),)
+class Step(NamedTuple):
+    """One result that is derived from a file, and the module that derives it (`kb.extract.steps`)."""
 
-EXTRACTORS: dict[str, Extractor] = {extractor.media_type: extractor for extractor in _EXTRACTORS}
+    name: DerivedName
+    module: str
+
+    def load(self) -> StepModule:
+        """The step's module; its engine is imported when it derives."""
+        return cast(StepModule, import_module(self.module))
+
+
+@dataclass(frozen=True, slots=True)
+class SteppedExtractor:
+    """One family's extractor by engines: its steps in order, and the function that builds the document."""
+
+    parser_version: str
+    steps: tuple[Step, ...]
+    module: str
+    function: str
+
+    def load(self) -> Assemble:
+        """The assembling function."""
+        return cast(Assemble, getattr(import_module(self.module), self.function))
+
+
+# `parser_version` repeats the module's own constant, which cannot be read without importing its parser.
+EXTRACTORS: dict[MediaFamily, Extractor] = {
+    "markdown": Extractor("markdown-it-4-v1", "kb.extract.markdown", "extract_markdown"),
+}
+
+STEPPED_EXTRACTORS: dict[MediaFamily, SteppedExtractor] = {
+    "pdf": SteppedExtractor(
+        "pdf-v1", (Step("pdf-text", "kb.extract.pdf_text"),), "kb.extract.pdf_document", "assemble_pdf"
+    ),
+}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kb.config import Config
 from kb.errors import NotIndexed
-from kb.extract.registry import EXTRACTORS
+from kb.extract.registry import EXTRACTORS, STEPPED_EXTRACTORS
 from kb.language.korean import analysis_version
 from kb.operations.index_version import index_version
 from kb.operations.inspect import corpus_stats
@@ -37,7 +37,8 @@ class Introspection(NamedTuple):
 
 def introspect(config: Config) -> Introspection:
     """What this kb can do, the versions its results depend on, and what is indexed."""
-    versions = {f"parser.{media_type}": extractor.parser_version for media_type, extractor in EXTRACTORS.items()}
+    versions = {f"parser.{family}": extractor.parser_version for family, extractor in EXTRACTORS.items()}
+    versions |= {f"parser.{family}": extractor.parser_version for family, extractor in STEPPED_EXTRACTORS.items()}
     versions |= {
         "chunker": config.chunking.chunker_version,
         "korean": analysis_version(),

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.chunk.md_heading import chunk_document, policy_hash
+from kb.chunk.cutting import policy_hash
+from kb.chunk.md_heading import chunk_document
 from kb.domain.chunks import Chunk, ChunkPolicy
 from kb.domain.documents import Document
 from kb.domain.ids import Json, asset_id
-from kb.domain.media import MediaType
+from kb.domain.media import MediaType, family_of
 from kb.domain.paths import WorkspacePath
 from kb.domain.text import stored_text
 from kb.extract.registry import EXTRACTORS
@@ -44,7 +45,7 @@ class Cut:
 
 def pipeline_version(media_type: MediaType, policy: ChunkPolicy) -> str:
     """What a document of that type is made with: a stored one with another label is made anew."""
-    parser = EXTRACTORS[media_type].parser_version
+    parser = EXTRACTORS[family_of(media_type)].parser_version
     return f"{parser}/{policy.chunker_version}:{policy_hash(policy)}/{analysis_version()}"
 
 
@@ -54,7 +55,7 @@ def cut_file(file: ScannedFile, content: FileBytes, policy: ChunkPolicy, *, stag
     Raises: ExtractFailed.
     """
     with stages.measure("extract"):
-        extract = EXTRACTORS[file.media_type].load()
+        extract = EXTRACTORS[family_of(file.media_type)].load()
         document = extract(
             content.data, workspace_path=WorkspacePath(file.workspace_path), asset_id=asset_id(content.blake3)
         )
