@@ -18,10 +18,14 @@ from numpy.typing import NDArray
 
 from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder, Role
 from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
+from kb.embed.blas import open_blas
 from kb.embed.catalog import E5_SMALL, USE_MULTILINGUAL
 from kb.embed.fastembed_adapter import HubEmbedder
 from kb.embed.native_query import NativeQueryEncoder, native_engine_usable, open_native_query_encoder
 from kb.embed.onnx_adapter import open_onnx_query_encoder
+from kb.embed.use_query import UseQueryEncoder
+from kb.embed.use_single import open_single_network
+from kb.embed.vocabulary import VOCABULARY_FILE, open_vocabulary
 from kb.errors import ModelError
 from kb.models.manifest import read_installed
 
@@ -79,6 +83,16 @@ def native_e5() -> QueryEncoder:
     return open_native_query_encoder(MODELS / E5_SMALL, embedding_model(MODELS, E5_SMALL))
 
 
+def use_without_numpy() -> QueryEncoder:
+    """What a fresh process opens: the bare BLAS library in numpy's place."""
+    blas = open_blas()
+    if blas is None:
+        pytest.skip("no BLAS library that kb knows")
+    directory = MODELS / USE_MULTILINGUAL
+    network, vocabulary = open_single_network(directory, blas), open_vocabulary(directory / VOCABULARY_FILE)
+    return UseQueryEncoder(embedding_model(MODELS, USE_MULTILINGUAL), network.encode, vocabulary)
+
+
 ADAPTERS: dict[str, tuple[str, Callable[[], Adapter]]] = {
     "e5 bulk": (E5_SMALL, lambda: from_bulk(bulk_embedder(MODELS, E5_SMALL, 1))),
     "e5 fastembed": (E5_SMALL, lambda: from_bulk(e5_on_fastembed())),
@@ -89,6 +103,7 @@ ADAPTERS: dict[str, tuple[str, Callable[[], Adapter]]] = {
     ),
     "use bulk": (USE_MULTILINGUAL, lambda: from_bulk(bulk_embedder(MODELS, USE_MULTILINGUAL, 1))),
     "use query": (USE_MULTILINGUAL, lambda: from_query(query_encoder(MODELS, USE_MULTILINGUAL))),
+    "use query without numpy": (USE_MULTILINGUAL, lambda: from_query(use_without_numpy())),
 }
 
 
@@ -190,9 +205,10 @@ def test_windows_of_bulk_and_native_agree() -> None:
     assert float((opened("e5 native query").encode([LONG], "query") * expected).sum()) >= 0.9995
 
 
-def test_use_adapters_agree() -> None:
+@pytest.mark.parametrize("name", ["use query", "use query without numpy"])
+def test_use_adapters_agree(name: str) -> None:
     expected = opened("use bulk").encode([*TEXTS, LONG], "query")
-    assert (opened("use query").encode([*TEXTS, LONG], "query") * expected).sum(axis=1).min() >= 0.9995
+    assert (opened(name).encode([*TEXTS, LONG], "query") * expected).sum(axis=1).min() >= 0.9995
 
 
 def test_tokens_are_counted_by_the_models_own_tokenizer() -> None:

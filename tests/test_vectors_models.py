@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 from conftest import Vault, make_vault, run_kb
+from test_contract_imports import heavy, loaded_by
 
+from kb.embed.blas import open_blas
 from kb.embed.catalog import E5_SMALL, USE_MULTILINGUAL
+from kb.embed.native_query import native_engine_usable
 from kb.errors import ModelError
 from kb.models.manifest import read_installed
 
@@ -73,3 +76,12 @@ def test_a_question_finds_the_note_in_the_other_language(question: str, note: st
 def test_all_is_well_afterwards(bilingual: Vault) -> None:
     ran = run_kb("--config", str(bilingual.config), "doctor", "--json")
     assert [check for check in ran.json["checks"] if not check["ok"]] == []
+
+
+def test_a_question_in_a_fresh_process_loads_no_numpy(bilingual: Vault, tmp_path: Path) -> None:
+    if not native_engine_usable(MODELS / E5_SMALL) or open_blas() is None:
+        pytest.skip("this machine needs numpy to encode a question")
+    code, modules = loaded_by("--config", str(bilingual.config), "search", ACROSS[0][0], home=tmp_path)
+    assert code == 0
+    assert "kb.embed.use_single" in modules
+    assert heavy(modules) == set()

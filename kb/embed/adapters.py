@@ -59,7 +59,7 @@ def open_query_encoder(directory: Path, installed: InstalledModel) -> QueryEncod
     """The query encoder of the model in `directory`. Raises: ModelCorrupt."""
     model = encoded_model(installed)
     if installed.adapter == "use":
-        from kb.embed.use_adapter import open_use_query_encoder
+        from kb.embed.use_query import open_use_query_encoder
 
         return open_use_query_encoder(directory, model)
     from kb.embed.native_query import native_engine_usable, open_native_query_encoder

@@ -15,20 +15,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.embed.tokenizer_file import UnigramTokenizer, write_json, write_tokenizer
+from kb.embed.use_files import (
+    CHUNKS,
+    DIMENSIONS,
+    FIRST_TOKEN,
+    LAST_TOKEN,
+    LAYERS_FILE,
+    LAYERS_INDEX,
+    ORDERS,
+    TABLE_FILE,
+)
 from kb.errors import ModelCorrupt
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-TABLE_FILE = "table.bin"
-LAYERS_FILE = "layers.bin"
-LAYERS_INDEX = "layers.json"
-DIMENSIONS = 512
-CHUNKS = 17
-ORDERS = (2, 3, 5)
-
-_UNKNOWN, _FIRST, _LAST = 0, 1, 2
+_UNKNOWN = 0
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 
 
@@ -82,7 +85,7 @@ def _tokenizer(model: bytes) -> UnigramTokenizer:
             scores.append(struct.unpack("<f", piece[2])[0])
         elif number == 3:
             charsmap = dict(_fields(field))[2]
-    return UnigramTokenizer(pieces, scores, _UNKNOWN, _FIRST, _LAST, (), charsmap, strips_spaces=True)
+    return UnigramTokenizer(pieces, scores, _UNKNOWN, FIRST_TOKEN, LAST_TOKEN, (), charsmap, strips_spaces=True)
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kb.embed.assemble_e5 import WINDOW_TOKENS, assemble_e5
-from kb.embed.assemble_use import DIMENSIONS, assemble_use
+from kb.embed.assemble_use import assemble_use
 from kb.embed.native_query import ENGINE_DIRECTORY, LIBRARY_FILE, OPENMP_FILE, WEIGHTS_FILE
+from kb.embed.use_files import DIMENSIONS
 from kb.errors import ModelCorrupt
 from kb.models.installable import InstallableModel, Wheel
 from kb.models.manifest import InstalledModel, ModelFacts

@@ -1,6 +1,6 @@
-"""Universal Sentence Encoder multilingual v3 on numpy, bulk and query: an encoder of another family beside e5.
+"""Universal Sentence Encoder multilingual v3 on numpy: an encoder of another family beside e5.
 
-The weights are mapped, so a fresh process pays for numpy's import and for the rows it touches, not for 78 MB.
+The weights are mapped, so a process pays for the rows it touches, not for 78 MB.
 The network (Yang et al. 2020): piece embeddings; three convolution branches, each two layers with residuals;
 layer norm; sum over the tokens / √tokens; two residual blocks; tanh.
 """
@@ -17,10 +17,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kb.domain.embeddings import EmbeddingModel, Role
-from kb.embed.assemble_use import CHUNKS, DIMENSIONS, LAYERS_FILE, LAYERS_INDEX, ORDERS, TABLE_FILE
 from kb.embed.text import encoder_text
 from kb.embed.tokenizer_file import TOKENIZER_FILE
-from kb.embed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
+from kb.embed.use_files import (
+    BRANCH_WIDTH,
+    CHUNKS,
+    DIMENSIONS,
+    FIRST_TOKEN,
+    LAST_TOKEN,
+    LAYERS_FILE,
+    LAYERS_INDEX,
+    ORDERS,
+    TABLE_FILE,
+)
 from kb.embed.windows import normalised
 from kb.errors import ModelCorrupt
 
@@ -31,9 +40,6 @@ if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
     from kb.embed.windows import Floats
 
-_FIRST, _LAST = 1, 2
-_MARK_TOKENS = 2
-_WIDTH = 256
 # The widest branch sees two tokens to either side; as many empty rows keep neighbouring texts apart.
 _GAP_ROWS = 2
 _BATCH_TOKENS = 512
@@ -61,6 +67,11 @@ class UseNetwork:
         first = np.maximum(mean @ layers["p1"] + np.maximum(mean @ layers["d0"], 0) @ layers["d1"], 0)
         return normalised(np.tanh(first @ layers["p3"] + np.maximum(first @ layers["d2"], 0) @ layers["d3"]))
 
+    def encode_one(self, ids: Sequence[int]) -> bytes:
+        """float32[512], L2 = 1, as little-endian bytes, of one text's token ids with their marks."""
+        vector: bytes = self.encode([ids])[0].astype("<f4").tobytes()
+        return vector
+
     def _features(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """float32[rows, 1280] of embeddings beside their three branches; float32[rows, 1], 1 where a token is."""
         import numpy as np
@@ -74,7 +85,7 @@ class UseNetwork:
         )
         parts = [embedded]
         for branch, order in enumerate(ORDERS):
-            hidden = projected[:, branch * _WIDTH : (branch + 1) * _WIDTH] * present
+            hidden = projected[:, branch * BRANCH_WIDTH : (branch + 1) * BRANCH_WIDTH] * present
             for layer in ("1", "2"):
                 weights, bias = layers[f"w{layer}_{order}"], layers[f"b{layer}_{order}"]
                 hidden = (hidden + np.maximum(_convolved(hidden, weights) + bias, 0)) * present
@@ -107,22 +118,7 @@ class UseEmbedder:
     def _token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         plain = [encoder_text(text) for text in texts]
         encoded = self._tokenizer.encode_batch_fast(plain, add_special_tokens=False)
-        return [[_FIRST, *encoding.ids, _LAST] for encoding in encoded]
-
-
-@dataclass(frozen=True, slots=True)
-class UseQueryEncoder:
-    """The same network behind the mapped vocabulary: ready without loading a tokenizer."""
-
-    model: EmbeddingModel
-    _network: UseNetwork
-    _vocabulary: UnigramVocabulary
-
-    def encode(self, text: str) -> bytes:
-        """float32[512], L2 = 1, as little-endian bytes."""
-        ids = [_FIRST, *self._vocabulary.token_ids(encoder_text(text)), _LAST]
-        vector: bytes = self._network.encode([ids])[0].astype("<f4").tobytes()
-        return vector
+        return [[FIRST_TOKEN, *encoding.ids, LAST_TOKEN] for encoding in encoded]
 
 
 def open_use_embedder(directory: Path, model: EmbeddingModel) -> UseEmbedder:
@@ -130,11 +126,6 @@ def open_use_embedder(directory: Path, model: EmbeddingModel) -> UseEmbedder:
     from kb.embed.onnx_adapter import open_tokenizer
 
     return UseEmbedder(model, open_network(directory), open_tokenizer(directory / TOKENIZER_FILE, model))
-
-
-def open_use_query_encoder(directory: Path, model: EmbeddingModel) -> UseQueryEncoder:
-    """The query encoder of the files in `directory`. Raises: ModelCorrupt when they do not load."""
-    return UseQueryEncoder(model, open_network(directory), open_vocabulary(directory / VOCABULARY_FILE))
 
 
 def open_network(directory: Path) -> UseNetwork:

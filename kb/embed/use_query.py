@@ -1,0 +1,42 @@
+"""The query encoder of Universal Sentence Encoder multilingual v3: ready without loading a tokenizer or numpy.
+
+A process that has numpy already multiplies with it; a fresh one with the bare BLAS library, where there is one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb.domain.embeddings import EmbeddingModel
+from kb.embed.blas import open_blas
+from kb.embed.text import encoder_text
+from kb.embed.use_files import FIRST_TOKEN, LAST_TOKEN
+from kb.embed.use_single import open_single_network
+from kb.embed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class UseQueryEncoder:
+    """A network that encodes one text's token ids, behind the mapped vocabulary."""
+
+    model: EmbeddingModel
+    _encode_ids: Callable[[Sequence[int]], bytes]
+    _vocabulary: UnigramVocabulary
+
+    def encode(self, text: str) -> bytes:
+        """float32[512], L2 = 1, as little-endian bytes."""
+        return self._encode_ids([FIRST_TOKEN, *self._vocabulary.token_ids(encoder_text(text)), LAST_TOKEN])
+
+
+def open_use_query_encoder(directory: Path, model: EmbeddingModel) -> UseQueryEncoder:
+    """The query encoder of the files in `directory`. Raises: ModelCorrupt when they do not load."""
+    vocabulary = open_vocabulary(directory / VOCABULARY_FILE)
+    blas = None if "numpy" in sys.modules else open_blas()
+    if blas is not None:
+        return UseQueryEncoder(model, open_single_network(directory, blas).encode, vocabulary)
+    from kb.embed.use_adapter import open_network
+
+    return UseQueryEncoder(model, open_network(directory).encode_one, vocabulary)
