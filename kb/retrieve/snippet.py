@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 from kb.domain.text import stored_text
@@ -55,18 +56,25 @@ def find_matches(text: str, terms: Sequence[str]) -> list[tuple[int, int]]:
 @lru_cache(maxsize=64)
 def _any_of(terms: tuple[str, ...]) -> re.Pattern[str] | None:
     """A pattern for any of a question's terms, made once for all its hits; None without a term."""
-    patterns = [_pattern(term) for term in sorted(set(terms), key=len, reverse=True) if term]
+    patterns: list[str] = []
+    for is_word, group in groupby(sorted(filter(None, set(terms)), key=_longest_first), str.isascii):
+        if is_word:  # whether a word starts here is asked once for all of them
+            patterns.append(rf"(?<![^\W_])(?:{'|'.join(map(_word_pattern, group))})")
+        else:
+            patterns.extend(map(re.escape, group))
     return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
 
 
-def _pattern(term: str) -> str:
-    if not term.isascii():
-        return re.escape(term)
-    if len(term) <= 3 or not term.isalpha():
-        return rf"(?<![^\W_]){re.escape(term)}(?![^\W_])"
-    stem = re.sub(r"(?:ations?|ings?|ies|ed|es|s|e|y)$", "", term, flags=re.IGNORECASE)
-    stem = stem if len(stem) >= 3 else term
-    return rf"(?<![^\W_]){re.escape(stem)}[^\W_]{{0,5}}"
+def _longest_first(term: str) -> tuple[int, str]:
+    return -len(term), term
+
+
+def _word_pattern(word: str) -> str:
+    if len(word) <= 3 or not word.isalpha():
+        return rf"{re.escape(word)}(?![^\W_])"
+    stem = re.sub(r"(?:ations?|ings?|ies|ed|es|s|e|y)$", "", word, flags=re.IGNORECASE)
+    stem = stem if len(stem) >= 3 else word
+    return rf"{re.escape(stem)}[^\W_]{{0,5}}"
 
 
 def _window(text: str, matches: Sequence[tuple[int, int]], room: int) -> tuple[int, int]:

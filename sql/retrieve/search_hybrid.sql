@@ -258,10 +258,30 @@ fused AS (
   CROSS JOIN slot
   LEFT JOIN own ON own.own_rank = slot.own_before + o.other_rank
   WHERE :fusion = 'linear'
+),
+-- Before their texts are read: a sorter would carry those of every candidate.
+best AS MATERIALIZED (
+  SELECT
+    row_number() OVER (ORDER BY f.fusion_score DESC, coalesce(r.lexical_rank, 1e9), r.chunk_id) AS rank,
+    f.fusion_score,
+    r.chunk_rowid,
+    r.chunk_id,
+    r.lexical_score,
+    r.lexical_rank,
+    r.primary_cosine,
+    r.vector_rank,
+    r.secondary_cosine,
+    r.is_own,
+    r.lexical_share,
+    r.vector_share
+  FROM fused AS f
+  CROSS JOIN ruled AS r ON r.chunk_rowid = f.chunk_rowid -- CROSS keeps the order: no table is scanned for a hundred rows
+  ORDER BY rank
+  LIMIT :k
 )
 SELECT
-  row_number() OVER (ORDER BY f.fusion_score DESC, coalesce(r.lexical_rank, 1e9), r.chunk_id) AS rank,
-  r.chunk_id,
+  b.rank,
+  b.chunk_id,
   c.doc_id,
   d.workspace_path,
   d.source_path,
@@ -271,18 +291,16 @@ SELECT
   c.text,
   c.source_spans_json,
   c.chunker_version,
-  f.fusion_score,
-  r.lexical_score,
-  r.lexical_rank,
-  r.primary_cosine AS vector_score,
-  r.vector_rank,
-  r.secondary_cosine AS secondary_score,
-  r.is_own,
-  r.lexical_share,
-  r.vector_share
-FROM fused AS f
-CROSS JOIN ruled AS r ON r.chunk_rowid = f.chunk_rowid -- CROSS keeps the order: no table is scanned for a hundred rows
-CROSS JOIN chunks AS c ON c.chunk_rowid = f.chunk_rowid
+  b.fusion_score,
+  b.lexical_score,
+  b.lexical_rank,
+  b.primary_cosine AS vector_score,
+  b.vector_rank,
+  b.secondary_cosine AS secondary_score,
+  b.is_own,
+  b.lexical_share,
+  b.vector_share
+FROM best AS b
+CROSS JOIN chunks AS c ON c.chunk_rowid = b.chunk_rowid
 CROSS JOIN documents AS d ON d.doc_id = c.doc_id
-ORDER BY rank
-LIMIT :k;
+ORDER BY b.rank;
