@@ -17,10 +17,14 @@ import pytest
 from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, Vectors, fake_models
 
+from kb.config import load
 from kb.domain.embeddings import EmbeddingModel
+from kb.domain.search import SearchFilters, SearchMode, SearchQuery
+from kb.operations.search import open_searcher
 from kb.operations.vector_upkeep import update_language_means
 from kb.store import retrieve_queries
 from kb.store.embed_queries import MirrorRow
+from kb.store.lance_table import AnnHit
 from kb.store.migrate import migrate
 from kb.store.mirror import write_vectors
 from kb.store.retrieve_queries import HybridRow
@@ -31,6 +35,7 @@ from kb.wire.schemas import validate
 __all__ = ["fake_models"]
 
 DIMENSIONS = 8
+MODES: tuple[SearchMode, ...] = ("hybrid", "vector")
 WORDS = "amber birch cedar delta ember fjord grove heron".split()
 LEAST_FOR_A_MEAN = 20
 INSERT_DOCUMENT = """
@@ -380,6 +385,34 @@ def test_filters_leave_only_what_passes_them_and_all_of_it(embedded: Vault, fake
         below = search(embedded, "lamp", "--mode", mode, "--path-glob", "filler/**", "--k", "30", "--json")
         assert len(paths(below)) == 30
         assert search(embedded, "lamp", "--mode", mode, "--tag", "none").code == 1
+
+
+def test_an_ann_index_gives_the_hits_of_the_exact_scan(
+    own: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = load(str(own.config), ())
+    questions = [SearchQuery(text, mode, 40) for text in ("pump in the cellar", "지하실 펌프") for mode in MODES]
+    with open_searcher(config, many=True) as answer:
+        exact = [answer(question).hits for question in questions]
+    monkeypatch.setattr("kb.operations.query_vectors.ANN_PAYS_ABOVE_CHUNKS", 0)
+    assert run_kb("--config", str(own.config), "index", "--ann").code == 0
+    with open_searcher(config, many=True) as answer:
+        assert [answer(question).hits for question in questions] == exact
+    assert all(len(hits) == len(NOTES) for hits in exact)
+
+
+def test_a_question_with_filters_does_not_depend_on_the_ann_index(
+    embedded: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Nothing:
+        def nearest(self, query: object, k: int, lang: str | None) -> list[AnnHit]:
+            return []
+
+    monkeypatch.setattr("kb.operations.query_vectors._ann_table", lambda *args: Nothing())
+    with open_searcher(load(str(embedded.config), ()), many=True) as answer:
+        assert answer(SearchQuery("lamp", "vector", 30)).hits == ()
+        below = answer(SearchQuery("lamp", "vector", 30, SearchFilters(path_globs=("filler/**",))))
+    assert len(below.hits) == 30
 
 
 def test_without_vectors_hybrid_answers_by_words_and_says_so(own: Vault, fake_models: FakeModels) -> None:

@@ -20,6 +20,7 @@ from kb.store.vector_tables import ANN_PAYS_ABOVE_CHUNKS, SLOTS, Slot, load_vect
 _SAMPLED = 64
 _ANN_QUESTIONS = 16
 _ANN_K = 10
+_ANN_CANDIDATES = 100  # as many as a search takes, to rank them by exact distances
 _LEAST_RECALL = 0.95
 
 
@@ -115,13 +116,13 @@ def _check_ann(db: Connection, slot: Slot, lance: LanceTable, chunks: int) -> It
 
 
 def ann_recall(db: Connection, lance: LanceTable) -> float:
-    """The share of the exact nearest passages that the ANN index finds, over a sample of stored vectors."""
+    """The share of the exact nearest passages among the ANN index's candidates, over a sample of stored vectors."""
     import numpy as np
 
     questions = mirror.read_vectors(db, "primary", after_rowid=0, row_limit=_ANN_QUESTIONS)
     shares = []
     for question in questions:
-        near = lance.nearest(np.frombuffer(question.embedding, "<f4").tolist(), _ANN_K)
+        near = lance.nearest(np.frombuffer(question.embedding, "<f4").tolist(), _ANN_CANDIDATES)
         exact = queries.select_nearest_primary(db, embedding=question.embedding, k=_ANN_K)
         wanted = {row.chunk_id for row in exact}
         shares.append(len(wanted & {hit.chunk_id for hit in near}) / max(1, len(wanted)))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kb.config import Config
 from kb.domain.embeddings import EmbeddingModel, QueryEncoder
-from kb.domain.search import QueryVectors
+from kb.domain.search import QueryVectors, SearchFilters, SearchQuery
 from kb.embed.adapters import query_encoder
 from kb.embed.codec import unpack_vector
 from kb.errors import ModelError, ModelMissing
@@ -44,15 +45,16 @@ class VectorSource:
         self._langs = [row.lang for row in queries.select_language_means(db) if row.slot == "primary"]
         self._ann = _ann_table(db, config, primary) if many else None
 
-    def encode(self, text: str, *, depth: int) -> QueryVectors:
-        """The vectors of one question, and from an ANN index its `depth` neighbours in each language."""
-        vector = self._primary.encode(text)
-        secondary = self._encode_secondary(text)
-        if self._ann is None:
+    def encode(self, query: SearchQuery, *, depth: int) -> QueryVectors:
+        """The vectors of one question, and from an ANN index its neighbours in each language, `depth` and some more.
+
+        A question with filters is left to the exact scan, which looks at nothing else than what they let through.
+        """
+        vector = self._primary.encode(query.text)
+        secondary = self._encode_secondary(query.text)
+        if self._ann is None or query.filters != SearchFilters():
             return QueryVectors(vector, secondary)
-        values = unpack_vector(vector)
-        near = [hit for lang in self._langs for hit in self._ann.nearest(values, depth, lang)]
-        return QueryVectors(vector, secondary, tuple((hit.chunk_id, hit.distance) for hit in near))
+        return QueryVectors(vector, secondary, ann_neighbours(self._ann, vector, depth, self._langs))
 
     def _encode_secondary(self, text: str) -> bytes | None:
         """The question under the secondary model, where a passage may stand in another language than it does.
@@ -65,6 +67,17 @@ class VectorSource:
         if self._secondary is None:
             self._secondary = _encoder(self._config, slot.model_id, slot.model_version)
         return self._secondary.encode(text)
+
+
+def ann_neighbours(table: LanceTable, vector: bytes, depth: int, langs: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """Chunk ids and estimated distances of the nearest in each of the index's languages.
+
+    Their number makes up for the estimate: the `depth` nearest are among twice as many, and the search statement ranks
+    them by exact distances.
+    """
+    values = unpack_vector(vector)
+    wanted: Sequence[str | None] = langs if len(langs) > 1 else [None]  # a filter takes as long as the search
+    return tuple((hit.chunk_id, hit.distance) for lang in wanted for hit in table.nearest(values, 2 * depth, lang))
 
 
 def _ann_table(db: Connection, config: Config, slot: EmbeddingSlot) -> LanceTable | None:

@@ -49,7 +49,7 @@ def bind_question(
 
 def encode_question(source: VectorSource, query: SearchQuery, rule: FusionRule) -> QueryVectors:
     """The vectors of a question, with as many neighbours as the rule looks at."""
-    return source.encode(query.text, depth=max(rule.depth, 2 * query.k))
+    return source.encode(query, depth=max(rule.depth, 2 * query.k))
 
 
 class Answering:
