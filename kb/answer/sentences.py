@@ -1,0 +1,220 @@
+"""A passage's text → the ranges of its sentences, the smallest things an answer quotes.
+
+Paragraphs, list items and quotations are read as prose; a table row or a piece of a code block is one sentence as it
+stands. Headings, rulers and markup without a word say nothing and are left out. Nothing is changed: a sentence is a
+range, and its text is the passage's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kb.domain.passages import Passage, Sentence
+
+Range = tuple[int, int]
+
+# A quoted piece of a code block is at most so many lines; a blank line ends one too.
+_CODE_LINES = 8
+# How far ahead a bracket may close for the full stops inside it to end nothing.
+_BRACKET_CHARS = 300
+
+# What a line begins with: quotation marks of e-mail and Markdown, then what makes it more than a line of a paragraph.
+_LINE = re.compile(
+    r"(?:[ \t]*>)*[ \t]*(?:"
+    r"(?P<fence>`{3,}|~{3,})"
+    r"|(?P<heading>\#{1,6}(?=[ \t]|$)|={2,}[^=].*=[ \t]*$)"
+    r"|(?P<row>(?=\|))"
+    r"|(?P<item>(?:[-*+•·]|\d{1,3}[.)]|\[\^[^\]\s]+\]:)[ \t]+(?:\[[ xX]\][ \t]+)?)"
+    r")?"
+)
+_UNDERLINE = re.compile(r"[ \t]*(?:=+|-+)[ \t]*$")
+_TABLE_RULER = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*$")
+_WORD = re.compile(r"[^\W_]")
+
+# What may end a sentence, with the quotes, brackets and reference marks that close around it: before white space
+# (3.14 and kb.toml are no ends), or after a Korean ending with no space left behind it, or a full-width stop.
+_END = re.compile(
+    r"[.!?…]+[\"'”’»)\]*_]*(?:\[\^?\d+\])*(?=\s|$)|(?<=[다요까죠])[.?!](?:\[\^?\d+\])*(?=[가-힣])|[。！？]+[」』”’）]*"
+)
+
+# Words whose full stop ends no sentence, and those whose stop does so where the next word is one that begins sentences.
+_TITLES = frozenset(
+    "mr mrs ms dr prof st mt ft gen col lt sgt capt cmdr rev hon gov sen rep pres messrs mme mlle vs e.g i.e cf viz ca "
+    "approx".split()
+)
+_BEFORE_NUMBERS = frozenset("no nos vol vols fig figs p pp art sec ch eq op ed eds c r b d pt".split())
+_SHORTENED = frozenset(
+    "inc ltd co corp bros jr sr etc al esq dept univ assn ave blvd rd jan feb mar apr jun jul aug sep sept oct nov dec "
+    "a.m p.m ph.d m.d b.a m.a b.c a.d".split()
+)
+_STARTERS = frozenset(
+    "the a an in on at as by for from to with of it its he his she her they their this that these those there we our i "
+    "you and but or if when while since after before during although though because however moreover according some "
+    "many most all both each one two three another other such what who where why how also then thus today".split()
+)
+_INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Z]")
+_NEXT_WORD = re.compile(r"\s*[\"'“‘(\[*_]*(\w*)")
+_QUOTED_ON = re.compile(r"\s+(?:라고|이라고|라는|이라는|라며|이라며|하고|고)(?![가-힣])")  # …했다." 라고 말했다
+_DATE_GOES_ON = re.compile(r"\s+\d{1,2}[.일월]")
+_DATE = re.compile(r"\d\.\s?\d{1,2}\Z")
+
+
+def sentences(passage: Passage) -> tuple[Sentence, ...]:
+    """The sentences of a passage in order; none where it holds headings alone."""
+    text = passage.text
+    return tuple(Sentence(passage.number, start, end, text[start:end]) for start, end in sentence_ranges(text))
+
+
+def sentence_ranges(text: str) -> Iterator[Range]:
+    """The [start, end) of each sentence of a Markdown text, in order and apart from each other."""
+    for (start, end), is_prose in _segments(text):
+        for first, last in _cut(text, start, end) if is_prose else ((start, end),):
+            first, last = _trimmed(text, first, last)
+            if _WORD.search(text, first, last):
+                yield first, last
+
+
+class _Line(NamedTuple):
+    """A line `start`..`end`. Behind its quotation marks (`depth` of them) and list marker stands `content`."""
+
+    start: int
+    content: int
+    end: int
+    kind: str  # fence, heading, row, item, blank, or text
+    depth: int
+
+
+def _segments(text: str) -> Iterator[tuple[Range, bool]]:
+    """Ranges that no sentence crosses, each with whether it is prose, to be cut further."""
+    paragraph: list[_Line] = []
+    code: list[_Line] = []
+    fence = ""
+    in_table = False
+    for line in _lines(text):
+        if fence:
+            closes = line.kind == "fence" and _fence(text, line).startswith(fence)
+            if closes or line.kind == "blank" or len(code) == _CODE_LINES:
+                yield from _whole(code)
+                code = []
+            if closes:
+                fence = ""
+            elif line.kind != "blank":
+                code.append(line)
+        elif "|" in text[line.start : line.end] and _TABLE_RULER.match(text, line.start, line.end):
+            in_table, paragraph = True, []  # the line above it names the columns
+        elif paragraph and _UNDERLINE.match(text, line.start, line.end):
+            paragraph = []  # it was a heading
+        else:
+            in_table = in_table and line.kind != "blank"
+            if paragraph and (in_table or _begins_anew(text, paragraph, line)):
+                yield from _paragraph(paragraph)
+                paragraph = []
+            if line.kind == "fence":
+                fence = _fence(text, line)
+            elif in_table:
+                yield (line.content, line.end), False
+            elif line.kind in ("text", "item", "row"):
+                paragraph.append(line)
+    yield from _whole(code)
+    yield from _paragraph(paragraph)
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        match = _LINE.match(text, start, end)
+        content = match.end() if match else start
+        kind = (match.lastgroup if match else None) or ("blank" if content == end else "text")
+        yield _Line(start, content, end, kind, text.count(">", start, content))
+        start = end + 1
+
+
+def _whole(lines: list[_Line]) -> Iterator[tuple[Range, bool]]:
+    if lines:
+        yield (lines[0].start, lines[-1].end), False
+
+
+def _paragraph(lines: list[_Line]) -> Iterator[tuple[Range, bool]]:
+    if lines:
+        yield (lines[0].content, lines[-1].end), lines[0].kind != "row"
+
+
+def _fence(text: str, line: _Line) -> str:
+    return text[line.start : line.content].lstrip(" \t>")
+
+
+def _begins_anew(text: str, paragraph: list[_Line], line: _Line) -> bool:
+    """Whether a line does not go on with the paragraph's last one.
+
+    A line of text was begun on purpose where its first word would have fitted behind the line before, within the
+    paragraph's widest line; otherwise it was only wrapped.
+    """
+    last = paragraph[-1]
+    if line.kind != "text" or line.depth > last.depth or text.endswith(("  ", "\\"), last.start, last.end):
+        return True
+    if text[last.end - 1] in ",;:(·" or text[line.content].islower():
+        return False
+    widest = max(_columns(text[each.start : each.end]) for each in (*paragraph, line))
+    word = text[line.content : line.end].partition(" ")[0]
+    return _columns(text[last.start : last.end]) + 1 + _columns(word) <= widest
+
+
+def _columns(text: str) -> int:
+    """The width of `text` on a terminal: Korean, Chinese and Japanese letters take two columns."""
+    return len(text) if text.isascii() else sum(1 + (char >= "\u1100") for char in text)
+
+
+def _cut(text: str, start: int, end: int) -> Iterator[Range]:
+    """The sentences of a piece of prose."""
+    for mark in _END.finditer(text, start, end):
+        if _ends(text, mark, start, end):
+            yield start, mark.end()
+            start = mark.end()
+    yield start, end
+
+
+def _ends(text: str, mark: re.Match[str], start: int, end: int) -> bool:
+    """Whether a mark ends the sentence that began at `start`, in prose that goes on to `end`."""
+    following = _NEXT_WORD.match(text, mark.end(), end)
+    word = following[1] if following else ""
+    if not word:
+        return True
+    if word[0].islower() and word[0].isascii():
+        return False
+    if _opened(text, start, mark.end(), end) or _QUOTED_ON.match(text, mark.end(), end):
+        return False
+    if not mark[0].startswith(".") or mark[0].startswith(".."):
+        return True
+    space = max(text.rfind(" ", start, mark.start()), text.rfind("\n", start, mark.start()), start - 1)
+    last = text[space + 1 : mark.start()].lstrip("\"'“‘([*_")
+    if not last.isascii():
+        return True
+    if last.isdigit():
+        return not (_DATE_GOES_ON.match(text, mark.end(), end) or _DATE.search(text, start, mark.start()))
+    lowered = last.lower()
+    if (lowered in _BEFORE_NUMBERS and word[0].isdigit()) or lowered in _TITLES:
+        return False
+    if lowered in _SHORTENED or _INITIALS.fullmatch(last):
+        return word.lower() in _STARTERS
+    return True
+
+
+def _opened(text: str, start: int, mark: int, end: int) -> bool:
+    """Whether a bracket opened since `start` closes only behind `mark`, and soon."""
+    return any(
+        text.count(opening, start, mark) > text.count(closing, start, mark)
+        and text.find(closing, mark, min(end, mark + _BRACKET_CHARS)) >= 0
+        for opening, closing in ("()", "[]", "“”", "「」", "『』")
+    )
+
+
+def _trimmed(text: str, start: int, end: int) -> Range:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end

@@ -1,0 +1,68 @@
+"""Whether a text has a question's terms: English by stems, Korean by morphemes that stand in its words.
+
+The index finds passages with Porter stems and Kiwi's morphemes; here no more is at hand than the text, and a sentence
+is short enough for a plainer rule.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from typing import NamedTuple
+
+from kb.domain.text import stored_text
+
+# Runs of Hangul apart from other letters and digits, as the index's terms are: 1989년 is two words.
+_WORD = re.compile(r"[가-힣]+|[^\W_가-힣]+")
+_SUFFIXES = tuple("ings ing ments ment ies ied ions ion ers er ed es ly s e y".split())
+_SHORTEST_STEM = 3
+
+
+class Words(NamedTuple):
+    """A text, folded, with its words as written, their stems and the letters they begin with."""
+
+    folded: str
+    words: tuple[str, ...]
+    stems: frozenset[str]
+    initials: frozenset[str]
+
+    def has(self, term: str) -> bool:
+        """Whether `term`, folded by `folded_term`, stands in the text.
+
+        A single syllable is looked for at the beginning of words only: inside them it is mostly part of another word.
+        """
+        if _is_latin(term):
+            return term in self.stems
+        return term in self.folded if len(term) > 1 else term in self.initials
+
+
+def words_of(text: str) -> Words:
+    """`text` as its words."""
+    text = stored_text(text)
+    words = tuple(_WORD.findall(text))
+    return Words(text.lower(), words, frozenset(map(_stem, words)), frozenset(word[0] for word in words))
+
+
+def folded_term(term: str) -> str:
+    """A question's term as `Words.has` takes it."""
+    return _stem(stored_text(term))
+
+
+@functools.lru_cache(maxsize=8192)
+def _stem(word: str) -> str:
+    """`word` in lower case without accents; of an English one no more than its stem."""
+    word = word.lower()
+    if not word.isascii():
+        if not _is_latin(word):
+            return word
+        word = "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
+            return word[: -len(suffix)]
+    return word
+
+
+def _is_latin(word: str) -> bool:
+    """Whether no letter of `word` stands beyond the alphabets whose words are set apart by spaces."""
+    return word.isascii() or max(word) < "\u1100"

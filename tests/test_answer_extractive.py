@@ -1,0 +1,143 @@
+"""The sentence that answers stands first; what is quoted stands where it is cited."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kb.answer.expectation import expectation
+from kb.answer.extractive import WEIGHTS, choose_sentences, fewest, sentence_citation
+from kb.answer.sentences import sentences
+from kb.answer.words import folded_term, words_of
+from kb.domain.citations import LineCitation, PageCitation
+from kb.domain.passages import Passage, TermWeight
+from kb.domain.search import RetrievalDetail
+
+HARBOUR = """\
+# Harbour
+
+The harbour of Velm was dug by hand. Its lighthouse was built in 1873 by Ada Norrell.
+It is 40 metres high because the cliffs hide anything lower. Boats come from Orsk in summer.
+"""
+FERRY = "The ferry to Velm leaves at noon. A ticket to the lighthouse costs 3 crowns."
+TEMPLE = "# 무량사\n\n무량사는 신라 때 지어졌다. 극락전은 1636년에 인조의 명으로 다시 세웠다. 절 앞에는 석등이 있다."
+
+
+def passage(number: int, text: str, *, title: str = "", cosine: float | None = 0.8, line: int = 1) -> Passage:
+    path = f"notes/{number}.md"
+    citation = LineCitation(path, line, line + text.count("\n"))
+    detail = RetrievalDetail("hybrid", 1.0, number, cosine)
+    return Passage(number, f"c{number}", "d", path, path, title, (), None, "en", text, citation, 0.5, detail)
+
+
+def weights(*terms: str, idf: float = 3.0) -> list[TermWeight]:
+    return [TermWeight(term, idf) for term in terms]
+
+
+@pytest.mark.parametrize(
+    ("question", "terms", "answer"),
+    [
+        ("When was the lighthouse of Velm built?", ("lighthouse", "Velm", "built"), "1873"),
+        ("Why is the lighthouse so high?", ("lighthouse", "high"), "because"),
+        ("Where do boats come from?", ("boats", "come"), "Orsk"),
+        ("How much is a ticket?", ("ticket",), "3 crowns"),
+        ("극락전은 언제 다시 세웠나?", ("극락전", "다시", "세우"), "1636년"),
+        ("석등은 어디에 있나?", ("석등",), "석등이 있다"),
+    ],
+)
+def test_the_sentence_that_answers_stands_first(question: str, terms: tuple[str, ...], answer: str) -> None:
+    passages = [passage(1, HARBOUR, title="Harbour"), passage(2, FERRY), passage(3, TEMPLE, title="무량사")]
+    best, *others = choose_sentences(question, weights(*terms), passages, limit=3)
+    assert answer in best.sentence.text
+    assert 0 < best.share <= 1
+    assert all(other.score <= best.score for other in others)
+
+
+def test_the_choice_does_not_depend_on_the_passages_order() -> None:
+    passages = [passage(n, text) for n, text in enumerate([HARBOUR, FERRY, TEMPLE, FERRY.lower()], 1)]
+    terms = weights("lighthouse", "Velm", "ferry", "석등")
+    first = choose_sentences("lighthouse ferry Velm", terms, passages, limit=9)
+    for seed in range(5):
+        random.Random(seed).shuffle(passages)
+        assert choose_sentences("lighthouse ferry Velm", list(reversed(terms)), passages, limit=9) == first
+
+
+def test_a_sentence_that_stands_in_two_passages_is_chosen_once() -> None:
+    twice = [passage(1, FERRY), passage(2, FERRY.replace(" ", "\n", 1))]
+    chosen = choose_sentences("ferry to Velm", weights("ferry", "Velm"), twice, limit=3)
+    assert [each.sentence.passage for each in chosen] == [1, 1]
+
+
+def test_there_may_be_nothing_to_choose() -> None:
+    assert choose_sentences("ferry", weights("ferry"), [], limit=3) == ()
+    assert choose_sentences("ferry", weights("ferry"), [passage(1, "# Ferry\n")], limit=3) == ()
+    assert choose_sentences("ferry", weights("ferry"), [passage(1, FERRY)], limit=0) == ()
+    assert len(choose_sentences("", [], [passage(1, FERRY, cosine=None)], limit=1)) == 1
+
+
+def test_the_nearer_passage_leads_among_equal_sentences() -> None:
+    near, far = passage(2, "The ferry leaves at noon.", cosine=0.9), passage(1, "The ferry leaves at six.", cosine=0.8)
+    assert choose_sentences("ferry", weights("ferry"), [far, near], limit=1)[0].sentence.passage == 2
+
+
+def test_as_few_sentences_as_are_certain_enough() -> None:
+    chosen = choose_sentences(
+        "ferry to Velm", weights("ferry", "Velm"), [passage(1, HARBOUR), passage(2, FERRY)], limit=3
+    )
+    assert fewest(chosen, certainty=0.0) == chosen[:1]
+    assert fewest(chosen, certainty=1.1) == chosen
+    assert fewest((), certainty=0.9) == ()
+
+
+def test_a_sentence_is_cited_by_its_own_lines() -> None:
+    source = "\n" * 6 + HARBOUR
+    found = passage(1, HARBOUR, line=7)
+    for sentence in sentences(found):
+        cited = sentence_citation(found, sentence)
+        assert isinstance(cited, LineCitation)
+        assert sentence.text in "\n".join(source.split("\n")[cited.start - 1 : cited.end])
+    spanning = [sentence_citation(found, each).to_uri() for each in sentences(found)]
+    assert spanning == ["notes/1.md#L9", "notes/1.md#L9", "notes/1.md#L10", "notes/1.md#L10"]
+
+
+def test_what_has_no_lines_is_cited_as_the_passage_is() -> None:
+    page = passage(1, FERRY)._replace(citation=PageCitation("a.pdf", 3))
+    assert sentence_citation(page, sentences(page)[1]) == PageCitation("a.pdf", 3)
+
+
+@pytest.mark.parametrize(
+    ("term", "text", "stands"),
+    [
+        ("located", "The location is secret", True),
+        ("Café", "a CAFE\u0301 in town", True),
+        ("art", "an article", False),
+        ("1989", "1989년에", True),
+        ("석등", "석등이 있다", True),
+        ("절", "절 앞에", True),
+        ("절", "좌절했다", False),
+    ],
+)
+def test_a_term_is_found_in_its_forms(term: str, text: str, stands: bool) -> None:
+    assert words_of(text).has(folded_term(term)) is stands
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "met"),
+    [
+        ("When did it end?", "It ended in 1873.", True),
+        ("When did it end?", "It ended early.", False),
+        ("Who dug it?", "It was dug by Norrell.", True),
+        ("Who was Norrell?", "That was Norrell.", False),
+        ("몇 명이 왔나?", "모두 40명이 왔다.", True),
+        ("몇 명이 왔나?", "아무도 오지 않았다.", False),
+        ("What is it?", "It is 1873.", False),
+    ],
+)
+def test_a_question_expects_a_kind_of_answer(question: str, sentence: str, met: bool) -> None:
+    expected = expectation(words_of(question).words)
+    assert expected.is_met_by(sentence, words_of(sentence).words) is met
+
+
+def test_every_signal_speaks_for_a_sentence() -> None:
+    assert min(WEIGHTS) > 0
