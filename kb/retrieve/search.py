@@ -175,6 +175,8 @@ def _detail(row: queries.HybridRow, query: SearchQuery) -> RetrievalDetail:
         fusion_score=row.fusion_score,
         lexical_share=row.lexical_share,
         vector_share=row.vector_share,
+        nearness=row.nearness,
+        is_own=bool(row.is_own),
     )
 
 

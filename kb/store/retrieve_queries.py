@@ -49,6 +49,7 @@ class HybridRow(NamedTuple):
     is_own: int
     lexical_share: float
     vector_share: float
+    nearness: float | None
 
 
 class KoreanUnitRow(NamedTuple):

@@ -52,6 +52,7 @@
 -- column is_own INTEGER  1 = in the question's language, or in none
 -- column lexical_share REAL  bm25 / bm25max, 0 to 1
 -- column vector_share REAL  the cosine that counted
+-- column nearness REAL?  the primary cosine less that to the mean of the passage's language; NULL where that is unknown
 WITH
 eligible AS (
   SELECT c.chunk_rowid
@@ -204,17 +205,18 @@ ruled AS MATERIALIZED (
   FROM shares AS s
   WHERE :fusion <> 'cosine' OR s.primary_cosine IS NOT NULL
 ),
--- How much nearer the question stands to its own language's mean than to another's.
-own_mean AS MATERIALIZED (
-  SELECT (1 - vec_distance_cosine(m.mean, :primary_vec)) * m.norm AS nearness
+-- How near the question stands to each language as a whole.
+language_nearness AS MATERIALIZED (
+  SELECT m.lang, (1 - vec_distance_cosine(m.mean, :primary_vec)) * m.norm AS nearness
   FROM language_means AS m
-  WHERE m.slot = 'primary' AND m.lang = :query_lang AND m.chunks >= 20
+  WHERE m.slot = 'primary' AND m.chunks >= 20
 ),
+-- How much nearer it stands to its own language than to another.
 language_shift AS MATERIALIZED (
-  SELECT m.lang, own_mean.nearness - (1 - vec_distance_cosine(m.mean, :primary_vec)) * m.norm AS shift
-  FROM language_means AS m
-  CROSS JOIN own_mean
-  WHERE m.slot = 'primary' AND m.lang NOT IN (:query_lang, 'und') AND m.chunks >= 20
+  SELECT l.lang, own.nearness - l.nearness AS shift
+  FROM language_nearness AS l
+  CROSS JOIN language_nearness AS own
+  WHERE own.lang = :query_lang AND l.lang NOT IN (:query_lang, 'und')
 ),
 slot AS MATERIALIZED (
   SELECT
@@ -272,6 +274,7 @@ best AS MATERIALIZED (
     r.vector_rank,
     r.secondary_cosine,
     r.is_own,
+    r.lang,
     r.lexical_share,
     r.vector_share
   FROM fused AS f
@@ -299,8 +302,10 @@ SELECT
   b.secondary_cosine AS secondary_score,
   b.is_own,
   b.lexical_share,
-  b.vector_share
+  b.vector_share,
+  b.primary_cosine - language.nearness AS nearness
 FROM best AS b
 CROSS JOIN chunks AS c ON c.chunk_rowid = b.chunk_rowid
 CROSS JOIN documents AS d ON d.doc_id = c.doc_id
+LEFT JOIN language_nearness AS language ON language.lang = b.lang
 ORDER BY b.rank;
