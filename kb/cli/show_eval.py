@@ -70,4 +70,4 @@ def aligned(rows: Sequence[Sequence[str]]) -> Iterable[str]:
 
 
 def _is_figure(cell: str) -> bool:
-    return bool(cell) and all(char in "0123456789.+-–−[], " for char in cell)
+    return bool(cell) and all(char in "0123456789.+-–−[],< " for char in cell)

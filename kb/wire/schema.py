@@ -21,6 +21,7 @@ WIRE_SCHEMAS = (
     "doc_summary.v1",
     "doctor.v1",
     "error.v1",
+    "eval_comparison.v1",
     "eval_run.v1",
     "index_report.v1",
     "ingest_progress.v1",

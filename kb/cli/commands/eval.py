@@ -135,3 +135,56 @@ def forget(session: Session, runs: tuple[str, ...]) -> None:
 
     for row in forget_runs(session.config, runs):
         click.echo(f"forgot {row.run_id[:8]}  {row.name or ''}".rstrip())
+
+
+@command.command(
+    "compare",
+    epilog="""\b
+Examples:
+  kb eval compare                                  the two newest runs of one golden set
+  kb eval compare words both --report words-both.html
+  kb eval compare main mine --tolerance 0.02 --json | jq -r .verdict
+""",
+)
+@click.argument("before", metavar="[BEFORE", required=False)
+@click.argument("after", metavar="AFTER]", required=False)
+@click.option(
+    "--tolerance", type=click.FloatRange(0, 1), default=0.01, help="How far a metric may fall [default: 0.01]."
+)
+@click.option("--moved", type=click.IntRange(0), default=5, help="How many moved questions to show [5].")
+@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
+@json_option("Print eval_comparison.v1.")
+@pass_session
+def compare(
+    session: Session,
+    before: str | None,
+    after: str | None,
+    tolerance: float,
+    moved: int,
+    report: Path | None,
+    as_json: bool,
+) -> int:
+    """Hold two runs against each other: what changed, how sure that is, and which questions moved.
+
+    Exit code 1 when a metric fell by more than the tolerance, 2 when the runs cannot be compared: over other files,
+    other questions or another number of hits.
+    """
+    from kb.errors import UsageError
+    from kb.operations.evaluate_compare import compare_runs, write_report
+
+    if before and not after:
+        raise UsageError("one run alone", "name two, or none for the newest two: kb eval compare BEFORE AFTER")
+    comparison = compare_runs(session.config, before, after, tolerance=tolerance)
+    if report is not None:
+        write_report(comparison, report)
+    if as_json:
+        from kb.wire.eval_comparison import eval_comparison_v1
+
+        print_json(eval_comparison_v1(comparison, moved=moved))
+    else:
+        from kb.cli.show_comparison import show_comparison
+
+        show_comparison(comparison, moved=moved)
+        if report is not None:
+            click.echo(f"wrote {report}", err=True)
+    return {"worse": 1, "not_comparable": 2}.get(comparison.verdict, 0)

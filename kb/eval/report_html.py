@@ -1,0 +1,235 @@
+"""A comparison as one HTML page that needs nothing else: figures, plots, and the questions that moved most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+from kb.eval import plots
+from kb.eval.comparison import PRIMARY, Answered, Comparison, MeasuredRun, MetricChange, MovedQuestion
+from kb.eval.plots import Bar, Confidence
+from kb.eval.significance import LEVEL
+
+MOVED_SHOWN = 12
+HITS_SHOWN = 5
+
+_GROUPINGS = ("all", "lang", "category")
+_VERDICTS = {
+    "better": "Better",
+    "worse": "Worse",
+    "undecided": "No difference beyond the noise",
+    "not_comparable": "Not comparable",
+}
+
+_STYLE = Path(__file__).with_name("report.css")
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """The page, as text."""
+    before, after = _name(comparison.before), _name(comparison.after)
+    title = f"{before} → {after}"
+    parts = [
+        _head(comparison, title),
+        _metrics(comparison),
+        '<section class="pair">',
+        _card("Each question", "change of nDCG@10, from the largest loss to the largest gain", _changes(comparison)),
+        _card("Rank movement", "rank of the first relevant hit; a line's width is its questions", _ranks(comparison)),
+        _card("Groups", f"nDCG@10 {_legend(before, after)}", _bars(comparison)),
+        _card("Risk by coverage", f"first hits that are wrong {_legend(before, after)}", _risk(comparison)),
+        "</section>",
+        _moved(comparison),
+        _provenance(comparison),
+    ]
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
+    style = _STYLE.read_text(encoding="utf-8")
+    return f"<!doctype html>\n<html lang=en>{head}<style>{style}</style><main>{''.join(parts)}</main></html>\n"
+
+
+def _head(comparison: Comparison, title: str) -> str:
+    run = comparison.after.run
+    asked = len(comparison.before.answered.keys() & comparison.after.answered.keys())
+    return (
+        f"<h1>{escape(title)}</h1>"
+        f'<p class="soft">{escape(run.suite)} · {asked} questions · {run.k} hits each · {run.created_at[:10]}</p>'
+        f'<div class="verdict {comparison.verdict}"><b>{_VERDICTS[comparison.verdict]}</b>'
+        f"<span>{escape(verdict_reason(comparison))}</span></div>"
+    )
+
+
+def verdict_reason(comparison: Comparison) -> str:
+    """Why the verdict is what it is, in a sentence."""
+    if comparison.obstacles:
+        return "; ".join(comparison.obstacles) + "."
+    if comparison.regressed:
+        fell = ", ".join(f"{change.metric.label} {change.difference:+.3f}" for change in comparison.regressed)
+        return f"{fell}: beyond the tolerance of {comparison.tolerance:g}."
+    primary = next((change for change in comparison.metrics if change.metric.name == PRIMARY), None)
+    if primary is None:
+        return "No question expects anything that could be ranked."
+    said = f"nDCG@10 {primary.difference:+.3f}, {LEVEL:.0%} interval {_interval(primary)}, p {p_text(primary.p_value)}"
+    if comparison.verdict == "better":
+        return f"{said}; no metric fell beyond the tolerance of {comparison.tolerance:g}."
+    return f"{said}: other questions could as well show the opposite. No metric fell beyond {comparison.tolerance:g}."
+
+
+def p_text(p_value: float) -> str:
+    """A p-value as it is written; resampling cannot tell very small ones apart."""
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def _metrics(comparison: Comparison) -> str:
+    reach = max((abs(end) for change in comparison.metrics for end in (change.low, change.high)), default=0) or 0.01
+    reach = max(reach * 1.08, 1.5 * comparison.tolerance)
+    rows = "".join(
+        f'<tr><td title="{escape(change.metric.meaning)}">{escape(change.metric.label)}</td>'
+        f'<td class="figure">{change.before:.3f}</td><td class="figure">{change.after:.3f}</td>'
+        f'<td class="figure {_kind(change)}">{change.difference:+.3f}</td><td>{_plot(change, reach, comparison)}</td>'
+        f'<td class="figure soft">{_interval(change)}</td><td class="figure soft">{escape(p_text(change.p_value))}</td>'
+        f'<td class="figure soft">{change.questions}</td></tr>'
+        for change in comparison.metrics
+    )
+    heads = ("metric", "before", "after", "change", "worse ← → better", f"{LEVEL:.0%} interval", "p", "n")
+    left = {0, 4}
+    header = "".join(f"<th{'' if at in left else ' class=figure'}>{head}</th>" for at, head in enumerate(heads))
+    note = "Paired bootstrap interval and randomisation p-value over questions; the shaded band is the tolerance."
+    return (
+        f'<section><h2>Metrics</h2><p class="note">{note}</p>'
+        f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table></section>"
+    )
+
+
+def _plot(change: MetricChange, reach: float, comparison: Comparison) -> str:
+    return plots.interval(
+        change.low,
+        change.difference,
+        change.high,
+        reach=reach,
+        tolerance=comparison.tolerance,
+        regressed=change.regressed,
+    )
+
+
+def _changes(comparison: Comparison) -> str:
+    shared = comparison.before.answered.keys() & comparison.after.answered.keys()
+    worth = [
+        (after - before)
+        for query_id in shared
+        if (before := comparison.before.answered[query_id].metrics.ndcg_at_10) is not None
+        and (after := comparison.after.answered[query_id].metrics.ndcg_at_10) is not None
+    ]
+    return plots.sorted_changes(worth)
+
+
+def _ranks(comparison: Comparison) -> str:
+    shared = comparison.before.answered.keys() & comparison.after.answered.keys()
+    pairs = [
+        (comparison.before.answered[query_id].metrics, comparison.after.answered[query_id].metrics)
+        for query_id in shared
+    ]
+    ranks = [(old.first_rank, new.first_rank) for old, new in pairs if old.mrr is not None and new.mrr is not None]
+    return plots.rank_movement(ranks, comparison.after.run.k)
+
+
+def _bars(comparison: Comparison) -> str:
+    old = {(group.grouping, group.label): group.ndcg_at_10 for group in comparison.before.groups}
+    bars = [
+        Bar(group.label or "all questions", before, group.ndcg_at_10)
+        for group in sorted(
+            comparison.after.groups, key=lambda group: ("all", "lang", "category").index(group.grouping)
+        )
+        if group.ndcg_at_10 is not None and (before := old.get((group.grouping, group.label))) is not None
+    ]
+    return plots.grouped_bars(bars)
+
+
+def _risk(comparison: Comparison) -> str:
+    return plots.risk_coverage(_confidences(comparison.before), _confidences(comparison.after))
+
+
+def _confidences(measured: MeasuredRun) -> list[Confidence]:
+    """The first hit's score of every question that says what is right; any hit is wrong where there is no answer."""
+    return [
+        Confidence(answered.hits[0].score, answered.hits[0].grade > 0)
+        for answered in measured.answered.values()
+        if answered.hits and (answered.metrics.mrr is not None or not answered.metrics.answerable)
+    ]
+
+
+def _moved(comparison: Comparison) -> str:
+    if not comparison.moved:
+        return '<section><h2>Questions that moved</h2><p class="note">None.</p></section>'
+    shown = comparison.moved[:MOVED_SHOWN]
+    note = f"{len(comparison.moved)} in all; the {len(shown)} that changed most. Relevant hits are marked."
+    return (
+        f'<section><h2>Questions that moved</h2><p class="note">{note}</p>'
+        + "".join(_question(moved, comparison) for moved in shown)
+        + "</section>"
+    )
+
+
+def _question(moved: MovedQuestion, comparison: Comparison) -> str:
+    sign = "gain" if moved.change > 0 else "loss"
+    metrics = moved.after.metrics
+    about = " · ".join(filter(None, (moved.query_id, metrics.lang, metrics.category)))
+    columns = "".join(
+        f'<div class="card"><p class="note">{escape(_name(measured))} · nDCG@10 '
+        f"{answered.metrics.ndcg_at_10 or 0:.3f}</p><ol class=hits>{''.join(_hits(answered))}</ol></div>"
+        for measured, answered in ((comparison.before, moved.before), (comparison.after, moved.after))
+    )
+    return (
+        f'<div class="question"><h3><b class="{sign}">{moved.change:+.3f}</b> {escape(moved.after.query)}'
+        f'<span>{escape(about)}</span></h3><div class="pair">{columns}</div></div>'
+    )
+
+
+def _hits(answered: Answered) -> Iterator[str]:
+    shown = list(answered.hits[:HITS_SHOWN])
+    first = next((hit for hit in answered.hits if hit.grade), None)
+    if first is not None and first not in shown:
+        shown.append(first)
+    if not shown:
+        yield '<li class="soft">no hits</li>'
+    for hit in shown:
+        relevant = ' class="relevant"' if hit.grade else ""
+        yield f"<li{relevant}><i>{hit.rank}</i><span>{escape(hit.citation)}</span></li>"
+
+
+def _provenance(comparison: Comparison) -> str:
+    rows = "".join(
+        f"<tr><td>{side}</td><td>{escape(run.name or '–')}</td><td><code>{run.run_id}</code></td><td>{run.mode}</td>"
+        f'<td class="figure">{group.latency_p50_ms:.1f}</td><td class="figure">{group.latency_p95_ms:.1f}</td>'
+        f"<td>{escape(run.created_at[:19])}</td></tr>"
+        for side, measured in (("before", comparison.before), ("after", comparison.after))
+        for run in (measured.run,)
+        for group in measured.groups
+        if group.grouping == "all"
+    )
+    heads = "".join(f"<th>{head}</th>" for head in ("", "name", "run", "mode", "p50 ms", "p95 ms", "when"))
+    differs = "".join(f"<li><code>{escape(line)}</code></li>" for line in comparison.differs) or "<li>nothing</li>"
+    corpus = escape(comparison.after.run.corpus_hash[:16])
+    return (
+        f"<section><h2>Runs</h2><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        f'<p class="note" style="margin-top:14px">Corpus <code>{corpus}</code>. What differs between the runs:</p>'
+        f'<ul class="differs">{differs}</ul></section>'
+    )
+
+
+def _card(title: str, note: str, plot: str) -> str:
+    return f'<div class="card"><h2>{title}</h2><p class="note">{note}</p>{plot}</div>'
+
+
+def _legend(before: str, after: str) -> str:
+    return f'<span class="key before"></span>{escape(before)}<span class="key after"></span>{escape(after)}'
+
+
+def _name(measured: MeasuredRun) -> str:
+    return measured.run.name or measured.run.run_id[:8]
+
+
+def _kind(change: MetricChange) -> str:
+    return "worse" if change.regressed or change.high < 0 else "better" if change.low > 0 else ""
+
+
+def _interval(change: MetricChange) -> str:
+    return f"[{change.low:+.3f}, {change.high:+.3f}]".replace("-", "−")

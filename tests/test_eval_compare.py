@@ -1,0 +1,289 @@
+"""kb eval compare: intervals against an independent bootstrap, verdicts, refusals, and a page one can look at."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import statistics
+import subprocess
+from collections.abc import Callable, Sequence
+from html.parser import HTMLParser
+from itertools import product
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Kb, Vault, make_vault, run_kb
+
+from kb.eval.significance import paired_difference
+from kb.operations import evaluate_ask
+
+GOLDEN = "suite: notes\nquestions:\n" + "".join(
+    f"- {{id: q{number:02}, query: {query}, lang: {lang}, expected: [{path}]}}\n"
+    for number, (query, lang, path) in enumerate(
+        [
+            ("이웃한 조각의 겹침", "ko", "chunking.md"),
+            ("문서를 나누는 경계", "ko", "chunking.md"),
+            ("정전 배터리", "ko", "projects/gateway/log.md"),
+            ("failed upload batch on disk", "en", "projects/gateway/log.md"),
+            ("watchdog restarts", "en", "projects/gateway/log.md"),
+            ("센서 교체", "ko", '"projects/gateway/meeting #2.md"'),
+            ("cafe opening hours", "en", "projects/notes.md"),
+            ("how long is a chunk", "en", "projects/notes.md"),
+            ("page written by a program", "en", "generated/summary.md"),
+            ("zebra", "en", "hostile.md"),
+        ]
+    )
+)
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Vault:
+    """A vault with a golden set, indexed."""
+    made = make_vault(tmp_path)
+    suite = tmp_path / "data/golden.yaml"
+    suite.parent.mkdir()
+    suite.write_text(GOLDEN, encoding="utf-8")
+    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    return made
+
+
+def kb_in(vault: Vault) -> Kb:
+    return lambda *args, **options: run_kb("--config", str(vault.config), *args, **options)
+
+
+def bootstrap(differences: Sequence[float], resamples: int = 4_000) -> tuple[float, float]:
+    """The same interval in plain Python, with another generator."""
+    generator = random.Random(3)
+    means = sorted(statistics.fmean(generator.choices(differences, k=len(differences))) for _ in range(resamples))
+    return means[int(0.025 * resamples)], means[int(0.975 * resamples)]
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.05, -0.2])
+def test_the_interval_agrees_with_an_independent_bootstrap(shift: float) -> None:
+    generator = random.Random(f"{shift}")
+    differences = [shift + generator.gauss(0, 0.3) * (generator.random() < 0.5) for _ in range(200)]
+    found = paired_difference(differences)
+    low, high = bootstrap(differences)
+    width = high - low
+    assert found.mean == pytest.approx(statistics.fmean(differences))
+    assert found.low == pytest.approx(low, abs=0.06 * width)
+    assert found.high == pytest.approx(high, abs=0.06 * width)
+    assert (found.p_value < 0.05) == (not low <= 0 <= high)
+
+
+def test_the_p_value_is_that_of_all_changes_of_sign() -> None:
+    differences = [0.3, 0.1, 0.25, -0.05, 0.2, 0.0, 0.15, 0.3]
+    observed = sum(differences)
+    sums = [
+        sum(sign * value for sign, value in zip(signs, differences, strict=True))
+        for signs in product((1, -1), repeat=8)
+    ]
+    exact = sum(abs(total) >= abs(observed) - 1e-9 for total in sums) / len(sums)
+    assert paired_difference(differences).p_value == pytest.approx(exact, abs=0.01)
+
+
+def test_no_difference_is_no_evidence() -> None:
+    assert paired_difference([0.0] * 50) == (0.0, 0.0, 0.0, 1.0)
+
+
+def test_a_run_compared_with_itself_is_undecided(measured: Vault) -> None:
+    kb = kb_in(measured)
+    kb("eval", "run")
+    kb("eval", "run")
+    ran = kb("eval", "compare", "--json")
+    assert (ran.code, ran.json["verdict"], ran.json["moved"]) == (0, "undecided", [])
+    assert all(change["difference"] == 0 for change in ran.json["metrics"])
+
+
+def break_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every second hit is lost."""
+    timed = evaluate_ask.Asking._timed
+
+    def lossy(self: evaluate_ask.Asking, query: Any) -> Any:
+        hits, vectors, ms = timed(self, query)
+        return hits[1:], vectors, ms
+
+    monkeypatch.setattr(evaluate_ask.Asking, "_timed", lossy)
+
+
+def test_a_fall_beyond_the_tolerance_is_red(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    kb = kb_in(measured)
+    kb("eval", "run", "--name", "good")
+    with monkeypatch.context() as patched:
+        break_search(patched)
+        kb("eval", "run", "--name", "bad")
+    ran = kb("eval", "compare", "good", "bad", "--json")
+    assert (ran.code, ran.json["verdict"]) == (1, "worse")
+    assert {change["name"] for change in ran.json["metrics"] if change["regressed"]} >= {"mrr", "ndcg_at_10"}
+    worst = ran.json["moved"][0]
+    assert worst["ndcg_at_10_after"] < worst["ndcg_at_10_before"]
+    assert worst["before"][0]["grade"] > 0
+    assert kb("eval", "compare", "good", "bad", "--tolerance", "1").code == 0
+    back = kb("eval", "compare", "bad", "good")
+    assert back.code == 0
+    assert "\nbetter: nDCG@10 +" in back.stdout
+    assert re.search(r"^\+\d\.\d{3}  q\d\d  ", back.stdout, re.MULTILINE)
+
+
+def test_a_changed_setting_is_named(measured: Vault) -> None:
+    kb = kb_in(measured)
+    kb("eval", "run")
+    kb("eval", "run", "--set", "search.snippet_chars=99")
+    assert "\n  search.snippet_chars: 220 → 99\n" in kb("eval", "compare").stdout
+
+
+def change_files(vault: Vault) -> None:
+    (vault.root / "chunking.md").write_text("# 청킹 규칙\n\n겹침 경계\n", encoding="utf-8")
+    kb_in(vault)("ingest", "--no-embed")
+
+
+def change_questions(vault: Vault) -> None:
+    suite = vault.sqlite.parent / "golden.yaml"
+    suite.write_text(GOLDEN.replace("query: zebra", "query: quagga"), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "args", "says"),
+    [
+        (change_files, [], "different corpora"),
+        (change_questions, [], "different questions"),
+        (lambda vault: None, ["--k", "3"], "different numbers of hits: k 10 and 3"),
+    ],
+)
+def test_no_winner_over_unlike_runs(
+    change: Callable[[Vault], None], args: list[str], says: str, measured: Vault
+) -> None:
+    kb = kb_in(measured)
+    kb("eval", "run", "--name", "one")
+    change(measured)
+    kb("eval", "run", "--name", "two", *args)
+    ran = kb("eval", "compare", "one", "two")
+    assert ran.code == 2
+    assert "NOT COMPARABLE: " in ran.stdout
+    assert says in ran.stdout
+    assert kb("eval", "compare", "one", "two", "--json").json["verdict"] == "not_comparable"
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        ([], "there are no evaluation runs yet"),
+        (["one"], "one run alone"),
+    ],
+)
+def test_what_cannot_be_compared(args: list[str], says: str, measured: Vault) -> None:
+    ran = kb_in(measured)("eval", "compare", *args)
+    assert (ran.code, says in ran.stderr) == (2, True)
+
+
+def test_the_only_run_has_nothing_to_be_compared_with(measured: Vault) -> None:
+    kb = kb_in(measured)
+    kb("eval", "run")
+    assert "no earlier run of notes" in kb("eval", "compare").stderr
+    assert "called 'other'" in kb("eval", "compare", "nosuch", "other").stderr
+
+
+class Outside(HTMLParser):
+    """Collects what a page would fetch, and its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.fetched += [f"{tag} {name}" for name, _ in attrs if name in ("src", "href")]
+        if tag == "script":
+            self.fetched.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture
+def page(measured: Vault, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The page of a comparison; one question tries to be markup."""
+    suite = measured.sqlite.parent / "golden.yaml"
+    suite.write_text(GOLDEN.replace("query: zebra", 'query: "zebra <script>alert(1)</script>"'), encoding="utf-8")
+    kb = kb_in(measured)
+    kb("eval", "run", "--name", "good")
+    with monkeypatch.context() as patched:
+        break_search(patched)
+        kb("eval", "run", "--name", "bad")
+    file = tmp_path / "report.html"
+    assert kb("eval", "compare", "bad", "good", "--report", str(file)).code == 0
+    return file
+
+
+def test_the_page_needs_nothing_but_itself(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    parsed = Outside()
+    parsed.feed(text)
+    assert parsed.fetched == []
+    assert not re.search(r"url\(|@import|https?://", text)
+    assert "zebra <script>alert(1)</script>" in parsed.text
+    assert "Better" in parsed.text
+    assert text.count("<svg") == 6 + 4  # one a metric, and the plots
+    assert "nan" not in re.findall(r'(?:x|y|points|d)="([^"]*)"', text)
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no chromium program")
+def test_the_page_is_drawn_by_a_browser(page: Path, tmp_path: Path) -> None:
+    from PIL import Image
+
+    picture = tmp_path / "page.png"
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1120,2000"]
+    done = subprocess.run(
+        ["chromium", *options, f"--user-data-dir={tmp_path}/chromium", f"--screenshot={picture}", page.as_uri()],
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert picture.exists(), done.stderr.decode()
+    with Image.open(picture) as image:
+        colors = {color: count for count, color in image.convert("RGB").getcolors(1 << 24) or ()}
+    assert colors.get((26, 127, 75), 0) > 500, "what rose is drawn in green"
+    assert colors.get((47, 111, 222), 0) > 500, "the later run is drawn in blue"
+
+
+@pytest.mark.skipif("KB_DATA" not in os.environ, reason="KB_DATA names no development data")
+@pytest.mark.skipif("KB_TEST_MODEL_DIR" not in os.environ, reason="KB_TEST_MODEL_DIR names no models")
+def test_words_and_both_on_cranfield(tmp_path: Path) -> None:
+    folder, models = Path(os.environ["KB_DATA"]) / "cranfield", os.environ["KB_TEST_MODEL_DIR"]
+    config = tmp_path / "kb.toml"
+    config.write_text(
+        f'[workspace]\nroot = "{folder / "corpus"}"\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\n'
+        f'model_dir = "{models}"\ncache_dir = "{models}/.benchmark-cache"\n',
+        encoding="utf-8",
+    )
+    call = ("--config", str(config))
+    assert run_kb(*call, "ingest").code == 0
+    assert run_kb(*call, "eval", "import", str(folder)).code == 0
+    runs = [run_kb(*call, "eval", "run", "--mode", mode, "--json").json for mode in ("lexical", "hybrid")]
+    ndcg = [
+        {line["query_id"]: line for line in map(json.loads, file.read_text(encoding="utf-8").splitlines())}
+        for run in runs
+        for file in [tmp_path / "data/runs" / run["run_id"] / "per_query.jsonl"]
+    ]
+    differences = [_ndcg(ndcg[1][query_id]) - _ndcg(ndcg[0][query_id]) for query_id in ndcg[0]]
+    low, high = bootstrap(differences)
+    found = next(
+        change
+        for change in run_kb(*call, "eval", "compare", "--json").json["metrics"]
+        if change["name"] == "ndcg_at_10"
+    )
+    assert found["difference"] == pytest.approx(statistics.fmean(differences))
+    assert found["low"] == pytest.approx(low, abs=0.06 * (high - low))
+    assert found["high"] == pytest.approx(high, abs=0.06 * (high - low))
+
+
+def _ndcg(result: dict[str, Any]) -> float:
+    """nDCG@10 of one line of per_query.jsonl, worked out here."""
+    gains = [hit["doc_grade"] for hit in result["hits"] if hit["doc_rank"]][:10]
+    ideal = sorted(result["expected"].values(), reverse=True)[:10]
+    return sum(g / log2(at + 2) for at, g in enumerate(gains)) / sum(g / log2(at + 2) for at, g in enumerate(ideal))
