@@ -10,13 +10,14 @@ from kb.config import Config
 from kb.embed.catalog import CATALOG as EMBEDDING_MODELS
 from kb.errors import KbError
 from kb.extract.speech_catalog import CATALOG as SPEECH_MODELS
+from kb.llm.catalog import CATALOG as LANGUAGE_MODELS
 from kb.models.install import install_model, is_whole
 from kb.models.installable import InstallableModel, Purpose
 from kb.models.manifest import list_models, verify_model
 
 OnProgress = Callable[[str, int, int], None]
 
-CATALOG: Mapping[str, InstallableModel] = {**EMBEDDING_MODELS, **SPEECH_MODELS}
+CATALOG: Mapping[str, InstallableModel] = {**EMBEDDING_MODELS, **SPEECH_MODELS, **LANGUAGE_MODELS}
 """Every model that can be assembled without a hub, by its name."""
 
 

@@ -1,0 +1,134 @@
+"""A GGUF file run in this process by llama-cpp-python, which is loaded at the first token that is counted or made.
+
+A prompt is the file's own chat template with the messages put in as plain text: marks like `<|im_end|>` inside a
+message are tokenised as the characters they are, so no document can end its turn. Each text starts from an empty cache:
+the same request gives the same tokens, whatever was asked before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, perf_counter
+from typing import TYPE_CHECKING
+
+from kb.domain.generation import (
+    Done,
+    FinishReason,
+    GenerateRequest,
+    Message,
+    ModelRef,
+    TokenChunk,
+    TokenStream,
+    TokenUsage,
+)
+from kb.errors import ModelError, ModelTimeout, PromptTooLong
+from kb.llm.gguf import GgufHeader, read_gguf_header
+from kb.llm.stops import StopStrings
+
+if TYPE_CHECKING:
+    from kb.llm.llama_runtime import LlamaRuntime
+
+
+@dataclass(frozen=True, slots=True)
+class LlamaLimits:
+    """What a model may take: context (prompt and answer), cores (0 = the physical ones), time for one text."""
+
+    context_tokens: int
+    threads: int
+    total_seconds: float
+
+
+class LlamaCppModel:
+    """The model in one GGUF file. It writes one text at a time."""
+
+    def __init__(self, gguf: Path, name: str, limits: LlamaLimits) -> None:
+        self._gguf = gguf
+        self._name = name
+        self._limits = limits
+        self._header: GgufHeader | None = None
+        self._runtime: LlamaRuntime | None = None
+        self._writing = False
+
+    @property
+    def model_ref(self) -> ModelRef:
+        """The name the model is configured under."""
+        return ModelRef(self._name, "llama_cpp")
+
+    @property
+    def context_tokens(self) -> int:
+        """The lower of what was configured and what the model was made for; nothing is loaded. Raises: ModelError."""
+        if self._header is None:
+            self._header = read_gguf_header(self._gguf)
+        return min(self._limits.context_tokens, self._header.context_tokens)
+
+    def count_tokens(self, text: str) -> int:
+        """The tokens of `text` alone, by the model's own tokenizer. Raises: ModelMissing, ModelCorrupt."""
+        return len(self._loaded().tokens(text))
+
+    def count_prompt_tokens(self, messages: Sequence[Message]) -> int:
+        """The tokens of the whole prompt, exactly. Raises: ModelMissing, ModelCorrupt."""
+        return len(self._loaded().prompt_tokens(messages))
+
+    def stream(self, request: GenerateRequest) -> TokenStream:
+        """The text as it is made, then one `Done`; closing the stream stops the model.
+
+        Raises: ModelMissing, ModelCorrupt, PromptTooLong, ModelTimeout, StreamBroken.
+        """
+        start = perf_counter()
+        if self._writing:
+            raise ModelError("the model is writing another text", "read that one to its end, or close it, first")
+        self._writing = True
+        try:
+            yield from self._stream(request, start)
+        finally:
+            self._writing = False
+
+    def _stream(self, request: GenerateRequest, start: float) -> TokenStream:
+        deadline = monotonic() + self._limits.total_seconds
+        runtime = self._loaded()
+        prompt = runtime.prompt_tokens(request.messages)
+        room = self.context_tokens - len(prompt)
+        if room < 1:
+            raise PromptTooLong(
+                f"the prompt has {len(prompt)} tokens, and {self._name} reads {self.context_tokens} with its answer",
+                "lower rag.max_context_tokens, or use a model with a longer context",
+            )
+        most = min(request.max_tokens, room)
+        stops = StopStrings(request.stop)
+        made = 0
+        reason: FinishReason = "length"
+        for piece in runtime.pieces(prompt, request.temperature, request.seed):
+            if piece is None:
+                reason = "stop"
+                break
+            made += 1
+            if text := stops.take(piece):
+                yield TokenChunk(text)
+            if stops.reached:
+                reason = "stop"
+                break
+            if made >= most:
+                break
+            if monotonic() > deadline:
+                raise ModelTimeout(
+                    f"{self._name} took longer than {self._limits.total_seconds:g} s",
+                    "raise models.llm.total_timeout_seconds",
+                )
+        if rest := stops.rest():
+            yield TokenChunk(rest)
+        yield Done(reason, TokenUsage(len(prompt), made, round(1000 * (perf_counter() - start))))
+
+    def _loaded(self) -> LlamaRuntime:
+        if self._runtime is None:
+            from kb.llm.llama_runtime import load_runtime
+
+            self._runtime = load_runtime(self._gguf, self.context_tokens, self._limits.threads or physical_cores())
+        return self._runtime
+
+
+def physical_cores() -> int:
+    """How many threads serve llama.cpp best. They wait for each other busily: one too many costs more than it gives."""
+    return max(1, (os.cpu_count() or 1) // 2)
