@@ -64,7 +64,7 @@ def first_chunk(kb: Kb) -> str:
         ["list", "docs", "--tag", "회의", "--limit", "1"],
         ["inspect", "doc", "projects/gateway/log.md"],
         ["inspect", "doc", "./hostile.md"],
-        ["doctor"],
+        ["--set", "models.llm.provider=extractive", "doctor"],
         ["schema"],
         ["schema", "--wire", "error.v1"],
         ["config", "show"],

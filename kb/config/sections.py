@@ -81,6 +81,22 @@ class EmbeddingConfig(Section):
     threads: int = 0
 
 
+class LlmConfig(Section):
+    """The model that writes answers. `gguf` may be empty: then llama.cpp has none. `threads` 0 = half the cores."""
+
+    provider: str = "auto"
+    model: str = "qwen2.5:14b-instruct"
+    gguf: str = ""
+    context_tokens: int = 32768
+    endpoint: str = "http://127.0.0.1:11434"
+    temperature: float = 0.0
+    seed: int = 0
+    threads: int = 0
+    connect_timeout_seconds: float = 2.0
+    silence_timeout_seconds: float = 120.0
+    total_timeout_seconds: float = 600.0
+
+
 class SearchConfig(Section):
     """How hits are found and shown. What the fusion's constants were fitted on stands in docs/retrieval.md."""
 
@@ -113,6 +129,7 @@ class Config(Section):
     indexing: IndexingConfig = IndexingConfig()
     chunking: ChunkingConfig = ChunkingConfig()
     models_embedding: EmbeddingConfig = EmbeddingConfig()
+    models_llm: LlmConfig = LlmConfig()
     search: SearchConfig = SearchConfig()
     eval: EvalConfig = EvalConfig()
     file: Path | None = None
@@ -173,6 +190,10 @@ class Config(Section):
         """Where `--debug` writes its log, absolute."""
         return self._path(self.expand(self.storage.log_dir))
 
+    def path(self, text: str) -> Path:
+        """The file that a value names, absolute; a relative one counts from the configuration file's directory."""
+        return self._path(self.expand(text))
+
     def expand(self, text: str) -> str:
         """`text` with `~`, `$VAR`, `${VAR:-default}` and `{data_dir}` replaced."""
         return expand_variables(text.replace("{data_dir}", str(self.data_dir)))
@@ -188,6 +209,7 @@ SECTIONS: Mapping[str, Any] = {
     "indexing": IndexingConfig,
     "chunking": ChunkingConfig,
     "models.embedding": EmbeddingConfig,
+    "models.llm": LlmConfig,
     "search": SearchConfig,
     "eval": EvalConfig,
 }

@@ -10,6 +10,7 @@ from kb.errors import KbError, StoreBusy, StoreCorrupt, StoreReadOnly
 from kb.operations.checks import Check
 from kb.operations.doctor_vectors import check_models, check_vectors
 from kb.operations.index_version import index_version
+from kb.operations.language_model import check_language_model
 from kb.store import ingest_queries
 from kb.store import inspect_queries as queries
 from kb.store.connection import Connection, open_reader, open_writer, sqlite_errors, sqlite_version
@@ -19,7 +20,7 @@ from kb.store.schema_version import latest_version, schema_state
 
 def diagnose(config: Config) -> list[Check]:
     """All checks, in the order a user would mend them."""
-    return [*_surroundings(config), *check_models(config), *_database(config)]
+    return [*_surroundings(config), *check_models(config), *check_language_model(config), *_database(config)]
 
 
 def _surroundings(config: Config) -> Iterator[Check]:

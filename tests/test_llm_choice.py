@@ -1,0 +1,151 @@
+"""Which language model answers, and what doctor says of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ollama_fixtures import playing
+from test_llm_parts import ARCHITECTURE, CONTEXT, gguf
+
+from kb.config import Config, load
+from kb.domain.generation import ModelRef
+from kb.errors import ConfigError, ModelCorrupt, ModelMissing, ModelUnreachable, UsageError
+from kb.operations import language_model
+from kb.operations.language_model import check_language_model, choose_language_model
+
+NOBODY = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def server() -> Iterator[Any]:
+    with playing([{"text": "a"}, {"done": {}}]) as playing_server:
+        yield playing_server
+
+
+@pytest.fixture
+def model_file(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.gguf"
+    path.write_bytes(gguf(ARCHITECTURE, CONTEXT))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """llama-cpp-python can be found, whether or not it is installed."""
+    monkeypatch.setattr(language_model, "find_spec", lambda name: object())
+
+
+def config(endpoint: str = NOBODY, **llm: object) -> Config:
+    return load(None, [f"models.llm.{key}={value}" for key, value in {"endpoint": endpoint, **llm}.items()], {})
+
+
+def chosen(of: Config, provider: str | None = None) -> ModelRef | None:
+    model = choose_language_model(of, provider).model
+    return model.model_ref if model else None
+
+
+def test_auto_takes_ollama_when_it_has_the_model(server: Any, model_file: Path) -> None:
+    found = choose_language_model(config(server.endpoint, model="scripted", gguf=model_file))
+    assert found.model is not None
+    assert found.model.model_ref == ModelRef("scripted", "ollama")
+    assert found.note is None
+
+
+def test_auto_falls_to_the_file_and_then_to_the_extractive_answerer(server: Any, model_file: Path) -> None:
+    away = choose_language_model(config(gguf=model_file))
+    assert away.model is not None
+    assert away.model.model_ref == ModelRef("tiny", "llama_cpp")
+    assert NOBODY in (away.note or "")
+    not_pulled = choose_language_model(config(server.endpoint, model="qwen"))
+    assert not_pulled.model is None
+    assert "qwen" in (not_pulled.note or "")
+    assert "no GGUF" in (not_pulled.note or "")
+
+
+def test_auto_passes_over_a_file_that_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "notes.gguf").write_text("# notes")
+    assert chosen(config(gguf=tmp_path / "notes.gguf")) is None
+
+
+def test_a_named_provider_is_taken_and_not_tried_out(server: Any, model_file: Path) -> None:
+    assert chosen(config(provider="ollama", model="qwen")) == ModelRef("qwen", "ollama")
+    assert chosen(config(server.endpoint, model="scripted", gguf=model_file), "llama_cpp") == ModelRef(
+        "tiny", "llama_cpp"
+    )
+    assert chosen(config(server.endpoint, model="scripted"), "extractive") is None
+    model = choose_language_model(config(), "ollama").model
+    assert model is not None
+    with pytest.raises(ModelUnreachable):
+        _ = model.context_tokens
+
+
+def test_choosing_loads_no_engine(model_file: Path) -> None:
+    loaded = set(sys.modules)
+    assert chosen(config(gguf=model_file)) is not None
+    assert not {"llama_cpp", "jinja2", "kb.llm.llama_runtime"} & (set(sys.modules) - loaded)
+
+
+def test_what_a_named_file_lacks_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelMissing, match="no GGUF"):
+        choose_language_model(config(), "llama_cpp")
+    with pytest.raises(ModelMissing, match=r"absent\.gguf"):
+        choose_language_model(config(gguf=tmp_path / "absent.gguf"), "llama_cpp")
+    with pytest.raises(ModelMissing) as caught:
+        choose_language_model(config(gguf="smollm2"), "llama_cpp")
+    assert caught.value.hint == "run `kb models install smollm2`"
+    (tmp_path / "notes.gguf").write_text("# notes")
+    model = choose_language_model(config(gguf=tmp_path / "notes.gguf"), "llama_cpp").model
+    assert model is not None
+    with pytest.raises(ModelCorrupt):
+        _ = model.context_tokens
+    monkeypatch.setattr(language_model, "find_spec", lambda name: None)
+    with pytest.raises(ModelMissing, match="llama-cpp-python") as caught:
+        choose_language_model(config(gguf=tmp_path / "notes.gguf"), "llama_cpp")
+    assert caught.value.hint == "pip install 'kb[llm]'"
+
+
+def test_the_file_counts_from_the_configuration(tmp_path: Path, model_file: Path) -> None:
+    file = tmp_path / "kb.toml"
+    file.write_text(f'[models.llm]\ngguf = "tiny.gguf"\nprovider = "llama_cpp"\nendpoint = "{NOBODY}"\n')
+    assert chosen(load(str(file), [], {})) == ModelRef("tiny", "llama_cpp")
+
+
+def test_an_unknown_provider() -> None:
+    with pytest.raises(UsageError, match="magic"):
+        choose_language_model(config(), "magic")
+    with pytest.raises(ConfigError, match="auto, ollama"):
+        config(provider="magic")
+    with pytest.raises(ConfigError, match="a URL"):
+        config("localhost:11434")
+
+
+def checks(of: Config) -> list[tuple[str, bool, str | None]]:
+    return [(check.name, check.ok, check.hint) for check in check_language_model(of)]
+
+
+def test_doctor_with_auto_finds_no_fault_where_another_answers(server: Any, model_file: Path) -> None:
+    assert checks(config()) == [("ollama_reachable", True, None)]
+    assert checks(config(gguf=model_file))[1] == ("llama_cpp_model", True, None)
+    assert checks(config(server.endpoint, model="scripted")) == [
+        ("ollama_reachable", True, None),
+        ("ollama_model_pulled", True, None),
+    ]
+    assert checks(config(server.endpoint, model="qwen"))[1] == ("ollama_model_pulled", True, "ollama pull qwen")
+
+
+def test_doctor_with_a_named_provider(server: Any, tmp_path: Path) -> None:
+    ((name, ok, hint),) = checks(config(provider="ollama"))
+    assert (name, ok) == ("ollama_reachable", False)
+    assert "ollama serve" in (hint or "")
+    assert checks(config(server.endpoint, provider="ollama", model="qwen")) == [
+        ("ollama_reachable", True, None),
+        ("ollama_model_pulled", False, "ollama pull qwen"),
+    ]
+    ((name, ok, hint),) = checks(config(provider="llama_cpp", gguf=tmp_path / "absent.gguf"))
+    assert (name, ok) == ("llama_cpp_model", False)
+    assert hint
+    assert checks(config(provider="extractive")) == []
