@@ -67,7 +67,7 @@ def test_no_error_stands_outside_the_tree() -> None:
         (["inspect", "chunk", "not hex"], 2, "not a chunk id"),
         (["inspect", "chunk", "ffffffffffffffff"], 2, "ffffffffffffffff"),
         (["inspect", "doc", ""], 2, "more than one"),
-        (["index"], 2, "nothing to do"),
+        (["index", "--model", "x"], 2, "goes with --embeddings"),
         (["schema", "--wire", "nope.v1"], 2, "nope.v1"),
         (["completion", "tcsh"], 2, "tcsh"),
         (["ingest", "/elsewhere"], 2, "not below"),

@@ -489,7 +489,6 @@ def test_without_a_second_model_its_mirror_goes_and_lance_keeps_its_vectors(
 def test_one_model_never_fills_both_slots(vault: Vault) -> None:
     plan = embedding_plan(config_of(vault, f"models.embedding.secondary={PRIMARY}"))
     assert plan.models == {"primary": PRIMARY}
-    assert embedding_plan(config_of(vault)).with_primary(SECONDARY).models == {"primary": SECONDARY}
 
 
 def test_a_model_that_is_not_installed_is_a_note_and_changes_nothing(vault: Vault) -> None:
@@ -669,6 +668,179 @@ def test_a_model_that_gives_other_vectors_than_it_says_writes_nothing(
             embed_all(vault)
         assert raised.value.hint == f"kb models verify {PRIMARY}"
     assert committed(vault) == set()
+
+
+# Another model, prepared beside the one that is searched
+
+
+def index(vault: Vault, *options: str) -> Any:
+    """What `kb index` reports."""
+    ran = run_kb("--config", str(vault.config), "index", *options, "--json")
+    assert ran.code == 0, ran.stderr
+    return ran.json
+
+
+def wide_table(vault: Vault) -> set[str]:
+    table = lancedb.connect(config_of(vault).vector_dir).open_table("chunk_embeddings_fake_wide_48")
+    return set(table.to_arrow()["chunk_id"].to_pylist())
+
+
+def used_as(vault: Vault) -> dict[str, tuple[str | None, int]]:
+    return {table["model"]: (table["used_as"], table["vectors"]) for table in index(vault)["tables"]}
+
+
+def test_a_model_embedded_ahead_changes_no_search_and_no_ingest_undoes_it(
+    vault: Vault, undisturbed: Stores, fake_models: FakeModels
+) -> None:
+    embed_all(vault)
+    assert index(vault, "--embeddings", "--model", WIDE)["embedded"] == chunk_count(vault)
+    now = stores(vault.config)
+    assert (now.mirror, now.lance, now.means) == (undisturbed.mirror, undisturbed.lance, undisturbed.means)
+    assert wide_table(vault) == numbers(vault).keys()
+    total = chunk_count(vault)
+    assert used_as(vault) == {PRIMARY: ("primary", total), SECONDARY: ("secondary", total), WIDE: (None, total)}
+    assert failing(vault) == {}
+
+    calls = fake_models.calls
+    ingest(vault)
+    assert index(vault, "--embeddings", "--model", WIDE)["embedded"] == 0
+    shutil.rmtree(config_of(vault).cache_dir)
+    assert embed_all(vault, f"models.embedding.model={WIDE}").restored == total
+    assert fake_models.calls == calls
+    assert used_as(vault)[WIDE] == ("primary", total)
+    assert len(found_by_vector(vault)) == total
+
+
+def test_a_run_ahead_that_ends_is_finished_by_the_next_and_follows_the_notes(
+    vault: Vault, undisturbed: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed_all(vault)
+    config = config_of(vault)
+    for name, call, after in (("upsert", 2, False), ("upsert", 2, True), ("compact", 1, False)):
+        with (
+            dying(monkeypatch, LanceTable, name, call=call, after=after),
+            writing(config.sqlite, with_vectors=True) as db,
+        ):
+            embed.embed_ahead(db, embedding_plan(config), WIDE, lambda event: None, lambda: False)
+    index(vault, "--embeddings", "--model", WIDE)
+    assert stores(vault.config).mirror == undisturbed.mirror
+    assert wide_table(vault) == numbers(vault).keys() == committed(vault, WIDE)
+    (vault.root / "n/5.md").unlink()
+    ingest(vault)
+    index(vault, "--embeddings", "--model", WIDE)
+    assert wide_table(vault) == numbers(vault).keys() == committed(vault, WIDE)
+
+
+def test_a_model_ahead_whose_table_was_deleted_is_embedded_again(vault: Vault) -> None:
+    index(vault, "--embeddings", "--model", WIDE)
+    shutil.rmtree(config_of(vault).vector_dir)
+    index(vault, "--embeddings", "--model", WIDE)
+    assert wide_table(vault) == numbers(vault).keys()
+
+
+def test_the_configured_model_by_name_is_embedded_as_without_the_name(vault: Vault, undisturbed: Stores) -> None:
+    index(vault, "--embeddings", "--model", PRIMARY)
+    assert stores(vault.config) == undisturbed
+
+
+def test_unused_vectors_are_dropped_on_request_only(vault: Vault, undisturbed: Stores) -> None:
+    embed_all(vault)
+    index(vault, "--embeddings", "--model", WIDE)
+    (config_of(vault).vector_dir / "chunk_embeddings_left_3.lance").mkdir()
+    dropped = index(vault, "--drop-unused")["dropped"]
+    assert [(table["lance_table"], table["model"]) for table in dropped] == [
+        ("chunk_embeddings_fake_wide_48", WIDE),
+        ("chunk_embeddings_left_3", None),
+    ]
+    assert not (config_of(vault).vector_dir / "chunk_embeddings_fake_wide_48.lance").exists()
+    assert stores(vault.config) == undisturbed
+    assert used_as(vault).keys() == {PRIMARY, SECONDARY}
+    assert index(vault, "--drop-unused")["dropped"] == []
+
+
+def test_a_configured_model_that_no_run_has_come_to_yet_is_not_unused(vault: Vault) -> None:
+    embed_all(vault)
+    index(vault, "--embeddings", "--model", WIDE)
+    chosen = run_kb("--config", str(vault.config), "--set", f"models.embedding.model={WIDE}", "index", "--drop-unused")
+    assert (chosen.code, chosen.stdout) == (0, "no vectors are unused\n")
+    assert wide_table(vault) == numbers(vault).keys()
+
+
+def test_kb_index_shows_what_stands_and_says_what_to_do(vault: Vault) -> None:
+    def told(*options: str) -> list[str]:
+        return run_kb("--config", str(vault.config), "index", *options).stdout.splitlines()
+
+    assert told() == ["no passage has a vector; kb index --embeddings gives each one"]
+    embed_all(vault)
+    assert told("--embeddings", "--model", WIDE)[-1] == (
+        f'ready, not searched yet: set models.embedding.model = "{WIDE}", then: kb ingest'
+    )
+    lines = told()
+    assert [line.split()[:2] for line in lines[:3]] == [
+        ["primary", PRIMARY],
+        ["secondary", SECONDARY],
+        ["unused", WIDE],
+    ]
+    assert lines[3] == "kb index --drop-unused removes what is unused"
+
+
+# Another form of the text that is embedded
+
+
+@pytest.fixture
+def new_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kb whose passages are embedded in another form."""
+    monkeypatch.setattr(embed, "PASSAGE_VERSION", "p-next")
+    monkeypatch.setattr(embed, "passage_text", lambda title, headings, text: f"{text} in the new form")
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "after"),
+    [
+        (embed_queries, "insert_pending_records", True),
+        (LanceTable, "upsert", False),
+        (LanceTable, "upsert", True),
+        (embed_queries, "commit_records", False),
+    ],
+)
+def test_a_new_form_of_the_passages_is_embedded_whatever_ends_the_first_run(
+    where: object, name: str, after: bool, vault: Vault, monkeypatch: pytest.MonkeyPatch, request: Any
+) -> None:
+    embed_all(vault)
+    old = stores(vault.config)
+    request.getfixturevalue("new_form")
+    with dying(monkeypatch, where, name, call=2, after=after):
+        embed_all(vault)
+    assert len(found_by_vector(vault)) == chunk_count(vault), "the old vectors serve until the new ones are there"
+    embed_all(vault)
+    new = stores(vault.config)
+    assert new.mirror == new.lance
+    assert new.mirror.keys() == old.mirror.keys()
+    assert all(new.mirror[key] != old.mirror[key] for key in old.mirror)
+    assert rows(vault, "SELECT DISTINCT passage_version, status FROM embedding_records") == [("p-next", "committed")]
+
+
+def test_doctor_tells_of_vectors_of_an_older_form(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    embed_all(vault)
+    assert failing(vault) == {}
+    monkeypatch.setattr("kb.operations.doctor_vectors.PASSAGE_VERSION", "p-next")
+    assert failing(vault) == {"embeddings": "kb index --embeddings"}
+
+
+# Ctrl-C
+
+
+def test_ctrl_c_within_a_batch_stops_after_the_step_and_loses_nothing(
+    vault: Vault, undisturbed: Stores, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embed, "BATCH_CHUNKS", 1_000)
+    monkeypatch.setattr(embed, "STEP_CHARS", 200)
+    report = embed_all(vault, is_canceled=lambda: fake_models.calls > 0)
+    assert report.aborted
+    assert 0 < fake_models.calls < chunk_count(vault) / 2
+    calls = fake_models.calls
+    assert embed_all(vault).from_cache == calls
+    assert stores(vault.config) == undisturbed
 
 
 # The cache

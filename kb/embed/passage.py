@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-# Bumped when `passage_text` changes: part of the label under which vectors are kept.
+# Bumped when `passage_text` changes: it stands with every vector, and the next ingest makes those of another form anew.
 PASSAGE_VERSION = "p1"
 
 

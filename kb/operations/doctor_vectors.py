@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kb.config import Config
 from kb.embed.adapters import embedding_model
+from kb.embed.passage import PASSAGE_VERSION
 from kb.errors import KbError
 from kb.operations.checks import Check
 from kb.operations.models import configured_models
@@ -48,12 +49,12 @@ def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
 
 
 def _check_slot(db: Connection, config: Config, slot: Slot, row: queries.EmbeddingSlot) -> Iterator[Check]:
-    counts = queries.count_embedded(
-        db, model_id=row.model_id, model_version=row.model_version, dimensions=row.dimensions
-    )
+    counts = _count_embedded(db, row)
     if counts is not None:
-        whole = counts.committed == counts.chunks and not counts.pending
+        whole = counts.committed == counts.chunks and not counts.pending and not counts.outdated
         detail = f"{row.model_id}: {counts.committed} of {counts.chunks} passages, {counts.pending} pending"
+        if counts.outdated:
+            detail += f", {counts.outdated} from an older form of the passage"
         yield Check("embeddings", whole, detail, None if whole else "kb index --embeddings")
     found = mirror.count_vectors(db, slot, row.lance_table)
     if found is None:
@@ -72,6 +73,16 @@ def _check_slot(db: Connection, config: Config, slot: Slot, row: queries.Embeddi
         yield Check("lancedb_open", False, error.message, error.hint)
 
 
+def _count_embedded(db: Connection, row: queries.EmbeddingSlot) -> queries.EmbeddedCounts | None:
+    return queries.count_embedded(
+        db,
+        model_id=row.model_id,
+        model_version=row.model_version,
+        dimensions=row.dimensions,
+        passage_version=PASSAGE_VERSION,
+    )
+
+
 def _check_coverage(db: Connection, config: Config, row: queries.EmbeddingSlot) -> Iterator[Check]:
     try:
         window = embedding_model(config.model_dir, row.model_id).window_tokens
@@ -87,9 +98,7 @@ def _check_coverage(db: Connection, config: Config, row: queries.EmbeddingSlot) 
 
 
 def _check_lance(db: Connection, slot: Slot, row: queries.EmbeddingSlot, lance: LanceTable) -> Check:
-    counts = queries.count_embedded(
-        db, model_id=row.model_id, model_version=row.model_version, dimensions=row.dimensions
-    )
+    counts = _count_embedded(db, row)
     committed = counts.committed if counts else 0
     sample = mirror.read_vectors(db, slot, after_rowid=0, row_limit=_SAMPLED)
     stored = lance.read([vector.chunk_id for vector in sample])

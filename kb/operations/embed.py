@@ -6,10 +6,10 @@ A crash at any point leaves records that are not committed, or tombstones: the n
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.domain.embeddings import Embedder, EmbeddingModel
 from kb.domain.ids import ChunkId, embedding_id
@@ -24,13 +24,17 @@ from kb.store.connection import Connection, transaction
 from kb.store.lance_table import LanceTable
 from kb.store.mirror import vector_transaction
 from kb.store.vector_cache import CachedVector, VectorCache
-from kb.store.vector_tables import SLOTS, Slot, drop_slot, ensure_slot, has_mirror, holds, slots
+from kb.store.vector_tables import SLOTS, Slot, drop_slot, ensure_slot, has_mirror, holds, lance_table_name, slots
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
 
-# Chunks written to both stores at once, and the texts embedded between two looks at Ctrl-C.
+# Chunks written to both stores at once.
 BATCH_CHUNKS = 256
+
+# Characters embedded between two looks at Ctrl-C, under a second's work. Texts come in the order of their lengths, so
+# that the encoder's own batches stay as even as with all of them at once.
+STEP_CHARS = 8_000
 
 # Up to so many vectors the languages' means follow every change; above, they wait for a drift of 2 %.
 EXACT_MEANS_VECTORS = 20_000
@@ -56,6 +60,14 @@ class _Run:
     report: EmbedReport
     on_event: Callable[[IngestEvent], None]
     is_canceled: Callable[[], bool]
+
+
+class _Made(NamedTuple):
+    """What embedding one batch gives: float32[n, dimensions], L2 = 1, in the order of its chunks."""
+
+    vectors: Vectors
+    token_counts: list[int]
+    from_cache: int
 
 
 class _LazyEmbedder:
@@ -111,10 +123,38 @@ def embed_missing(
     return run.report
 
 
+def embed_ahead(
+    db: Connection,
+    plan: EmbeddingPlan,
+    name: str,
+    on_event: Callable[[IngestEvent], None],
+    is_canceled: Callable[[], bool],
+) -> EmbedReport:
+    """Embeds the chunks with a model the plan does not name, into its own Lance table: ready for when it does.
+
+    No mirror changes, so searches stay as they are. `db` and what is raised: as with `embed_missing`.
+    """
+    from kb.operations import vector_upkeep as upkeep
+
+    run = _Run(db, plan, EmbedReport(), on_event, is_canceled)
+    embedder = _LazyEmbedder(plan, name)
+    model = embedder.model
+    table = lance_table_name(model)
+    with transaction(db):
+        queries.delete_other_versions(db, lance_table=table, model_id=model.name, model_version=model.version)
+    lance = LanceTable(plan.vector_dir, model, "if_missing")
+    if not lance.count():
+        with transaction(db):
+            queries.reset_records(db, lance_table=table)
+    run.report.removed += upkeep.clear_tombstones(db, None, lance)
+    _embed_chunks(run, None, embedder, lance)
+    return run.report
+
+
 def _is_complete(db: Connection, slot: Slot) -> bool:
-    """Whether every chunk has its vector, every vector its chunk, and the languages' means fit them."""
-    state = queries.select_slot_state(db, slot=slot)
-    return state is not None and state.committed == state.chunks and not state.tombstones and not _drifted(state)
+    """Whether every chunk has its vector of today's form, every vector its chunk, and the languages' means fit them."""
+    state = queries.select_slot_state(db, slot=slot, passage_version=PASSAGE_VERSION)
+    return state is not None and state.current == state.chunks and not state.tombstones and not _drifted(state)
 
 
 def _drifted(state: queries.SlotState) -> bool:
@@ -132,78 +172,104 @@ def _fill_slot(run: _Run, slot: Slot, embedder: _LazyEmbedder) -> None:
         ensure_slot(db, slot, model, now_utc())
     if not has_mirror(db, slot):
         raise upkeep.mirror_is_gone(slot)
-    before = queries.select_slot_state(db, slot=slot)
+    before = queries.select_slot_state(db, slot=slot, passage_version=PASSAGE_VERSION)
     # A table that should hold committed vectors is not made anew in silence.
     lance = LanceTable(plan.vector_dir, model, "never" if before and before.committed else "if_missing")
     removed = upkeep.clear_tombstones(db, slot, lance)
     restored = upkeep.restore_mirror(db, slot, lance)
     run.report.removed += removed
     run.report.restored += restored
-    cache = VectorCache(plan.cache, f"{model.name}@{model.version}/{PASSAGE_VERSION}", plan.cache_bytes)
-    try:
-        written = _embed_chunks(run, slot, embedder, lance, cache)
-    finally:
-        cache.close()
-    if written:
-        lance.compact()
-    after = queries.select_slot_state(db, slot=slot)
+    written = _embed_chunks(run, slot, embedder, lance)
+    after = queries.select_slot_state(db, slot=slot, passage_version=PASSAGE_VERSION)
     changed = bool(removed or restored or written)
     if after and (_drifted(after) or (changed and after.committed <= EXACT_MEANS_VECTORS)):
         upkeep.update_language_means(db, slot, model.dimensions)
 
 
-def _embed_chunks(run: _Run, slot: Slot, embedder: _LazyEmbedder, lance: LanceTable, cache: VectorCache) -> int:
+def _embed_chunks(run: _Run, slot: Slot | None, embedder: _LazyEmbedder, lance: LanceTable) -> int:
     """Embeds the chunks without a committed vector, a batch at a time; returns how many, also when canceled."""
-    model = embedder.model
-    last_rowid, written = 0, 0
+    model, plan = embedder.model, run.plan
+    cache = VectorCache(plan.cache, f"{model.name}@{model.version}/{PASSAGE_VERSION}", plan.cache_bytes)
+    written = 0
+    try:
+        for chunks in _unembedded(run, model):
+            start_ns = perf_counter_ns()
+            run.on_event(EmbedBatchStarted(len(chunks), model.name))
+            made = _vectors_of(run, chunks, embedder, cache)
+            if made is None:
+                run.report.aborted = True
+                break
+            _write(run.db, slot, lance, chunks, made.vectors, _records(lance.name, model, chunks, made.token_counts))
+            run.report.embedded += len(chunks) - made.from_cache
+            run.report.from_cache += made.from_cache
+            written += len(chunks)
+            run.on_event(EmbedBatchFinished(len(chunks), model.name, (perf_counter_ns() - start_ns) // 1_000_000))
+    finally:
+        cache.close()
+    if written and not run.report.aborted:
+        lance.compact()
+    return written
+
+
+def _unembedded(run: _Run, model: EmbeddingModel) -> Iterator[list[queries.UnembeddedChunk]]:
+    """The chunks without a committed vector of today's form, a batch at a time."""
+    last_rowid = 0
     while chunks := queries.select_unembedded_chunks(
         run.db,
         model_id=model.name,
         model_version=model.version,
         dimensions=model.dimensions,
+        passage_version=PASSAGE_VERSION,
         after_rowid=last_rowid,
         row_limit=BATCH_CHUNKS,
     ):
-        if run.is_canceled():
-            run.report.aborted = True
-            break
         last_rowid = chunks[-1].chunk_rowid
-        start_ns = perf_counter_ns()
-        run.on_event(EmbedBatchStarted(len(chunks), model.name))
-        vectors, counts, cached = _vectors_of(chunks, embedder, cache)
-        _write(run.db, slot, lance, chunks, vectors, _records(lance.name, model, chunks, counts))
-        run.report.embedded += len(chunks) - cached
-        run.report.from_cache += cached
-        written += len(chunks)
-        run.on_event(EmbedBatchFinished(len(chunks), model.name, (perf_counter_ns() - start_ns) // 1_000_000))
-    return written
+        yield chunks
 
 
 def _vectors_of(
-    chunks: Sequence[queries.UnembeddedChunk], embedder: _LazyEmbedder, cache: VectorCache
-) -> tuple[Vectors, list[int], int]:
-    """float32[n, dimensions] in the order of `chunks`, their token counts, and how many came from the cache."""
+    run: _Run, chunks: Sequence[queries.UnembeddedChunk], embedder: _LazyEmbedder, cache: VectorCache
+) -> _Made | None:
+    """The vectors of a batch; None when canceled on the way: what was embedded until then is in the cache."""
     import numpy as np
 
     vector_bytes = 4 * embedder.model.dimensions
     texts = [passage_text(chunk.title, json.loads(chunk.heading_path_json), chunk.text) for chunk in chunks]
     found = {text: cached for text, cached in cache.get(texts).items() if len(cached.vector) == vector_bytes}
     missing = [text for text in dict.fromkeys(texts) if text not in found]
-    if missing:
-        vectors, counts = embedder.embed(missing)
+    for step in steps(missing):
+        if run.is_canceled():
+            return None
+        vectors, counts = embedder.embed(step)
         fresh = {
             text: CachedVector(vector.astype("<f4").tobytes(), count)
-            for text, vector, count in zip(missing, vectors, counts, strict=True)
+            for text, vector, count in zip(step, vectors, counts, strict=True)
         }
         cache.put(fresh)
         found.update(fresh)
+    if run.is_canceled():
+        return None
     matrix = np.stack([np.frombuffer(found[text].vector, "<f4") for text in texts])
-    return matrix, [found[text].token_count for text in texts], len(texts) - len(missing)
+    return _Made(matrix, [found[text].token_count for text in texts], len(texts) - len(missing))
+
+
+def steps(texts: Sequence[str]) -> Iterator[list[str]]:
+    """The texts from long to short, in steps of at most `STEP_CHARS` characters (or one text)."""
+    step: list[str] = []
+    chars = 0
+    for text in sorted(texts, key=len, reverse=True):
+        if step and chars + len(text) > STEP_CHARS:
+            yield step
+            step, chars = [], 0
+        step.append(text)
+        chars += len(text)
+    if step:
+        yield step
 
 
 def _write(
     db: Connection,
-    slot: Slot,
+    slot: Slot | None,
     lance: LanceTable,
     chunks: Sequence[queries.UnembeddedChunk],
     vectors: Vectors,
@@ -215,7 +281,7 @@ def _write(
     with transaction(db):
         queries.insert_pending_records(db, records)
     lance.upsert([chunk.chunk_id for chunk in chunks], [chunk.lang for chunk in chunks], vectors)
-    commit(db, slot, lance.name, chunks, [vector.tobytes() for vector in vectors])
+    commit(db, slot, lance.name, chunks, [vector.tobytes() for vector in vectors], PASSAGE_VERSION)
 
 
 def _records(
@@ -233,6 +299,7 @@ def _records(
             created_at=now,
             chunk_rowid=chunk.chunk_rowid,
             token_count=count,
+            passage_version=PASSAGE_VERSION,
         )
         for chunk, count in zip(chunks, counts, strict=True)
     ]

@@ -1,14 +1,16 @@
-"""Makes parts of the index anew from what is stored: `kb index`."""
+"""Makes parts of the index anew from what is stored, and tells what vectors stand: `kb index`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kb.errors import NotIndexed
 from kb.operations.embedding_plan import EmbeddingPlan
 from kb.operations.events import IngestEvent
+from kb.operations.reading import reading
+from kb.operations.vector_inventory import VectorTable, drop_unused, vector_tables
 from kb.operations.writing import writing
 from kb.store import ingest_queries
 from kb.store import inspect_queries as queries
@@ -17,7 +19,10 @@ from kb.store.connection import transaction
 
 @dataclass(slots=True)
 class RebuildReport:
-    """What was made anew: rows of the lexical index, vectors embedded, taken from the cache, or restored."""
+    """What was made anew: rows of the lexical index, vectors embedded, taken from the cache, or restored; what stands.
+
+    `tables` are the vector tables afterwards, where vectors were asked for or nothing was; `dropped` those removed.
+    """
 
     fts_rows: int = 0
     embedded: int = 0
@@ -26,17 +31,21 @@ class RebuildReport:
     lance_rows: int = 0
     ann_vectors: int = 0
     aborted: bool = False
+    tables: list[VectorTable] = field(default_factory=list)
+    dropped: list[VectorTable] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class RebuildRequest:
-    """What to make anew, in this order."""
+    """What to make anew, in this order. `model` is embedded with instead of the configured ones."""
 
     fts: bool = False
     mirror: bool = False
     lance: bool = False
     embeddings: bool = False
     ann: bool = False
+    drop_unused: bool = False
+    model: str | None = None
 
 
 def rebuild(
@@ -54,7 +63,7 @@ def rebuild(
     if not sqlite.exists():
         raise NotIndexed(f"no knowledge base at {sqlite}", "create it with: kb init, then kb ingest")
     report = RebuildReport()
-    with_vectors = request.embeddings or request.mirror or request.lance or request.ann
+    with_vectors = request.embeddings or request.mirror or request.lance or request.ann or request.drop_unused
     with writing(sqlite, with_vectors=with_vectors) as db:
         if request.fts:
             with transaction(db):
@@ -70,11 +79,23 @@ def rebuild(
         if request.lance:
             report.lance_rows = vector_upkeep.rebuild_lance(db, plan.vector_dir)
         if request.embeddings:
-            from kb.operations.embed import embed_missing
+            from kb.operations.embed import embed_ahead, embed_missing
 
-            done = embed_missing(db, plan, on_event, is_canceled)
+            if request.model is None or request.model in plan.models.values():
+                done = embed_missing(db, plan, on_event, is_canceled)
+            else:
+                done = embed_ahead(db, plan, request.model, on_event, is_canceled)
             report.embedded, report.from_cache, report.aborted = done.embedded, done.from_cache, done.aborted
             report.mirror_rows += done.restored
         if request.ann and not report.aborted:
             report.ann_vectors = vector_upkeep.build_ann(db, plan.vector_dir)
+        if request.drop_unused and not report.aborted:
+            report.dropped = drop_unused(db, plan)
+        report.tables = vector_tables(db, plan)
     return report
+
+
+def show_tables(sqlite: Path, plan: EmbeddingPlan) -> RebuildReport:
+    """The vector tables that stand; nothing is changed. Raises: NotIndexed and its kin."""
+    with reading(sqlite) as reader:
+        return RebuildReport(tables=vector_tables(reader.db, plan))

@@ -32,13 +32,14 @@ def slot_model(slot: queries.EmbeddingSlot) -> EmbeddingModel:
     return EmbeddingModel(slot.model_id, slot.model_version, slot.dimensions, None)
 
 
-def clear_tombstones(db: Connection, slot: Slot, lance: LanceTable) -> int:
-    """Removes the vectors of chunks that are gone from both stores; returns how many."""
+def clear_tombstones(db: Connection, slot: Slot | None, lance: LanceTable) -> int:
+    """Removes the vectors of chunks that are gone from Lance and from the slot's mirror; returns how many."""
     cleared = 0
     while stones := queries.select_tombstones(db, lance_table=lance.name, row_limit=_BATCH):
         lance.delete([stone.chunk_id for stone in stones])
         with transaction(db):
-            mirror.delete_vectors(db, slot, [queries.MirrorKey(stone.chunk_rowid) for stone in stones])
+            if slot is not None:
+                mirror.delete_vectors(db, slot, [queries.MirrorKey(stone.chunk_rowid) for stone in stones])
             queries.delete_tombstones(db, [queries.TombstoneKey(row.lance_table, row.chunk_id) for row in stones])
         cleared += len(stones)
     return cleared
@@ -51,30 +52,38 @@ def restore_mirror(db: Connection, slot: Slot, lance: LanceTable) -> int:
         after = rows[-1].chunk_rowid
         vectors = lance.read([row.chunk_id for row in rows])
         found = [row for row in rows if row.chunk_id in vectors]
-        commit(db, slot, lance.name, found, [vectors[row.chunk_id] for row in found])
+        commit(db, slot, lance.name, found, [vectors[row.chunk_id] for row in found], None)
         restored += len(found)
     return restored
 
 
 def commit(
     db: Connection,
-    slot: Slot,
+    slot: Slot | None,
     lance_table: str,
     chunks: Sequence[queries.PendingChunk | queries.UnembeddedChunk],
     vectors: Sequence[bytes],
+    passage_version: str | None,
 ) -> None:
-    """The last step of the write protocol: vectors that Lance has go into the mirror and are declared committed."""
+    """The last step of the write protocol: vectors that Lance has go into the slot's mirror and are declared committed.
+
+    `passage_version` is the form of the text they were made from; None where their records say so already.
+    """
     rows = [
         queries.MirrorRow(chunk.chunk_rowid, chunk.lang, vector) for chunk, vector in zip(chunks, vectors, strict=True)
     ]
     now = now_utc()
     with mirror.vector_transaction(db):
-        mirror.write_vectors(db, slot, rows)
-        queries.insert_languages(
-            db, [queries.NewLanguage(slot, lang, now) for lang in sorted({row.lang for row in rows})]
-        )
+        if slot is not None:
+            mirror.write_vectors(db, slot, rows)
+            queries.insert_languages(
+                db, [queries.NewLanguage(slot, lang, now) for lang in sorted({row.lang for row in rows})]
+            )
         queries.commit_records(
-            db, lance_table=lance_table, chunk_ids_json=json.dumps([chunk.chunk_id for chunk in chunks])
+            db,
+            lance_table=lance_table,
+            chunk_ids_json=json.dumps([chunk.chunk_id for chunk in chunks]),
+            passage_version=passage_version,
         )
 
 

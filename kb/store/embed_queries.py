@@ -36,6 +36,7 @@ class EmbeddedCounts(NamedTuple):
     chunks: int
     committed: int
     pending: int
+    outdated: int
 
 
 class EmbeddingRecord(NamedTuple):
@@ -50,6 +51,7 @@ class EmbeddingRecord(NamedTuple):
     created_at: str
     chunk_rowid: int
     token_count: int | None
+    passage_version: str
 
 
 class LongChunks(NamedTuple):
@@ -126,8 +128,20 @@ class SlotState(NamedTuple):
 
     chunks: int
     committed: int
+    current: int
     tombstones: int
     averaged: int
+
+
+class VectorTable(NamedTuple):
+    """One Lance table, and the mirror that follows it, if one does."""
+
+    lance_table: str
+    model_id: str
+    model_version: str
+    dimensions: int
+    vectors: int
+    slot: str | None
 
 
 class NewLanguage(NamedTuple):
@@ -165,12 +179,21 @@ def delete_slot(db: Connection, *, slot: str) -> None: ...
 
 @sql("embed/select_unembedded_chunks.sql")
 def select_unembedded_chunks(
-    db: Connection, *, model_id: str, model_version: str, dimensions: int, after_rowid: int, row_limit: int
+    db: Connection,
+    *,
+    model_id: str,
+    model_version: str,
+    dimensions: int,
+    passage_version: str,
+    after_rowid: int,
+    row_limit: int,
 ) -> list[UnembeddedChunk]: ...
 
 
 @sql("embed/count_embedded.sql")
-def count_embedded(db: Connection, *, model_id: str, model_version: str, dimensions: int) -> EmbeddedCounts | None: ...
+def count_embedded(
+    db: Connection, *, model_id: str, model_version: str, dimensions: int, passage_version: str
+) -> EmbeddedCounts | None: ...
 
 
 @sql_many("embed/insert_pending_record.sql")
@@ -210,7 +233,7 @@ def count_mirror_secondary(db: Connection, *, lance_table: str) -> MirrorCounts 
 
 
 @sql("embed/commit_records.sql")
-def commit_records(db: Connection, *, lance_table: str, chunk_ids_json: str) -> None: ...
+def commit_records(db: Connection, *, lance_table: str, chunk_ids_json: str, passage_version: str | None) -> None: ...
 
 
 @sql("embed/reset_records.sql")
@@ -230,7 +253,19 @@ def delete_other_versions(db: Connection, *, lance_table: str, model_id: str, mo
 
 
 @sql("embed/select_slot_state.sql")
-def select_slot_state(db: Connection, *, slot: str) -> SlotState | None: ...
+def select_slot_state(db: Connection, *, slot: str, passage_version: str) -> SlotState | None: ...
+
+
+@sql("embed/select_vector_tables.sql")
+def select_vector_tables(db: Connection) -> list[VectorTable]: ...
+
+
+@sql("embed/delete_table_records.sql")
+def delete_table_records(db: Connection, *, lance_table: str) -> None: ...
+
+
+@sql("embed/delete_table_tombstones.sql")
+def delete_table_tombstones(db: Connection, *, lance_table: str) -> None: ...
 
 
 @sql_many("embed/insert_language.sql")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kb.domain.embeddings import EmbeddingModel
 from kb.errors import DiskFull, StoreError
-from kb.store.vector_tables import lance_table_name
+from kb.store.vector_tables import TABLE_PREFIX, lance_table_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,6 +138,22 @@ class LanceTable:
                 search = search.where(f"lang = '{_checked(lang)}'", prefilter=True)
             rows = search.nprobes(ANN_PROBES).select(["chunk_id", "_distance"]).to_arrow()
         return [AnnHit(*pair) for pair in zip(rows["chunk_id"].to_pylist(), rows["_distance"].to_pylist(), strict=True)]
+
+
+def table_sizes(vector_dir: Path) -> dict[str, int]:
+    """The names of the models' tables in `vector_dir`, and the bytes of their files."""
+    return {
+        directory.stem: sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+        for directory in sorted(vector_dir.glob(f"{TABLE_PREFIX}*.lance"))
+    }
+
+
+def remove_table(vector_dir: Path, name: str) -> None:
+    """Removes a table and its vectors."""
+    directory = vector_dir / f"{name}.lance"
+    if directory.exists():
+        with _lance_errors(vector_dir):
+            shutil.rmtree(directory)
 
 
 def _schema(model: EmbeddingModel) -> Any:

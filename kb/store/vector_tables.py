@@ -23,6 +23,9 @@ SLOTS: tuple[Slot, ...] = ("primary", "secondary")
 
 MAX_DIMENSIONS = 8192
 
+# What the names of the Lance tables begin with.
+TABLE_PREFIX = "chunk_embeddings_"
+
 # Above so many chunks an ANN index answers sooner than a scan of all vectors (100,000: 70 ms).
 ANN_PAYS_ABOVE_CHUNKS = 50_000
 
@@ -75,7 +78,7 @@ def slots(db: Connection) -> dict[str, queries.EmbeddingSlot]:
 def lance_table_name(model: EmbeddingModel) -> str:
     """`chunk_embeddings_<model>_<dim>`, the model's name reduced to letters, digits and `_`."""
     slug = "".join(char if char.isascii() and char.isalnum() else "_" for char in model.name.lower())
-    return f"chunk_embeddings_{slug}_{model.dimensions}"
+    return f"{TABLE_PREFIX}{slug}_{model.dimensions}"
 
 
 def ensure_slot(db: Connection, slot: Slot, model: EmbeddingModel, now: str) -> bool:

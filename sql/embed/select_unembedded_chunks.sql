@@ -1,8 +1,10 @@
--- List chunks that have no committed vector under a model, the next ones in the order of their numbers.
--- version 1
+-- List chunks that have no committed vector under a model, or one of another form of the text, the next ones in the
+-- order of their numbers.
+-- version 2
 -- param model_id TEXT  the model
 -- param model_version TEXT  version of its weights
 -- param dimensions INTEGER  of its vectors
+-- param passage_version TEXT  form of the text that is embedded
 -- param after_rowid INTEGER  only chunks after this number; 0 = from the start
 -- param row_limit INTEGER  at most so many
 -- column chunk_rowid INTEGER  the chunk's number
@@ -17,7 +19,7 @@ JOIN documents AS d USING (doc_id)
 WHERE c.chunk_rowid > :after_rowid AND NOT EXISTS (
   SELECT 1 FROM embedding_records AS r
   WHERE r.chunk_id = c.chunk_id AND r.model_id = :model_id AND r.model_version = :model_version
-    AND r.dimensions = :dimensions AND r.status = 'committed'
+    AND r.dimensions = :dimensions AND r.status = 'committed' AND r.passage_version = :passage_version
 )
 ORDER BY c.chunk_rowid
 LIMIT :row_limit;

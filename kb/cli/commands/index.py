@@ -9,27 +9,31 @@ import click
 from kb.cli.interrupt import interruptible
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.errors import UsageError
-from kb.operations.embedding_plan import embedding_plan
-from kb.operations.index import RebuildRequest, rebuild
+from kb.operations.embedding_plan import EmbeddingPlan, embedding_plan
+from kb.operations.index import RebuildReport, RebuildRequest, rebuild, show_tables
+from kb.operations.vector_inventory import VectorTable
 
 
 @click.command(
     "index",
     epilog="""\b
 Examples:
+  kb index                              which vectors stand, under which models
   kb index --embeddings                 embed what has no vectors yet (goes on where it stopped)
-  kb index --embeddings --model NAME    embed with another model, into its own table
+  kb index --embeddings --model NAME    embed with another model as well, into its own table
+  kb index --drop-unused                remove the tables of models that are not configured
   kb index --rebuild-mirror             after kb doctor says so
   kb index --ann                        for more than about 50,000 passages
 """,
 )
 @click.option("--embeddings", is_flag=True, help="Give every passage its vectors.")
-@click.option("--model", metavar="NAME", help="With --embeddings: this primary model instead of the configured one.")
+@click.option("--model", metavar="NAME", help="With --embeddings: prepare this model; searches stay as they are.")
 @click.option("--resume", is_flag=True, help="Go on where an earlier run stopped; --embeddings always does.")
 @click.option("--rebuild-fts", "fts", is_flag=True, help="Fill the lexical index anew from the stored chunks.")
 @click.option("--rebuild-mirror", "mirror", is_flag=True, help="Fill the vector tables in SQLite anew from Lance.")
 @click.option("--rebuild-lance", "lance", is_flag=True, help="Fill the Lance tables anew from SQLite.")
 @click.option("--ann", is_flag=True, help="Build the approximate nearest-neighbour index.")
+@click.option("--drop-unused", is_flag=True, help="Remove the vectors of models that are not configured.")
 @json_option("Print index_report.v1.")
 @pass_session
 def command(
@@ -41,25 +45,41 @@ def command(
     mirror: bool,
     lance: bool,
     ann: bool,
+    drop_unused: bool,
     as_json: bool,
 ) -> None:
-    """Make parts of the index anew from what is stored; your files are not read."""
-    gc.enable()
-    request = RebuildRequest(fts=fts, mirror=mirror, lance=lance, embeddings=embeddings or resume, ann=ann)
-    if request == RebuildRequest():
-        raise UsageError("nothing to do", "say what to make anew, e.g. kb index --embeddings")
-    plan = embedding_plan(session.config)
-    if model is not None:
-        plan = plan.with_primary(model)
-    from kb.cli.progress import show_progress
+    """Make parts of the index anew from what is stored, your files unread; with no option, show which vectors stand.
 
-    with interruptible() as is_canceled, show_progress() as on_event:
-        report = rebuild(session.config.sqlite, request, plan, on_event, is_canceled)
+    To change the model: embed with --model while the old one still answers, then name it in the configuration and
+    run kb ingest, which only has to take the new vectors over.
+    """
+    gc.enable()
+    request = RebuildRequest(fts, mirror, lance, embeddings or resume, ann, drop_unused, model)
+    if model is not None and not request.embeddings:
+        raise UsageError("--model goes with --embeddings", f"kb index --embeddings --model {model}")
+    plan = embedding_plan(session.config)
+    report = (
+        _rebuilt(session, request, plan) if request != RebuildRequest() else show_tables(session.config.sqlite, plan)
+    )
     if as_json:
         from kb.wire.index_report import index_report_v1
 
         print_json(index_report_v1(report))
-        return
+    elif request != RebuildRequest():
+        _show_done(request, report)
+        _show_next(request, report)
+    else:
+        _show_tables(report)
+
+
+def _rebuilt(session: Session, request: RebuildRequest, plan: EmbeddingPlan) -> RebuildReport:
+    from kb.cli.progress import show_progress
+
+    with interruptible() as is_canceled, show_progress() as on_event:
+        return rebuild(session.config.sqlite, request, plan, on_event, is_canceled)
+
+
+def _show_done(request: RebuildRequest, report: RebuildReport) -> None:
     for asked, line in (
         (request.fts, f"lexical index: {report.fts_rows} chunks"),
         (request.mirror or report.mirror_rows, f"vector tables in SQLite: {report.mirror_rows} vectors from Lance"),
@@ -69,5 +89,33 @@ def command(
     ):
         if asked:
             click.echo(line)
+    for table in report.dropped:
+        click.echo(f"removed {table.model or table.lance_table}: {table.vectors} vectors, {_shown_mb(table)}")
+    if request.drop_unused and not report.dropped:
+        click.echo("no vectors are unused")
+
+
+def _show_next(request: RebuildRequest, report: RebuildReport) -> None:
     if report.aborted:
         click.echo("stopped; kb index --embeddings goes on from here")
+    elif any(table.used_as is None and _is_named(table, request.model) for table in report.tables):
+        click.echo(f'ready, not searched yet: set models.embedding.model = "{request.model}", then: kb ingest')
+
+
+def _is_named(table: VectorTable, name: str | None) -> bool:
+    return name is not None and table.model is not None and table.model.casefold() == name.casefold()
+
+
+def _show_tables(report: RebuildReport) -> None:
+    if not report.tables:
+        click.echo("no passage has a vector; kb index --embeddings gives each one")
+    for table in report.tables:
+        used_as = table.used_as or "unused"
+        name = table.model or table.lance_table
+        click.echo(f"{used_as:<10} {name:<28} {table.vectors:>9,} vectors  {_shown_mb(table):>9}")
+    if any(table.used_as is None for table in report.tables):
+        click.echo("kb index --drop-unused removes what is unused")
+
+
+def _shown_mb(table: VectorTable) -> str:
+    return f"{table.size_bytes / 1e6:.1f} MB"
