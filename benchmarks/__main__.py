@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.measurement import Measurement
-from benchmarks.registry import BENCHMARKS, LONG, run_benchmark
+from benchmarks.registry import BENCHMARKS, LONG, SAMPLED, run_benchmark
 
 _PAGE = """\
 # Performance
@@ -30,11 +30,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the judged sets")
     parser.add_argument("--runs", type=Path, metavar="DIR", help="retrieval: write each run there as a TSV file")
     parser.add_argument("--modes", default="lexical", metavar="MODE,…", help="retrieval: lexical, vector, hybrid")
-    parser.add_argument("--questions", type=int, metavar="N", help="hybrid: ask so many of each set (0: all)")
+    parser.add_argument(
+        "--questions", type=int, metavar="N", help=f"{', '.join(SAMPLED)}: ask so many of each set (0: all)"
+    )
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the tables to a Markdown page")
     options = parser.parse_args(arguments)
     if options.list:
-        print("\n".join(f"{name:10} {purpose}" for name, purpose in BENCHMARKS.items()))
+        print("\n".join(f"{name:11} {purpose}" for name, purpose in BENCHMARKS.items()))
         return 0
     if options.name is None:
         parser.error("name a benchmark, or ask for the --list")
@@ -45,8 +47,9 @@ def main(arguments: list[str]) -> int:
         names = [name for name in BENCHMARKS if name not in LONG and (name != "retrieval" or options.data)]
     own: dict[str, dict[str, object]] = {
         "retrieval": {"modes": tuple(options.modes.split(",")), "runs": options.runs},
-        "hybrid": {} if options.questions is None else {"questions": options.questions},
     }
+    if options.questions is not None:
+        own |= {name: {"questions": options.questions} for name in SAMPLED}
     results = [_run_apart(name, options.data, own.get(name, {})) for name in names]
     if options.write:
         options.write.write_text(_page(results), encoding="utf-8")

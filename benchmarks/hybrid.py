@@ -7,13 +7,13 @@ and questions alike, so that only the first run waits for the models.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
+from benchmarks.embedded_base import embedded
 from benchmarks.installed_models import CACHE, installed_models
 from benchmarks.judged_set import JudgedSet, load_judged_set, sample_questions
-from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
+from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.progress import step
 from benchmarks.remembered_questions import remembered_questions
@@ -100,7 +100,7 @@ def _measure(data: Path, questions: int) -> Measurement:
 
 
 def _alone(judged: JudgedSet) -> dict[str, float]:
-    with _embedded(judged.corpus, judged.name) as base:
+    with embedded(judged.corpus, judged.name) as base:
         return {rule: _ndcg(base, judged, rule) for rule in RULES}
 
 
@@ -109,7 +109,7 @@ def _together(sets: list[JudgedSet]) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="kb-benchmark-") as root:
         for judged in sets:
             (Path(root) / judged.name).symlink_to(judged.corpus.resolve())
-        with _embedded(Path(root), "together") as base:
+        with embedded(Path(root), "together") as base:
             return {judged.name: _ndcg(base, _below(judged), "linear") for judged in sets}
 
 
@@ -125,7 +125,7 @@ def _below(judged: JudgedSet) -> JudgedSet:
 def _across(folder: Path) -> dict[tuple[str, str], tuple[float, float]]:
     """By rule and the question's language: recall@10 of the copy in the own and in the other language."""
     judged = load_judged_set(folder)
-    with _embedded(judged.corpus, judged.name) as base:
+    with embedded(judged.corpus, judged.name) as base:
         found: dict[tuple[str, str], tuple[float, float]] = {}
         for rule in RULES:
             paths = _asked(base, judged, rule)
@@ -148,15 +148,3 @@ def _asked(base: KnowledgeBase, judged: JudgedSet, rule: str) -> dict[str, list[
     ruled = base._replace(config=load(str(base.config_path), settings))
     with step(f"{judged.name}: {len(judged.questions)} questions by {rule}"):
         return search_all(ruled, judged, mode, chunks=HITS).paths()
-
-
-@contextmanager
-def _embedded(root: Path, name: str) -> Iterator[KnowledgeBase]:
-    """The documents below `root`, indexed and embedded."""
-    models = installed_models()
-    with knowledge_base(root, settings=f'model_dir = "{models}"\ncache_dir = "{models / CACHE}"') as base:
-        with step(f"{name}: index and vectors"):
-            report = base.ingest(embed=True)
-        if report.notes:
-            raise SystemExit(report.notes[0])
-        yield base

@@ -28,10 +28,13 @@ class KnowledgeBase(NamedTuple):
 
 
 @contextmanager
-def knowledge_base(root: Path | None = None, *, settings: str = "") -> Iterator[KnowledgeBase]:
+def knowledge_base(
+    root: Path | None = None, *, settings: str = "", cache_dir: Path | None = None
+) -> Iterator[KnowledgeBase]:
     """A knowledge base of the documents below `root` (an empty workspace of its own without one); gone at the end.
 
-    `settings` are further lines of its `[storage]` section, and what comes after it.
+    `settings` are further lines of its `[storage]` section, and what comes after it; the cache goes with it unless
+    `cache_dir` says where to keep it.
     """
     with tempfile.TemporaryDirectory(prefix="kb-benchmark-") as folder:
         base = Path(folder)
@@ -41,6 +44,7 @@ def knowledge_base(root: Path | None = None, *, settings: str = "") -> Iterator[
         config_path.write_text(
             f'[workspace]\nroot = "{workspace.resolve()}"\n'
             f'[storage]\ndata_dir = "{base / "data"}"\nlog_dir = "{base / "log"}"\n'
+            f'cache_dir = "{cache_dir or base / "cache"}"\n'
             f"{settings}\n",
             encoding="utf-8",
         )

@@ -15,12 +15,20 @@ BENCHMARKS = {
     "ingest": "* files a second, time by stage; a second ingest with nothing changed",
     "memory": "peak memory of an ingest of 20,000 files against 2,000",
     "hostile": "a line of 50 MB",
+    "embedding": "* bulk embedding against bare fastembed; an ingest with vectors, then cached; needs models",
+    "cold": "a whole hybrid `kb search` against a lexical one, in one language and in two; needs models",
+    "fusion": "* the weight of words in the linear rule: a grid, one set left out, intervals; needs models",
+    "term_choice": "* what searching by the rarer terms costs in quality; needs models",
     "scale": "a warm hybrid search on 10,000, 100,000 and 1,000,000 made-up passages",
 }
 
 
-LONG = {"hybrid", "scale"}
-"""Left out of `all`: they take longer than the rest together."""
+LONG = {"hybrid", "embedding", "cold", "fusion", "term_choice", "scale"}
+"""Left out of `all`: they need the installed models, or take longer than the rest together."""
+
+
+SAMPLED = ("hybrid", "fusion", "term_choice")
+"""Those that ask a sample of the judged questions, unless --questions says otherwise."""
 
 
 def run_benchmark(name: str, data: Path | None, **options: object) -> Measurement:

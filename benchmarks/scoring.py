@@ -28,11 +28,12 @@ class Scores(NamedTuple):
 
 def score(judgements: Judgements, run: Run) -> Scores:
     """The scores of a run."""
-    each = [_score_one(relevant, run.get(question, ())) for question, relevant in judgements.items()]
+    each = [score_one(relevant, run.get(question, ())) for question, relevant in judgements.items()]
     return Scores(*(sum(column) / len(each) for column in zip(*each, strict=True)))
 
 
-def _score_one(relevant: Mapping[str, int], ranked: Sequence[str]) -> Scores:
+def score_one(relevant: Mapping[str, int], ranked: Sequence[str]) -> Scores:
+    """The scores of one question."""
     gains = [relevant.get(path, 0) for path in ranked[:10]]
     ideal = sorted(relevant.values(), reverse=True)[:10]
     first = next((rank for rank, gain in enumerate(gains, 1) if gain), None)

@@ -57,5 +57,9 @@ def test_every_benchmark_is_listed() -> None:
         "ingest",
         "memory",
         "hostile",
+        "embedding",
+        "cold",
+        "fusion",
+        "term_choice",
         "scale",
     ]

@@ -1,0 +1,56 @@
+"""How long a whole hybrid `kb search` takes from the shell against a lexical one, with notes in one language or two.
+
+In an index of both languages a second encoder judges the passages in the other one, so that case is asked apart. It
+needs the installed models: KB_TEST_MODEL_DIR names their directory; the notes' vectors are kept there between runs.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from benchmarks.embedded_base import embedded
+from benchmarks.generated_notes import write_notes
+from benchmarks.measurement import Cell, Measurement, Table, Target
+from benchmarks.processes import Times, run_in_turns, search_command
+from benchmarks.progress import step
+
+NOTES = 100
+ROUNDS = 20
+MOST_TIMES_LEXICAL = 3.0
+# Index → the share of its notes that is Korean, and the question.
+INDEXES = {
+    "English": (0.0, "which lanterns restored the harbor ledger"),
+    "both, asked in English": (0.5, "which lanterns restored the harbor ledger"),
+    "both, asked in Korean": (0.5, "여름 기록은 어디에 있나"),
+}
+MODES = ("lexical", "hybrid")
+
+
+def measure(data: Path | None = None) -> Measurement:
+    """Medians of whole processes, both modes in turns."""
+    times = {name: _times(name, share, question) for name, (share, question) in INDEXES.items()}
+    rows: list[tuple[Cell, ...]] = []
+    targets: list[Target] = []
+    for name, of_mode in times.items():
+        lexical, hybrid = (of_mode[mode] for mode in MODES)
+        wall = round(hybrid.median_ms / lexical.median_ms, 2)
+        cpu = round(hybrid.median_cpu_ms / lexical.median_cpu_ms, 2)
+        medians = (lexical.median_ms, hybrid.median_ms, lexical.median_cpu_ms, hybrid.median_cpu_ms)
+        rows.append((name, *(round(median, 1) for median in medians), wall, cpu))
+        targets.append(Target(f"{name}: hybrid / lexical", wall, "≤", MOST_TIMES_LEXICAL))
+        targets.append(Target(f"{name}: hybrid / lexical, CPU time", cpu, "≤", MOST_TIMES_LEXICAL))
+    columns = ("notes in", "lexical ms", "hybrid ms", "lexical CPU ms", "hybrid CPU ms", "×", "× CPU")
+    return Measurement(
+        "cold",
+        (Table("Whole processes, medians", columns, tuple(rows)),),
+        tuple(targets),
+        {"rounds": ROUNDS, "notes": NOTES},
+    )
+
+
+def _times(name: str, korean_share: float, question: str) -> dict[str, Times]:
+    with tempfile.TemporaryDirectory(prefix="kb-benchmark-") as folder:
+        write_notes(Path(folder), NOTES, korean_share=korean_share)
+        with embedded(Path(folder), name) as base, step(f"{name}: {ROUNDS} rounds"):
+            return run_in_turns({mode: search_command(base.config_path, mode, question) for mode in MODES}, ROUNDS)

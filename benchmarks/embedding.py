@@ -1,0 +1,193 @@
+"""What vectors cost: bulk embedding against a bare fastembed loop over the same weights, an ingest that embeds, and the
+same ingest again with every vector cached.
+
+Texts are notes of one or two passages: Cranfield's with --data, made-up ones in both languages without. It needs the
+installed models: KB_TEST_MODEL_DIR names their directory.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any, NamedTuple, TypeVar
+
+from benchmarks.generated_notes import write_notes
+from benchmarks.installed_models import installed_models
+from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
+from benchmarks.measurement import Measurement, Table, Target
+from benchmarks.progress import step
+from kb.embed.adapters import bulk_embedder
+from kb.embed.onnx_adapter import PREFIXES
+from kb.operations.embed import steps
+
+NOTES, TEXTS, ROUNDS = 60, 64, 4
+THREADS = 2
+# fastembed's own default is 256; smaller batches pad less, and the fastest of them is what counts.
+FASTEMBED_BATCHES = (8, 32)
+
+LEAST_SHARE_OF_FASTEMBED = 0.9
+LEAST_TIMES_FASTER_CACHED = 50
+LEAST_CORES = 1.5
+MOST_PEAK_MB = 1_500
+
+
+Item = TypeVar("Item")
+
+
+class Cost(NamedTuple):
+    """Seconds on the clock and on the processors."""
+
+    wall_s: float
+    cpu_s: float
+    cores: float
+    """Seconds on the processors by those of the busiest thread: how many cores were at work, however many were free."""
+
+
+def measure(data: Path | None = None) -> Measurement:
+    """Both ingests first, so that their peak memory is their own; then the embedders in turns."""
+    models = installed_models()
+    with knowledge_base(settings=f'model_dir = "{models}"') as base:
+        _fill(base.root, data, 2)
+        base.ingest(embed=True)  # what a process imports once is no part of either ingest
+    with knowledge_base(settings=f'model_dir = "{models}"') as base:
+        _fill(base.root, data, NOTES)
+        with step(f"{NOTES} notes, first ingest"):
+            first = _cost(lambda: base.ingest(embed=True))
+        peak_mb = _peak_mb()
+        shutil.rmtree(base.config.sqlite.parent)
+        with step(f"{NOTES} notes, all vectors cached"):
+            again = _cost(lambda: base.ingest(embed=True))
+        texts = _passages(base)
+    costs = _in_turns(models, _spread(texts, TEXTS))
+    return _measurement(first, again, peak_mb, costs)
+
+
+def _measurement(first: Cost, again: Cost, peak_mb: float, costs: dict[str, Cost]) -> Measurement:
+    kb = costs["kb"]
+    best = min((cost for name, cost in costs.items() if name != "kb"), key=lambda cost: cost.wall_s)
+    share = round(best.wall_s / kb.wall_s, 2)
+    cached = round(first.wall_s / again.wall_s, 1)
+    ingests = (("first", first), ("all cached", again))
+    return Measurement(
+        "embedding",
+        (
+            Table(
+                f"Bulk embedding, {TEXTS} passages, {THREADS} threads",
+                ("by", "texts/s", "texts per CPU s"),
+                tuple(
+                    (name, round(TEXTS / cost.wall_s, 1), round(TEXTS / cost.cpu_s, 1)) for name, cost in costs.items()
+                ),
+            ),
+            Table(
+                f"Ingest with both models, {NOTES} notes",
+                ("ingest", "s", "CPU s", "cores at work"),
+                tuple(
+                    (name, round(cost.wall_s, 2), round(cost.cpu_s, 2), round(cost.cores, 2)) for name, cost in ingests
+                ),
+            ),
+        ),
+        (
+            Target("texts/s, kb / bare fastembed", share, "≥", LEAST_SHARE_OF_FASTEMBED),
+            Target("ingest with all vectors cached, times faster", cached, "≥", LEAST_TIMES_FASTER_CACHED),
+            Target("cores at work in an ingest that embeds", round(first.cores, 2), "≥", LEAST_CORES),
+            Target("peak memory of an ingest that embeds, MB", round(peak_mb), "≤", MOST_PEAK_MB),
+        ),
+        {
+            "bulk": {name: cost._asdict() for name, cost in costs.items()},
+            "ingest": {"first": first._asdict(), "cached": again._asdict(), "peak_mb": round(peak_mb)},
+        },
+    )
+
+
+def _fill(folder: Path, data: Path | None, count: int) -> None:
+    if data is None:
+        write_notes(folder, count, korean_share=0.5)
+        return
+    notes = sorted((data / "cranfield" / "corpus").rglob("*.md"))
+    for number, note in enumerate(_spread(notes, count)):
+        shutil.copy(note, folder / f"{number}.md")
+
+
+def _passages(base: KnowledgeBase) -> list[str]:
+    with closing(sqlite3.connect(base.config.sqlite)) as db:
+        return [text for (text,) in db.execute("SELECT text FROM chunks ORDER BY chunk_rowid")]
+
+
+def _spread(items: Sequence[Item], count: int) -> list[Item]:
+    """`count` items in even steps."""
+    return [items[number * len(items) // count] for number in range(min(count, len(items)))]
+
+
+def _in_turns(models: Path, texts: Sequence[str]) -> dict[str, Cost]:
+    """What each way of embedding the texts cost, a part of the texts at a time, so that all meet the same machine."""
+    embedder = bulk_embedder(models, "multilingual-e5-small", THREADS)
+    bare = _bare_fastembed(models / "multilingual-e5-small")
+
+    def by_kb(part: Sequence[str]) -> None:
+        for some in steps(part):
+            embedder.embed(some, "passage")
+            embedder.count_tokens(some, "passage")
+
+    def by_fastembed(batch_size: int) -> Callable[[Sequence[str]], None]:
+        def embed(part: Sequence[str]) -> None:
+            for _ in bare.embed([PREFIXES["passage"] + text for text in part], batch_size=batch_size):
+                pass
+
+        return embed
+
+    ways = {"kb": by_kb} | {f"fastembed, batches of {size}": by_fastembed(size) for size in FASTEMBED_BATCHES}
+    costs = dict.fromkeys(ways, Cost(0, 0, 0))
+    for way in ways.values():
+        way(texts[:8])  # the first call prepares the session
+    with step(f"{len(texts)} passages by each"):
+        for turn in range(ROUNDS):
+            for name, way in ways.items():
+                cost = _cost(lambda way=way, turn=turn: way(texts[turn::ROUNDS]))  # type: ignore[misc]
+                costs[name] = Cost(costs[name].wall_s + cost.wall_s, costs[name].cpu_s + cost.cpu_s, cost.cores)
+    return costs
+
+
+def _bare_fastembed(directory: Path) -> Any:
+    from fastembed import TextEmbedding
+    from fastembed.common.model_description import ModelSource, PoolingType
+
+    TextEmbedding.add_custom_model(
+        "kb/bare", PoolingType.MEAN, True, ModelSource(hf="kb/bare"), 384, model_file="onnx/model.onnx"
+    )
+    return TextEmbedding("kb/bare", specific_model_path=str(directory), threads=THREADS)
+
+
+def _cost(work: Callable[[], object]) -> Cost:
+    wall, cpu, threads = perf_counter(), process_time(), _thread_cpu_s()
+    work()
+    cpu_s, wall_s = process_time() - cpu, perf_counter() - wall
+    busiest_s = max((used - threads.get(thread, 0) for thread, used in _thread_cpu_s().items()), default=wall_s)
+    return Cost(wall_s, cpu_s, cpu_s / max(busiest_s, 0.01))
+
+
+def _thread_cpu_s() -> dict[str, float]:
+    """The seconds each thread of this process has run; none where there is no /proc."""
+    if sys.platform != "linux":
+        return {}
+    found = {}
+    for path in Path("/proc/self/task").glob("*/stat"):
+        fields = path.read_text(encoding="utf-8").rpartition(")")[2].split()
+        found[path.parent.name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return found
+
+
+def _peak_mb() -> float:
+    """The most memory this process has held. On Linux ru_maxrss also remembers the process it was forked from."""
+    if sys.platform == "linux":
+        match = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text(encoding="utf-8"))
+        assert match
+        return int(match[1]) * 1024 / 1e6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
