@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from kb.store.lance_search import AnnSearch
+
 _VERSION_KEY = b"kb_model_version"
 _MEND = "kb index --rebuild-lance makes it anew from the mirror"
 
-# IVF_RQ with 8 bits a dimension; IVF_PQ finds .55 of the nearest ten. What a question costs is reading rows, more than
-# probing lists: 50 neighbours of 100,000 vectors take 4 ms, refined twice 9 ms, four times 13. So nothing is refined.
+# Bits a dimension of IVF_RQ's codes; IVF_PQ finds .55 of the nearest ten.
 ANN_BITS = 8
-ANN_PROBES = 20
-
 
 # Whether a table is made: `if_missing` empties one that another version of the model wrote.
 Making = Literal["never", "if_missing", "anew"]
@@ -54,6 +53,7 @@ class LanceTable:
         self.name = lance_table_name(model)
         self.dimensions = model.dimensions
         self._where = vector_dir
+        self._searched: AnnSearch | None = None
         self._schema = _schema(model)
         directory = vector_dir / f"{self.name}.lance"
         if make == "never" and not directory.is_dir():
@@ -131,13 +131,13 @@ class LanceTable:
 
     def nearest(self, query: Sequence[float], k: int, lang: str | None = None) -> list[AnnHit]:
         """The approximately nearest chunks, of one language or of all, nearest first."""
+        from kb.store.lance_search import AnnSearch
+
         with _lance_errors(self._where):
-            search: Any = self._table.search(list(query), vector_column_name="vector")
-            search = search.distance_type("cosine").limit(k)
-            if lang is not None:
-                search = search.where(f"lang = '{_checked(lang)}'", prefilter=True)
-            rows = search.nprobes(ANN_PROBES).select(["chunk_id", "_distance"]).to_arrow()
-        return [AnnHit(*pair) for pair in zip(rows["chunk_id"].to_pylist(), rows["_distance"].to_pylist(), strict=True)]
+            if self._searched is None:
+                self._searched = AnnSearch(self._where, self.name)
+            where = None if lang is None else f"lang = '{_checked(lang)}'"
+            return [AnnHit(*pair) for pair in self._searched.nearest(query, k, where)]
 
 
 def table_sizes(vector_dir: Path) -> dict[str, int]:
