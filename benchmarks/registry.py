@@ -11,6 +11,7 @@ from benchmarks.measurement import Measurement
 BENCHMARKS = {
     "retrieval": "* nDCG, recall and MRR on judged sets; every citation checked against its file",
     "hybrid": "* words, meaning and both on judged sets, in one language and across; needs KB_TEST_MODEL_DIR",
+    "extractive": "* how often the sentences chosen hold the answer, their citations checked; needs KB_TEST_MODEL_DIR",
     "startup": "a whole `kb search` from the shell against `python -c pass`; the heaviest imports",
     "ingest": "* files a second, time by stage; a second ingest with nothing changed",
     "memory": "peak memory of an ingest of 20,000 files against 2,000",
@@ -23,12 +24,12 @@ BENCHMARKS = {
 }
 
 
-LONG = {"hybrid", "embedding", "cold", "fusion", "term_choice", "scale"}
+LONG = {"hybrid", "extractive", "embedding", "cold", "fusion", "term_choice", "scale"}
 """Left out of `all`: they need the installed models, or take longer than the rest together."""
 
 
-SAMPLED = ("hybrid", "fusion", "term_choice")
-"""Those that ask a sample of the judged questions, unless --questions says otherwise."""
+SAMPLED = ("hybrid", "extractive", "fusion", "term_choice")
+"""Those that ask as many of the judged questions as --questions says."""
 
 
 def run_benchmark(name: str, data: Path | None, **options: object) -> Measurement:

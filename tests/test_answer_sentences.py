@@ -60,9 +60,14 @@ Setext heading
 
 [^1]: a note
 
+/// tip | Careful
+Inside.
+///
+
+<!-- hidden. -->
 ***
 """
-    assert cut(text) == ["one.", "Two here", "three", "four\n   goes on", "quoted.", "Again", "a note"]
+    assert cut(text) == ["one.", "Two here", "three", "four\n   goes on", "quoted.", "Again", "a note", "Inside."]
 
 
 def test_a_table_row_is_one_sentence_and_its_header_none() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -15,6 +16,7 @@ sys.path.append(str(ROOT))
 from benchmarks.generated_notes import write_notes  # noqa: E402
 from benchmarks.measurement import Measurement, Table, Target  # noqa: E402
 from benchmarks.scoring import score  # noqa: E402
+from benchmarks.sentence_weights import Example, fit_weights  # noqa: E402
 
 
 def test_scores_of_a_run() -> None:
@@ -46,6 +48,18 @@ def test_a_missed_target_shows() -> None:
     assert "NO" in missed.to_markdown()
 
 
+def test_weights_follow_the_signal_that_tells_the_answer() -> None:
+    noise = np.random.default_rng(7)
+    examples = []
+    for _ in range(200):
+        signals = noise.random((6, 2))
+        holds = signals[:, 0] == signals[:, 0].max()
+        holds[noise.integers(6)] = True  # another sentence that holds the answer by chance
+        examples.append(Example(signals, holds))
+    telling, idle = fit_weights([examples, examples[:20]])
+    assert telling > 5 * abs(idle)
+
+
 def test_every_benchmark_is_listed() -> None:
     listed = subprocess.run(
         [sys.executable, "-m", "benchmarks", "--list"], cwd=ROOT, capture_output=True, check=True, encoding="utf-8"
@@ -53,6 +67,7 @@ def test_every_benchmark_is_listed() -> None:
     assert [line.split()[0] for line in listed.splitlines()] == [
         "retrieval",
         "hybrid",
+        "extractive",
         "startup",
         "ingest",
         "memory",

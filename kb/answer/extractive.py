@@ -38,12 +38,12 @@ class Signals(NamedTuple):
 
 WEIGHTS_VERSION = "extractive-v1"
 WEIGHTS = Signals(
-    own_terms=9.1,
+    own_terms=8.9,
     heading_terms=7.6,
-    previous_terms=4.5,
-    passage_terms=3.7,
-    bigrams=2.7,
-    nearness=62.8,
+    previous_terms=4.4,
+    passage_terms=3.3,
+    bigrams=2.8,
+    nearness=60.1,
     expected=1.8,
 )
 """Fitted on all articles of korquad-dev and squad2-dev together, each language with the same weight."""

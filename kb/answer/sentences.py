@@ -24,7 +24,7 @@ _BRACKET_CHARS = 300
 _LINE = re.compile(
     r"(?:[ \t]*>)*[ \t]*(?:"
     r"(?P<fence>`{3,}|~{3,})"
-    r"|(?P<heading>\#{1,6}(?=[ \t]|$)|={2,}[^=].*=[ \t]*$)"
+    r"|(?P<heading>\#{1,6}(?=[ \t]|$)|={2,}[^=].*=[ \t]*$|(?:/{3,}|:{3,})(?=[ \t{]|$)|<!--.*-->[ \t]*$)"
     r"|(?P<row>(?=\|))"
     r"|(?P<item>(?:[-*+•·]|\d{1,3}[.)]|\[\^[^\]\s]+\]:)[ \t]+(?:\[[ xX]\][ \t]+)?)"
     r")?"
@@ -82,7 +82,7 @@ class _Line(NamedTuple):
     start: int
     content: int
     end: int
-    kind: str  # fence, heading, row, item, blank, or text
+    kind: str  # fence, heading (or a directive, or a comment), row, item, blank, or text
     depth: int
 
 
