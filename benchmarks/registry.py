@@ -20,11 +20,12 @@ BENCHMARKS = {
     "cold": "a whole hybrid `kb search` against a lexical one, in one language and in two; needs models",
     "fusion": "* the weight of words in the linear rule: a grid, one set left out, intervals; needs models",
     "term_choice": "* what searching by the rarer terms costs in quality; needs models",
+    "first_token": "time to an answer's first token through kb against the bare provider; needs models",
     "scale": "a warm hybrid search on 10,000, 100,000 and 1,000,000 made-up passages",
 }
 
 
-LONG = {"hybrid", "extractive", "embedding", "cold", "fusion", "term_choice", "scale"}
+LONG = {"hybrid", "extractive", "embedding", "cold", "fusion", "term_choice", "first_token", "scale"}
 """Left out of `all`: they need the installed models, or take longer than the rest together."""
 
 

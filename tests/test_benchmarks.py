@@ -76,5 +76,6 @@ def test_every_benchmark_is_listed() -> None:
         "cold",
         "fusion",
         "term_choice",
+        "first_token",
         "scale",
     ]
