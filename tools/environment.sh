@@ -44,3 +44,22 @@ ensure_installed() {
   fi
   { pwd; cat pyproject.toml; } >"$stamp"
 }
+
+# ensure_llama_cpp: llama-cpp-python has no wheels; building one takes eight minutes on two idle cores, so it is kept
+# outside the checkout, in $KB_WHEEL_CACHE, for this machine's processor.
+ensure_llama_cpp() {
+  local requirement wheels
+  requirement=$(sed -n 's/^ *"\(llama-cpp-python[^"]*\)".*/\1/p' pyproject.toml)
+  wheels=${KB_WHEEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kb-wheels}
+  install_llama_cpp() {
+    "$python" -m pip install --quiet --disable-pip-version-check --only-binary llama-cpp-python \
+      --find-links "$wheels" "$requirement"
+  }
+  mkdir -p "$wheels"
+  if "$python" -c 'import llama_cpp' 2>/dev/null || install_llama_cpp 2>/dev/null; then
+    return
+  fi
+  echo "Building llama-cpp-python once, into $wheels"
+  "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$wheels" "$requirement" &&
+    install_llama_cpp
+}

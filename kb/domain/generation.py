@@ -73,10 +73,10 @@ class LanguageModel(Protocol):
         """What prompt and answer may take together. Raises: ModelError."""
 
     def count_tokens(self, text: str) -> int:
-        """The tokens of `text` alone; never fewer than the model will count. Raises: ModelError."""
+        """The tokens of `text` alone: counted, or estimated where the provider has no tokenizer. Raises: ModelError."""
 
     def count_prompt_tokens(self, messages: Sequence[Message]) -> int:
-        """The tokens of a whole prompt, the chat template's own included; never fewer. Raises: ModelError."""
+        """The tokens of a whole prompt, the chat template's own included, likewise. Raises: ModelError."""
 
     def stream(self, request: GenerateRequest) -> TokenStream:
         """The text as it is made: pieces, then one `Done`. Closing the stream stops the model at its next token.
