@@ -25,6 +25,7 @@
     │   ├── FileNotRegular  file_not_regular
     │   ├── PathNotUnicode  path_not_unicode
     │   └── ExtractFailed   extract_failed
+    │       └── EngineFailed engine_failed
     └── ModelError          model_error
         ├── ModelMissing    model_missing
         ├── ModelCorrupt    model_corrupt
@@ -195,6 +196,12 @@ class ExtractFailed(FileError):
     """The file's content could not be read as its media type."""
 
     code = "extract_failed"
+
+
+class EngineFailed(ExtractFailed):
+    """The engine that read the file crashed, hung, or took too much memory."""
+
+    code = "engine_failed"
 
 
 class ModelError(KbError):

@@ -27,7 +27,7 @@ TYPES: dict[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float, "BLOB": by
 
 # Scripts that no stub binds: run whole by the code that opens or migrates a file, or read by people.
 UNBOUND_FOLDERS = ("views/", "triggers/")
-UNBOUND_FILES = {"schema/open_writer.sql", "cache/open.sql"}
+UNBOUND_FILES = {"schema/open_writer.sql", "cache/open.sql", "cache/open_derived.sql"}
 
 for module in pkgutil.iter_modules(kb.store.__path__, "kb.store."):
     importlib.import_module(module.name)  # fills BINDINGS
@@ -96,9 +96,10 @@ def migrated() -> apsw.Connection:
 
 @pytest.fixture(scope="module")
 def cache() -> apsw.Connection:
-    """The cache, which is a file of its own."""
+    """The tables of the caches, which are files of their own."""
     db = apsw.Connection(":memory:")
-    db.execute(sql_text("cache/open.sql")).fetchall()
+    for script in ("cache/open.sql", "cache/open_derived.sql"):
+        db.execute(sql_text(script)).fetchall()
     return db
 
 

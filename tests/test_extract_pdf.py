@@ -12,7 +12,7 @@ pymupdf = pytest.importorskip("pymupdf")
 
 from kb.chunk.pdf_page import CHUNKER_VERSION, chunk_pages  # noqa: E402
 from kb.domain.chunks import Chunk, ChunkPolicy  # noqa: E402
-from kb.domain.derived import Derived, OcrRegion, OcrText  # noqa: E402
+from kb.domain.derived import Derived, OcrRegion, OcrText, read_labels  # noqa: E402
 from kb.domain.documents import Document, Heading, Table  # noqa: E402
 from kb.domain.ids import asset_id, content_hash  # noqa: E402
 from kb.domain.media import PDF  # noqa: E402
@@ -24,7 +24,7 @@ from kb.extract.pdf_document import PARSER_VERSION, assemble_pdf, page_ocr_json 
 from kb.extract.pdf_layout import RawBlock, reading_order  # noqa: E402
 from kb.extract.pdf_pages import PdfText, read_pdf_text, unusable_pages  # noqa: E402
 from kb.extract.registry import STEPPED_EXTRACTORS  # noqa: E402
-from kb.extract.steps import ExtractSettings, Job, read_labels  # noqa: E402
+from kb.extract.steps import ExtractSettings, Job  # noqa: E402
 from kb.extract.text_quality import is_readable  # noqa: E402
 
 A4 = (595, 842)

@@ -28,6 +28,7 @@ COMMANDS = {
     "models": "Install and check the models that find passages by meaning.",
     "index": "Make parts of the index anew.",
     "eval": "Measure how well questions find what they should.",
+    "cache": "Show and shrink what is kept so that nothing is read or embedded twice.",
     "config": "Show the configuration in force.",
     "doctor": "Check that everything is as it should be.",
     "schema": "Show what this kb can do and what it holds.",

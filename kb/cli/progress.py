@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kb.cli.terminal import plain_line
-from kb.operations.events import AssetFinished, AssetStarted, EmbedBatchStarted, IngestEvent, ScanCompleted
+from kb.operations.events import (
+    AssetFinished,
+    AssetStarted,
+    EmbedBatchStarted,
+    ExtractProgress,
+    IngestEvent,
+    ScanCompleted,
+)
 
 OnEvent = Callable[[IngestEvent], None]
 
@@ -36,6 +43,9 @@ def show_progress() -> Iterator[OnEvent]:
                 bar.update(task, description="indexing", total=event.total)
             elif isinstance(event, AssetStarted):
                 bar.update(task, path=plain_line(event.path))
+            elif isinstance(event, ExtractProgress):
+                part = f" {100 * event.done // event.total} %" if event.total else ""
+                bar.update(task, path=f"{plain_line(event.path)}  {event.engine}{part}")
             elif isinstance(event, AssetFinished):
                 bar.update(task, advance=1)
             elif isinstance(event, EmbedBatchStarted):

@@ -39,7 +39,7 @@ class WorkspaceConfig(Section):
     """Where the notes lie and which of them are indexed (gitignore syntax; `.kbignore` adds to `exclude`)."""
 
     root: str = "~/KnowledgeBase"
-    include: tuple[str, ...] = ("**/*.md",)
+    include: tuple[str, ...] = ("**/*.md", "**/*.pdf")
     exclude: tuple[str, ...] = (".git/**", "node_modules/**", ".obsidian/**")
 
 
@@ -50,6 +50,7 @@ class StorageConfig(Section):
     sqlite: str = "{data_dir}/kb.sqlite"
     vector_dir: str = "{data_dir}/lancedb"
     asset_dir: str = "{data_dir}/assets"
+    artifact_dir: str = "{data_dir}/artifacts"
     model_dir: str = "{data_dir}/models"
     runs_dir: str = "{data_dir}/runs"
     cache_dir: str = "${XDG_CACHE_HOME:-~/.cache}/kb"
@@ -59,9 +60,12 @@ class StorageConfig(Section):
 
 
 class IndexingConfig(Section):
-    """What one ingest may read: a file above `max_file_mb` is a report item, not a document."""
+    """What one ingest may read, and what its engines may take: a file above these limits is a report item."""
 
     max_file_mb: int = 256
+    max_parallel_extractors: int = 2
+    extract_timeout_s: int = 120
+    extract_memory_mb: int = 1500
 
 
 class ChunkingConfig(Section):
@@ -97,6 +101,14 @@ class LlmConfig(Section):
     total_timeout_seconds: float = 600.0
 
 
+class OcrConfig(Section):
+    """How text is read from pixels."""
+
+    enabled: bool = True
+    languages: str = "kor+eng"
+    page_dpi: int = 300
+
+
 class SearchConfig(Section):
     """How hits are found and shown. What the fusion's constants were fitted on stands in docs/retrieval.md."""
 
@@ -130,6 +142,7 @@ class Config(Section):
     chunking: ChunkingConfig = ChunkingConfig()
     models_embedding: EmbeddingConfig = EmbeddingConfig()
     models_llm: LlmConfig = LlmConfig()
+    ocr: OcrConfig = OcrConfig()
     search: SearchConfig = SearchConfig()
     eval: EvalConfig = EvalConfig()
     file: Path | None = None
@@ -159,6 +172,11 @@ class Config(Section):
     def asset_dir(self) -> Path:
         """Where content-addressed copies of the sources lie, absolute."""
         return self._path(self.expand(self.storage.asset_dir))
+
+    @property
+    def artifact_dir(self) -> Path:
+        """Where what engines derived from each document lies, absolute."""
+        return self._path(self.expand(self.storage.artifact_dir))
 
     @property
     def vector_dir(self) -> Path:
@@ -210,6 +228,7 @@ SECTIONS: Mapping[str, Any] = {
     "chunking": ChunkingConfig,
     "models.embedding": EmbeddingConfig,
     "models.llm": LlmConfig,
+    "ocr": OcrConfig,
     "search": SearchConfig,
     "eval": EvalConfig,
 }

@@ -8,8 +8,9 @@ own, and one that builds the document from what was derived, at once and without
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from kb.domain.ids import Json
 from kb.domain.spans import Box
@@ -32,6 +33,22 @@ class Engine(NamedTuple):
     def label(self) -> str:
         """`tesseract-5.3.0,kor+eng`: part of the cache's key and of a document's `parser_version`."""
         return f"{self.name}-{self.version}" + (f",{self.settings}" if self.settings else "")
+
+
+NOT_DERIVED = "none"
+"""The label of a step that was needed and could not run: switched off, or not installed."""
+
+
+def labelled_version(base: str, labels: Mapping[DerivedName, str]) -> str:
+    """`pdf-v1;pdf-text=pymupdf-1.28.2;ocr=none`: a document's parser version, with the engines it depends on."""
+    return ";".join([base, *(f"{name}={label}" for name, label in labels.items())])
+
+
+def read_labels(parser_version: str) -> tuple[str, dict[DerivedName, str]]:
+    """`labelled_version`, read back: the base, and the engine of each result."""
+    base, *parts = parser_version.split(";")
+    labels = {cast(DerivedName, name): label for name, _, label in (part.partition("=") for part in parts)}
+    return base, labels
 
 
 @dataclass(frozen=True, slots=True)

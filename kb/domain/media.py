@@ -30,6 +30,7 @@ MEDIA_TYPE_OF_EXTENSION: dict[str, MediaType] = {
     "markdown": MARKDOWN,
     "mdown": MARKDOWN,
     "mkd": MARKDOWN,
+    "pdf": PDF,
 }
 """Extension in lower case, without its dot. A media type joins here together with its extractor."""
 

@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from kb.domain.derived import Derived, DerivedName, OcrText
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, OcrText, labelled_version
 from kb.domain.documents import Document, Heading, Metadata, Payload, Table, Text, Warning
 from kb.domain.ids import AssetId, Json, document_id
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import Box, PageSpan
 from kb.extract.numbered_blocks import NumberedBlocks
 from kb.extract.pdf_pages import PageBlock, PdfPage, PdfText, read_pdf_text
-from kb.extract.steps import NOT_DERIVED, labelled_version
 from kb.language.detect import SAMPLE_CHARS, detect_language
 
 # Bumped whenever the same pages would give other blocks, spans or metadata.

@@ -41,10 +41,14 @@ class Extractor:
 
 
 class Step(NamedTuple):
-    """One result that is derived from a file, and the module that derives it (`kb.extract.steps`)."""
+    """One result that is derived from a file, and the module that derives it (`kb.extract.steps`).
+
+    Without one that `is_required` there is no document at all.
+    """
 
     name: DerivedName
     module: str
+    is_required: bool = False
 
     def load(self) -> StepModule:
         """The step's module; its engine is imported when it derives."""
@@ -72,6 +76,9 @@ EXTRACTORS: dict[MediaFamily, Extractor] = {
 
 STEPPED_EXTRACTORS: dict[MediaFamily, SteppedExtractor] = {
     "pdf": SteppedExtractor(
-        "pdf-v1", (Step("pdf-text", "kb.extract.pdf_text"),), "kb.extract.pdf_document", "assemble_pdf"
+        "pdf-v1",
+        (Step("pdf-text", "kb.extract.pdf_text", is_required=True),),
+        "kb.extract.pdf_document",
+        "assemble_pdf",
     ),
 }

@@ -103,18 +103,3 @@ class Assemble(Protocol):
         self, derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
     ) -> Document:
         """The document; `parser_version` is `labelled_version` of what it was made with."""
-
-
-NOT_DERIVED = "none"
-"""The label of a step that was needed and could not run: switched off, or not installed."""
-
-
-def labelled_version(base: str, labels: Mapping[DerivedName, str]) -> str:
-    """`pdf-v1;pdf-text=pymupdf-1.28.2;ocr=none`: a document's parser version, with the engines it depends on."""
-    return ";".join([base, *(f"{name}={label}" for name, label in labels.items())])
-
-
-def read_labels(parser_version: str) -> tuple[str, dict[str, str]]:
-    """`labelled_version`, read back."""
-    base, *parts = parser_version.split(";")
-    return base, dict(part.split("=", 1) for part in parts)

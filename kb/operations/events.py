@@ -45,6 +45,16 @@ class AssetFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class ExtractProgress:
+    """`engine` has read `done` of `total` (pages, or milliseconds of sound; 0 = not known yet) of a file."""
+
+    path: str
+    engine: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class EmbedBatchStarted:
     """`n_chunks` chunks are embedded with `model`."""
 
@@ -91,5 +101,12 @@ class IngestCounts:
 
 
 IngestEvent = (
-    ScanStarted | ScanCompleted | AssetStarted | AssetFinished | EmbedBatchStarted | EmbedBatchFinished | Finished
+    ScanStarted
+    | ScanCompleted
+    | ExtractProgress
+    | AssetStarted
+    | AssetFinished
+    | EmbedBatchStarted
+    | EmbedBatchFinished
+    | Finished
 )

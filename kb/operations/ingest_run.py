@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kb.domain.chunks import ChunkPolicy
-from kb.domain.media import MediaType
+from kb.domain.derived import DerivedName
+from kb.domain.media import MediaFamily, MediaType, family_of
 from kb.domain.paths import to_posix
+from kb.extract.registry import EXTRACTORS, STEPPED_EXTRACTORS
+from kb.extract.steps import ExtractSettings
 from kb.operations.embedding_plan import EmbeddingPlan
+from kb.operations.engines import Engines
 from kb.operations.events import IngestEvent
-from kb.operations.prepare import AssetPolicy, pipeline_version
+from kb.operations.prepare import AssetPolicy, pipeline_tail
 from kb.operations.report import IngestReport
 from kb.store.connection import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionPlan:
+    """Which files are read, by which engines, and what those may take."""
+
+    families: tuple[MediaFamily, ...]
+    settings: ExtractSettings
+    processes: int
+    silence_s: int
+    memory_mb: int
+    cache: Path
+    cache_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +45,7 @@ class IngestRequest:
     policy: ChunkPolicy
     assets: AssetPolicy
     max_file_bytes: int
+    extraction: ExtractionPlan
     embedding: EmbeddingPlan | None = None
     scope: str = ""
     dry_run: bool = False
@@ -42,16 +61,40 @@ class IngestRun:
     report: IngestReport
     on_event: Callable[[IngestEvent], None]
     is_canceled: Callable[[], bool]
-    versions: dict[MediaType, str] = field(default_factory=dict)
+    engines: Engines
+    current: dict[tuple[MediaFamily, str], bool] = field(default_factory=dict)  # by pipeline version, asked before
+    unread: Counter[MediaFamily] = field(default_factory=Counter)  # files whose engine is not installed
+    unread_parts: Counter[DerivedName] = field(default_factory=Counter)  # files of which only a part could be read
     vanished: dict[str, tuple[int, int, str, str]] = field(default_factory=dict)  # known files the walk has not met
     unknown_below: list[str] = field(default_factory=list)  # paths that could not be read: keep what is stored
     finished: int = 0
+    total: int = 0
 
-    def version_for(self, media_type: MediaType) -> str:
-        """The pipeline version for one media type, worked out once."""
-        if media_type not in self.versions:
-            self.versions[media_type] = pipeline_version(media_type, self.request.policy)
-        return self.versions[media_type]
+    def is_current(self, media_type: MediaType, pipeline_version: str) -> bool:
+        """Whether a document with that pipeline version would be made the same way now."""
+        key = family_of(media_type), pipeline_version
+        if key not in self.current:
+            self.current[key] = self._is_current(*key)
+        return self.current[key]
+
+    def _is_current(self, family: MediaFamily, pipeline_version: str) -> bool:
+        tail = pipeline_tail(family, self.request.policy)
+        if not pipeline_version.endswith(tail):
+            return False
+        parser_version = pipeline_version.removesuffix(tail)
+        if family in EXTRACTORS:
+            return parser_version == EXTRACTORS[family].parser_version
+        return self.engines.are_those_of(family, parser_version)
+
+    def lacking(self) -> Iterator[str]:
+        """One line for each engine that is not installed and that files of this run needed."""
+        for step, error in self.engines.missing.items():
+            families = [family for family, extractor in STEPPED_EXTRACTORS.items() if step in extractor.steps]
+            waiting = sum(self.unread[family] for family in families) if step.is_required else 0
+            count = waiting or self.unread_parts[step.name]
+            if count:
+                files = f"{count} file{'' if count == 1 else 's'}"
+                yield f"{error.message}: {files} {'not read' if waiting else 'read in part'} ({error.hint})"
 
     def would_have_met(self, path: str) -> bool:
         """Whether the walk meets a file at `path` if there is one: in its scope, every folder above readable."""

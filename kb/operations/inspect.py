@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from kb.domain.derived import read_labels
 from kb.domain.ids import ID_CHARS
 from kb.domain.paths import to_posix
 from kb.domain.search import SearchFilters
@@ -15,6 +16,7 @@ from kb.errors import InvalidId, NotFound
 from kb.operations.reading import reading
 from kb.retrieve.filters import filter_params
 from kb.store import inspect_queries as queries
+from kb.store.artifacts import list_artifacts
 from kb.store.connection import Connection
 
 Row = TypeVar("Row")
@@ -22,12 +24,22 @@ Row = TypeVar("Row")
 _HEX = re.compile(r"[0-9a-f]{1,32}")
 
 
+class Artifact(NamedTuple):
+    """What an engine derived from the document's file, as it lies on disk. `engine` has its version and settings."""
+
+    name: str
+    engine: str | None
+    path: Path
+    byte_len: int
+
+
 class DocumentInspection(NamedTuple):
-    """One document with its blocks and chunks."""
+    """One document with its blocks and chunks, and what was derived from its file."""
 
     document: queries.DocumentDetail
     blocks: list[queries.BlockDetail]
     chunks: list[queries.ChunkSummary]
+    artifacts: list[Artifact]
 
 
 def list_documents(sqlite: Path, filters: SearchFilters, limit: int | None) -> list[queries.DocumentRow]:
@@ -37,7 +49,7 @@ def list_documents(sqlite: Path, filters: SearchFilters, limit: int | None) -> l
         return queries.list_documents(reader.db, **params, row_limit=-1 if limit is None else limit)
 
 
-def inspect_document(sqlite: Path, typed: str) -> DocumentInspection:
+def inspect_document(sqlite: Path, artifact_dir: Path, typed: str) -> DocumentInspection:
     """The document named by an id, a unique prefix of one, or its path.
 
     Raises: NotFound, InvalidId.
@@ -46,8 +58,15 @@ def inspect_document(sqlite: Path, typed: str) -> DocumentInspection:
         typed = to_posix(stored_text(typed))
         doc_id = _one_of(queries.find_document_ids(reader.db, prefix=typed), typed, "document")
         document = _stored(queries.select_document(reader.db, doc_id=doc_id), doc_id)
+        _, labels = read_labels(document.parser_version)
         return DocumentInspection(
-            document, queries.select_blocks(reader.db, doc_id=doc_id), queries.select_chunks(reader.db, doc_id=doc_id)
+            document,
+            queries.select_blocks(reader.db, doc_id=doc_id),
+            queries.select_chunks(reader.db, doc_id=doc_id),
+            [
+                Artifact(file.name, labels.get(file.name), file.path, file.byte_len)
+                for file in list_artifacts(artifact_dir, doc_id)
+            ],
         )
 
 

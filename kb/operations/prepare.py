@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb.chunk.cutting import policy_hash
-from kb.chunk.md_heading import chunk_document
+from kb.chunk.registry import chunker_of, policy_of
 from kb.domain.chunks import Chunk, ChunkPolicy
+from kb.domain.derived import Derived
 from kb.domain.documents import Document
 from kb.domain.ids import Json, asset_id
-from kb.domain.media import MediaType, family_of
+from kb.domain.media import MediaFamily, family_of
 from kb.domain.paths import WorkspacePath
 from kb.domain.text import stored_text
 from kb.extract.registry import EXTRACTORS
@@ -22,15 +23,17 @@ from kb.operations.report import StageTimes
 from kb.scan.assets import store_asset
 from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes
+from kb.store.artifacts import write_artifacts
 from kb.store.documents import IndexedText, PreparedDocument, SourceFile
 
 
 @dataclass(frozen=True, slots=True)
 class AssetPolicy:
-    """Where copies of the sources go, and up to which size."""
+    """Where copies of the sources go, up to which size, and where what engines derived from them goes."""
 
     directory: Path
     copy_threshold_bytes: int
+    artifact_dir: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +44,16 @@ class Cut:
     content: FileBytes
     document: Document
     chunks: tuple[Chunk, ...]
+    derived: tuple[Derived, ...] = ()
 
 
-def pipeline_version(media_type: MediaType, policy: ChunkPolicy) -> str:
-    """What a document of that type is made with: a stored one with another label is made anew."""
-    parser = EXTRACTORS[family_of(media_type)].parser_version
-    return f"{parser}/{policy.chunker_version}:{policy_hash(policy)}/{analysis_version()}"
+def pipeline_tail(family: MediaFamily, policy: ChunkPolicy) -> str:
+    """What a document of that family is made with after its parser: chunker, policy and morphemes.
+
+    Its pipeline version is its parser version and this; a stored document with another one is made anew.
+    """
+    own = policy_of(family, policy)
+    return f"/{own.chunker_version}:{policy_hash(own)}/{analysis_version()}"
 
 
 def cut_file(file: ScannedFile, content: FileBytes, policy: ChunkPolicy, *, stages: StageTimes) -> Cut:
@@ -60,8 +67,13 @@ def cut_file(file: ScannedFile, content: FileBytes, policy: ChunkPolicy, *, stag
             content.data, workspace_path=WorkspacePath(file.workspace_path), asset_id=asset_id(content.blake3)
         )
     with stages.measure("chunk"):
-        chunks = chunk_document(document, policy)
+        chunks = cut_document(document, family_of(file.media_type), policy)
     return Cut(file, content, document, chunks)
+
+
+def cut_document(document: Document, family: MediaFamily, policy: ChunkPolicy) -> tuple[Chunk, ...]:
+    """The document's chunks, as its family is cut."""
+    return chunker_of(family)(document, policy_of(family, policy))
 
 
 def finish(
@@ -73,13 +85,15 @@ def finish(
     for cut in cuts:
         with stages.measure("copy"):
             source = _store_source(cut, assets)
+            write_artifacts(assets.artifact_dir, cut.document.doc_id, cut.derived)
         yield PreparedDocument(
             document=cut.document,
             chunks=cut.chunks,
             indexed=tuple(_indexed(cut, ordinal, korean) for ordinal in range(len(cut.chunks))),
             korean_units=_units(cut, korean),
             source=source,
-            pipeline_version=pipeline_version(cut.file.media_type, policy),
+            pipeline_version=cut.document.parser_version + pipeline_tail(family_of(cut.file.media_type), policy),
+            derived=cut.derived,
             created_at=cut.document.metadata.created_at or from_ns(cut.file.mtime_ns),
             updated_at=cut.document.metadata.updated_at or from_ns(cut.file.mtime_ns),
         )

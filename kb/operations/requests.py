@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from kb.config import Config
 from kb.domain.chunks import ChunkPolicy
+from kb.domain.media import MEDIA_FAMILIES, MediaFamily
 from kb.errors import UsageError
+from kb.extract.steps import ExtractSettings, OcrSettings
 from kb.operations.embedding_plan import embedding_plan
-from kb.operations.ingest_run import IngestRequest
+from kb.operations.ingest_run import ExtractionPlan, IngestRequest
 from kb.operations.prepare import AssetPolicy
 
 _MB = 1_000_000
 
 
-def ingest_request(config: Config, path: str | None, *, dry_run: bool, allow_empty: bool, embed: bool) -> IngestRequest:
+def ingest_request(
+    config: Config,
+    path: str | None,
+    *,
+    dry_run: bool,
+    allow_empty: bool,
+    embed: bool,
+    families: Sequence[MediaFamily] = MEDIA_FAMILIES,
+) -> IngestRequest:
     """The ingest of the whole workspace, or of `path` below it (relative to the working directory or to the root).
+
+    `families` are the kinds of files that are looked at; what is stored of others stays as it is.
 
     Raises: UsageError when `path` is not below the workspace root.
     """
@@ -30,12 +43,41 @@ def ingest_request(config: Config, path: str | None, *, dry_run: bool, allow_emp
             config.chunking.respect_markdown_headings,
             config.chunking.chunker_version,
         ),
-        assets=AssetPolicy(config.asset_dir, config.storage.copy_threshold_mb * _MB),
+        assets=AssetPolicy(config.asset_dir, config.storage.copy_threshold_mb * _MB, config.artifact_dir),
         max_file_bytes=config.indexing.max_file_mb * _MB,
+        extraction=extraction_plan(config, families),
         embedding=embedding_plan(config) if embed else None,
         scope=_scope(config, path),
         dry_run=dry_run,
         allow_empty=allow_empty,
+    )
+
+
+def media_families(words: str) -> tuple[MediaFamily, ...]:
+    """`markdown,pdf` as the families it names.
+
+    Raises: UsageError for a word that is none.
+    """
+    named = [word.strip() for word in words.split(",")]
+    for word in named:
+        if word not in MEDIA_FAMILIES:
+            raise UsageError(
+                f"no kind of file {word!r}", f"one or more of {', '.join(MEDIA_FAMILIES)}, joined by commas"
+            )
+    return tuple(family for family in MEDIA_FAMILIES if family in named)
+
+
+def extraction_plan(config: Config, families: Sequence[MediaFamily] = MEDIA_FAMILIES) -> ExtractionPlan:
+    """How files are read that need an engine."""
+    ocr = OcrSettings(config.ocr.languages, config.ocr.page_dpi) if config.ocr.enabled else None
+    return ExtractionPlan(
+        families=tuple(families),
+        settings=ExtractSettings(ocr=ocr),
+        processes=config.indexing.max_parallel_extractors,
+        silence_s=config.indexing.extract_timeout_s,
+        memory_mb=config.indexing.extract_memory_mb,
+        cache=config.cache_dir / "derived.sqlite",
+        cache_bytes=config.storage.cache_max_mb * _MB,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TypedDict
 from kb.domain.citations import cite
 from kb.domain.search import FusionRule, QueryVectors, RetrievalDetail, ScoreKind, SearchHit, SearchQuery, SearchResult
 from kb.retrieve.filters import FilterParams, filter_params
+from kb.retrieve.places import matched_spans
 from kb.retrieve.snippet import below_headings, make_snippet
 from kb.retrieve.terms import QueryTerms, read_query, terms_json
 from kb.store import retrieve_queries as queries
@@ -183,7 +184,9 @@ def _detail(row: queries.HybridRow, query: SearchQuery) -> RetrievalDetail:
 def _hit(
     row: queries.LexicalRow | queries.HybridRow, detail: RetrievalDetail, score: float, kind: ScoreKind, shown: Shown
 ) -> SearchHit:
-    snippet = make_snippet(below_headings(row.text), shown["terms"], shown["snippet_chars"])
+    heading_path = tuple(json.loads(row.heading_path_json))
+    snippet = make_snippet(below_headings(row.text, heading_path), shown["terms"], shown["snippet_chars"])
+    spans = matched_spans(json.loads(row.source_spans_json), row.text, shown["terms"])
     return SearchHit(
         rank=row.rank,
         score=score,
@@ -193,12 +196,12 @@ def _hit(
         doc_path=row.workspace_path,
         source_path=row.source_path,
         title=row.title,
-        heading_path=tuple(json.loads(row.heading_path_json)),
+        heading_path=heading_path,
         section_label=row.section_label,
         snippet=snippet.text,
         snippet_full_text=snippet.full_text,
         snippet_matches=snippet.matches,
-        citation=cite(row.workspace_path, json.loads(row.source_spans_json), row.section_label),
+        citation=cite(row.workspace_path, spans, row.section_label),
         retrieval=detail,
         index_version=shown["index_version"],
         embedding_model=shown["embedding_model"],

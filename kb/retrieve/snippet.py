@@ -22,9 +22,15 @@ class Snippet(NamedTuple):
     matches: tuple[tuple[int, int], ...]
 
 
-def below_headings(text: str) -> str:
-    """`text` without the headings it begins with, which a hit shows by themselves; all of it where there is no more."""
+def below_headings(text: str, heading_path: Sequence[str] = ()) -> str:
+    """`text` without the headings it begins with, which a hit shows by themselves; all of it where there is no more.
+
+    Outside Markdown a heading has no mark: it is known by `heading_path`.
+    """
     rest = text
+    for heading in heading_path:
+        first, _, below = rest.partition("\n\n")
+        rest = below if heading == " ".join(first.split()) else rest
     while rest.startswith("#") and rest.lstrip("#")[:1] in ("", " ", "\t", "\n"):  # a heading, not a #tag
         rest = rest.partition("\n")[2].lstrip("\n")
     return rest or text

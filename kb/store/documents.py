@@ -9,11 +9,19 @@ from dataclasses import asdict, dataclass
 import apsw
 
 from kb.domain.chunks import Chunk
+from kb.domain.derived import Derived, DerivedName
 from kb.domain.documents import Block, Document
 from kb.store import ingest_queries as queries
 from kb.store.mirror import forget_vectors
 
 SCHEMA_VERSION = 1
+
+_DERIVED_KINDS: dict[DerivedName, str] = {
+    "pdf-text": "text_extracted",
+    "ocr": "ocr_applied",
+    "caption": "caption_applied",
+    "transcript": "transcribed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,7 @@ class PreparedDocument:
     pipeline_version: str
     created_at: str
     updated_at: str
+    derived: tuple[Derived, ...] = ()
 
 
 def put_document(db: apsw.Connection, prepared: PreparedDocument, *, replaces: str | None, now: str) -> None:
@@ -82,7 +91,7 @@ def put_document(db: apsw.Connection, prepared: PreparedDocument, *, replaces: s
         doc_version=1 if old is None else old.doc_version + (old.asset_id != document.asset_id),
         schema_version=SCHEMA_VERSION,
         metadata_json=_metadata_json(document),
-        provenance_json=_provenance_json(document, now),
+        provenance_json=_provenance_json(prepared, now),
         created_at=prepared.created_at,
         updated_at=prepared.updated_at,
         source_path=source.source_path,
@@ -170,11 +179,14 @@ def _metadata_json(document: Document) -> str:
     )
 
 
-def _provenance_json(document: Document, now: str) -> str:
-    events = [
-        {"at": now, "agent": "kb-scan", "kind": "discovered", "note": None},
-        {"at": now, "agent": document.parser_version, "kind": "parsed", "note": None},
+def _provenance_json(prepared: PreparedDocument, now: str) -> str:
+    document = prepared.document
+    events = [{"at": now, "agent": "kb-scan", "kind": "discovered", "note": None}]
+    events += [
+        {"at": now, "agent": each.engine.label, "kind": _DERIVED_KINDS[each.name], "note": f"{each.name}.json"}
+        for each in prepared.derived
     ]
+    events.append({"at": now, "agent": document.parser_version, "kind": "parsed", "note": None})
     events += [
         {"at": now, "agent": document.parser_version, "kind": "warning", "note": f"{warning.kind}: {warning.note}"}
         for warning in document.warnings

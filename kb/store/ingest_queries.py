@@ -83,6 +83,12 @@ class CommonTermsState(NamedTuple):
     counted_at: int
 
 
+class DocumentIdRow(NamedTuple):
+    """One document."""
+
+    doc_id: str
+
+
 class AssetRow(NamedTuple):
     """One content."""
 
@@ -208,6 +214,10 @@ def rebuild_fts(db: apsw.Connection) -> None: ...
 
 @sql("ingest/check_fts.sql")
 def check_fts(db: apsw.Connection) -> None: ...
+
+
+@sql("ingest/select_document_ids.sql")
+def select_document_ids(db: apsw.Connection) -> list[DocumentIdRow]: ...
 
 
 @sql("ingest/select_asset_ids.sql")

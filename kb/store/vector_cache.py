@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-import apsw
-
 from kb.domain.ids import content_hash
-from kb.errors import StoreCorrupt, StoreError, StoreReadOnly
-from kb.store.connection import BUSY_TIMEOUT_MS, Connection, sqlite_errors
-from kb.store.sqlfile import sql, sql_many, sql_text
+from kb.errors import StoreCorrupt
+from kb.store.cache_file import CacheCount, CacheSize, open_anew, open_cache, select_size, trim
+from kb.store.connection import Connection, sqlite_errors
+from kb.store.sqlfile import sql, sql_many
 
-# When the cache has outgrown its size it is cut to this share of it, so that it is not cut again at once.
-_TRIMMED_TO = 0.9
+_OPEN = "cache/open.sql"
 _DAY_S = 86_400
 
 
@@ -39,12 +36,6 @@ class CacheInsert(NamedTuple):
     used_at: int
 
 
-class CacheSize(NamedTuple):
-    """How much the cache holds."""
-
-    bytes: int
-
-
 @sql("cache/select_vectors.sql")
 def select_vectors(db: Connection, *, model: str, hashes_json: str) -> list[CachedRow]: ...
 
@@ -61,8 +52,8 @@ def insert_vectors(db: Connection, rows: Iterable[CacheInsert]) -> None: ...
 def delete_least_used(db: Connection, *, share: float) -> int: ...
 
 
-@sql("cache/select_size.sql")
-def select_size(db: Connection) -> CacheSize | None: ...
+@sql("cache/count_vectors.sql")
+def count_vectors(db: Connection) -> CacheCount | None: ...
 
 
 class CachedVector(NamedTuple):
@@ -82,16 +73,7 @@ class VectorCache:
         self._path = path
         self._model = model
         self._max_bytes = max_bytes
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreReadOnly(
-                f"{path.parent} cannot be made: {error.strerror}", "set storage.cache_dir to a directory that is yours"
-            ) from error
-        try:
-            self._db = _open(path)
-        except StoreCorrupt:
-            self._db = _open_anew(path)
+        self._db = open_cache(path, _OPEN)
 
     def get(self, texts: Sequence[str]) -> Mapping[str, CachedVector]:
         """The cached vectors of texts, by text."""
@@ -127,30 +109,17 @@ class VectorCache:
         except StoreCorrupt:
             self._start_anew()
 
+    def size(self) -> tuple[int, int]:
+        """Entries and bytes, of all models."""
+        with sqlite_errors(self._path):
+            count, size = count_vectors(self._db), select_size(self._db)
+        return (count or CacheCount(0)).entries, (size or CacheSize(0)).bytes
+
     def close(self) -> None:
         """Trims the cache to its size and closes it."""
-        with suppress(StoreError), sqlite_errors(self._path):  # a cache that cannot be trimmed now is trimmed next time
-            # Pages are freed whole, so that one deletion may not be enough.
-            while (size := select_size(self._db)) and size.bytes > self._max_bytes:
-                if not delete_least_used(self._db, share=1 - _TRIMMED_TO * self._max_bytes / size.bytes):
-                    break
-            self._db.execute("PRAGMA incremental_vacuum").fetchall()  # it frees a page each time it is stepped
+        trim(self._db, self._path, self._max_bytes, lambda share: delete_least_used(self._db, share=share))
         self._db.close()
 
     def _start_anew(self) -> None:
         self._db.close(True)
-        self._db = _open_anew(self._path)
-
-
-def _open(path: Path) -> Connection:
-    with sqlite_errors(path):
-        db = apsw.Connection(str(path))
-        db.set_busy_timeout(BUSY_TIMEOUT_MS)
-        db.execute(sql_text("cache/open.sql")).fetchall()  # a pragma that returns a row waits for its reader
-        return db
-
-
-def _open_anew(path: Path) -> Connection:
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    return _open(path)
+        self._db = open_anew(self._path, _OPEN)

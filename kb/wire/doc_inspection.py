@@ -87,6 +87,15 @@ class DocChunkV1(TypedDict):
     token_estimate: int
 
 
+class ArtifactV1(TypedDict):
+    """What an engine derived from the file: `pdf-text`, `ocr`, `caption` or `transcript`, a JSON file at `path`."""
+
+    name: str
+    engine: str | None
+    path: str
+    byte_len: int
+
+
 class DocInspectionV1(TypedDict):
     """All that is stored of one document."""
 
@@ -102,6 +111,7 @@ class DocInspectionV1(TypedDict):
     provenance: dict[str, Any]
     blocks: list[BlockV1]
     chunks: list[DocChunkV1]
+    artifacts: list[ArtifactV1]
 
 
 def doc_inspection_v1(found: DocumentInspection) -> DocInspectionV1:
@@ -136,5 +146,9 @@ def doc_inspection_v1(found: DocumentInspection) -> DocInspectionV1:
                 "token_estimate": chunk.token_estimate,
             }
             for chunk in found.chunks
+        ],
+        "artifacts": [
+            {"name": each.name, "engine": each.engine, "path": str(each.path), "byte_len": each.byte_len}
+            for each in found.artifacts
         ],
     }

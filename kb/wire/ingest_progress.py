@@ -11,6 +11,7 @@ from kb.operations.events import (
     AssetStarted,
     EmbedBatchFinished,
     EmbedBatchStarted,
+    ExtractProgress,
     IngestEvent,
     ScanCompleted,
     ScanStarted,
@@ -58,6 +59,16 @@ class AssetFinishedV1(_Progress):
     chunks: int
 
 
+class ExtractProgressV1(_Progress):
+    """An engine has read `done` of `total` (pages, or milliseconds of sound; 0 = not known yet) of a file."""
+
+    kind: Literal["extract_progress"]
+    path: str
+    engine: str
+    done: int
+    total: int
+
+
 class EmbedBatchStartedV1(_Progress):
     """`n_chunks` chunks are embedded with `model`."""
 
@@ -102,6 +113,7 @@ IngestProgressV1 = (
     | ScanCompletedV1
     | AssetStartedV1
     | AssetFinishedV1
+    | ExtractProgressV1
     | EmbedBatchStartedV1
     | EmbedBatchFinishedV1
     | FinishedV1
@@ -140,6 +152,16 @@ def ingest_progress_v1(event: IngestEvent, ts: str) -> IngestProgressV1:
             "path": event.path,
             "result": event.result,
             "chunks": event.chunks,
+        }
+    if isinstance(event, ExtractProgress):
+        return {
+            "schema_version": "ingest_progress.v1",
+            "ts": ts,
+            "kind": "extract_progress",
+            "path": event.path,
+            "engine": event.engine,
+            "done": event.done,
+            "total": event.total,
         }
     if isinstance(event, EmbedBatchStarted):
         return {

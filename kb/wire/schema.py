@@ -14,6 +14,7 @@ from kb.operations.introspect import Introspection
 WIRE_SCHEMAS = (
     "bulk_search_item.v1",
     "bulk_search_query.v1",
+    "cache_report.v1",
     "chunk_inspection.v1",
     "citation.v1",
     "config_report.v1",

@@ -1,5 +1,5 @@
--- One row a chunk: its text and exactly where it stands, as `path#L12-L34`.
--- version 1
+-- One row a chunk: its text and exactly where it stands, as `path#L12-L34`, `#page=13`, `#xywh=…`, `#t=…` or `#caption=…`.
+-- version 2
 CREATE VIEW chunk_source AS
 SELECT
   c.chunk_rowid,
@@ -8,11 +8,25 @@ SELECT
   d.workspace_path,
   c.source_spans_json ->> '$[0].start' AS line_start,
   c.source_spans_json ->> '$[0].end' AS line_end,
-  d.workspace_path || '#L' || (c.source_spans_json ->> '$[0].start')
-  || CASE
-    WHEN c.source_spans_json ->> '$[0].end' > c.source_spans_json ->> '$[0].start'
-      THEN '-L' || (c.source_spans_json ->> '$[0].end')
-    ELSE ''
+  d.workspace_path || '#' || CASE c.source_spans_json ->> '$[0].kind'
+    WHEN 'page' THEN 'page=' || (c.source_spans_json ->> '$[0].page')
+    WHEN 'caption' THEN 'caption=' || (c.source_spans_json ->> '$[0].model')
+    WHEN 'region' THEN (
+      SELECT 'xywh=' || min(s.value ->> 'x') || ',' || min(s.value ->> 'y')
+        || ',' || (max((s.value ->> 'x') + (s.value ->> 'w')) - min(s.value ->> 'x'))
+        || ',' || (max((s.value ->> 'y') + (s.value ->> 'h')) - min(s.value ->> 'y'))
+      FROM json_each(c.source_spans_json) AS s
+    )
+    WHEN 'time' THEN (
+      SELECT 't=' || rtrim(rtrim(printf('%.3f', min(s.value ->> 'start_ms') / 1000.0), '0'), '.')
+        || ',' || rtrim(rtrim(printf('%.3f', max(s.value ->> 'end_ms') / 1000.0), '0'), '.')
+      FROM json_each(c.source_spans_json) AS s
+    )
+    ELSE 'L' || (c.source_spans_json ->> '$[0].start') || CASE
+      WHEN c.source_spans_json ->> '$[0].end' > c.source_spans_json ->> '$[0].start'
+        THEN '-L' || (c.source_spans_json ->> '$[0].end')
+      ELSE ''
+    END
   END AS citation,
   c.section_label,
   c.lang,

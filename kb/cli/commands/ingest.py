@@ -8,8 +8,9 @@ import click
 
 from kb.cli.interrupt import interruptible
 from kb.cli.session import Session, json_option, pass_session, print_json, print_json_with_list
+from kb.domain.media import MEDIA_FAMILIES
 from kb.operations.ingest import ingest
-from kb.operations.requests import ingest_request
+from kb.operations.requests import ingest_request, media_families
 
 
 @click.command(
@@ -18,6 +19,7 @@ from kb.operations.requests import ingest_request
 Examples:
   kb ingest                    everything below workspace.root that is new or changed
   kb ingest projects/kb        only this folder
+  kb ingest --media markdown   only notes; what needs an engine stays as it is
   kb ingest --dry-run          what would change, changing nothing
   kb ingest --json | tail -1   the report
 """,
@@ -26,6 +28,9 @@ Examples:
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 @click.option("--allow-empty", is_flag=True, help="Empty the knowledge base when the workspace is empty.")
 @click.option("--no-embed", is_flag=True, help="Leave the vectors for later: kb index --embeddings.")
+@click.option(
+    "--media", metavar="KIND,…", help="Only these kinds of files: markdown, pdf, image, audio [default: all]."
+)
 @click.option("--summary-only", is_flag=True, help="Leave the single files out of the report.")
 @json_option("Print ingest_progress.v1 lines, then ingest_report.v1.")
 @pass_session
@@ -35,6 +40,7 @@ def command(
     dry_run: bool,
     allow_empty: bool,
     no_embed: bool,
+    media: str | None,
     summary_only: bool,
     as_json: bool,
 ) -> int:
@@ -44,7 +50,14 @@ def command(
     from there. Searching works all the while.
     """
     gc.enable()
-    request = ingest_request(session.config, path, dry_run=dry_run, allow_empty=allow_empty, embed=not no_embed)
+    request = ingest_request(
+        session.config,
+        path,
+        dry_run=dry_run,
+        allow_empty=allow_empty,
+        embed=not no_embed,
+        families=MEDIA_FAMILIES if media is None else media_families(media),
+    )
     with interruptible() as is_canceled:
         if as_json:
             from kb.operations.clock import now_utc

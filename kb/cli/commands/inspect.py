@@ -8,6 +8,7 @@ import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain, plain_line
+from kb.domain.citations import cite
 from kb.operations.inspect import inspect_chunk, inspect_document
 
 
@@ -22,7 +23,8 @@ def command() -> None:
 @pass_session
 def doc(session: Session, id: str, as_json: bool) -> None:
     """Show a document: by its id, the start of one, or its path."""
-    found = inspect_document(session.config.sqlite, id)
+    config = session.config
+    found = inspect_document(config.sqlite, config.artifact_dir, id)
     if as_json:
         from kb.wire.doc_inspection import doc_inspection_v1
 
@@ -41,13 +43,16 @@ def doc(session: Session, id: str, as_json: bool) -> None:
         ("stored", f"{document.storage_kind} {document.storage_path}"),
     ):
         click.echo(f"  {name:<8} {plain_line(value)}")
+    for artifact in found.artifacts:
+        engine = artifact.engine or "-"
+        click.echo(
+            f"  {'derived':<8} {artifact.name} by {plain_line(engine)}, {artifact.byte_len} bytes: {artifact.path}"
+        )
     click.echo(f"  {len(found.blocks)} blocks, {len(found.chunks)} chunks")
     for chunk in found.chunks:
-        span = json.loads(chunk.source_spans_json)[0]
+        place = _place(chunk.source_spans_json)
         label = plain_line(chunk.section_label or "")
-        click.echo(
-            f"    {chunk.chunk_id[:12]}  L{span['start']}-L{span['end']}  {chunk.token_estimate} tokens  {label}"
-        )
+        click.echo(f"    {chunk.chunk_id[:12]}  {place}  {chunk.token_estimate} tokens  {label}")
 
 
 @command.command("chunk", epilog="\b\nExamples:\n  kb inspect chunk 9b4a8c1e\n")
@@ -62,10 +67,14 @@ def chunk(session: Session, id: str, as_json: bool) -> None:
 
         print_json(chunk_inspection_v1(found))
         return
-    span = json.loads(found.source_spans_json)[0]
-    click.echo(f"{plain_line(found.workspace_path)}#L{span['start']}-L{span['end']}")
+    click.echo(f"{plain_line(found.workspace_path)}#{_place(found.source_spans_json)}")
     click.echo(f"  chunk_id  {found.chunk_id}\n  doc_id    {found.doc_id}")
     click.echo(f"  lang      {found.lang}, {found.token_estimate} tokens, {found.chunker_version}")
     click.echo(f"  headings  {plain_line(found.heading_text.replace(chr(10), ' › '))}")
     click.echo(f"  morphemes {plain_line(found.tokenized_korean_text or '-')}\n")
     click.echo(plain(found.text))
+
+
+def _place(spans_json: str) -> str:
+    """A chunk's place in its document, as its citation has it: `L12-L34`, `page=13`."""
+    return cite("", json.loads(spans_json), None).to_uri().removeprefix("#")

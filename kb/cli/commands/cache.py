@@ -1,0 +1,62 @@
+"""`kb cache stats|prune`."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.terminal import plain_line
+from kb.errors import UsageError
+from kb.operations.cache import CacheReport, cache_stats, prune_caches
+
+_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+
+
+@click.group("cache")
+def command() -> None:
+    """Show and shrink what is kept so that nothing is embedded or read twice.
+
+    Losing it costs time, never data.
+    """
+
+
+@command.command("stats", epilog="\b\nExamples:\n  kb cache stats\n  kb cache stats --json | jq .byte_len\n")
+@json_option("Print cache_report.v1.")
+@pass_session
+def stats(session: Session, as_json: bool) -> None:
+    """Show how much the caches hold."""
+    _show(cache_stats(session.config), as_json)
+
+
+@command.command("prune", epilog="\b\nExamples:\n  kb cache prune --max-size 500MB\n  kb cache prune --max-size 0\n")
+@click.option("--max-size", required=True, metavar="SIZE", help="What the caches may take together, e.g. 500MB or 2GB.")
+@json_option("Print cache_report.v1.")
+@pass_session
+def prune(session: Session, max_size: str, as_json: bool) -> None:
+    """Forget what was not used for the longest time."""
+    _show(prune_caches(session.config, _read_size(max_size)), as_json)
+
+
+def _show(report: CacheReport, as_json: bool) -> None:
+    if as_json:
+        from kb.wire.cache_report import cache_report_v1
+
+        print_json(cache_report_v1(report))
+        return
+    for part in report.parts:
+        click.echo(f"{part.name:<8} {part.entries:>9}  {_shown(part.byte_len):>9}  {plain_line(str(part.path))}")
+    if report.freed_bytes:
+        click.echo(f"freed {_shown(report.freed_bytes)}")
+
+
+def _read_size(text: str) -> int:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmg]?)b?", text.strip().lower())
+    if match is None:
+        raise UsageError(f"{text!r} is not a size", "a size looks like 500MB or 2GB")
+    return int(float(match[1]) * _UNITS[match[2]])
+
+
+def _shown(byte_len: int) -> str:
+    return f"{byte_len / 1_000_000:.1f} MB"

@@ -1,0 +1,60 @@
+"""Which engines a run has, asked once; what a stored document was made with, compared with that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kb.domain.derived import NOT_DERIVED, DerivedName, Engine, read_labels
+from kb.domain.media import MediaFamily
+from kb.errors import ModelMissing
+from kb.extract.registry import STEPPED_EXTRACTORS, Step
+from kb.extract.steps import ExtractSettings
+
+
+@dataclass(slots=True)
+class Engines:
+    """The engines of one run under its settings. An engine is asked for when the first file needs it."""
+
+    settings: ExtractSettings
+    missing: dict[Step, ModelMissing] = field(default_factory=dict)
+    _found: dict[Step, Engine | None] = field(default_factory=dict)
+
+    def engine_of(self, step: Step) -> Engine | None:
+        """The step's engine; None where it is switched off, or not installed (then `missing` says so)."""
+        if step not in self._found:
+            try:
+                self._found[step] = step.load().engine(self.settings)
+            except ModelMissing as error:
+                self._found[step] = None
+                self.missing[step] = error
+        return self._found[step]
+
+    def can_read(self, family: MediaFamily) -> bool:
+        """Whether files of that family can be read at all: every engine they cannot do without, and at least one."""
+        steps = STEPPED_EXTRACTORS[family].steps
+        found = {step: self.engine_of(step) for step in steps}
+        return any(found.values()) and all(found[step] for step in steps if step.is_required)
+
+    def are_those_of(self, family: MediaFamily, parser_version: str) -> bool:
+        """Whether a document with that parser version would be derived the same way now.
+
+        An engine that is not installed any more makes nothing anew: what it derived is better than nothing.
+        """
+        extractor = STEPPED_EXTRACTORS[family]
+        base, labels = read_labels(parser_version)
+        steps = {step.name: step for step in extractor.steps}
+        return base == extractor.parser_version and all(
+            name in steps and self._is_current(steps[name], label) for name, label in labels.items()
+        )
+
+    def label_of(self, name: DerivedName, family: MediaFamily) -> str:
+        """What makes that result, for people: `tesseract 5.3.0`."""
+        step = next(step for step in STEPPED_EXTRACTORS[family].steps if step.name == name)
+        engine = self.engine_of(step)
+        return f"{engine.name} {engine.version}" if engine else name
+
+    def _is_current(self, step: Step, label: str) -> bool:
+        engine = self.engine_of(step)
+        if engine is None:
+            return label == NOT_DERIVED or step in self.missing
+        return label == engine.label

@@ -1,0 +1,125 @@
+"""The process that runs engines: takes one file at a time, sends what its steps derived, and may be killed at any time.
+
+    python -c "from kb.operations.extract_worker import main; main()" READ_FD WRITE_FD MEMORY_BYTES
+
+Engines are C libraries that read what strangers wrote. Here one may crash, hang or eat memory, and costs one file.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import TypeAlias
+
+from kb.domain.derived import DerivedName
+from kb.domain.media import MediaType
+from kb.errors import KbError
+from kb.extract.registry import Step
+from kb.extract.steps import ExtractSettings, Job, OnProgress, Progress, Results
+
+# A worker whose parent was killed ends by itself: so long after its last sign of progress.
+_ORPHAN_GRACE_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One file and the steps it needs; its bytes follow on the pipe. `silence_s` is how long a step may say nothing."""
+
+    media_type: MediaType
+    steps: tuple[Step, ...]
+    earlier: Results
+    settings: ExtractSettings
+    silence_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepProgress:
+    """How far a step has come."""
+
+    name: DerivedName
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class StepsDone:
+    """The results of the steps that had something to do."""
+
+    results: dict[DerivedName, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class StepFailed:
+    """Why a step gave up: a fault of the file (`code` and so on are those of its error), or of the engine.
+
+    `results` are those of the steps before it.
+    """
+
+    name: DerivedName
+    code: str
+    message: str
+    hint: str | None
+    results: dict[DerivedName, bytes]
+
+
+Reply: TypeAlias = StepProgress | StepsDone | StepFailed
+
+
+def main() -> None:
+    """Serves files until the pipe is closed."""
+    inbox, outbox = Connection(int(sys.argv[1])), Connection(int(sys.argv[2]))
+    _limit_memory(int(sys.argv[3]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    while True:
+        try:
+            work: Work = pickle.loads(inbox.recv_bytes())
+            data = inbox.recv_bytes()
+            outbox.send_bytes(pickle.dumps(serve(work, data, outbox)))
+        except (EOFError, BrokenPipeError):
+            return
+        signal.alarm(0)
+
+
+def serve(work: Work, data: bytes, outbox: Connection) -> Reply:
+    """What the steps derive from `data`; progress goes to `outbox` meanwhile."""
+    results: dict[DerivedName, bytes] = {}
+    for step in work.steps:
+        module = step.load()
+        if not module.is_needed({**work.earlier, **results}):
+            continue
+        job = Job(data, work.media_type, {**work.earlier, **results}, work.settings, _reporter(step.name, work, outbox))
+        job.on_progress(Progress(0, 0))
+        try:
+            results[step.name] = module.derive(job)
+        except KbError as error:
+            return StepFailed(step.name, error.code, error.message, error.hint, results)
+        except MemoryError:
+            hint = "split the file, or raise indexing.extract_memory_mb"
+            return StepFailed(step.name, "engine_failed", "the engine ran out of memory", hint, results)
+        except Exception as error:  # noqa: BLE001 - whatever an engine raises on a stranger's file is that file's failure
+            hint = "open the file and save it anew, or list it in .kbignore"
+            return StepFailed(step.name, "engine_failed", f"{type(error).__name__}: {error}", hint, results)
+    return StepsDone(results)
+
+
+def _reporter(name: DerivedName, work: Work, outbox: Connection) -> OnProgress:
+    def report(progress: Progress) -> None:
+        signal.alarm(work.silence_s + _ORPHAN_GRACE_S)
+        outbox.send_bytes(pickle.dumps(StepProgress(name, progress)))
+
+    return report
+
+
+def _limit_memory(limit_bytes: int) -> None:
+    """Bounds what this process and its children may allocate, where the system can."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard == resource.RLIM_INFINITY or hard > limit_bytes:
+        resource.setrlimit(resource.RLIMIT_DATA, (limit_bytes, hard))
+    os.nice(5)  # a search meanwhile goes first

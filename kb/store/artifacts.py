@@ -1,0 +1,76 @@
+"""Derived results as files, `artifacts/<doc_id>/<name>.json`: what a document was made from, to look at."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.domain.derived import DERIVED_NAMES, Derived, DerivedName
+from kb.errors import DiskFull, StoreReadOnly
+
+
+class ArtifactFile(NamedTuple):
+    """One derived result on disk."""
+
+    name: DerivedName
+    path: Path
+    byte_len: int
+
+
+def write_artifacts(artifact_dir: Path, doc_id: str, derived: Sequence[Derived]) -> None:
+    """Writes each result aside and renames it, so that it is there whole or not at all.
+
+    Raises: DiskFull, StoreReadOnly.
+    """
+    folder = artifact_dir / doc_id
+    try:
+        if derived:
+            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        for each in derived:
+            temporary = folder / f".{each.name}.{os.getpid()}.tmp"
+            temporary.write_bytes(each.data)
+            os.replace(temporary, folder / f"{each.name}.json")
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(
+                f"no room left to write below {folder}", "free some space and run `kb ingest` again"
+            ) from error
+        raise StoreReadOnly(
+            f"cannot write below {folder}: {error.strerror}", "make it writable, or set storage.artifact_dir"
+        ) from error
+
+
+def list_artifacts(artifact_dir: Path, doc_id: str) -> list[ArtifactFile]:
+    """The derived results of a document."""
+    found = []
+    for name in DERIVED_NAMES:
+        path = artifact_dir / doc_id / f"{name}.json"
+        with suppress(OSError):
+            found.append(ArtifactFile(name, path, path.stat().st_size))
+    return found
+
+
+def read_artifact(artifact_dir: Path, doc_id: str, name: DerivedName) -> bytes | None:
+    """A document's derived result; None where it has none."""
+    try:
+        return (artifact_dir / doc_id / f"{name}.json").read_bytes()
+    except OSError:
+        return None
+
+
+def remove_artifacts_of_others(artifact_dir: Path, doc_ids: AbstractSet[str]) -> None:
+    """Removes the folders of documents that are not among `doc_ids`; what cannot be removed now goes another time."""
+    for folder in _folders(artifact_dir):
+        if folder.name not in doc_ids:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folders(artifact_dir: Path) -> Iterator[Path]:
+    with suppress(OSError):
+        yield from (folder for folder in sorted(artifact_dir.iterdir()) if len(folder.name) == 32 and folder.is_dir())

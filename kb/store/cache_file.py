@@ -1,0 +1,75 @@
+"""A cache beside the knowledge base: a SQLite file that may be deleted, and is made anew when it is damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from kb.errors import StoreCorrupt, StoreError, StoreReadOnly
+from kb.store.connection import BUSY_TIMEOUT_MS, Connection, sqlite_errors
+from kb.store.sqlfile import sql, sql_text
+
+# When a cache has outgrown its size it is cut to this share of it, so that it is not cut again at once.
+_TRIMMED_TO = 0.9
+
+
+class CacheSize(NamedTuple):
+    """How much a cache holds."""
+
+    bytes: int
+
+
+class CacheCount(NamedTuple):
+    """How many entries a cache has."""
+
+    entries: int
+
+
+@sql("cache/select_size.sql")
+def select_size(db: Connection) -> CacheSize | None: ...
+
+
+def open_cache(path: Path, script: str) -> Connection:
+    """The cache in `path`, made by the script of `sql/` where there is none, or none that can be read.
+
+    Raises: StoreReadOnly; StoreError for any other failure.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreReadOnly(
+            f"{path.parent} cannot be made: {error.strerror}", "set storage.cache_dir to a directory that is yours"
+        ) from error
+    try:
+        return _open(path, script)
+    except StoreCorrupt:
+        return open_anew(path, script)
+
+
+def open_anew(path: Path, script: str) -> Connection:
+    """An empty cache in `path`."""
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    return _open(path, script)
+
+
+def trim(db: Connection, path: Path, max_bytes: int, delete_share: Callable[[float], int]) -> None:
+    """Brings a cache to its size, the least used going first; `delete_share` deletes that share of the entries."""
+    with suppress(StoreError), sqlite_errors(path):  # a cache that cannot be trimmed now is trimmed next time
+        # Pages are freed whole, so that one deletion may not be enough.
+        while (size := select_size(db)) and size.bytes > max_bytes:
+            if not delete_share(1 - _TRIMMED_TO * max_bytes / size.bytes):
+                break
+        db.execute("PRAGMA incremental_vacuum").fetchall()  # it frees a page each time it is stepped
+
+
+def _open(path: Path, script: str) -> Connection:
+    with sqlite_errors(path):
+        db = apsw.Connection(str(path))
+        db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        db.execute(sql_text(script)).fetchall()  # a pragma that returns a row waits for its reader
+        return db

@@ -1,0 +1,100 @@
+"""Keeps what engines derived by content and engine: a file that was read once is not read again, wherever it goes."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.domain.derived import DerivedName
+from kb.errors import StoreCorrupt
+from kb.store.cache_file import CacheCount, CacheSize, open_anew, open_cache, select_size, trim
+from kb.store.connection import Connection, sqlite_errors
+from kb.store.sqlfile import sql
+
+_OPEN = "cache/open_derived.sql"
+_DAY_S = 86_400
+
+
+class DerivedRow(NamedTuple):
+    """One derived result, compressed."""
+
+    data: bytes
+
+
+@sql("cache/select_derived.sql")
+def select_derived(db: Connection, *, content_hash: str, name: str, engine: str) -> DerivedRow | None: ...
+
+
+@sql("cache/insert_derived.sql")
+def insert_derived(db: Connection, *, content_hash: str, name: str, engine: str, data: bytes, used_at: int) -> None: ...
+
+
+@sql("cache/touch_derived.sql")
+def touch_derived(db: Connection, *, content_hash: str, name: str, engine: str, used_at: int) -> None: ...
+
+
+@sql("cache/delete_least_used_derived.sql")
+def delete_least_used_derived(db: Connection, *, share: float) -> int: ...
+
+
+@sql("cache/count_derived.sql")
+def count_derived(db: Connection) -> CacheCount | None: ...
+
+
+class DerivedCache:
+    """The cache of derived results. A damaged file is thrown away: it holds nothing that cannot be remade.
+
+    Each method raises StoreError and its kin where the file cannot be read or written.
+    """
+
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        self._path = path
+        self._max_bytes = max_bytes
+        self._db = open_cache(path, _OPEN)
+
+    def get(self, content_hash: str, name: DerivedName, engine: str) -> bytes | None:
+        """What the engine derived from that content before."""
+        key = {"content_hash": content_hash, "name": name, "engine": engine}
+        try:
+            with sqlite_errors(self._path):
+                row = select_derived(self._db, **key)
+                if row is None:
+                    return None
+                touch_derived(self._db, **key, used_at=int(time.time()) // _DAY_S * _DAY_S)
+                return zlib.decompress(row.data)
+        except (StoreCorrupt, zlib.error):
+            self._start_anew()
+            return None
+
+    def put(self, content_hash: str, name: DerivedName, engine: str, data: bytes) -> None:
+        """Keeps what the engine derived from that content."""
+        packed = zlib.compress(data, level=1)
+        try:
+            with sqlite_errors(self._path):
+                insert_derived(
+                    self._db,
+                    content_hash=content_hash,
+                    name=name,
+                    engine=engine,
+                    data=packed,
+                    used_at=int(time.time()),
+                )
+        except StoreCorrupt:
+            self._start_anew()
+
+    def size(self) -> tuple[int, int]:
+        """Entries and bytes."""
+        with sqlite_errors(self._path):
+            count, size = count_derived(self._db), select_size(self._db)
+        return (count or CacheCount(0)).entries, (size or CacheSize(0)).bytes
+
+    def close(self) -> None:
+        """Trims the cache to its size and closes it."""
+        trim(self._db, self._path, self._max_bytes, lambda share: delete_least_used_derived(self._db, share=share))
+        self._db.close()
+
+    def _start_anew(self) -> None:
+        self._db.close(True)
+        self._db = open_anew(self._path, _OPEN)

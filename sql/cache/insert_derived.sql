@@ -1,0 +1,10 @@
+-- Keep what an engine derived for the next time its content is met.
+-- version 1
+-- param content_hash TEXT  BLAKE3 of the content, hex
+-- param name TEXT  pdf-text, ocr, caption or transcript
+-- param engine TEXT  the engine with its version and settings
+-- param data BLOB  JSON, compressed by zlib
+-- param used_at INTEGER  seconds since 1970
+INSERT INTO derived (content_hash, name, engine, data, used_at)
+VALUES (:content_hash, :name, :engine, :data, :used_at)
+ON CONFLICT (content_hash, name, engine) DO UPDATE SET data = excluded.data, used_at = excluded.used_at;
