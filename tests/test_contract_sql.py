@@ -27,7 +27,7 @@ TYPES: dict[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float, "BLOB": by
 
 # Scripts that no stub binds: run whole by the code that opens or migrates a file, or read by people.
 UNBOUND_FOLDERS = ("views/", "triggers/")
-UNBOUND_FILES = {"schema/open_writer.sql", "cache/open.sql", "cache/open_derived.sql"}
+UNBOUND_FILES = {"schema/open_writer.sql", "cache/open.sql", "cache/open_derived.sql", "eval/open_grid.sql"}
 
 for module in pkgutil.iter_modules(kb.store.__path__, "kb.store."):
     importlib.import_module(module.name)  # fills BINDINGS
@@ -91,6 +91,7 @@ def migrated() -> apsw.Connection:
     load_vector_functions(db)
     for slot in SLOTS:
         remake_mirror(db, slot, 8)
+    db.execute(sql_text("eval/open_grid.sql"))
     return db
 
 

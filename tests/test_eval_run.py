@@ -107,11 +107,11 @@ def test_a_stopped_run_goes_on(measured: Vault, monkeypatch: pytest.MonkeyPatch)
     asked: list[str] = []
     ask = evaluate.Asking.ask
 
-    def counted(self: evaluate.Asking, question: Any, expected: Any) -> Any:
+    def counted(self: evaluate.Asking, query_no: int, question: Any, expected: Any) -> Any:
         if len(asked) == 2:
             raise KeyboardInterrupt
         asked.append(question.id)
-        return ask(self, question, expected)
+        return ask(self, query_no, question, expected)
 
     with monkeypatch.context() as patched:
         patched.setattr(evaluate.Asking, "ask", counted)

@@ -10,7 +10,8 @@ from kb.cli.session import use_color
 from kb.cli.show_eval import aligned
 from kb.cli.terminal import plain_line, width_cells
 from kb.eval.comparison import Answered, Comparison, Hit, MeasuredRun, MovedQuestion
-from kb.eval.report_html import p_text, verdict_reason
+from kb.eval.report_html import verdict_reason
+from kb.eval.significance import p_text
 
 _VERDICTS = {"better": "better", "worse": "WORSE", "undecided": "undecided", "not_comparable": "NOT COMPARABLE"}
 _COLORS = {"better": "green", "worse": "red", "undecided": None, "not_comparable": "red"}

@@ -4,6 +4,7 @@ The sections are plain classes whose attributes are the defaults, so that readin
 nothing it can feel. Only `operations` and the surfaces import this room; stages take plain values.
 """
 
+from kb.config.editing import with_values
 from kb.config.reading import default_path, load
 from kb.config.rules import MEANINGS, RULES
 from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, keys
@@ -22,4 +23,5 @@ __all__ = [
     "keys",
     "load",
     "to_toml",
+    "with_values",
 ]

@@ -15,6 +15,7 @@ HoldsPassage = Callable[[SearchHit], bool | None]
 
 
 def result_json(
+    query_no: int,
     question: Question,
     lang: str,
     expected: Expected,
@@ -23,8 +24,9 @@ def result_json(
     latency_ms: float,
     holds: HoldsPassage,
 ) -> str:
-    """The JSON object of one question's outcome; `texts` are the hits' passages in full."""
+    """The JSON object of one question's outcome; `texts` are the hits' passages in full, `query_no` counts from 1."""
     found = {
+        "query_no": query_no,
         "query": question.query,
         "lang": lang,
         "category": question.category,

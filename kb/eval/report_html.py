@@ -9,7 +9,7 @@ from pathlib import Path
 from kb.eval import plots
 from kb.eval.comparison import PRIMARY, Answered, Comparison, MeasuredRun, MetricChange, MovedQuestion
 from kb.eval.plots import Bar, Confidence
-from kb.eval.significance import LEVEL
+from kb.eval.significance import LEVEL, p_text
 
 MOVED_SHOWN = 12
 HITS_SHOWN = 5
@@ -71,11 +71,6 @@ def verdict_reason(comparison: Comparison) -> str:
     if comparison.verdict == "better":
         return f"{said}; no metric fell beyond the tolerance of {comparison.tolerance:g}."
     return f"{said}: other questions could as well show the opposite. No metric fell beyond {comparison.tolerance:g}."
-
-
-def p_text(p_value: float) -> str:
-    """A p-value as it is written; resampling cannot tell very small ones apart."""
-    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def _metrics(comparison: Comparison) -> str:

@@ -46,3 +46,8 @@ def paired_difference(differences: Sequence[float]) -> Difference:
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     as_large = int((np.abs(flipped) >= abs(mean) - 1e-12).sum())
     return Difference(mean, float(low), float(high), (1 + as_large) / (1 + RESAMPLES))
+
+
+def p_text(p_value: float) -> str:
+    """A p-value as it is written; resampling cannot tell very small ones apart."""
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"

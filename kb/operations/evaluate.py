@@ -86,7 +86,7 @@ def _ask_all(
             return
         with transaction(db):
             for query_no, question in batch:
-                result, candidates = asking.ask(question, expected[question.id])
+                result, candidates = asking.ask(query_no, question, expected[question.id])
                 queries.insert_query_result(db, run_id=run.run_id, query_id=question.id, result_json=result)
                 queries.insert_candidates(
                     db, _candidate_rows(run.run_no, query_no, candidates, expected[question.id].documents)

@@ -49,8 +49,8 @@ class Asking:
             except ModelMissing as error:
                 raise ModelMissing(error.message, f"{error.hint}; or measure --mode lexical") from error
 
-    def ask(self, question: Question, expected: Expected) -> tuple[str, list[Candidate]]:
-        """The outcome of a question as JSON, and the candidates of a hybrid one.
+    def ask(self, query_no: int, question: Question, expected: Expected) -> tuple[str, list[Candidate]]:
+        """The outcome of a question as JSON, and the candidates of a hybrid one; `query_no` is its place in the suite.
 
         Raises: GoldenInvalid for a raw expression that FTS5 does not accept.
         """
@@ -64,6 +64,7 @@ class Asking:
         rows = queries.select_texts(self._db, ids_json=json.dumps([hit.chunk_id for hit in hits]))
         texts = {row.chunk_id: row.text for row in rows}
         outcome = result_json(
+            query_no,
             question,
             question.lang or query_language(question.query),
             expected,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kb.store.connection import Connection
-from kb.store.sqlfile import sql, sql_many
+from kb.store.sqlfile import sql, sql_many, sql_text
 
 
 class RunRow(NamedTuple):
@@ -134,6 +134,23 @@ class GroupMetrics(NamedTuple):
     latency_p95_ms: float
 
 
+class GridScore(NamedTuple):
+    """How well a fusion rule ranks the questions of a fold."""
+
+    setting_no: int
+    fold: int
+    questions: int
+    ndcg_at_10: float
+
+
+@sql("eval/fill_grid.sql")
+def fill_grid(db: Connection, *, settings_json: str, run_no: int) -> None: ...
+
+
+@sql("eval/score_grid.sql")
+def score_grid(db: Connection, *, folds: int) -> list[GridScore]: ...
+
+
 @sql("eval/insert_run.sql")
 def insert_run(
     db: Connection,
@@ -208,3 +225,8 @@ def select_query_metrics(db: Connection, *, run_id: str) -> list[QueryMetrics]: 
 
 @sql("eval/select_group_metrics.sql")
 def select_group_metrics(db: Connection, *, run_id: str) -> list[GroupMetrics]: ...
+
+
+def open_grid(db: Connection) -> None:
+    """Makes the temporary tables of the grid, empty; a read-only connection may have them too."""
+    db.execute(sql_text("eval/open_grid.sql"))

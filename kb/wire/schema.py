@@ -24,6 +24,7 @@ WIRE_SCHEMAS = (
     "error.v1",
     "eval_comparison.v1",
     "eval_run.v1",
+    "eval_tuning.v1",
     "index_report.v1",
     "ingest_progress.v1",
     "ingest_report.v1",

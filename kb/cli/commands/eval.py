@@ -188,3 +188,37 @@ def compare(
         if report is not None:
             click.echo(f"wrote {report}", err=True)
     return {"worse": 1, "not_comparable": 2}.get(comparison.verdict, 0)
+
+
+@command.command(
+    "tune",
+    epilog="""\b
+Examples:
+  kb eval tune                 on the newest hybrid run
+  kb eval tune both --apply    and write what is surely better to the configuration
+""",
+)
+@click.argument("run", metavar="[RUN]", required=False)
+@click.option("--apply", "applies", is_flag=True, help="Write the best rule to the configuration, if it is a gain.")
+@json_option("Print eval_tuning.v1.")
+@pass_session
+def tune(session: Session, run: str | None, applies: bool, as_json: bool) -> int:
+    """Try up to a thousand fusion rules on the candidates a run has kept, and say which ranks best.
+
+    The gain is measured on questions the choice did not see. Exit code 1 where it is inside the noise.
+    """
+    from kb.cli.show_eval import show_tuning
+    from kb.operations.evaluate_tune import apply_tuning
+    from kb.operations.evaluate_tune import tune as tune_rule
+
+    report = tune_rule(session.config, run)
+    if as_json:
+        from kb.wire.eval_tuning import eval_tuning_v1
+
+        print_json(eval_tuning_v1(report))
+    else:
+        show_tuning(report)
+    if applies:
+        apply_tuning(session.config, report.tuning)
+        click.echo(f"wrote {session.config.file}", err=True)
+    return 0 if report.tuning.is_gain else 1
