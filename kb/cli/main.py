@@ -23,6 +23,7 @@ COMMANDS = {
     "init": "Create the configuration, the data directory and the workspace folder.",
     "ingest": "Bring the index in step with your files.",
     "search": "Find passages, each with an exact citation.",
+    "ask": "Answer a question from your notes, with citations, or say that they do not hold it.",
     "list": "List what is indexed.",
     "inspect": "Show all that is stored of one document or chunk.",
     "models": "Install and check the models that find passages by meaning.",

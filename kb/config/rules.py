@@ -58,6 +58,10 @@ RULES: Mapping[str, Rule] = {
     "search.default_k": ((lambda value: 1 <= value <= 1000), "between 1 and 1000"),
     "eval.suite": ((lambda value: bool(value.strip())), "a file"),
     "search.snippet_chars": ((lambda value: 20 <= value <= 10_000), "between 20 and 10000"),
+    "rag.prompt_template_version": _one_of("rag-v1", "rag-v2", "rag-v3"),
+    "rag.score_gate": ((lambda value: 0 <= value <= 1), "between 0 (answers always) and 1"),
+    "rag.max_context_tokens": ((lambda value: 256 <= value <= 1_000_000), "between 256 and 1000000"),
+    "rag.max_answer_tokens": ((lambda value: 16 <= value <= 32_768), "between 16 and 32768"),
 }
 
 # What each key decides: the hint of a wrong value, and the table of docs/configuration.md.
@@ -114,5 +118,10 @@ MEANINGS: Mapping[str, str] = {
     "search.rrf_lexical_weight": "what words count beside meaning in RRF",
     "search.candidate_depth": "candidates each channel gives to the fusion",
     "search.snippet_chars": "how much of a passage a hit shows, in characters",
+    "rag.prompt_template_version": "the prompt's wording: rag-v3 has the question's language, the others Korean",
+    "rag.score_gate": "how likely the passages must hold an answer, 0 to 1, for a question not to be refused",
+    "rag.explain_default": "whether kb ask explains itself without --explain",
+    "rag.max_context_tokens": "what instructions, question and passages may take together, in the model's tokens",
+    "rag.max_answer_tokens": "how long a generated answer may get, in the model's tokens",
     "eval.suite": "the golden set that kb eval measures against when --suite names no other",
 }

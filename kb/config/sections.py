@@ -133,6 +133,16 @@ class EvalConfig(Section):
     suite: str = "{data_dir}/golden.yaml"
 
 
+class RagConfig(Section):
+    """How answers are made. `score_gate` is the evidence, 0 to 1, below which a question is refused."""
+
+    prompt_template_version: str = "rag-v3"
+    score_gate: float = 0.5
+    explain_default: bool = False
+    max_context_tokens: int = 8000
+    max_answer_tokens: int = 512
+
+
 class Config(Section):
     """All sections, and where the values came from."""
 
@@ -144,6 +154,7 @@ class Config(Section):
     models_llm: LlmConfig = LlmConfig()
     ocr: OcrConfig = OcrConfig()
     search: SearchConfig = SearchConfig()
+    rag: RagConfig = RagConfig()
     eval: EvalConfig = EvalConfig()
     file: Path | None = None
     origins: Mapping[str, str] = {}  # "search.default_k" → "file" | "env KB_…" | "flag"; absent = default
@@ -230,6 +241,7 @@ SECTIONS: Mapping[str, Any] = {
     "models.llm": LlmConfig,
     "ocr": OcrConfig,
     "search": SearchConfig,
+    "rag": RagConfig,
     "eval": EvalConfig,
 }
 

@@ -140,3 +140,30 @@ def _seconds(ms: int) -> str:
 def _milliseconds(seconds: str) -> int:
     whole, _, part = seconds.partition(".")
     return int(whole) * 1000 + int(part.ljust(3, "0"))
+
+
+_KINDS: Mapping[str, type[Citation]] = {
+    "line": LineCitation,
+    "page": PageCitation,
+    "region": RegionCitation,
+    "caption": CaptionCitation,
+    "time": TimeCitation,
+}
+
+
+def citation_kind(citation: Citation) -> str:
+    """What a citation points into, as `citation.v1` names it: line, page, region, caption or time."""
+    return next(kind for kind, made in _KINDS.items() if type(citation) is made)
+
+
+def citation_to_json(citation: Citation) -> dict[str, Any]:
+    """The stored form of a citation: its kind and fields."""
+    return {"kind": citation_kind(citation), **citation._asdict()}
+
+
+def citation_from_json(stored: Mapping[str, Any]) -> Citation:
+    """The citation that was stored."""
+    fields = {name: value for name, value in stored.items() if name != "kind"}
+    if "regions" in fields:
+        fields["regions"] = tuple(tuple(box) for box in fields["regions"])
+    return _KINDS[stored["kind"]](**fields)

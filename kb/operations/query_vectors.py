@@ -37,6 +37,7 @@ class VectorSource:
             raise ModelMissing("this knowledge base has no vectors yet", "kb index --embeddings")
         primary = held["primary"]
         self.model = primary.model_id
+        self.dimensions = primary.dimensions
         self._primary = _encoder(config, primary.model_id, primary.model_version)
         self._config = config
         self._secondary_slot = held.get("secondary")
@@ -55,6 +56,10 @@ class VectorSource:
         if self._ann is None or query.filters != SearchFilters():
             return QueryVectors(vector, secondary)
         return QueryVectors(vector, secondary, ann_neighbours(self._ann, vector, depth, self._langs))
+
+    def encode_text(self, text: str) -> bytes:
+        """A sentence under the primary model, as a question: float32 little-endian, L2 = 1."""
+        return self._primary.encode(text)
 
     def _encode_secondary(self, text: str) -> bytes | None:
         """The question under the secondary model, where a passage may stand in another language than it does.

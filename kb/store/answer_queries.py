@@ -125,6 +125,13 @@ class SessionRow(NamedTuple):
     updated_at: int
 
 
+class NearnessRow(NamedTuple):
+    """How near a chunk is to a sentence."""
+
+    chunk_id: str
+    evidence: float
+
+
 @sql("answer/score_evidence.sql")
 def score_evidence(db: Connection, *, hits_json: str, terms_json: str | None) -> EvidenceRow | None: ...
 
@@ -218,3 +225,7 @@ def list_sessions(db: Connection) -> list[SessionRow]: ...
 
 @sql("answer/delete_session.sql")
 def delete_session(db: Connection, *, session_id: str) -> int: ...
+
+
+@sql("answer/select_nearness.sql")
+def select_nearness(db: Connection, *, chunk_ids_json: str, primary_vec: bytes) -> list[NearnessRow]: ...

@@ -12,6 +12,8 @@ from kb.operations.introspect import Introspection
 
 # Every wire schema of this version; a test holds it against the modules of this room.
 WIRE_SCHEMAS = (
+    "answer.v1",
+    "answer_event.v1",
     "bulk_search_item.v1",
     "bulk_search_query.v1",
     "cache_report.v1",

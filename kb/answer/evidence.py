@@ -1,0 +1,43 @@
+"""How likely a question's hits hold its answer: what the score gate compares with.
+
+The features and the model stand in `sql/answer/score_evidence.sql`, its weights in the table `evidence_calibrations`;
+how they were fitted and what they reach is in docs/answers.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from kb.domain.answers import Evidence
+from kb.domain.search import SearchHit
+from kb.retrieve.terms import read_query, terms_json
+from kb.store import answer_queries as queries
+from kb.store.connection import Connection
+
+JUDGED_HITS = 10
+"""So many of the first hits are judged, however many were asked for: the calibration is fitted on as many."""
+
+
+def score_evidence(db: Connection, search_text: str, hits: Sequence[SearchHit]) -> Evidence | None:
+    """The evidence of a question's hits, best first; None without a hit."""
+    judged = hits[:JUDGED_HITS]
+    features = [_features(hit) for hit in judged]
+    shares_known = any(hit.retrieval.lexical_share is not None for hit in judged)
+    row = queries.score_evidence(
+        db,
+        hits_json=json.dumps(features),
+        terms_json=None if shares_known else terms_json(db, read_query(db, search_text).searched),
+    )
+    return None if row is None or not judged else Evidence(*row)  # type: ignore[arg-type]  # three channels
+
+
+def _features(hit: SearchHit) -> tuple[int, float | None, float | None, float | None, float | None]:
+    found = hit.retrieval
+    return (
+        int(found.is_own),
+        found.lexical_score,
+        found.lexical_share,
+        found.vector_score,
+        found.nearness,
+    )

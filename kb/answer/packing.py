@@ -1,0 +1,42 @@
+"""Hits → the passages a model is given: best first, whole where they fit, within a budget of its own tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kb.answer.sentences import sentence_ranges
+from kb.domain.passages import Passage
+
+# A passage cut to less than this says too little to be worth its heading.
+_LEAST_CHARS = 80
+
+
+def pack(passages: Sequence[Passage], budget_tokens: int, cost_tokens: Callable[[Passage], int]) -> tuple[Passage, ...]:
+    """The passages that fit the budget, numbered from 1 in their order.
+
+    One that does not fit is left out and the next one tried; only the best passage, where even that does not fit, is
+    cut behind a sentence. `cost_tokens` counts a passage as the prompt will show it.
+    """
+    packed: list[Passage] = []
+    left = budget_tokens
+    for passage in passages:
+        numbered = passage._replace(number=len(packed) + 1)
+        cost = cost_tokens(numbered)
+        if cost > left and not packed:
+            shortened = _shortened(numbered, left, cost_tokens)
+            return () if shortened is None else (shortened,)
+        if cost <= left:
+            packed.append(numbered)
+            left -= cost
+    return tuple(packed)
+
+
+def _shortened(passage: Passage, budget_tokens: int, cost_tokens: Callable[[Passage], int]) -> Passage | None:
+    """The most of a passage's first sentences that fits; None where that is next to nothing."""
+    best: Passage | None = None
+    for _, end in sentence_ranges(passage.text):
+        shorter = passage._replace(text=passage.text[:end])
+        if cost_tokens(shorter) > budget_tokens:
+            break
+        best = shorter
+    return best if best is not None and len(best.text) >= _LEAST_CHARS else None

@@ -1,0 +1,56 @@
+"""The extractive answer: the sentences of the passages that carry the answer, each with its marker; no model needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kb.answer.extractive import choose_sentences, fewest, sentence_citation
+from kb.answer.markers import show_markers
+from kb.domain.answers import Claim
+from kb.domain.passages import Passage, TermWeight
+from kb.retrieve.terms import read_query, terms_json
+from kb.store import retrieve_queries as queries
+from kb.store.connection import Connection
+
+MAX_SENTENCES = 3
+
+
+class Quoted(NamedTuple):
+    """An extractive answer: its claims with markers by first use, and the passages they number."""
+
+    text: str
+    claims: tuple[Claim, ...]
+    cited: tuple[Passage, ...]
+
+
+def quote_answer(question: str, terms: Sequence[TermWeight], passages: Sequence[Passage]) -> Quoted:
+    """The fewest sentences, at most three, that carry the answer, best first; of one passage in its own order."""
+    chosen = fewest(choose_sentences(question, terms, passages, limit=MAX_SENTENCES))
+    by_number = {passage.number: passage for passage in passages}
+    order = list(dict.fromkeys(each.sentence.passage for each in chosen))
+    cited = tuple(by_number[number]._replace(number=place) for place, number in enumerate(order, 1))
+    claims = tuple(
+        Claim(
+            each.sentence.text,
+            (order.index(each.sentence.passage) + 1,),
+            "supported",
+            each.sentence.text,
+            sentence_citation(by_number[each.sentence.passage], each.sentence),
+        )
+        for each in sorted(chosen, key=lambda each: (order.index(each.sentence.passage), each.sentence.start))
+    )
+    return Quoted("\n".join(claim.text + show_markers(claim.passages) for claim in claims), claims, cited)
+
+
+def term_weights(db: Connection, search_text: str) -> tuple[TermWeight, ...]:
+    """The terms a question is searched by with their rarity, idf = ln(1 + (N - n + .5) / (n + .5))."""
+    terms = read_query(db, search_text).searched
+    total = queries.select_chunk_total(db)
+    chunks = total.chunks if total else 0
+    counts = {row.position: row.chunks for row in queries.select_term_counts(db, terms_json=terms_json(db, terms))}
+    return tuple(
+        TermWeight(term.text, math.log1p((max(chunks - counts[at], 0) + 0.5) / (counts[at] + 0.5)))
+        for at, term in enumerate(terms)
+    )

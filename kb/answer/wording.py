@@ -1,0 +1,36 @@
+"""What a refusal says, in the question's language where that is Korean, else in English."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kb.domain.answers import RefusalReason
+
+_REFUSALS: Mapping[RefusalReason, Mapping[str, str]] = {
+    "score_gate": {
+        "ko": "근거 부족. 노트에 이 질문의 답이 없습니다.",
+        "en": "Not in your notes: nothing found is likely to answer this.",
+    },
+    "llm_self_judge": {
+        "ko": "근거 부족. 찾은 곳에서 확인되는 답이 없습니다.",
+        "en": "Not in your notes: what was found does not answer this.",
+    },
+    "no_index": {
+        "ko": "아직 색인된 노트가 없습니다.",
+        "en": "Nothing is indexed yet.",
+    },
+    "no_chunks": {
+        "ko": "근거 부족. 질문의 말이 나오는 곳이 없습니다.",
+        "en": "Not in your notes: nothing was found for these words.",
+    },
+    "llm_stream_aborted": {
+        "ko": "답변이 끝나기 전에 멈췄습니다.",
+        "en": "The answer was stopped before its end.",
+    },
+}
+
+
+def refusal_text(reason: RefusalReason, language: str) -> str:
+    """The sentence a refusal is shown with."""
+    words = _REFUSALS[reason]
+    return words.get(language, words["en"])

@@ -1,0 +1,101 @@
+"""`kb ask`: one question, answered from the notes or refused."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from kb.cli.filters import filter_options
+from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.domain.search import SearchFilters
+from kb.errors import UsageError
+from kb.operations.ask import ask
+from kb.operations.asking import AskEvent, AskRequest
+
+_EPILOG = """\b
+Examples:
+  kb ask "청킹 규칙은?"
+  kb ask "How often does the gateway retry?" --explain
+  kb ask "배터리는 몇 시간 버티나?" --session 점검     then:  kb ask "그럼 언제 교체해?" --session 점검
+  kb ask "retry policy" --provider extractive     no language model, only your own sentences
+  kb ask "인증 토큰 만료는?" --json | jq -r '.citations[].citation.uri'
+  kb open 1                                       shows the first citation of the last answer
+"""
+
+
+@click.command("ask", epilog=_EPILOG)
+@click.argument("question", required=False)
+@click.option("--k", type=click.IntRange(1, 1000), help="How many passages to look for [default: search.default_k].")
+@click.option(
+    "--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them."
+)
+@filter_options
+@click.option(
+    "--provider",
+    type=click.Choice(["auto", "ollama", "llama_cpp", "extractive"]),
+    help="Who answers [default: models.llm.provider].",
+)
+@click.option("--temperature", type=click.FloatRange(0, 2), help="0 gives the same answer every time.")
+@click.option("--seed", type=int, help="For temperatures above 0.")
+@click.option("--session", "session_id", metavar="NAME", help="Go on with this conversation, or begin it.")
+@click.option("--explain", is_flag=True, help="Show what each sentence stands on, and how the passages were found.")
+@click.option("--stream", is_flag=True, help="With --json: print answer_event.v1 lines as it is made, then answer.v1.")
+@json_option("Print answer.v1.")
+@pass_session
+def command(
+    session: Session,
+    question: str | None,
+    k: int | None,
+    mode: str | None,
+    filters: SearchFilters,
+    provider: str | None,
+    temperature: float | None,
+    seed: int | None,
+    session_id: str | None,
+    explain: bool,
+    stream: bool,
+    as_json: bool,
+) -> int:
+    """Answer a question from your own notes, each sentence with its source, or say that they do not hold it.
+
+    A language model writes where one is there (Ollama, or a GGUF file); else your own sentences answer, word for word.
+    Exit code 1 for a refusal.
+    """
+    config = session.config
+    if question is None or not question.strip():
+        raise UsageError("no question", 'example: kb ask "청킹 규칙은?"')
+    if stream and not as_json:
+        raise UsageError("--stream goes with --json", "on a terminal an answer is shown as it comes anyway")
+    if session_id is not None and not session_id.strip():
+        raise UsageError("the name of a session is empty", "example: --session 점검")
+    request = AskRequest(
+        question,
+        mode or config.search.mode,  # type: ignore[arg-type]
+        k or config.search.default_k,
+        filters,
+        provider,
+        temperature,
+        seed,
+        session_id,
+    )
+    from kb.cli.interrupt import interruptible
+
+    if as_json:
+        from kb.wire.answer import answer_v1
+        from kb.wire.answer_event import answer_event_v1
+
+        def tell(event: AskEvent) -> None:
+            if stream:
+                print_json(answer_event_v1(event))
+
+        with interruptible() as stopped:
+            answer = ask(config, request, tell, stopped)
+        print_json(answer_v1(answer))
+    else:
+        from kb.cli.show_answer import show_answer, show_tokens
+
+        with interruptible() as stopped, show_tokens(live=sys.stdout.isatty()) as tokens:
+            answer = ask(config, request, tokens.take, stopped)
+        show_answer(answer, explain=explain or config.rag.explain_default, shown=tokens.shown)
+    return 1 if answer.refusal_reason else 0

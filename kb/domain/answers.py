@@ -1,0 +1,113 @@
+"""Answers: what was said, what each sentence stands on, and why nothing was said where that is so.
+
+Tuples, not dataclasses: they lie on the path of a cold answer, where each class counts.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from kb.domain.citations import Citation
+from kb.domain.generation import Message, ModelRef, TokenUsage
+from kb.domain.passages import Passage
+from kb.domain.search import SearchHit, SearchMode
+
+RefusalReason = Literal["score_gate", "llm_self_judge", "no_index", "no_chunks", "llm_stream_aborted"]
+
+ClaimStatus = Literal["supported", "weak", "dropped"]
+"""`supported`: what it says stands in what it cites; `weak`: that could not be shown; `dropped`: it does not."""
+
+
+class Evidence(NamedTuple):
+    """How likely the hits hold an answer: `value` in [0, 1], by the calibration `version` of `channel`."""
+
+    value: float
+    channel: Literal["own", "cross", "lexical"]
+    version: str
+    lexical: float
+    lexical_margin: float
+    nearness: float | None
+
+
+class Claim(NamedTuple):
+    """A sentence of an answer, without its markers. `quote` is what it stands on, word for word, at `citation`.
+
+    `passages` are the numbers it cites; `reason` says what failed where it is not supported.
+    """
+
+    text: str
+    passages: tuple[int, ...]
+    status: ClaimStatus
+    quote: str | None = None
+    citation: Citation | None = None
+    reason: str | None = None
+
+
+class AnswerCitation(NamedTuple):
+    """A place an answer points at. `marker` is `[1]`, or None for a candidate of a refusal; `score` is the hit's."""
+
+    marker: str | None
+    citation: Citation
+    chunk_id: str
+    label: str
+    source_path: str
+    quote: str | None
+    score: float
+
+
+class RetrievalSummary(NamedTuple):
+    """How the passages were found. `chunks_used` of the `chunks_returned` hits were given to the answerer."""
+
+    trace_id: str
+    mode: SearchMode
+    k: int
+    score_gate: float
+    top_score: float
+    chunks_returned: int
+    chunks_used: int
+
+
+class EmbeddingRef(NamedTuple):
+    """The model that searched by meaning."""
+
+    id: str
+    dimensions: int
+
+
+class Answer(NamedTuple):
+    """One answer or refusal, with all that went into it; `text` carries the markers.
+
+    `grounded` is True only where every sentence is supported by what it cites.
+    """
+
+    question: str
+    search_query: str
+    text: str
+    citations: tuple[AnswerCitation, ...]
+    claims: tuple[Claim, ...]
+    grounded: bool
+    refusal_reason: RefusalReason | None
+    model: ModelRef
+    embedding: EmbeddingRef | None
+    prompt_template_version: str
+    retrieval: RetrievalSummary
+    evidence: Evidence | None
+    usage: TokenUsage
+    created_at: str
+    index_version: str
+    hits: tuple[SearchHit, ...] = ()
+    packed: tuple[Passage, ...] = ()
+    messages: tuple[Message, ...] = ()
+    generated_text: str | None = None
+    notes: tuple[str, ...] = ()
+    conversation_id: str | None = None
+    turn_index: int | None = None
+
+
+class Turn(NamedTuple):
+    """One turn of a conversation. `search_query` is what was searched for: the question, resolved."""
+
+    turn_index: int
+    question: str
+    answer: str
+    search_query: str

@@ -1,0 +1,166 @@
+"""Answers a question from the notes, with citations, or refuses: search → gate → answerer → checks → record.
+
+question ─▶ resolve (conversation) ─▶ search ─▶ evidence ≥ rag.score_gate? ─no─▶ refusal with the nearest hits
+                                                    │ yes
+                                                    ▼
+                   extractive: sentences word for word    or    a model: prompt, tokens as they come, checks
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from kb.answer.evidence import JUDGED_HITS, score_evidence
+from kb.answer.follow_up import resolve
+from kb.answer.quoting import quote_answer, term_weights
+from kb.answer.wording import refusal_text
+from kb.config import Config
+from kb.domain.answers import Answer, EmbeddingRef, RetrievalSummary, Turn
+from kb.domain.generation import ModelRef, TokenUsage
+from kb.domain.passages import Passage
+from kb.domain.search import SearchQuery, SearchResult
+from kb.errors import KbError, NotIndexed, StoreError, UsageError
+from kb.language.detect import query_language
+from kb.operations.answer_records import conversation, record_answer
+from kb.operations.asking import Asked, AskRequest, OnEvent, Retrieved, new_trace_id, settings_of
+from kb.operations.clock import now_utc
+from kb.operations.reading import Reader, reading
+from kb.operations.search import Answering
+
+EXTRACTIVE = ModelRef("extractive-v1", "extractive")
+NEAREST_SHOWN = 3
+
+Asker = Callable[[AskRequest, OnEvent, Callable[[], bool]], Answer]
+
+
+@contextmanager
+def open_asker(config: Config, *, many: bool = False) -> Iterator[Asker]:
+    """A function that answers one question after another over one open knowledge base.
+
+    It takes the question, a function for its events, and one that tells whether to stop. Raises: NotIndexed and its
+    kin; the function itself UsageError for what is no question, and ModelError where the model fails, what there is of
+    the answer having been kept.
+    """
+    with reading(config.sqlite) as reader:
+        yield _Asking(reader, config, many).ask
+
+
+def ask(config: Config, request: AskRequest, on_event: OnEvent, stopped: Callable[[], bool]) -> Answer:
+    """The answer to one question; where there is no knowledge base yet, the refusal that says so."""
+    try:
+        with open_asker(config) as asker:
+            return asker(request, on_event, stopped)
+    except NotIndexed as error:
+        return _without_index(config, request, error)
+
+
+class _Asking:
+    """An open knowledge base and what answers from it."""
+
+    def __init__(self, reader: Reader, config: Config, many: bool) -> None:
+        self._reader = reader
+        self._config = config
+        self._searching = Answering(reader, config, many)
+
+    def ask(self, request: AskRequest, on_event: OnEvent, stopped: Callable[[], bool]) -> Answer:
+        """One question, answered or refused, and kept."""
+        if not request.question.strip():
+            raise UsageError("no question", 'example: kb ask "청킹 규칙은?"')
+        started = time.monotonic()
+        history = conversation(self._reader.db, request.session_id) if request.session_id else ()
+        asked = self._retrieve(request, history, started)
+        on_event(Retrieved(asked.result, asked.evidence, self._config.rag.score_gate))
+        try:
+            answer = self._answer(asked, on_event, stopped)
+        except KbError as error:
+            self._keep(asked.refusal("llm_stream_aborted", notes=(error.message,)), request)
+            raise
+        return self._keep(answer, request)
+
+    def _retrieve(self, request: AskRequest, history: tuple[Turn, ...], started: float) -> Asked:
+        search_text = resolve(request.question, history)
+        wanted = SearchQuery(search_text, request.mode, max(request.k, JUDGED_HITS), request.filters)
+        result = self._searching.answer(wanted)
+        evidence = score_evidence(self._reader.db, search_text, result.hits)
+        shown = result._replace(hits=result.hits[: request.k])
+        return Asked(request, history, search_text, shown, evidence, self._embedding(result), self._config, started)
+
+    def _answer(self, asked: Asked, on_event: OnEvent, stopped: Callable[[], bool]) -> Answer:
+        if not asked.result.hits:
+            return asked.refusal("no_chunks" if self._holds_chunks() else "no_index")
+        if asked.evidence is None or asked.evidence.value < self._config.rag.score_gate:
+            return asked.refusal("score_gate")
+        passages = asked.passages(self._reader.db)
+        if not passages:
+            return asked.refusal("no_chunks")  # an ingest removed them just now
+        from kb.operations.language_model import choose_language_model
+
+        choice = choose_language_model(self._config, asked.request.provider)
+        if choice.model is None:
+            return self._quote(asked, passages)
+        from kb.operations.generate import generate_answer
+
+        return generate_answer(asked, passages, choice, self._searching, self._reader.db, on_event, stopped)
+
+    def _quote(self, asked: Asked, passages: tuple[Passage, ...]) -> Answer:
+        terms = term_weights(self._reader.db, asked.search_text)
+        quoted = quote_answer(asked.search_text, terms, passages)
+        if not quoted.claims:
+            return asked.refusal("llm_self_judge", packed=passages)
+        return asked.answer(quoted.text, quoted.claims, quoted.cited, EXTRACTIVE, packed=passages)
+
+    def _embedding(self, result: SearchResult) -> EmbeddingRef | None:
+        if result.query.mode == "lexical":
+            return None
+        source = self._searching.vector_source(result.query)
+        return None if source is None else EmbeddingRef(source.model, source.dimensions)
+
+    def _holds_chunks(self) -> bool:
+        from kb.store.retrieve_queries import select_chunk_total
+
+        total = select_chunk_total(self._reader.db)
+        return total is not None and total.chunks > 0
+
+    def _keep(self, answer: Answer, request: AskRequest) -> Answer:
+        """Records the answer. A store that cannot be written costs the record, not the answer, which says so."""
+        if not request.keep:
+            return answer
+        from kb.store.connection import open_writer, sqlite_errors
+
+        try:
+            db = open_writer(self._config.sqlite)
+            try:
+                with sqlite_errors(self._config.sqlite):
+                    record_answer(db, answer, settings_of(self._config, request), int(time.time()))
+            finally:
+                db.close()
+        except StoreError as error:
+            return answer._replace(notes=(*answer.notes, f"this answer was not kept: {error.message}"))
+        return answer
+
+
+def _without_index(config: Config, request: AskRequest, error: NotIndexed) -> Answer:
+    """The refusal of a question where nothing has been indexed; it cannot be kept."""
+    language = query_language(request.question)
+    return Answer(
+        question=request.question,
+        search_query=request.question,
+        text=refusal_text("no_index", language),
+        citations=(),
+        claims=(),
+        grounded=False,
+        refusal_reason="no_index",
+        model=EXTRACTIVE,
+        embedding=None,
+        prompt_template_version=config.rag.prompt_template_version,
+        retrieval=RetrievalSummary(
+            new_trace_id(request.question), request.mode, request.k, config.rag.score_gate, 0.0, 0, 0
+        ),
+        evidence=None,
+        usage=TokenUsage(0, 0, 0),
+        created_at=now_utc(),
+        index_version="",
+        notes=(f"{error.message} ({error.hint})",),
+    )

@@ -1,0 +1,175 @@
+"""answer.v1: an answer or refusal; what `kb ask --json` and `kb answers show --json` print."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from kb.domain.answers import Answer, AnswerCitation, Claim, Evidence
+from kb.wire.citation import CitationV1, citation_v1
+
+
+class AnswerCitationV1(TypedDict):
+    """A place the answer points at. `marker` is null for a candidate of a refusal; `quote` stands there verbatim."""
+
+    marker: str | None
+    citation: CitationV1
+    chunk_id: str
+    label: str
+    quote: str | None
+    score: float
+
+
+class ClaimV1(TypedDict):
+    """A sentence of the answer and what it stands on; `dropped` ones are not part of `answer`."""
+
+    text: str
+    markers: list[str]
+    status: Literal["supported", "weak", "dropped"]
+    quote: str | None
+    citation: CitationV1 | None
+    reason: str | None
+
+
+class ModelV1(TypedDict):
+    """Which model answered, and who ran it."""
+
+    id: str
+    provider: str
+
+
+class EmbeddingV1(TypedDict):
+    """The model that searched by meaning."""
+
+    id: str
+    provider: str
+    dimensions: int
+
+
+class EvidenceV1(TypedDict):
+    """How likely the passages hold an answer: `value` is what the gate compared; the rest says how it came about."""
+
+    value: float
+    channel: Literal["own", "cross", "lexical"]
+    calibration: str
+    lexical: float
+    lexical_margin: float
+    nearness: float | None
+
+
+class AnswerRetrievalV1(TypedDict):
+    """How the passages were found."""
+
+    trace_id: str
+    mode: Literal["lexical", "vector", "hybrid"]
+    k: int
+    score_gate: float
+    top_score: float
+    chunks_returned: int
+    chunks_used: int
+
+
+class UsageV1(TypedDict):
+    """What the answer cost; `latency_ms` counts from the question to its end."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    latency_ms: int
+
+
+class AnswerV1(TypedDict):
+    """An answer, or a refusal where `refusal_reason` is set. `grounded`: what each sentence cites supports it."""
+
+    schema_version: Literal["answer.v1"]
+    question: str
+    search_query: str
+    answer: str
+    citations: list[AnswerCitationV1]
+    claims: list[ClaimV1]
+    grounded: bool
+    refusal_reason: Literal["score_gate", "llm_self_judge", "no_index", "no_chunks", "llm_stream_aborted"] | None
+    evidence: EvidenceV1 | None
+    model: ModelV1
+    embedding: EmbeddingV1 | None
+    prompt_template_version: str
+    retrieval: AnswerRetrievalV1
+    usage: UsageV1
+    notes: list[str]
+    conversation_id: str | None
+    turn_index: int | None
+    created_at: str
+
+
+def answer_v1(answer: Answer) -> AnswerV1:
+    """The wire form of an answer."""
+    embedding = answer.embedding
+    retrieval = answer.retrieval
+    return {
+        "schema_version": "answer.v1",
+        "question": answer.question,
+        "search_query": answer.search_query,
+        "answer": answer.text,
+        "citations": [_citation(each) for each in answer.citations],
+        "claims": [_claim(each) for each in answer.claims],
+        "grounded": answer.grounded,
+        "refusal_reason": answer.refusal_reason,
+        "evidence": None if answer.evidence is None else evidence_v1(answer.evidence),
+        "model": {"id": answer.model.id, "provider": answer.model.provider},
+        "embedding": None
+        if embedding is None
+        else {"id": embedding.id, "provider": "fastembed", "dimensions": embedding.dimensions},
+        "prompt_template_version": answer.prompt_template_version,
+        "retrieval": {
+            "trace_id": retrieval.trace_id,
+            "mode": retrieval.mode,
+            "k": retrieval.k,
+            "score_gate": retrieval.score_gate,
+            "top_score": retrieval.top_score,
+            "chunks_returned": retrieval.chunks_returned,
+            "chunks_used": retrieval.chunks_used,
+        },
+        "usage": {
+            "prompt_tokens": answer.usage.prompt_tokens,
+            "completion_tokens": answer.usage.completion_tokens,
+            "latency_ms": answer.usage.latency_ms,
+        },
+        "notes": list(answer.notes),
+        "conversation_id": answer.conversation_id,
+        "turn_index": answer.turn_index,
+        "created_at": answer.created_at,
+    }
+
+
+def evidence_v1(evidence: Evidence) -> EvidenceV1:
+    """The wire form of an evidence."""
+    return {
+        "value": evidence.value,
+        "channel": evidence.channel,
+        "calibration": evidence.version,
+        "lexical": evidence.lexical,
+        "lexical_margin": evidence.lexical_margin,
+        "nearness": evidence.nearness,
+    }
+
+
+def _citation(each: AnswerCitation) -> AnswerCitationV1:
+    return {
+        "marker": each.marker,
+        "citation": citation_v1(each.citation),
+        "chunk_id": each.chunk_id,
+        "label": each.label,
+        "quote": each.quote,
+        "score": each.score,
+    }
+
+
+def _claim(claim: Claim) -> ClaimV1:
+    return {
+        "text": claim.text,
+        "markers": [f"[{number}]" for number in claim.passages],
+        "status": claim.status,
+        "quote": claim.quote,
+        "citation": None if claim.citation is None else citation_v1(claim.citation),
+        "reason": claim.reason,
+    }
