@@ -44,13 +44,9 @@ def names_in(text: str) -> frozenset[str]:
     """
     if _HANGUL.search(text):
         return frozenset(match.lower().rstrip(".") for match in _LATIN_IN_KOREAN.findall(text))
-    return frozenset(
-        word.lower()
-        for match in _NAME.finditer(text)
-        if match.start() > 0
-        for word in re.split(r"[ -]", match[0])
-        if len(word) > 1
-    )
+    found = ((match.start() == 0, re.split(r"[ -]", match[0])) for match in _NAME.finditer(text))
+    words = (word for begins, name in found for word in name[begins:])
+    return frozenset(word.lower() for word in words if len(word) > 1)
 
 
 def stands_in(quote: str, source: str) -> bool:

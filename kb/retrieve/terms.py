@@ -117,9 +117,22 @@ def _terms(db: Connection, words: Iterable[str]) -> list[Term]:
             terms[Term(piece)] = None
             continue
         for cut in cut_word(piece, readings, counts, total):
-            terms.update((Term(morpheme, prefix=not cut.known), None) for morpheme in cut.morphemes)
+            if cut.known:
+                terms.update((Term(morpheme), None) for morpheme in cut.morphemes)
+            else:
+                terms[_unknown(db, cut.morphemes[0])] = None
         particles_only.append(Term(piece, prefix=True))
     return list(terms) or particles_only
+
+
+def _unknown(db: Connection, word: str) -> Term:
+    """The term for a Hangul word the index does not know: its longest stem that is a term, else the word as a prefix.
+
+    An ending that no document uses (버티나) hides a verb that some do (버티-).
+    """
+    stems = [word[:length] for length in range(len(word), 1, -1)]
+    known = queries.select_indexed_words(db, words_json=json.dumps(stems, ensure_ascii=False))
+    return Term(known[0].word) if known else Term(word, prefix=True)
 
 
 def _pieces(word: str) -> Iterator[str]:

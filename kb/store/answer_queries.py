@@ -132,6 +132,13 @@ class NearnessRow(NamedTuple):
     evidence: float
 
 
+class QuotePlace(NamedTuple):
+    """A file that has a quotation."""
+
+    workspace_path: str
+    source_path: str
+
+
 @sql("answer/score_evidence.sql")
 def score_evidence(db: Connection, *, hits_json: str, terms_json: str | None) -> EvidenceRow | None: ...
 
@@ -229,3 +236,7 @@ def delete_session(db: Connection, *, session_id: str) -> int: ...
 
 @sql("answer/select_nearness.sql")
 def select_nearness(db: Connection, *, chunk_ids_json: str, primary_vec: bytes) -> list[NearnessRow]: ...
+
+
+@sql("answer/find_quote.sql")
+def find_quote(db: Connection, *, quote: str) -> list[QuotePlace]: ...

@@ -79,6 +79,12 @@ class TermCount(NamedTuple):
     chunks: int
 
 
+class IndexedWord(NamedTuple):
+    """A word that is a term of the index."""
+
+    word: str
+
+
 class DocumentPath(NamedTuple):
     """One document and its path."""
 
@@ -138,6 +144,10 @@ def select_korean_units(db: Connection, *, surfaces_json: str) -> list[KoreanUni
 
 @sql("retrieve/select_korean_unit_total.sql")
 def select_korean_unit_total(db: Connection) -> KoreanUnitTotal | None: ...
+
+
+@sql("retrieve/select_indexed_words.sql")
+def select_indexed_words(db: Connection, *, words_json: str) -> list[IndexedWord]: ...
 
 
 @sql("retrieve/select_document_paths.sql")

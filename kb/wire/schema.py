@@ -13,10 +13,13 @@ from kb.operations.introspect import Introspection
 # Every wire schema of this version; a test holds it against the modules of this room.
 WIRE_SCHEMAS = (
     "answer.v1",
+    "answer_check.v1",
     "answer_event.v1",
+    "answer_summary.v1",
     "bulk_search_item.v1",
     "bulk_search_query.v1",
     "cache_report.v1",
+    "chat_session.v1",
     "chunk_inspection.v1",
     "citation.v1",
     "config_report.v1",

@@ -1,0 +1,53 @@
+"""`kb answers list|show`."""
+
+from __future__ import annotations
+
+import click
+
+from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.terminal import plain_line
+from kb.operations.answers import find_answer, list_answers
+
+
+@click.group("answers")
+def command() -> None:
+    """Look again at answers that were given."""
+
+
+@command.command("list", epilog="\b\nExamples:\n  kb answers list --limit 5\n  kb answers list --json | jq -r .query\n")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many.")
+@json_option("Print one answer_summary.v1 a line.")
+@pass_session
+def list_(session: Session, limit: int, as_json: bool) -> int:
+    """List the answers, the newest first. Exit code 1 when there is none."""
+    rows = list_answers(session.config.sqlite, limit)
+    for row in rows:
+        if as_json:
+            from kb.wire.answer_summary import answer_summary_v1
+
+            print_json(answer_summary_v1(row))
+        else:
+            outcome = row.refusal_reason or ("grounded" if row.grounded else "not grounded")
+            click.echo(f"{row.trace_id}  {row.created_at[:19]}  {outcome:<12}  {plain_line(row.query)}")
+    return 0 if rows else 1
+
+
+@command.command(
+    "show", epilog="\b\nExamples:\n  kb answers show            the last one\n  kb answers show ret_4a8b --explain\n"
+)
+@click.argument("id", required=False)
+@click.option("--explain", is_flag=True, help="Show what each sentence stands on.")
+@json_option("Print answer.v1.")
+@pass_session
+def show(session: Session, id: str | None, explain: bool, as_json: bool) -> None:
+    """Show an answer again: by its id or the start of one, else the last."""
+    answer = find_answer(session.config.sqlite, id)
+    if as_json:
+        from kb.wire.answer import answer_v1
+
+        print_json(answer_v1(answer))
+        return
+    from kb.cli.show_answer import show_answer
+
+    click.echo(f"{answer.retrieval.trace_id}  {answer.created_at[:19]}  {plain_line(answer.question)}\n")
+    show_answer(answer, explain=explain)

@@ -1,0 +1,46 @@
+"""`kb open`: a citation, in the editor or viewer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import click
+
+from kb.cli.session import Session, pass_session
+from kb.cli.terminal import plain_line
+from kb.operations.open_citation import find_opening
+
+_EPILOG = """\b
+Examples:
+  kb open 1                                  the first citation of the last answer
+  kb open 2 --answer ret_4a8b                of an earlier one
+  kb open "notes/kb.md#L12-L34"              a citation as it is written
+  kb open 1 --print                          what would be run
+"""
+
+
+@click.command("open", epilog=_EPILOG)
+@click.argument("citation")
+@click.option("--answer", "answer_id", metavar="ID", help="The answer whose citation it is [default: the last one].")
+@click.option("--print", "print_only", is_flag=True, help="Print the command instead of running it.")
+@pass_session
+def command(session: Session, citation: str, answer_id: str | None, print_only: bool) -> int:
+    """Show where a citation leads: CITATION is its number, or its text.
+
+    Opens $VISUAL, $EDITOR or $PAGER at the line; pages and recordings in a viewer that can jump there.
+    """
+    opening = find_opening(session.config, citation, answer_id, os.environ)
+    if print_only:
+        import shlex
+
+        click.echo(plain_line(shlex.join(opening.command)))
+        return 0
+    try:
+        return 0 if subprocess.call(opening.command) == 0 else 2
+    except OSError as error:
+        from kb.errors import UsageError
+
+        raise UsageError(
+            f"{opening.command[0]} cannot be run: {error.strerror}", "set $EDITOR to your editor"
+        ) from error

@@ -1,0 +1,65 @@
+"""`kb sessions list|show|delete`."""
+
+from __future__ import annotations
+
+import click
+
+from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.terminal import plain, plain_line
+from kb.operations.answers import delete_session, list_sessions, show_session
+from kb.operations.clock import from_ns
+
+
+@click.group("sessions")
+def command() -> None:
+    """Look at conversations, begun with kb ask --session NAME."""
+
+
+@command.command("list", epilog="\b\nExamples:\n  kb sessions list\n  kb sessions list --json | jq -r .session_id\n")
+@json_option("Print one chat_session.v1 a line, without its turns.")
+@pass_session
+def list_(session: Session, as_json: bool) -> int:
+    """List the conversations, the one last spoken in first. Exit code 1 when there is none."""
+    rows = list_sessions(session.config.sqlite)
+    for row in rows:
+        if as_json:
+            from kb.wire.chat_session import chat_session_v1
+
+            print_json(chat_session_v1(row, ()))
+        else:
+            when = from_ns(row.updated_at * 1_000_000_000)[:19]
+            name = plain_line(row.session_id)
+            click.echo(f"{name:<16}  {when}  {row.turns:>3} turns  {plain_line(row.title or '')}")
+    return 0 if rows else 1
+
+
+@command.command("show", epilog="\b\nExamples:\n  kb sessions show 점검\n")
+@click.argument("name")
+@json_option("Print chat_session.v1.")
+@pass_session
+def show(session: Session, name: str, as_json: bool) -> None:
+    """Show a conversation from its first question."""
+    found = show_session(session.config.sqlite, name)
+    if as_json:
+        from kb.wire.chat_session import chat_session_v1
+
+        print_json(chat_session_v1(found.session, found.turns))
+        return
+    for turn in found.turns:
+        click.echo(f"> {plain_line(turn.question)}\n{plain(turn.answer)}\n")
+
+
+@command.command("delete", epilog="\b\nExamples:\n  kb sessions delete 점검 --yes\n")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@pass_session
+def delete(session: Session, name: str, yes: bool) -> int:
+    """Forget a conversation. Its answers stay among the answers."""
+    turns = len(show_session(session.config.sqlite, name).turns)
+    what = f"{plain_line(name)} with its {turns} turn{'' if turns == 1 else 's'}"
+    if not yes and not click.confirm(f"forget {what}?", default=False):
+        click.echo("nothing was deleted")
+        return 1
+    delete_session(session.config.sqlite, name)
+    click.echo(f"forgot {what}")
+    return 0

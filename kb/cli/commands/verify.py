@@ -1,0 +1,58 @@
+"""`kb verify`: stored answers against the files as they are now."""
+
+from __future__ import annotations
+
+import click
+
+from kb.cli.session import Session, json_option, pass_session, print_json, use_color
+from kb.cli.terminal import plain_line
+from kb.errors import UsageError
+from kb.operations.verify import AnswerCheck, verify
+
+_SIGNS = {"stands": "✓", "moved": "→", "changed": "✗", "missing": "✗", "unreadable": "?"}
+_COLORS = {"stands": "green", "moved": "yellow"}
+
+_EPILOG = """\b
+Examples:
+  kb verify                 the last answer
+  kb verify ret_4a8b        an earlier one
+  kb verify --all --json | jq -r 'select(.holds | not) | .trace_id'
+"""
+
+
+@click.command("verify", epilog=_EPILOG)
+@click.argument("id", required=False)
+@click.option("--all", "every", is_flag=True, help="Every answer that was kept.")
+@json_option("Print one answer_check.v1 a line.")
+@pass_session
+def command(session: Session, id: str | None, every: bool, as_json: bool) -> int:
+    """Say which quotations of an answer still stand in their files, which moved, and which changed.
+
+    Reads the files themselves, not the index. Exit code 1 when a quotation is no longer anywhere.
+    """
+    if id is not None and every:
+        raise UsageError("an id and --all at once", "give one of them")
+    checks = verify(session.config, id, every=every)
+    if as_json:
+        from kb.wire.answer_check import answer_check_v1
+
+        for check in checks:
+            print_json(answer_check_v1(check))
+    else:
+        for check in checks:
+            _show(check, use_color())
+        quotes = [quote for check in checks for quote in check.quotes]
+        standing = sum(quote.standing in ("stands", "moved") for quote in quotes)
+        answers = f"{len(checks)} answer{'' if len(checks) == 1 else 's'}"
+        click.echo(f"{standing} of {len(quotes)} quotations stand, in {answers}")
+    return 0 if all(check.holds for check in checks) else 1
+
+
+def _show(check: AnswerCheck, color: bool) -> None:
+    click.echo(f"{check.trace_id}  {plain_line(check.question)}")
+    for quote in check.quotes:
+        sign = _SIGNS[quote.standing]
+        shown = click.style(sign, fg=_COLORS.get(quote.standing, "red")) if color else sign
+        now = "" if quote.standing != "moved" or quote.now_at is None else f" → {plain_line(quote.now_at.to_uri())}"
+        click.echo(f"  {shown} {quote.standing:<10} {plain_line(quote.cited.to_uri())}{now}")
+        click.echo(f"      「{plain_line(quote.quote)}」")

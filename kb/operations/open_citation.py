@@ -1,0 +1,95 @@
+"""Where a citation leads on this machine, and the program that shows it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.config import Config
+from kb.domain.citations import Citation, LineCitation, PageCitation, TimeCitation, parse_citation
+from kb.errors import NotFound, UsageError
+from kb.operations.answers import find_answer
+
+# How an editor is told a line: `{line}` and `{path}` are filled in. Others get the path alone.
+_AT_LINE: Mapping[str, tuple[str, ...]] = {
+    "code": ("-g", "{path}:{line}"),
+    "code-insiders": ("-g", "{path}:{line}"),
+    "codium": ("-g", "{path}:{line}"),
+    "cursor": ("-g", "{path}:{line}"),
+    "subl": ("{path}:{line}",),
+    "zed": ("{path}:{line}",),
+    "hx": ("{path}:{line}",),
+    "micro": ("+{line}", "{path}"),
+    "nano": ("+{line}", "{path}"),
+    "vi": ("+{line}", "{path}"),
+    "vim": ("+{line}", "{path}"),
+    "nvim": ("+{line}", "{path}"),
+    "emacs": ("+{line}", "{path}"),
+    "emacsclient": ("+{line}", "{path}"),
+    "kak": ("+{line}", "{path}"),
+    "less": ("+{line}g", "-N", "{path}"),
+}
+
+
+class Opening(NamedTuple):
+    """A citation, the file it leads to, and the command that shows the place."""
+
+    citation: Citation
+    path: Path
+    command: tuple[str, ...]
+
+
+def find_opening(config: Config, typed: str, answer_id: str | None, env: Mapping[str, str]) -> Opening:
+    """What `kb open` runs for the n-th citation of an answer (None: the last one) or for a citation as it is written.
+
+    Raises: UsageError, InvalidCitation, NotFound where there is no such citation or file.
+    """
+    citation, path = _place(config, typed, answer_id)
+    if not path.is_file():
+        raise NotFound(f"{path} is not there", "kb ingest brings the index in step; kb verify finds what moved")
+    return Opening(citation, path, _command(citation, path, env))
+
+
+def _place(config: Config, typed: str, answer_id: str | None) -> tuple[Citation, Path]:
+    if not typed.isdecimal():
+        citation = parse_citation(typed)
+        return citation, config.workspace_root / citation.path
+    answer = find_answer(config.sqlite, answer_id)
+    number = int(typed)
+    marked = {each.marker: each for each in answer.citations if each.marker is not None}
+    found = marked.get(f"[{number}]")
+    if found is None and not marked and 1 <= number <= len(answer.citations):
+        found = answer.citations[number - 1]  # the nearest places of a refusal
+    if found is None:
+        held = ", ".join(marked) or f"{len(answer.citations)} places"
+        raise UsageError(f"the answer {answer.retrieval.trace_id} has no citation [{number}]", f"it has {held}")
+    return found.citation, Path(found.source_path)
+
+
+def _command(citation: Citation, path: Path, env: Mapping[str, str]) -> tuple[str, ...]:
+    """$VISUAL, $EDITOR, $PAGER or less, at the line; for a page or a recording a viewer that jumps there."""
+    if isinstance(citation, LineCitation):
+        wanted = env.get("VISUAL") or env.get("EDITOR") or env.get("PAGER") or "less"
+        program = shlex.split(wanted)
+        arguments = _AT_LINE.get(Path(program[0]).name, ("{path}",))
+        return (*program, *(part.format(path=path, line=citation.start) for part in arguments))
+    viewers: list[tuple[str, ...]] = [("xdg-open",), ("open",)]
+    if isinstance(citation, PageCitation):
+        page = str(citation.page)
+        viewers = [("evince", f"--page-index={page}"), ("okular", "-p", page), ("zathura", "-P", page), *viewers]
+    elif isinstance(citation, TimeCitation):
+        seconds = f"{citation.start_ms / 1000:g}"
+        viewers = [
+            ("mpv", f"--start={seconds}"),
+            ("ffplay", "-ss", seconds),
+            ("vlc", f"--start-time={seconds}"),
+            *viewers,
+        ]
+    for viewer in viewers:
+        if shutil.which(viewer[0], path=env.get("PATH", os.defpath)):
+            return (*viewer, str(path))
+    raise UsageError(f"no program was found that shows {path.name}", f"open it by hand: {citation.to_uri()}")

@@ -1,0 +1,49 @@
+"""answer_check.v1: an answer held against the files; one line of `kb verify --json`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from kb.operations.verify import AnswerCheck, QuoteCheck
+from kb.wire.citation import CitationV1, citation_v1
+
+
+class QuoteCheckV1(TypedDict):
+    """One quotation: whether it stands where it was cited, and where it stands now."""
+
+    quote: str
+    citation: CitationV1
+    standing: Literal["stands", "moved", "changed", "missing", "unreadable"]
+    now_at: CitationV1 | None
+
+
+class AnswerCheckV1(TypedDict):
+    """An answer with its quotations; `holds`: each of them still stands somewhere."""
+
+    schema_version: Literal["answer_check.v1"]
+    trace_id: str
+    question: str
+    holds: bool
+    quotes: list[QuoteCheckV1]
+
+
+def answer_check_v1(check: AnswerCheck) -> AnswerCheckV1:
+    """The wire form of a check."""
+    return {
+        "schema_version": "answer_check.v1",
+        "trace_id": check.trace_id,
+        "question": check.question,
+        "holds": check.holds,
+        "quotes": [_quote(quote) for quote in check.quotes],
+    }
+
+
+def _quote(quote: QuoteCheck) -> QuoteCheckV1:
+    return {
+        "quote": quote.quote,
+        "citation": citation_v1(quote.cited),
+        "standing": quote.standing,
+        "now_at": None if quote.now_at is None else citation_v1(quote.now_at),
+    }

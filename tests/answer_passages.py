@@ -1,0 +1,59 @@
+"""Passages for the tests of answers, without a knowledge base behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kb.domain.citations import LineCitation
+from kb.domain.generation import Done, GenerateRequest, Message, ModelRef, TokenChunk, TokenStream, TokenUsage
+from kb.domain.passages import Passage
+from kb.domain.search import RetrievalDetail
+
+
+def passage(number: int, text: str, *, lang: str = "en", headings: Sequence[str] = (), cosine: float = 0.85) -> Passage:
+    """A passage of `notes/<number>.md` whose text begins on line 10."""
+    return Passage(
+        number=number,
+        chunk_id=f"{number:032x}",
+        doc_id=f"{number:032x}",
+        doc_path=f"notes/{number}.md",
+        source_path=f"/vault/notes/{number}.md",
+        title=headings[0] if headings else f"Note {number}",
+        heading_path=tuple(headings),
+        section_label=headings[-1] if headings else None,
+        lang=lang,
+        text=text,
+        citation=LineCitation(f"notes/{number}.md", 10, 10 + text.count("\n")),
+        score=1.0 / number,
+        retrieval=RetrievalDetail("hybrid", 5.0, number, cosine, number),
+    )
+
+
+class ScriptedModel:
+    """Writes what it is told, word by word; a word counts as a token. `asked` is every request it was given."""
+
+    def __init__(self, text: str, context_tokens: int = 4096) -> None:
+        self.text = text
+        self.asked: list[GenerateRequest] = []
+        self._context_tokens = context_tokens
+
+    @property
+    def model_ref(self) -> ModelRef:
+        return ModelRef("scripted", "llama_cpp")
+
+    @property
+    def context_tokens(self) -> int:
+        return self._context_tokens
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def count_prompt_tokens(self, messages: Sequence[Message]) -> int:
+        return sum(3 + self.count_tokens(message.content) for message in messages)
+
+    def stream(self, request: GenerateRequest) -> TokenStream:
+        self.asked.append(request)
+        pieces = self.text.split(" ")
+        for at, piece in enumerate(pieces):
+            yield TokenChunk(piece if at == 0 else f" {piece}")
+        yield Done("stop", TokenUsage(self.count_prompt_tokens(request.messages), len(pieces), 1))

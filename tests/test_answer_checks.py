@@ -1,0 +1,113 @@
+"""Every sentence of a generated text is held against what it cites."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from kb.answer.checks import check_claims, is_refusal, read_sentences
+from kb.answer.facts import names_in, numbers_in, quotes_in, stated_numbers
+from kb.domain.answers import Claim
+from kb.domain.passages import Passage
+from tests.answer_passages import passage
+
+GATEWAY = passage(
+    1, "The gateway retries a failed upload five times.\nThen it keeps the batch on disk for 1,200 seconds."
+)
+BATTERY = passage(2, "정전이 나면 배터리가 네 시간을 버틴다. 교체는 3월에 한다.", lang="ko")
+PACKED = (GATEWAY, BATTERY)
+
+
+def never(sentence: str, passages: Sequence[Passage]) -> bool:
+    return False
+
+
+def only(text: str, question: str = "How does it work?", near: bool = False) -> Claim:
+    claims = check_claims(text, question, PACKED, lambda sentence, passages: near)
+    assert len(claims) == 1
+    return claims[0]
+
+
+def test_a_sentence_whose_words_stand_in_its_source_is_supported_by_a_quote_with_its_lines() -> None:
+    claim = only("The gateway keeps the batch on disk [1].")
+    assert claim.status == "supported"
+    assert claim.quote == "Then it keeps the batch on disk for 1,200 seconds."
+    assert claim.citation is not None
+    assert claim.citation.to_uri() == "notes/1.md#L11"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("The gateway retries a failed upload 7 times [1].", "7 stands in none"),
+        ("The gateway of Siemens retries a failed upload [1].", "siemens stands in none"),
+        ('It keeps the batch "in the cloud for ever" [1].', "in the cloud for ever"),
+        ("배터리는 48시간을 버틴다 [2].", "48 stands in none"),
+        ("Bananas are yellow fruit.", "cites no passage"),
+    ],
+)
+def test_what_stands_in_no_cited_passage_is_dropped(text: str, why: str) -> None:
+    claim = only(text, near=True)
+    assert claim.status == "dropped"
+    assert why in (claim.reason or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It waits 1200 seconds on disk with the batch [1].",
+        "A failed upload is retried 5 times by the gateway [1].",
+        'The gateway keeps the batch "on disk for 1,200 seconds" [1].',
+        "교체는 3월에 한다 [2].",
+    ],
+)
+def test_numbers_and_quotations_count_however_they_are_written(text: str) -> None:
+    assert only(text).status == "supported"
+
+
+def test_a_fact_the_question_states_needs_no_source() -> None:
+    assert only("In 2031 the gateway retries a failed upload [1].", "What will happen in 2031?").status == "supported"
+
+
+def test_a_sentence_in_another_language_than_its_source_is_judged_by_meaning() -> None:
+    text = "The battery lasts for four hours during an outage [2]."
+    assert only(text, near=True).status == "supported"
+    assert only(text, near=False).status == "weak"
+
+
+def test_a_sentence_without_a_marker_takes_the_next_one_or_the_passage_that_carries_it() -> None:
+    text = "The gateway retries a failed upload. It keeps the batch on disk [1]. 교체는 3월에 한다."
+    assert [read.cited for read in read_sentences(text, frozenset({1, 2}))] == [(1,), (1,), ()]
+    assert [claim.passages for claim in check_claims(text, "?", PACKED, never)] == [(1,), (1,), (2,)]
+
+
+def test_no_claim_ever_cites_a_passage_that_was_not_given() -> None:
+    claims = check_claims(
+        "The gateway retries a failed upload [9]. It keeps the batch on disk [1][7].", "?", PACKED, never
+    )
+    assert {number for claim in claims for number in claim.passages} == {1}
+
+
+@pytest.mark.parametrize(
+    ("text", "refuses"),
+    [
+        ("근거가 부족하다.", True),
+        ("The sources do not answer this.", True),
+        ("I cannot find this in the notes. Perhaps elsewhere.", True),
+        ("", True),
+        ("[1]", True),
+        ("The gateway does not answer after five retries [1].", False),
+        ("교체는 3월에 한다 [2].", False),
+    ],
+)
+def test_a_text_that_says_there_is_no_answer_is_a_refusal(text: str, refuses: bool) -> None:
+    assert is_refusal(text) is refuses
+
+
+def test_facts_are_read_in_both_languages() -> None:
+    assert numbers_in("1,204.50 and 007") == {"1204.5", "7"}
+    assert stated_numbers("in March, five men") == {"3", "5"}
+    assert quotes_in('a "b" and “a longer quote”') == ("a longer quote",)
+    assert names_in("The Watchdog restarts the Gateway of ACME Corp.") == {"watchdog", "gateway", "acme", "corp"}
+    assert names_in("배터리는 LiFePO4 전지다") == {"lifepo4"}

@@ -1,0 +1,50 @@
+"""Markers of a generated text are read, and never shown where they point at nothing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb.answer.markers import MarkerFilter, show_markers, take_markers
+
+
+@pytest.mark.parametrize(
+    ("text", "bare", "marks"),
+    [
+        ("It is blue [1].", "It is blue.", ((10, (1,)),)),
+        ("파랗다 [#2]", "파랗다", ((3, (2,)),)),
+        ("Both [1, #3][4] agree.", "Both agree.", ((4, (1, 3)), (4, (4,)))),
+        ("an array a[i] and [x] stay", "an array a[i] and [x] stay", ()),
+    ],
+)
+def test_markers_are_taken_out_and_kept_by_place(
+    text: str, bare: str, marks: tuple[tuple[int, tuple[int, ...]], ...]
+) -> None:
+    assert take_markers(text) == (bare, marks)
+
+
+def test_markers_are_shown_in_one_form() -> None:
+    assert show_markers((1, 3)) == " [1][3]"
+    assert show_markers(()) == ""
+
+
+@given(
+    st.lists(st.sampled_from(["blue ", "[1]", "[#2]", "[9]", "[", "]", "1", "#", " , ", "[1, 9]", "끝."]), max_size=12),
+    st.integers(1, 4),
+)
+def test_a_stream_never_shows_an_unknown_marker_however_it_is_cut(parts: list[str], size: int) -> None:
+    text = "".join(parts)
+    markers = MarkerFilter([1, 2])
+    shown = "".join(markers.feed(text[at : at + size]) for at in range(0, len(text), size)) + markers.end()
+    assert set(re.findall(r"\[\s*#?(\d+)\s*\]", shown)) <= {"1", "2"}
+    assert take_markers(shown).text.replace(" ", "") == take_markers(text).text.replace(" ", "")
+
+
+def test_text_is_handed_on_as_soon_as_it_can_be_no_marker() -> None:
+    markers = MarkerFilter([1])
+    assert markers.feed("The answer") == "The answer"
+    assert markers.feed(" is [") == " is"
+    assert markers.feed("x]") == " [x]"

@@ -1,0 +1,321 @@
+"""Questions are answered from the notes with exact sources, or refused; everything is kept and can be checked later."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kb.config import load
+from kb.domain.answers import Answer
+from kb.domain.generation import Done, LanguageModel, TokenChunk, TokenStream, TokenUsage
+from kb.errors import ModelError, StreamBroken
+from kb.operations.ask import ask
+from kb.operations.asking import AskEvent, AskRequest, Generated, Retrieved
+from kb.operations.language_model import ModelChoice
+from tests.answer_passages import ScriptedModel
+from tests.conftest import Ran, Vault, make_vault, run_kb
+
+NOTES = {
+    "gateway.md": "# Gateway\n\nThe gateway retries a failed upload five times.\nThen it keeps the batch on disk.\n",
+    "battery.md": "# 배터리\n\n정전이 나면 배터리가 네 시간을 버틴다.\n\n## 교체\n\n배터리 교체는 3월에 한다.\n",
+    **{f"filler/{n}.md": f"# Filler {n}\n\nPage {n} of the {word} handbook, chapter {n}.\n" for n, word in enumerate(
+        "apple banana cherry damson elder fig grape hazel iris juniper kiwi lemon mango nutmeg olive peach".split()
+    )},
+}  # fmt: skip
+RETRY = "How often does the gateway retry a failed upload?"
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    vault = make_vault(tmp_path_factory.mktemp("asked"), NOTES)
+    ran = run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    assert ran.code == 0, ran.stderr
+    return vault
+
+
+@pytest.fixture
+def asked(indexed: Vault, tmp_path: Path) -> Vault:
+    """A vault of its own, to write answers into."""
+    shutil.copytree(indexed.config.parent, tmp_path / "own")
+    config = tmp_path / "own" / indexed.config.name
+    vault = Vault(config.parent / "notes", config, config.parent / "data" / "kb.sqlite")
+    assert run_kb("--config", str(config), "ingest", "--no-embed").code == 0
+    return vault
+
+
+def kb(vault: Vault, *args: str) -> Ran:
+    return run_kb("--config", str(vault.config), "--set", "models.llm.provider=extractive", *args)
+
+
+def asking(
+    vault: Vault, model: LanguageModel | None, question: str = RETRY, **more: Any
+) -> tuple[Answer, list[AskEvent]]:
+    """What a question comes to with a given model, and the events on the way."""
+    events: list[AskEvent] = []
+    request = AskRequest(question, "lexical", 5, **more)
+    return ask(load(str(vault.config), ()), request, events.append, lambda: False), events
+
+
+@pytest.fixture
+def answered_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[LanguageModel | None], None]:
+    """Puts a model in the place of the configured one."""
+
+    def put(model: LanguageModel | None) -> None:
+        monkeypatch.setattr(
+            "kb.operations.language_model.choose_language_model", lambda config, provider=None: ModelChoice(model)
+        )
+
+    return put
+
+
+def test_your_own_sentence_answers_with_its_lines(asked: Vault) -> None:
+    ran = kb(asked, "ask", RETRY, "--json")
+    assert ran.code == 0, ran.stderr
+    answer = ran.json
+    assert answer["answer"].startswith("The gateway retries a failed upload five times. [1]")
+    assert answer["citations"][0]["citation"]["uri"] == "gateway.md#L3"
+    assert answer["grounded"] is True
+    assert answer["model"]["provider"] == "extractive"
+    for claim in answer["claims"]:
+        lines = (asked.root / claim["citation"]["path"]).read_text(encoding="utf-8").split("\n")
+        cited = "\n".join(lines[claim["citation"]["start"] - 1 : claim["citation"]["end"]])
+        assert claim["quote"] in cited
+
+
+def test_a_korean_question_is_answered_in_korean(asked: Vault) -> None:
+    ran = kb(asked, "ask", "정전이 나면 배터리가 얼마나 버티나?")
+    assert ran.code == 0
+    assert "정전이 나면 배터리가 네 시간을 버틴다. [1]" in ran.stdout
+    assert "[1] battery.md#L3" in ran.stdout
+    assert "grounded ✓" in ran.stdout
+
+
+def test_what_the_notes_do_not_hold_is_refused_with_the_nearest_places(asked: Vault) -> None:
+    ran = kb(asked, "ask", "Which chapter of the tax law covers inherited vineyards?")
+    assert ran.code == 1
+    assert ran.stdout.startswith("Not in your notes")
+    assert "nearest places:" in ran.stdout
+    assert "grounded ✗" in ran.stdout
+    korean = kb(asked, "ask", "장학금 신청 서류는 무엇인가?", "--json").json
+    assert korean["refusal_reason"] in ("score_gate", "no_chunks")
+    assert "노트" in korean["answer"] or "근거" in korean["answer"]
+    assert all(citation["marker"] is None for citation in korean["citations"])
+
+
+def test_no_model_is_looked_for_where_the_gate_refuses(asked: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    def loaded(*_: object) -> ModelChoice:
+        raise AssertionError("a model was looked for")
+
+    monkeypatch.setattr("kb.operations.language_model.choose_language_model", loaded)
+    answer, _ = asking(asked, None, "Which chapter of the tax law covers inherited vineyards?")
+    assert answer.refusal_reason == "score_gate"
+
+
+@pytest.mark.parametrize("question", ["", "   ", "\n"])
+def test_an_empty_question_is_an_error(asked: Vault, question: str) -> None:
+    ran = kb(asked, "ask", question)
+    assert ran.code == 2
+    assert "no question" in ran.stderr
+
+
+def test_a_question_of_one_syllable_and_a_huge_one_have_clear_outcomes(asked: Vault) -> None:
+    assert kb(asked, "ask", "왜", "--json").json["refusal_reason"] in ("no_chunks", "score_gate")
+    huge = kb(asked, "ask", "gateway " * 12_500, "--json")
+    assert huge.code in (0, 1)
+    assert huge.json["schema_version"] == "answer.v1"
+
+
+def test_without_an_index_the_refusal_says_so(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, NOTES)
+    ran = kb(vault, "ask", RETRY, "--json")
+    assert ran.code == 1
+    assert ran.json["refusal_reason"] == "no_index"
+    assert "kb init" in ran.json["notes"][0]
+
+
+def test_a_models_answer_is_streamed_checked_and_cited(
+    asked: Vault, answered_by: Callable[[LanguageModel | None], None]
+) -> None:
+    model = ScriptedModel(
+        "The gateway retries a failed upload five times [#1]. It gives up after 90 days [#1]. See also [#9]."
+    )
+    answered_by(model)
+    answer, events = asking(asked, model)
+    assert isinstance(events[0], Retrieved)
+    shown = "".join(event.text for event in events if isinstance(event, Generated))
+    assert "[9]" not in shown
+    assert "five times [1]." in shown
+    assert answer.text == "The gateway retries a failed upload five times. [1]"
+    assert answer.grounded
+    assert [claim.status for claim in answer.claims][:2] == ["supported", "dropped"]
+    assert any("90" in note for note in answer.notes)
+    assert answer.citations[0].citation.to_uri() == "gateway.md#L3"
+    assert RETRY in model.asked[0].messages[-1].content
+
+
+@pytest.mark.parametrize("text", ["The sources do not answer this.", "", "Bananas are yellow fruit [1].", "[1][2]"])
+def test_a_model_that_has_nothing_to_say_is_a_refusal(
+    text: str, asked: Vault, answered_by: Callable[[LanguageModel | None], None]
+) -> None:
+    answered_by(ScriptedModel(text))
+    answer, _ = asking(asked, None)
+    assert answer.refusal_reason == "llm_self_judge"
+    assert not answer.grounded
+
+
+class BrokenModel(ScriptedModel):
+    """Dies in the middle of its answer."""
+
+    def stream(self, request: Any) -> TokenStream:
+        yield TokenChunk("The gateway ")
+        raise StreamBroken("the server went away", "try again")
+
+
+class EndlessModel(ScriptedModel):
+    """Never comes to an end by itself."""
+
+    def stream(self, request: Any) -> TokenStream:
+        while True:
+            yield TokenChunk("The gateway retries. ")
+        yield Done("stop", TokenUsage(0, 0, 0))
+
+
+def test_a_model_that_dies_is_an_error_and_what_happened_is_kept(
+    asked: Vault, answered_by: Callable[[LanguageModel | None], None]
+) -> None:
+    answered_by(BrokenModel(""))
+    with pytest.raises(ModelError, match="went away"):
+        asking(asked, None)
+    kept = kb(asked, "answers", "list", "--json").lines
+    assert [row["refusal_reason"] for row in kept] == ["llm_stream_aborted"]
+
+
+def test_an_answer_without_end_is_stopped(asked: Vault, answered_by: Callable[[LanguageModel | None], None]) -> None:
+    answered_by(EndlessModel(""))
+    answer, _ = asking(asked, None)
+    assert answer.refusal_reason == "llm_stream_aborted"
+    assert "The gateway retries." in answer.text
+
+
+def test_ctrl_c_keeps_what_there_is_of_an_answer(
+    asked: Vault, answered_by: Callable[[LanguageModel | None], None]
+) -> None:
+    answered_by(ScriptedModel("The gateway retries a failed upload five times [1]."))
+    seen: list[AskEvent] = []
+    request = AskRequest(RETRY, "lexical", 5)
+    answer = ask(load(str(asked.config), ()), request, seen.append, lambda: len(seen) > 3)
+    assert answer.refusal_reason == "llm_stream_aborted"
+    assert 0 < len(answer.text) < len("The gateway retries a failed upload five times [1].")
+    assert kb(asked, "answers", "show", "--json").json["refusal_reason"] == "llm_stream_aborted"
+
+
+def test_an_answer_can_be_shown_again_as_it_was(asked: Vault) -> None:
+    given = kb(asked, "ask", RETRY, "--json").json
+    again = kb(asked, "answers", "show", given["retrieval"]["trace_id"][:8], "--json").json
+    assert again == given
+    assert kb(asked, "answers", "list").stdout.count("\n") == 1
+    assert kb(asked, "answers", "show", "ret_zzz").code == 2
+
+
+def test_events_come_as_json_lines_before_the_answer(asked: Vault) -> None:
+    lines = kb(asked, "ask", RETRY, "--json", "--stream").lines
+    assert [line["schema_version"] for line in lines] == ["answer_event.v1", "answer.v1"]
+    assert lines[0]["kind"] == "retrieved"
+    assert lines[0]["evidence"]["value"] >= lines[0]["score_gate"]
+    assert kb(asked, "ask", RETRY, "--stream").code == 2
+
+
+def test_explain_shows_what_each_sentence_stands_on(asked: Vault) -> None:
+    ran = kb(asked, "ask", RETRY, "--explain")
+    assert "▎ The gateway retries a failed upload five times." in ran.stdout
+    assert "└ gateway.md#L3" in ran.stdout
+    assert "retrieval trace" in ran.stdout
+    assert "gate 0.50: pass" in ran.stdout
+
+
+def test_a_conversation_goes_on_from_what_was_asked_before(asked: Vault) -> None:
+    kb(asked, "ask", "정전이 나면 배터리가 얼마나 버티나?", "--session", "점검")
+    second = kb(asked, "ask", "그럼 교체는 언제 해?", "--session", "점검", "--json").json
+    assert second["search_query"] == "정전이 나면 배터리가 얼마나 버티나? 그럼 교체는 언제 해?"
+    assert (second["conversation_id"], second["turn_index"]) == ("점검", 1)
+    assert "교체는 3월에 한다" in second["answer"]
+    listed = kb(asked, "sessions", "list", "--json").lines
+    assert [(row["session_id"], row["turn_count"]) for row in listed] == [("점검", 2)]
+    shown = kb(asked, "sessions", "show", "점검", "--json").json
+    assert [turn["question"] for turn in shown["turns"]][1] == "그럼 교체는 언제 해?"
+    assert kb(asked, "sessions", "delete", "점검", "--yes").code == 0
+    assert kb(asked, "sessions", "show", "점검").code == 2
+    assert len(kb(asked, "answers", "list", "--json").lines) == 2
+
+
+def test_verify_tells_what_stands_moved_and_changed(asked: Vault) -> None:
+    kb(asked, "ask", RETRY)
+    path = asked.root / "gateway.md"
+    text = path.read_text(encoding="utf-8")
+
+    def standing() -> list[tuple[str, str | None]]:
+        quotes = kb(asked, "verify", "--json").json["quotes"]
+        return [(quote["standing"], quote["now_at"] and quote["now_at"]["uri"]) for quote in quotes][:1]
+
+    assert standing() == [("stands", "gateway.md#L3")]
+    path.write_text("new first line\n\n" + text, encoding="utf-8")
+    assert standing() == [("moved", "gateway.md#L5")]
+    path.write_text(text.replace("five", "six"), encoding="utf-8")
+    assert standing() == [("changed", None)]
+    assert kb(asked, "verify").code == 1
+    path.rename(asked.root / "renamed.md")
+    assert standing() == [("missing", None)]
+    (asked.root / "renamed.md").write_text(text, encoding="utf-8")
+    kb(asked, "ingest", "--no-embed")
+    assert standing() == [("moved", "renamed.md#L3")]
+    assert kb(asked, "verify", "--all").code == 0
+
+
+@pytest.mark.parametrize(
+    ("editor", "command"),
+    [("vim", "vim +3 {path}"), ("code -w", "code -w -g {path}:3"), ("my-editor", "my-editor {path}")],
+)
+def test_open_leads_to_the_line(editor: str, command: str, asked: Vault) -> None:
+    kb(asked, "ask", RETRY)
+    path = asked.root / "gateway.md"
+    ran = run_kb("--config", str(asked.config), "open", "1", "--print", env={"VISUAL": editor})
+    assert ran.stdout.strip() == command.format(path=path)
+    written = run_kb("--config", str(asked.config), "open", "gateway.md#L3", "--print", env={"VISUAL": editor})
+    assert written.stdout == ran.stdout
+    assert kb(asked, "open", "7").code == 2
+    assert kb(asked, "open", "nowhere.md#L1").code == 2
+
+
+def test_an_answer_is_given_where_it_cannot_be_kept(asked: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kb.errors import StoreBusy
+
+    def busy(path: Path) -> None:
+        raise StoreBusy("another kb is writing", None)
+
+    monkeypatch.setattr("kb.store.connection.open_writer", busy)
+    answer = kb(asked, "ask", RETRY, "--json").json
+    assert answer["grounded"]
+    assert "not kept" in answer["notes"][-1]
+
+
+def test_all_that_went_in_is_kept(asked: Vault, answered_by: Callable[[LanguageModel | None], None]) -> None:
+    import sqlite3
+
+    answered_by(ScriptedModel("The gateway retries a failed upload five times [1]."))
+    asking(asked, None, temperature=0.5, seed=7)
+    row = (
+        sqlite3.connect(asked.sqlite)
+        .execute("SELECT settings_json, packed_chunks_json, messages_json, generated_text, prompt_tokens FROM answers")
+        .fetchone()
+    )
+    settings, packed, messages = (json.loads(part) for part in row[:3])
+    assert (settings["temperature"], settings["seed"]) == (0.5, 7)
+    assert packed[0]["text"].endswith("Then it keeps the batch on disk.")
+    assert [message["role"] for message in messages] == ["system", "user"]
+    assert row[3] == "The gateway retries a failed upload five times [1]."
+    assert row[4] > 0
