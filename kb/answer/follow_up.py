@@ -1,7 +1,8 @@
 """A question that leans on the one before it → a text that can be searched for by itself.
 
 The rule, without a model: a question follows up where it points back (그건, 거기, it, they …) or has at most one
-content word of its own; then what was searched for before stands in front of it.
+content word of its own; then what was searched for before stands in front of it. Where that finds no evidence, the
+question is tried by itself.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 
 from kb.domain.answers import Turn
 from kb.domain.text import stored_text
-from kb.language.stopwords import ENGLISH
+from kb.language.stopwords import ENGLISH, korean
 
 _POINTS_BACK = re.compile(
     r"(?:^|(?<=\s))(?:그|이|저)(?:것|거|건|게|걸|곳|때|분|들|럼|렇|런|중|외|밖|사람|회사|제품|방법|문서|값|날|해)"
@@ -21,8 +22,6 @@ _POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+")
-# Korean words that only ask; beside them a question has no content of its own.
-_ASKS = re.compile(r"^(?:언제|어디|누구|누가|무엇|무슨|뭐|왜|어떻게|얼마|몇|어느|어떤)")
 
 
 def resolve(question: str, history: Sequence[Turn]) -> str:
@@ -35,5 +34,5 @@ def resolve(question: str, history: Sequence[Turn]) -> str:
 
 def follows_up(question: str) -> bool:
     """Whether a question cannot be understood without the one before it."""
-    content = [w for w in _WORD.findall(question) if w.lower() not in ENGLISH and not _ASKS.match(w)]
+    content = [w for w in _WORD.findall(question) if w.lower() not in ENGLISH and not korean().fullmatch(w)]
     return len(content) <= 1 or bool(_POINTS_BACK.search(question))

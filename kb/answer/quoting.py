@@ -15,6 +15,8 @@ from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
 
 MAX_SENTENCES = 3
+READ_PASSAGES = 5
+"""Of the passages so many are read: further ones held no more answers (docs/answers.md)."""
 
 
 class Quoted(NamedTuple):
@@ -27,7 +29,7 @@ class Quoted(NamedTuple):
 
 def quote_answer(question: str, terms: Sequence[TermWeight], passages: Sequence[Passage]) -> Quoted:
     """The fewest sentences, at most three, that carry the answer, best first; of one passage in its own order."""
-    chosen = fewest(choose_sentences(question, terms, passages, limit=MAX_SENTENCES))
+    chosen = fewest(choose_sentences(question, terms, passages[:READ_PASSAGES], limit=MAX_SENTENCES))
     by_number = {passage.number: passage for passage in passages}
     order = list(dict.fromkeys(each.sentence.passage for each in chosen))
     cited = tuple(by_number[number]._replace(number=place) for place, number in enumerate(order, 1))

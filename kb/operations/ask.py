@@ -21,6 +21,7 @@ from kb.domain.answers import Answer, EmbeddingRef, RetrievalSummary, Turn
 from kb.domain.generation import ModelRef, TokenUsage
 from kb.domain.passages import Passage
 from kb.domain.search import SearchQuery, SearchResult
+from kb.domain.text import stored_text
 from kb.errors import KbError, NotIndexed, StoreError, UsageError
 from kb.language.detect import query_language
 from kb.operations.answer_records import conversation, record_answer
@@ -80,17 +81,29 @@ class _Asking:
         return self._keep(answer, request)
 
     def _retrieve(self, request: AskRequest, history: tuple[Turn, ...], started: float) -> Asked:
-        search_text = resolve(request.question, history)
-        wanted = SearchQuery(search_text, request.mode, max(request.k, JUDGED_HITS), request.filters)
+        """What is found for the question, resolved; where that has no evidence, for the question as it was asked."""
+        text = resolve(request.question, history)
+        alone = " ".join(stored_text(request.question).split())
+        asked = self._found(request, history, text, started)
+        if text == alone or self._passes(asked):
+            return asked
+        by_itself = self._found(request, history, alone, started)
+        return by_itself if self._passes(by_itself) else asked
+
+    def _found(self, request: AskRequest, history: tuple[Turn, ...], text: str, started: float) -> Asked:
+        wanted = SearchQuery(text, request.mode, max(request.k, JUDGED_HITS), request.filters)
         result = self._searching.answer(wanted)
-        evidence = score_evidence(self._reader.db, search_text, result.hits)
+        evidence = score_evidence(self._reader.db, text, result.hits)
         shown = result._replace(hits=result.hits[: request.k])
-        return Asked(request, history, search_text, shown, evidence, self._embedding(result), self._config, started)
+        return Asked(request, history, text, shown, evidence, self._embedding(result), self._config, started)
+
+    def _passes(self, asked: Asked) -> bool:
+        return asked.evidence is not None and asked.evidence.value >= self._config.rag.score_gate
 
     def _answer(self, asked: Asked, on_event: OnEvent, stopped: Callable[[], bool]) -> Answer:
         if not asked.result.hits:
             return asked.refusal("no_chunks" if self._holds_chunks() else "no_index")
-        if asked.evidence is None or asked.evidence.value < self._config.rag.score_gate:
+        if not self._passes(asked):
             return asked.refusal("score_gate")
         passages = asked.passages(self._reader.db)
         if not passages:

@@ -20,7 +20,7 @@ CAPABILITIES: Mapping[str, bool] = {
     "search_vector": False,
     "search_hybrid": False,
     "bulk_search": True,
-    "ask": False,
+    "ask": True,
     "mcp": False,
     "json": True,
     "ingest_progress": True,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kb.domain.text import stored_text
-from kb.language.stopwords import ENGLISH
+from kb.language.stopwords import ENGLISH, korean
 from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
 from kb.store.tokens import indexed_token
@@ -63,7 +63,7 @@ def read_query(db: Connection, text: str) -> QueryTerms:
     if is_raw(text):
         return QueryTerms(text[1:-1], (), (), raw=True)
     words = list(dict.fromkeys(_WORD.findall(text)))
-    content = [word for word in words if word.lower() not in ENGLISH] or words
+    content = [word for word in words if not _says_nothing(word)] or words
     terms = _terms(db, content[:MAX_TERMS])[:MAX_TERMS]
     searched = _affordable(db, terms)
     match_expr = " OR ".join(term.to_match() for term in searched)
@@ -123,6 +123,10 @@ def _terms(db: Connection, words: Iterable[str]) -> list[Term]:
                 terms[_unknown(db, cut.morphemes[0])] = None
         particles_only.append(Term(piece, prefix=True))
     return list(terms) or particles_only
+
+
+def _says_nothing(word: str) -> bool:
+    return word.lower() in ENGLISH if word.isascii() else korean().fullmatch(word) is not None
 
 
 def _unknown(db: Connection, word: str) -> Term:
