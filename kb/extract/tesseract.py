@@ -1,0 +1,139 @@
+"""The tesseract program: pictures of text in, their lines out, with place and confidence.
+
+One process reads all the pictures of a page, so its models are loaded once. It runs on one core (with more, OpenMP
+makes it several times slower); pages run side by side instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.errors import ExtractFailed, ModelMissing
+from kb.extract.image_geometry import Rectangle
+
+INSTALL_HINT = (
+    "Debian, Ubuntu: apt install tesseract-ocr tesseract-ocr-kor    macOS: brew install tesseract tesseract-lang"
+)
+
+# How a picture is read: as lines one below the other, or as one line.
+LINES, ONE_LINE = 6, 7
+
+_TIMEOUT_SECONDS = 300
+_LINE_LEVEL, _WORD_LEVEL = 4, 5
+
+
+class Word(NamedTuple):
+    """A piece of a line (in Korean, often a syllable), its place and its confidence (0 to 1)."""
+
+    text: str
+    area: Rectangle
+    confidence: float
+
+
+class Line(NamedTuple):
+    """A recognised line: its text with the spaces that were seen, its place, and its pieces."""
+
+    text: str
+    area: Rectangle
+    words: tuple[Word, ...]
+
+    @property
+    def confidence(self) -> float:
+        """The mean of its characters', 0 to 1."""
+        characters = sum(len(word.text) for word in self.words)
+        return sum(word.confidence * len(word.text) for word in self.words) / max(1, characters)
+
+
+@lru_cache(maxsize=1)
+def tesseract_version() -> str:
+    """The version of the installed program. Raises: ModelMissing."""
+    try:
+        import pytesseract
+    except ImportError as error:
+        raise ModelMissing(
+            "images are not read: pytesseract is not installed", "run `pip install 'kb[ocr]'`"
+        ) from error
+    try:
+        return str(pytesseract.get_tesseract_version().public)
+    except (pytesseract.TesseractNotFoundError, SystemExit) as error:
+        raise ModelMissing("images are not read: tesseract is not installed", INSTALL_HINT) from error
+
+
+@lru_cache(maxsize=4)
+def check_languages(languages: str) -> None:
+    """Raises ModelMissing naming what `languages` (`kor+eng`) asks for and is not installed."""
+    import pytesseract
+
+    tesseract_version()
+    missing = sorted(set(languages.split("+")) - set(pytesseract.get_languages()))
+    if missing:
+        raise ModelMissing(f"images are not read: tesseract has no {', '.join(missing)}", INSTALL_HINT)
+
+
+def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[list[Line]]:
+    """The lines of each picture file. All must lie in one directory that the caller removes.
+
+    Raises: ModelMissing, ExtractFailed.
+    """
+    from pytesseract import TesseractError, TesseractNotFoundError
+    from pytesseract.pytesseract import run_tesseract
+
+    directory = pictures[0].parent
+    names = directory / "pictures.txt"
+    names.write_text("".join(f"{picture}\n" for picture in pictures), encoding="utf-8")
+    os.environ["OMP_THREAD_LIMIT"] = "1"
+    try:
+        run_tesseract(
+            str(names),
+            str(directory / "read"),
+            "tsv",
+            languages,
+            config=f"--psm {mode} -c tessedit_create_tsv=1 -c tessedit_create_txt=1",
+            timeout=_TIMEOUT_SECONDS * len(pictures),
+        )
+    except TesseractNotFoundError as error:
+        raise ModelMissing("images are not read: tesseract is not installed", INSTALL_HINT) from error
+    except (TesseractError, RuntimeError) as error:
+        raise ExtractFailed(f"tesseract failed: {error}") from error
+    table = (directory / "read.tsv").read_text(encoding="utf-8")
+    texts = (directory / "read.txt").read_text(encoding="utf-8").split("\f")
+    return [
+        list(_with_spaces(lines, texts[at] if at < len(texts) else ""))
+        for at, lines in enumerate(read_table(table, len(pictures)))
+    ]
+
+
+def read_table(table: str, picture_count: int) -> list[list[Line]]:
+    """The lines of a TSV output, picture by picture; words are set apart by spaces."""
+    pictures: list[list[Line]] = [[] for _ in range(picture_count)]
+    for row in table.splitlines()[1:]:
+        fields = row.split("\t", 11)
+        if len(fields) < 12:
+            continue
+        level, picture = int(fields[0]), int(fields[1]) - 1
+        left, top, width, height = map(int, fields[6:10])
+        area = Rectangle(left, top, left + width, top + height)
+        if level == _LINE_LEVEL:
+            pictures[picture].append(Line("", area, ()))
+        elif level == _WORD_LEVEL and fields[11].strip():
+            word = Word(fields[11].strip(), area, max(0.0, float(fields[10])) / 100)
+            line = pictures[picture][-1]
+            pictures[picture][-1] = line._replace(words=(*line.words, word))
+    return [
+        [line._replace(text=" ".join(word.text for word in line.words)) for line in lines if line.words]
+        for lines in pictures
+    ]
+
+
+def _with_spaces(lines: Sequence[Line], text: str) -> Iterator[Line]:
+    """The lines with the spaces of the plain text: the table has a word for each Korean syllable."""
+    by_letters: dict[str, list[str]] = {}
+    for plain in text.splitlines():
+        by_letters.setdefault("".join(plain.split()), []).append(" ".join(plain.split()))
+    for line in lines:
+        same = by_letters.get("".join(line.text.split()))
+        yield line._replace(text=same.pop(0) if len(same) > 1 else same[0]) if same else line
