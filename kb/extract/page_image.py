@@ -58,7 +58,7 @@ def lightened(grey: Image) -> Image:
     if np.median(values) < 128 and values.std() > 1:
         grey = ImageOps.invert(grey)
     paper = _paper(grey)
-    low, high = np.percentile(paper, (2, 98))
+    low, high = np.percentile(np.asarray(paper), (2, 98))
     if high - low < _UNEVEN_LIGHT:
         return grey
     even = np.asarray(grey, np.float32) * (WHITE / np.maximum(1, np.asarray(paper, np.float32)))

@@ -1,0 +1,52 @@
+"""The step `ocr` for PDFs: the pages whose text layer is missing or rubbish, rasterised and recognised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kb.extract.image_geometry import IDENTITY
+from kb.extract.ocr import recognise
+from kb.extract.ocr_step import engine
+from kb.extract.pdf_document import page_ocr_json
+from kb.extract.pdf_pages import unusable_pages
+from kb.extract.pdf_text import open_pdf
+from kb.extract.steps import Job, Progress, Results
+
+if TYPE_CHECKING:
+    import pymupdf
+    from PIL.Image import Image
+
+__all__ = ["derive", "engine", "is_needed"]
+
+# A page larger than this in pixels (a poster) is rasterised more coarsely.
+_MAX_SIDE = 7_000
+_POINTS_PER_INCH = 72
+
+
+def is_needed(earlier: Results) -> bool:
+    """Whether a page has no text that can be used."""
+    return bool(unusable_pages(earlier["pdf-text"]))
+
+
+def derive(job: Job) -> bytes:
+    """The lines of those pages, by their numbers from 1. Raises: ExtractFailed."""
+    ocr = job.settings.ocr
+    assert ocr is not None
+    numbers = unusable_pages(job.earlier["pdf-text"])
+    pages = {}
+    with open_pdf(job.data) as pdf:
+        for done, number in enumerate(numbers):
+            job.on_progress(Progress(done, len(numbers)))
+            grey = _rasterised(pdf[number - 1], ocr.page_dpi)
+            pages[number] = recognise(grey, IDENTITY, grey.size, ocr.languages)
+    return page_ocr_json(pages)
+
+
+def _rasterised(page: pymupdf.Page, dpi: int) -> Image:
+    import pymupdf
+    from PIL import Image
+
+    side_points = max(page.rect.width, page.rect.height, 1)
+    fitting_dpi = int(_MAX_SIDE * _POINTS_PER_INCH / side_points)
+    pixels = page.get_pixmap(dpi=max(1, min(dpi, fitting_dpi)), colorspace=pymupdf.csGRAY, alpha=False)
+    return Image.frombuffer("L", (pixels.width, pixels.height), pixels.samples, "raw", "L", pixels.stride, 1)

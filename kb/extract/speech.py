@@ -1,0 +1,88 @@
+"""The step `transcript`: a recording's bytes → what is said in it, and when, as `transcript.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from kb.domain.derived import Engine, Transcript, TranscriptSegment
+from kb.errors import ModelMissing
+from kb.extract.assemble_whisper import GGML_FILE
+from kb.extract.audio_file import SAMPLE_RATE_HZ, check_decoder, duration_ms, samples
+from kb.extract.sounding import sounding_stretches
+from kb.extract.steps import ExtractSettings, Job, Progress, Results
+from kb.extract.transcribe import METHOD_VERSION, Listener
+from kb.extract.whisper import open_whisper
+from kb.models.manifest import read_installed
+
+if TYPE_CHECKING:
+    from kb.extract.audio_file import Samples
+
+ENGINE = "whisper.cpp"
+
+_REPORTED_EVERY_SAMPLES = 60 * SAMPLE_RATE_HZ
+
+
+def engine(settings: ExtractSettings) -> Engine | None:
+    """whisper.cpp with the configured model, as it is installed. Raises: ModelMissing, ModelCorrupt."""
+    if settings.speech is None:
+        return None
+    check_decoder()
+    try:
+        program = version("pywhispercpp")
+    except PackageNotFoundError as error:
+        raise ModelMissing("recordings need pywhispercpp, which is not installed", "pip install 'kb[audio]'") from error
+    model = read_installed(settings.speech.model_dir, settings.speech.model).model
+    return Engine(ENGINE, f"{program}-{METHOD_VERSION}", f"{model.name}-{model.version}+{settings.speech.language}")
+
+
+def is_needed(earlier: Results) -> bool:
+    """Always: what a recording says is in its sound."""
+    return True
+
+
+def derive(job: Job) -> bytes:
+    """The transcript. Raises: ExtractFailed, ModelCorrupt."""
+    speech, made_by = job.settings.speech, engine(job.settings)
+    assert speech is not None
+    assert made_by is not None
+    sound = _CountedSound(job)
+    listener: Listener | None = None
+    segments: list[TranscriptSegment] = []
+    for stretch in sounding_stretches(sound):
+        if listener is None:  # a silent recording loads no model
+            model = open_whisper(speech.model_dir / speech.model / GGML_FILE, speech.threads)
+            listener = Listener(model, speech.language, sound.report)
+        segments.extend(listener.hear(stretch))
+    language = listener.language if listener else ""
+    transcript = Transcript(tuple(segments), sound.elapsed_ms, language, made_by.name, made_by.version)
+    return json.dumps(transcript.to_json(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+class _CountedSound:
+    """The samples of a job's recording, counted as they pass and reported once a minute of sound."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._claimed_ms = duration_ms(job.data) or 0
+        self._count = 0
+
+    def __iter__(self) -> Iterator[Samples]:
+        reported = 0
+        for part in samples(self._job.data):
+            yield part
+            self._count += len(part)
+            if self._count - reported >= _REPORTED_EVERY_SAMPLES:
+                reported = self._count
+                self.report(self.elapsed_ms)
+
+    @property
+    def elapsed_ms(self) -> int:
+        """How much has passed."""
+        return self._count * 1000 // SAMPLE_RATE_HZ
+
+    def report(self, done_ms: int) -> None:
+        """Tells how far the recording is heard."""
+        self._job.on_progress(Progress(done_ms, max(done_ms, self._claimed_ms)))
