@@ -22,6 +22,8 @@ BENCHMARKS = {
     "term_choice": "* what searching by the rarer terms costs in quality; needs models",
     "first_token": "time to an answer's first token through kb against the bare provider; needs models",
     "scale": "a warm hybrid search on 10,000, 100,000 and 1,000,000 made-up passages",
+    "ocr": "character error on the rendered fixtures; time against bare tesseract",
+    "speech": "where spoken sentences are heard; time against bare pywhispercpp; needs KB_TEST_MODEL_DIR",
 }
 
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from kb.extract.page_image import Ink
 
-# In heights of a line: the white between columns, the white that parts a heading from the columns below it, and the
-# least height of a column.
+# In heights of a line: the white between columns, the least white above or below them, the least height of a column.
 _GUTTER = 1.0
-_PAUSE = 0.6
+_PAUSE = 0.4
 _COLUMN = 2.5
 _MAX_DEPTH = 6
+_MOST_CUTS = 12
 
 
 def column_blocks(ink: Ink) -> list[Rectangle]:
@@ -34,37 +34,35 @@ def column_blocks(ink: Ink) -> list[Rectangle]:
 
 
 def _parts(ink: Ink, area: Rectangle, line: int, depth: int) -> list[Rectangle]:
-    """The area in reading order: its columns, or its stretches one below the other where one of them has columns."""
+    """The area in reading order: its columns, or what is above and what is below a cut where columns begin or end."""
     if depth == 0:
         return [area]
+    columns = _columns(ink, area, line)
+    if len(columns) > 1:
+        return [leaf for column in columns for leaf in _parts(ink, column, line, depth - 1)]
+    for cut in _cuts(ink, area, line):
+        above, below = area._replace(bottom=cut), area._replace(top=cut)
+        if any(len(_columns(ink, part, line)) > 1 for part in (above, below)):
+            return [*_parts(ink, above, line, depth - 1), *_parts(ink, below, line, depth - 1)]
+    return [area]
+
+
+def _columns(ink: Ink, area: Rectangle, line: int) -> list[Rectangle]:
+    """The area parted where a white gutter runs from its top to its bottom; itself where none does."""
     part = ink[area.top : area.bottom, area.left : area.right]
-    columns = _between(part.sum(axis=0), round(_GUTTER * line))
-    if len(columns) > 1 and all(_is_column(part[:, start:end], line) for start, end in columns):
-        edges = [area.left, *(area.left + (end + start) // 2 for (_, end), (start, _) in pairwise(columns)), area.right]
-        return [
-            leaf
-            for left, right in pairwise(edges)
-            for leaf in _parts(ink, area._replace(left=left, right=right), line, depth - 1)
-        ]
-    stretches = _between(part.sum(axis=1), round(_PAUSE * line))
-    if len(stretches) < 2:
+    stretches = _between(part.sum(axis=0), max(1, round(_GUTTER * line)))
+    if len(stretches) < 2 or not all(_is_column(part[:, start:end], line) for start, end in stretches):
         return [area]
-    edges = [area.top, *(area.top + (end + start) // 2 for (_, end), (start, _) in pairwise(stretches)), area.bottom]
-    leaves = [_parts(ink, area._replace(top=top, bottom=bottom), line, depth - 1) for top, bottom in pairwise(edges)]
-    return list(_joined(leaves))
+    middles = [area.left + (end + start) // 2 for (_, end), (start, _) in pairwise(stretches)]
+    edges = [area.left, *middles, area.right]
+    return [area._replace(left=left, right=right) for left, right in pairwise(edges)]
 
 
-def _joined(stretches: list[list[Rectangle]]) -> list[Rectangle]:
-    """The leaves of all stretches; neighbours without columns are one."""
-    joined: list[Rectangle] = []
-    open_end = False
-    for leaves in stretches:
-        if len(leaves) == 1 and open_end:
-            joined[-1] = joined[-1]._replace(bottom=leaves[0].bottom)
-        else:
-            joined.extend(leaves)
-        open_end = len(leaves) == 1
-    return joined
+def _cuts(ink: Ink, area: Rectangle, line: int) -> list[int]:
+    """The rows where the area may be cut: the middles of its white gaps, the widest first."""
+    filled = _between(ink[area.top : area.bottom, area.left : area.right].sum(axis=1), max(1, round(_PAUSE * line)))
+    gaps = sorted(pairwise(filled), key=lambda pair: pair[0][1] - pair[1][0])
+    return [area.top + (end + start) // 2 for (_, end), (start, _) in gaps[:_MOST_CUTS]]
 
 
 def _is_column(ink: Ink, line: int) -> bool:

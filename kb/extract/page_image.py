@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kb.extract.image_geometry import IDENTITY, Affine, scaling, turned_size, turning
 
@@ -29,6 +29,8 @@ _MIN_SKEW_DEGREES = 0.25
 _SMALL_LINE_PIXELS = 20
 _MAX_UPSCALE = 3.0
 _UNEVEN_LIGHT = 25
+_LEAST_CONTRAST = 8
+_FULL_CONTRAST = 200
 _INK_CONTRAST = 0.5
 
 
@@ -50,7 +52,7 @@ def prepare_page(grey: Image) -> PageImage:
 
 
 def lightened(grey: Image) -> Image:
-    """The page dark on light, its paper white where light fell unevenly."""
+    """The page dark on light, its paper white: evenly lit and of full contrast."""
     import numpy as np
     from PIL import Image, ImageOps
 
@@ -59,9 +61,12 @@ def lightened(grey: Image) -> Image:
         grey = ImageOps.invert(grey)
     paper = _paper(grey)
     low, high = np.percentile(np.asarray(paper), (2, 98))
-    if high - low < _UNEVEN_LIGHT:
-        return grey
-    even = np.asarray(grey, np.float32) * (WHITE / np.maximum(1, np.asarray(paper, np.float32)))
+    even: NDArray[np.floating[Any]] = np.asarray(grey, np.float32)
+    if high - low >= _UNEVEN_LIGHT:
+        even = even * (WHITE / np.maximum(1, np.asarray(paper, np.float32)))
+    dark, light = np.percentile(even, (0.5, 90))
+    if _LEAST_CONTRAST <= light - dark < _FULL_CONTRAST:
+        even = (even - dark) * (WHITE / (light - dark))
     return Image.fromarray(even.clip(0, WHITE).astype(np.uint8))
 
 
@@ -117,7 +122,7 @@ def ink_of(grey: Image) -> Ink:
 
     values = np.asarray(grey, np.float32)
     dark, light = np.percentile(values, (0.5, 90))
-    if light - dark < 8:
+    if light - dark < _LEAST_CONTRAST:
         return np.zeros(values.shape, np.bool_)
     ink: Ink = values < dark + (light - dark) * _INK_CONTRAST
     return ink

@@ -24,7 +24,8 @@ _FRAME_SAMPLES = SAMPLE_RATE_HZ * FRAME_MS // 1000
 LEAST_LOUDNESS = 0.004
 
 _LEAD_FRAMES = 10
-_PAUSE_FRAMES = 3_000 // FRAME_MS
+# Whisper works through half a minute at once: parting at shorter pauses would make it do more than it saves.
+_PAUSE_FRAMES = 10_000 // FRAME_MS
 _BREATH_FRAMES = 300 // FRAME_MS
 _WISHED_FRAMES = 240_000 // FRAME_MS
 _MOST_FRAMES = 300_000 // FRAME_MS
