@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kb.chunk import md_heading, pdf_page
+from kb.chunk import md_heading, media_place, pdf_page
 from kb.domain.chunks import Chunk, ChunkPolicy
 from kb.domain.documents import Document
 from kb.domain.media import MediaFamily
@@ -14,6 +14,8 @@ Chunker = Callable[[Document, ChunkPolicy], tuple[Chunk, ...]]
 
 _CHUNKERS: dict[MediaFamily, tuple[str, Chunker]] = {
     "pdf": (pdf_page.CHUNKER_VERSION, pdf_page.chunk_pages),
+    "image": (media_place.CHUNKER_VERSION, media_place.chunk_places),
+    "audio": (media_place.CHUNKER_VERSION, media_place.chunk_places),
 }
 
 

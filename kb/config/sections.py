@@ -39,7 +39,11 @@ class WorkspaceConfig(Section):
     """Where the notes lie and which of them are indexed (gitignore syntax; `.kbignore` adds to `exclude`)."""
 
     root: str = "~/KnowledgeBase"
-    include: tuple[str, ...] = ("**/*.md", "**/*.pdf")
+    include: tuple[str, ...] = (
+        *("**/*.md", "**/*.pdf"),
+        *("**/*.png", "**/*.jpg", "**/*.jpeg", "**/*.webp", "**/*.gif", "**/*.tif", "**/*.tiff"),
+        *("**/*.wav", "**/*.mp3", "**/*.m4a", "**/*.flac", "**/*.ogg"),
+    )
     exclude: tuple[str, ...] = (".git/**", "node_modules/**", ".obsidian/**")
 
 
@@ -109,6 +113,14 @@ class OcrConfig(Section):
     page_dpi: int = 300
 
 
+class AudioConfig(Section):
+    """How speech is heard. `language` is a code such as `ko`, or `auto`: heard from each recording's first sound."""
+
+    enabled: bool = True
+    model: str = "whisper-base"
+    language: str = "auto"
+
+
 class SearchConfig(Section):
     """How hits are found and shown. What the fusion's constants were fitted on stands in docs/retrieval.md."""
 
@@ -153,6 +165,7 @@ class Config(Section):
     models_embedding: EmbeddingConfig = EmbeddingConfig()
     models_llm: LlmConfig = LlmConfig()
     ocr: OcrConfig = OcrConfig()
+    audio: AudioConfig = AudioConfig()
     search: SearchConfig = SearchConfig()
     rag: RagConfig = RagConfig()
     eval: EvalConfig = EvalConfig()
@@ -240,6 +253,7 @@ SECTIONS: Mapping[str, Any] = {
     "models.embedding": EmbeddingConfig,
     "models.llm": LlmConfig,
     "ocr": OcrConfig,
+    "audio": AudioConfig,
     "search": SearchConfig,
     "rag": RagConfig,
     "eval": EvalConfig,

@@ -31,6 +31,18 @@ MEDIA_TYPE_OF_EXTENSION: dict[str, MediaType] = {
     "mdown": MARKDOWN,
     "mkd": MARKDOWN,
     "pdf": PDF,
+    "png": PNG,
+    "jpg": JPEG,
+    "jpeg": JPEG,
+    "webp": WEBP,
+    "gif": GIF,
+    "tif": TIFF,
+    "tiff": TIFF,
+    "wav": WAV,
+    "mp3": MP3,
+    "m4a": M4A,
+    "flac": FLAC,
+    "ogg": OGG,
 }
 """Extension in lower case, without its dot. A media type joins here together with its extractor."""
 

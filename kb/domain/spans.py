@@ -63,7 +63,7 @@ class PageSpan:
 
 @dataclass(frozen=True, slots=True)
 class RegionSpan:
-    """A rectangle of an image, in pixels of the original file as it is shown (EXIF orientation applied)."""
+    """A rectangle of an image, in pixels of the original file as they are stored (before any EXIF turn)."""
 
     box: Box
     char_start: int

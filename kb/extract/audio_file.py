@@ -30,7 +30,7 @@ _HINT = "play it, and save it anew"
 def check_decoder() -> None:
     """Raises ModelMissing where recordings cannot be decoded."""
     if find_spec("av") is None:
-        raise ModelMissing("recordings are not read: PyAV is not installed", "run `pip install 'kb[audio]'`")
+        raise ModelMissing("recordings need PyAV, which is not installed", "pip install 'kb[audio]'")
 
 
 def duration_ms(data: bytes) -> int | None:

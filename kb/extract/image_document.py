@@ -11,14 +11,13 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import PurePosixPath
 
-from kb.domain.derived import Derived, DerivedName, OcrText
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, OcrText, labelled_version
 from kb.domain.documents import Document, Metadata, Text, Warning
 from kb.domain.ids import AssetId, document_id
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import Box, PageSpan, RegionSpan
 from kb.extract.numbered_blocks import NumberedBlocks
 from kb.extract.pdf_document import read_page_ocr
-from kb.extract.steps import NOT_DERIVED, labelled_version
 from kb.language.detect import SAMPLE_CHARS, detect_language
 
 # Bumped whenever the same lines would give other blocks, spans or metadata.

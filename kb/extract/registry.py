@@ -77,8 +77,20 @@ EXTRACTORS: dict[MediaFamily, Extractor] = {
 STEPPED_EXTRACTORS: dict[MediaFamily, SteppedExtractor] = {
     "pdf": SteppedExtractor(
         "pdf-v1",
-        (Step("pdf-text", "kb.extract.pdf_text", is_required=True),),
+        (Step("pdf-text", "kb.extract.pdf_text", is_required=True), Step("ocr", "kb.extract.pdf_ocr")),
         "kb.extract.pdf_document",
         "assemble_pdf",
+    ),
+    "image": SteppedExtractor(
+        "image-v1",
+        (Step("ocr", "kb.extract.ocr_step", is_required=True),),
+        "kb.extract.image_document",
+        "assemble_image",
+    ),
+    "audio": SteppedExtractor(
+        "audio-v1",
+        (Step("transcript", "kb.extract.speech", is_required=True),),
+        "kb.extract.audio_document",
+        "assemble_audio",
     ),
 }

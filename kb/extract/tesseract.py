@@ -54,13 +54,11 @@ def tesseract_version() -> str:
     try:
         import pytesseract
     except ImportError as error:
-        raise ModelMissing(
-            "images are not read: pytesseract is not installed", "run `pip install 'kb[ocr]'`"
-        ) from error
+        raise ModelMissing("images need pytesseract, which is not installed", "pip install 'kb[ocr]'") from error
     try:
         return str(pytesseract.get_tesseract_version().public)
     except (pytesseract.TesseractNotFoundError, SystemExit) as error:
-        raise ModelMissing("images are not read: tesseract is not installed", INSTALL_HINT) from error
+        raise ModelMissing("images need tesseract, which is not installed", INSTALL_HINT) from error
 
 
 @lru_cache(maxsize=4)
@@ -71,7 +69,9 @@ def check_languages(languages: str) -> None:
     tesseract_version()
     missing = sorted(set(languages.split("+")) - set(pytesseract.get_languages()))
     if missing:
-        raise ModelMissing(f"images are not read: tesseract has no {', '.join(missing)}", INSTALL_HINT)
+        raise ModelMissing(
+            f"images need tesseract's data for {', '.join(missing)}, which is not installed", INSTALL_HINT
+        )
 
 
 def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[list[Line]]:
@@ -96,7 +96,7 @@ def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[l
             timeout=_TIMEOUT_SECONDS * len(pictures),
         )
     except TesseractNotFoundError as error:
-        raise ModelMissing("images are not read: tesseract is not installed", INSTALL_HINT) from error
+        raise ModelMissing("images need tesseract, which is not installed", INSTALL_HINT) from error
     except (TesseractError, RuntimeError) as error:
         raise ExtractFailed(f"tesseract failed: {error}") from error
     table = (directory / "read.tsv").read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from kb.config import Config
 from kb.errors import KbError, StoreBusy, StoreCorrupt, StoreReadOnly
 from kb.operations.checks import Check
+from kb.operations.doctor_engines import check_engines
 from kb.operations.doctor_vectors import check_models, check_vectors
 from kb.operations.index_version import index_version
 from kb.operations.language_model import check_language_model
@@ -20,7 +21,13 @@ from kb.store.schema_version import latest_version, schema_state
 
 def diagnose(config: Config) -> list[Check]:
     """All checks, in the order a user would mend them."""
-    return [*_surroundings(config), *check_models(config), *check_language_model(config), *_database(config)]
+    return [
+        *_surroundings(config),
+        *check_models(config),
+        *check_language_model(config),
+        *check_engines(config),
+        *_database(config),
+    ]
 
 
 def _surroundings(config: Config) -> Iterator[Check]:

@@ -110,4 +110,5 @@ def verify_models(config: Config, names: Sequence[str], on_progress: OnProgress)
 
 def _used_as(config: Config) -> dict[str, str]:
     """The slot of each model the configuration names."""
-    return dict(zip(configured_models(config), ("primary", "secondary"), strict=False))
+    embedding = dict(zip(configured_models(config), ("primary", "secondary"), strict=False))
+    return {config.audio.model: "speech", **embedding}

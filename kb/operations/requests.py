@@ -9,7 +9,7 @@ from kb.config import Config
 from kb.domain.chunks import ChunkPolicy
 from kb.domain.media import MEDIA_FAMILIES, MediaFamily
 from kb.errors import UsageError
-from kb.extract.steps import ExtractSettings, OcrSettings
+from kb.extract.steps import ExtractSettings, OcrSettings, SpeechSettings
 from kb.operations.embedding_plan import embedding_plan
 from kb.operations.ingest_run import ExtractionPlan, IngestRequest
 from kb.operations.prepare import AssetPolicy
@@ -72,13 +72,20 @@ def extraction_plan(config: Config, families: Sequence[MediaFamily] = MEDIA_FAMI
     ocr = OcrSettings(config.ocr.languages, config.ocr.page_dpi) if config.ocr.enabled else None
     return ExtractionPlan(
         families=tuple(families),
-        settings=ExtractSettings(ocr=ocr),
+        settings=ExtractSettings(ocr=ocr, speech=_speech_settings(config)),
         processes=config.indexing.max_parallel_extractors,
         silence_s=config.indexing.extract_timeout_s,
         memory_mb=config.indexing.extract_memory_mb,
         cache=config.cache_dir / "derived.sqlite",
         cache_bytes=config.storage.cache_max_mb * _MB,
     )
+
+
+def _speech_settings(config: Config) -> SpeechSettings | None:
+    if not config.audio.enabled:
+        return None
+    threads = max(1, (os.cpu_count() or 1) // config.indexing.max_parallel_extractors)
+    return SpeechSettings(config.audio.model, config.model_dir, config.audio.language, threads)
 
 
 def _scope(config: Config, path: str | None) -> str:

@@ -24,7 +24,7 @@ class ModelStatusV1(TypedDict):
     licence: str
     size_bytes: int
     installed: bool
-    used_as: Literal["primary", "secondary"] | None
+    used_as: Literal["primary", "secondary", "speech"] | None
     problem: str | None
 
 
