@@ -1,0 +1,74 @@
+"""The text that stands where a citation points: read from the file itself, or from what an engine derived of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from kb.domain.citations import CaptionCitation, Citation, LineCitation, PageCitation, RegionCitation, TimeCitation
+from kb.domain.derived import DerivedName, ModelCaption, OcrText, Transcript
+from kb.domain.spans import Box
+
+# A line belongs to a region when so much of it lies inside.
+_INSIDE_SHARE = 0.5
+
+
+def cited_text(citation: Citation, source: bytes, derived: Mapping[DerivedName, bytes]) -> str | None:
+    """The text at the cited place; None where there is no such place, or what it was read from is not there.
+
+    `source` is the file's content, looked at for lines alone; `derived` is what was read of the other kinds.
+    """
+    match citation:
+        case LineCitation():
+            return _lines(source, citation)
+        case PageCitation():
+            return _page(citation.page, derived)
+        case RegionCitation():
+            return _region(Box(citation.x, citation.y, citation.w, citation.h), derived)
+        case TimeCitation():
+            return _speech(citation, derived)
+        case CaptionCitation():
+            return ModelCaption.from_json(json.loads(derived["caption"])).text if "caption" in derived else None
+
+
+def _lines(source: bytes, citation: LineCitation) -> str | None:
+    from kb.extract.decode import decode
+
+    lines = decode(source).text.split("\n")
+    return "\n".join(lines[citation.start - 1 : citation.end]) if citation.end <= len(lines) else None
+
+
+def _page(number: int, derived: Mapping[DerivedName, bytes]) -> str | None:
+    """A page's whole text, its running heads included; what OCR read where there is no other."""
+    from kb.extract.pdf_document import read_page_ocr
+    from kb.extract.pdf_pages import read_pdf_text
+
+    recognised = read_page_ocr(derived["ocr"]) if "ocr" in derived else {}
+    if number in recognised:
+        return recognised[number].joined
+    pages = read_pdf_text(derived["pdf-text"]).pages if "pdf-text" in derived else ()
+    return pages[number - 1].text if number <= len(pages) else None
+
+
+def _region(region: Box, derived: Mapping[DerivedName, bytes]) -> str | None:
+    if "ocr" not in derived:
+        return None
+    lines = OcrText.from_json(json.loads(derived["ocr"])).regions
+    return "\n".join(line.text for line in lines if _share_inside(line.box, region) >= _INSIDE_SHARE)
+
+
+def _share_inside(box: Box, region: Box) -> float:
+    w = min(box.x + box.w, region.x + region.w) - max(box.x, region.x)
+    h = min(box.y + box.h, region.y + region.h) - max(box.y, region.y)
+    return w * h / (box.w * box.h or 1) if w > 0 and h > 0 else 0.0
+
+
+def _speech(citation: TimeCitation, derived: Mapping[DerivedName, bytes]) -> str | None:
+    if "transcript" not in derived:
+        return None
+    segments = Transcript.from_json(json.loads(derived["transcript"])).segments
+    return " ".join(
+        segment.text.strip()
+        for segment in segments
+        if segment.start_ms < citation.end_ms and segment.end_ms > citation.start_ms
+    )
