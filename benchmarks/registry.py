@@ -14,6 +14,7 @@ BENCHMARKS = {
     "extractive": "* how often the sentences chosen hold the answer, their citations checked; needs KB_TEST_MODEL_DIR",
     "startup": "a whole `kb search` from the shell against `python -c pass`; the heaviest imports",
     "ingest": "* files a second, time by stage; a second ingest with nothing changed",
+    "pdf": "pages a second from PDFs with a text layer, against bare pymupdf",
     "memory": "peak memory of an ingest of 20,000 files against 2,000",
     "hostile": "a line of 50 MB",
     "embedding": "* bulk embedding against bare fastembed; an ingest with vectors, then cached; needs models",

@@ -25,6 +25,8 @@ _FURNITURE_LINES = 2
 # A heading's letters are so much taller than the body's; lines follow each other at 1.2 times their height.
 _HEADING_RATIO = 1.15
 _LINE_PITCH = 1.2
+_SMALLEST_LETTERS = 5.0
+_TITLE_RATIO = 1.4
 _HEADING_LINES = 3
 _HEADING_CHARS = 200
 _HEADING_LEVELS = 6
@@ -52,8 +54,10 @@ class RawBlock(NamedTuple):
 
     @property
     def line_height(self) -> float:
-        """The height of one line in points, from the block's own height."""
-        return (self.y1 - self.y0) / (1 + _LINE_PITCH * self.text.count("\n"))
+        """The height of one line in points, from the block's own height; lines side by side are one."""
+        height = self.y1 - self.y0
+        of_one = height / (1 + _LINE_PITCH * self.text.count("\n"))
+        return of_one if of_one >= _SMALLEST_LETTERS else height
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +101,22 @@ def lay_out(pages: Sequence[RawPage], outline: Sequence[OutlineEntry]) -> Iterat
 
 def body_height(blocks: Sequence[RawBlock]) -> float:
     """The height in points of a line of running text: half of all characters are smaller, half are larger."""
-    by_height = sorted((block.line_height, len(block.text)) for block in blocks)
+    by_height = sorted((block.line_height, len(block.text)) for block in blocks if not block.is_table)
     chars, half = 0, sum(count for _, count in by_height) / 2
     for height, count in by_height:
         chars += count
         if chars >= half:
             return height
     return 0.0
+
+
+def cover_title(page: RawPage) -> str:
+    """The largest line of a page, where it stands out as a title does; else empty."""
+    lines = [block for block in page.blocks if _may_be_heading(block)]
+    largest = max(lines, key=lambda block: block.line_height, default=None)
+    if largest is None or largest.line_height < _TITLE_RATIO * body_height(page.blocks):
+        return ""
+    return " ".join(largest.text.split())
 
 
 def reading_order(blocks: Sequence[RawBlock], page_width: float) -> list[RawBlock]:
@@ -260,5 +273,5 @@ def _prose(text: str, joins_hangul: bool) -> str:
     """The text of a block: words that a line's end cut in two are whole again, on the first of the two lines."""
     if joins_hangul and "\n" in text:
         text = _BROKEN_HANGUL.sub("", text)
-    text = _LINE_END_SPACES.sub("\n", text).strip()
+    text = _LINE_END_SPACES.sub("\n", text.replace("\u00a0", " ").replace("\u00ad", "")).strip()
     return _HYPHENATED.sub(r"\1\2\n", text).rstrip() if "-\n" in text else text

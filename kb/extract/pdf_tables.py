@@ -48,7 +48,7 @@ def with_tables(blocks: Sequence[RawBlock], found: Sequence[Grid], words: Sequen
         for index, word in enumerate(words):
             cell = grid.cell_of(word)
             if cell is not None and index not in taken:
-                cells.setdefault(cell, []).append(word[4])
+                cells.setdefault(cell, []).append(word[4].replace("\u00a0", " "))
                 inside.append(index)
         rows, columns = len(grid.ys) - 1, len(grid.xs) - 1
         if len(cells) >= _LEAST_FILLED * rows * columns:

@@ -6,6 +6,7 @@ Damage is met page by page: what MuPDF can repair it repairs, a page it cannot r
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from importlib.metadata import PackageNotFoundError, version
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from kb.domain.derived import Engine
 from kb.errors import ExtractFailed, ModelMissing
 from kb.extract.pdf_labels import page_labels
-from kb.extract.pdf_layout import RawBlock, RawPage, body_height, lay_out
+from kb.extract.pdf_layout import RawBlock, RawPage, body_height, cover_title, lay_out
 from kb.extract.pdf_pages import OutlineEntry, PdfText
 from kb.extract.pdf_tables import Rectangle, grids, with_tables
 from kb.extract.steps import ExtractSettings, Job, Progress, Results
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 # Bumped whenever the same PDF would give other text, order or kinds under the same MuPDF.
 _LAYOUT_VERSION = "layout-v1"
 
-# Lines side by side make a block lower than its number of lines: the sign of a table.
+# Signs of a table: a block lower than its number of lines, or blocks at one height, several times.
 _SIDE_BY_SIDE = 0.8
+_LEAST_ROWS = 2
 
 # A page with fewer letters than this is a scan with a stamp on it, if a picture covers so much of it.
 _STAMP_LETTERS = 200
@@ -82,7 +84,7 @@ def derive(job: Job) -> bytes:
         return PdfText(
             pages=tuple(lay_out([page or blank for page in pages], outline)),
             outline=tuple(outline),
-            title="" if _JUNK_TITLE.fullmatch(title) else title,
+            title=cover_title(pages[0] or blank) if _JUNK_TITLE.fullmatch(title) else title,
             author=(meta.get("author") or "").strip(),
             created_at=_date(meta.get("creationDate")),
             updated_at=_date(meta.get("modDate")),
@@ -149,8 +151,7 @@ def _raw_page(page: pymupdf.Page, label: str | None) -> RawPage:
     turned = _turning(page)
     found = [each for each in text_page.extractBLOCKS() if each[6] == 0]
     blocks = [RawBlock(*turned(each[:4]), each[4].rstrip("\n")) for each in found]
-    usual = body_height(blocks)
-    if any(_is_side_by_side(block, usual) for block in blocks):
+    if _may_have_table(blocks):
         found_grids = list(grids(page.get_cdrawings(), turned))
         if found_grids:
             places = {each[5]: place for place, each in enumerate(found)}
@@ -179,9 +180,16 @@ def _turning(page: pymupdf.Page) -> Callable[[Rectangle], Rectangle]:
     return turned
 
 
-def _is_side_by_side(block: RawBlock, usual_height: float) -> bool:
-    lines = block.text.count("\n") + 1
-    return lines > 1 and (block.y1 - block.y0) / lines < _SIDE_BY_SIDE * usual_height
+def _may_have_table(blocks: Sequence[RawBlock]) -> bool:
+    """Whether lines stand side by side, inside a block or block by block: drawings are looked at only then."""
+    usual = body_height(blocks)
+    rows: Counter[int] = Counter()
+    for block in blocks:
+        lines = block.text.count("\n") + 1
+        if lines > 1 and (block.y1 - block.y0) / lines < _SIDE_BY_SIDE * usual:
+            return True
+        rows[round(block.y0 / 2)] += 1
+    return sum(count > 1 for count in rows.values()) >= _LEAST_ROWS
 
 
 def _is_picture(page: pymupdf.Page, text: str) -> bool:
