@@ -70,6 +70,8 @@ def verdict_reason(comparison: Comparison) -> str:
     said = f"nDCG@10 {primary.difference:+.3f}, {LEVEL:.0%} interval {_interval(primary)}, p {p_text(primary.p_value)}"
     if comparison.verdict == "better":
         return f"{said}; no metric fell beyond the tolerance of {comparison.tolerance:g}."
+    if not comparison.moved:
+        return "Every question is ranked as well as before."
     return f"{said}: other questions could as well show the opposite. No metric fell beyond {comparison.tolerance:g}."
 
 

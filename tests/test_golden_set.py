@@ -1,0 +1,161 @@
+"""The golden set of fixtures/golden: no kind of question may fall below its floor, and what breaks search shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from conftest import Kb, run_kb
+
+from kb.domain.citations import LineCitation
+from kb.embed.onnx_adapter import PREFIXES
+from kb.eval.golden_file import read_golden
+from kb.language.korean import KoreanText, analyse
+
+FIXTURE = Path(__file__).parents[1] / "fixtures/golden"
+FLOORS = json.loads((FIXTURE / "floors.json").read_text(encoding="utf-8"))
+MODELS = os.environ.get("KB_TEST_MODEL_DIR")
+LEAST_QUESTIONS_A_KIND = 12
+
+needs_models = pytest.mark.skipif(MODELS is None, reason="KB_TEST_MODEL_DIR names no models")
+
+
+class Measured:
+    """The notes of the fixture in a knowledge base of their own, asked all questions as often as one likes."""
+
+    def __init__(self, directory: Path, *, embed: bool) -> None:
+        config = directory / "kb.toml"
+        config.write_text(
+            f'[workspace]\nroot = "{FIXTURE / "notes"}"\n[eval]\nsuite = "{FIXTURE / "golden.yaml"}"\n'
+            '[storage]\ndata_dir = "data"\ncache_dir = "cache"\nlog_dir = "logs"\n'
+            + (f'model_dir = "{MODELS}"\n' if embed else ""),
+            encoding="utf-8",
+        )
+        self.kb: Kb = lambda *args, **options: run_kb("--config", str(config), *args, **options)
+        self._ingest = ("ingest",) if embed else ("ingest", "--no-embed")
+        self.sqlite = directory / "data/kb.sqlite"
+        self.ingest()
+
+    def ingest(self) -> None:
+        """Indexes all notes anew."""
+        if self.sqlite.exists():
+            with closing(sqlite3.connect(self.sqlite)) as db:
+                db.execute("PRAGMA foreign_keys = ON")
+                db.execute("DELETE FROM documents")
+                db.commit()
+        ran = self.kb(*self._ingest)
+        assert (ran.code, ran.stderr) == (0, "")
+
+    def ndcg_by_kind(self, mode: str) -> dict[str, float | None]:
+        """nDCG@10 of each kind of question."""
+        ran = self.kb("eval", "run", "--mode", mode, "--json")
+        assert (ran.code, ran.stderr) == (0, "")
+        return {group["label"]: group["ndcg_at_10"] for group in ran.json["groups"] if group["grouping"] == "category"}
+
+    def run(self, name: str, mode: str) -> None:
+        assert self.kb("eval", "run", "--mode", mode, "--name", name).code == 0
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    """Indexed without vectors."""
+    return Measured(tmp_path_factory.mktemp("golden"), embed=False)
+
+
+@pytest.fixture(scope="module")
+def meaning(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    """Indexed with the vectors of the real models."""
+    return Measured(tmp_path_factory.mktemp("golden"), embed=True)
+
+
+@pytest.fixture
+def breakable(words: Measured, tmp_path: Path) -> Measured:
+    """A copy of `words` that a test may break, with the run `sound` in it."""
+    copied = Measured.__new__(Measured)
+    copied.__dict__.update(words.__dict__)
+    shutil.copytree(words.sqlite.parents[1], tmp_path / "kb")
+    config = tmp_path / "kb/kb.toml"
+    copied.kb = lambda *args, **options: run_kb("--config", str(config), *args, **options)
+    copied.sqlite = tmp_path / "kb/data/kb.sqlite"
+    copied.run("sound", "lexical")
+    return copied
+
+
+def test_the_set_is_large_enough_to_tell() -> None:
+    golden = read_golden(FIXTURE / "golden.yaml")
+    kinds = Counter(question.category for question in golden.questions)
+    assert len(list((FIXTURE / "notes").rglob("*.md"))) >= 60
+    assert len(golden.questions) >= 120
+    assert set(kinds) == {*FLOORS["hybrid"], "unanswerable"}
+    assert min(kinds.values()) >= LEAST_QUESTIONS_A_KIND
+    assert {question.lang for question in golden.questions} == {"ko", "en"}
+
+
+def below_floor(found: dict[str, float | None], mode: str) -> dict[str, float | None]:
+    floors = FLOORS[mode]
+    return {kind: value for kind, value in found.items() if kind in floors and (value or 0) < floors[kind]}
+
+
+def test_no_kind_falls_below_its_floor_by_words(words: Measured) -> None:
+    assert below_floor(words.ndcg_by_kind("lexical"), "lexical") == {}
+
+
+@needs_models
+@pytest.mark.parametrize("mode", ["hybrid", "vector"])
+def test_no_kind_falls_below_its_floor_by_meaning(mode: str, meaning: Measured) -> None:
+    assert below_floor(meaning.ndcg_by_kind(mode), mode) == {}
+
+
+def test_a_floor_catches_a_fall() -> None:
+    assert below_floor({"exact": 0.5, "loanword": 0.9, "unanswerable": None}, "lexical") == {"exact": 0.5}
+
+
+def fallen(measured: Measured, before: str, after: str) -> set[str]:
+    """The metrics that kb eval compare shows in red; its exit code says so too."""
+    ran = measured.kb("eval", "compare", before, after, "--json")
+    regressed = {change["name"] for change in ran.json["metrics"] if change["regressed"]}
+    assert ran.json["obstacles"] == []
+    assert ran.code == (1 if regressed else 0)
+    return regressed
+
+
+def test_indexing_anew_changes_nothing(breakable: Measured) -> None:
+    breakable.ingest()
+    breakable.run("again", "lexical")
+    assert fallen(breakable, "sound", "again") == set()
+
+
+def test_a_broken_tokenizer_turns_the_comparison_red(breakable: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+    def analyse_without_nouns(texts: Sequence[str]) -> list[KoreanText]:
+        return [KoreanText(found.morphemes[::3], Counter()) for found in analyse(texts)]
+
+    monkeypatch.setattr("kb.operations.prepare.analyse", analyse_without_nouns)
+    breakable.ingest()
+    breakable.run("broken", "lexical")
+    assert fallen(breakable, "sound", "broken") >= {"hit_at_k", "mrr", "ndcg_at_10"}
+
+
+def test_an_off_by_one_citation_turns_the_comparison_red(breakable: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "kb.retrieve.search.cite",
+        lambda path, spans, section: LineCitation(path, spans[0]["start"] + 1, spans[-1]["end"] + 1, section),
+    )
+    breakable.run("shifted", "lexical")
+    assert fallen(breakable, "sound", "shifted") == {"citation_exactness"}
+
+
+@needs_models
+def test_a_swapped_prefix_turns_the_comparison_red(meaning: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By meaning alone: beside words, which carry most questions, the fall is within the tolerance."""
+    meaning.run("sound", "vector")
+    monkeypatch.setattr("kb.embed.native_query._IS_QUERY", 0)
+    monkeypatch.setitem(PREFIXES, "query", PREFIXES["passage"])
+    meaning.run("swapped", "vector")
+    assert fallen(meaning, "sound", "swapped") >= {"mrr", "ndcg_at_10"}
