@@ -15,8 +15,9 @@ from benchmarks.registry import BENCHMARKS, LONG, SAMPLED, run_benchmark
 _PAGE = """\
 # Performance
 
-Written by `python -m benchmarks all --data DIR --write docs/performance.md`. What counts are the ratios and the
-targets: both sides of a ratio are measured in the same run, in turns. `kb` is measured as installed, without vectors.
+Written by `python -m benchmarks NAME --data DIR --write docs/performance.md`, a section a benchmark. What counts are
+the ratios and the targets: both sides of a ratio are measured in the same run, in turns. Searches and ingests are
+without vectors where nothing else is said.
 
 {machine}
 """
@@ -33,7 +34,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--questions", type=int, metavar="N", help=f"{', '.join(SAMPLED)}: ask so many of each set (0: all)"
     )
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the tables to a Markdown page")
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help="put the tables into a Markdown page, in place of theirs"
+    )
     options = parser.parse_args(arguments)
     if options.list:
         print("\n".join(f"{name:11} {purpose}" for name, purpose in BENCHMARKS.items()))
@@ -52,7 +55,8 @@ def main(arguments: list[str]) -> int:
         own |= {name: {"questions": options.questions} for name in SAMPLED}
     results = [_run_apart(name, options.data, own.get(name, {})) for name in names]
     if options.write:
-        options.write.write_text(_page(results), encoding="utf-8")
+        old = options.write.read_text(encoding="utf-8") if options.write.exists() else ""
+        options.write.write_text(page(old, results), encoding="utf-8")
     return 0 if all(result.met for result in results) else 1
 
 
@@ -65,11 +69,19 @@ def _run_apart(name: str, data: Path | None, own_options: Mapping[str, object]) 
     return result
 
 
-def _page(results: list[Measurement]) -> str:
+def page(old: str, results: list[Measurement]) -> str:
+    """The page with these results in place of older ones; the sections of other benchmarks stay."""
     from benchmarks.machine import describe
 
-    sections = [f"## {result.name.capitalize()}\n\n{result.to_markdown()}" for result in results]
-    return "\n\n".join([_PAGE.format(machine=describe()).strip(), *sections]) + "\n"
+    sections = {title(name): text for name, _, text in (part.partition("\n") for part in old.split("\n## ")[1:])}
+    sections |= {title(result.name): f"\n{result.to_markdown()}\n" for result in results}
+    shown = [f"## {title(name)}\n{sections[title(name)]}" for name in BENCHMARKS if title(name) in sections]
+    return "\n\n".join([_PAGE.format(machine=describe()).strip(), *(text.strip() for text in shown)]) + "\n"
+
+
+def title(name: str) -> str:
+    """How a benchmark is called in the page."""
+    return name.replace("_", " ").capitalize()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))
 
+from benchmarks.__main__ import page  # noqa: E402
 from benchmarks.generated_notes import write_notes  # noqa: E402
+from benchmarks.judged_set import JudgedSet, sample_questions  # noqa: E402
 from benchmarks.measurement import Measurement, Table, Target  # noqa: E402
 from benchmarks.scoring import score  # noqa: E402
 from benchmarks.sentence_weights import Example, fit_weights  # noqa: E402
@@ -58,6 +60,31 @@ def test_weights_follow_the_signal_that_tells_the_answer() -> None:
         examples.append(Example(signals, holds))
     telling, idle = fit_weights([examples, examples[:20]])
     assert telling > 5 * abs(idle)
+
+
+def test_a_page_keeps_the_sections_of_other_benchmarks() -> None:
+    def measured(name: str, figure: int) -> Measurement:
+        return Measurement(name, (Table("t", ("a",), ((figure,),)),))
+
+    first = page("", [measured("scale", 1), measured("memory", 2)])
+    assert first.index("## Memory") < first.index("## Scale")
+    second = page(first, [measured("memory", 3), measured("term_choice", 4)])
+    assert [line for line in second.splitlines() if line.startswith("##")] == [
+        "## Memory",
+        "## Term choice",
+        "## Scale",
+    ]
+    assert "|   2 |" not in second
+    assert second.count("|   3 |") == second.count("|   1 |") == 1
+    assert page(second, []) == second
+
+
+def test_a_sample_of_questions_is_spread_and_keeps_its_judgements() -> None:
+    questions = {f"q{number}": f"text {number}" for number in range(10)}
+    judged = JudgedSet("set", Path(), questions, {question: {"a.md": 1} for question in questions})
+    sample = sample_questions(judged, 4)
+    assert list(sample.questions) == list(sample.judgements) == ["q0", "q2", "q5", "q7"]
+    assert sample_questions(judged, 0) is sample_questions(judged, 10) is judged
 
 
 def test_every_benchmark_is_listed() -> None:
