@@ -127,7 +127,7 @@ class SearchConfig(Section):
     default_k: int = 10
     mode: str = "hybrid"
     hybrid_fusion: str = "linear"
-    lexical_weight: float = 0.25
+    lexical_weight: float = 0.28
     cross_lexical_weight: float = 0.1
     secondary_weight: float = 0.3
     near_slot: int = 1

@@ -56,7 +56,7 @@ class FusionRule(NamedTuple):
     """How the channels are joined; the constants were fitted on development sets (docs/retrieval.md)."""
 
     fusion: Fusion = "linear"
-    lexical_weight: float = 0.25
+    lexical_weight: float = 0.28
     cross_lexical_weight: float = 0.1
     secondary_weight: float = 0.3
     near_slot: int = 1
