@@ -31,7 +31,7 @@ from kb.store.retrieve_queries import HybridRow
 
 QUESTIONS = 300
 GRID = tuple(round(0.01 * step, 2) for step in range(61))
-SHOWN = (0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+SHOWN = (0.0, 0.1, 0.15, 0.2, 0.25, 0.28, 0.3, 0.4, 0.5)
 RRF_K = 60
 RESAMPLES = 5_000
 
@@ -119,7 +119,8 @@ def _grid_table(tried: dict[str, Tried]) -> Table:
         column = GRID.index(weight)
         rows.append((f"a = {weight}", *(round(float(of_set.linear[:, column].mean()), 4) for of_set in tried.values())))
     rows.append(("as kb search ranks", *(round(float(of_set.asked.mean()), 4) for of_set in tried.values())))
-    return Table("nDCG@10", ("rule", *tried), tuple(rows))
+    means = np.mean([of_set.linear.mean(axis=0) for of_set in tried.values()], axis=0)
+    return Table(f"nDCG@10 (best mean of the sets: a = {GRID[int(means.argmax())]})", ("rule", *tried), tuple(rows))
 
 
 def _left_out_table(tried: dict[str, Tried]) -> Table:
