@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from kb.domain.citations import LineCitation
+from kb.domain.citations import Citation, LineCitation
 from kb.domain.text import stored_text
 
 Standing = Literal["stands", "moved", "changed", "missing", "unreadable"]
@@ -15,30 +15,31 @@ class Found(NamedTuple):
     """How a quotation fares, and where it stands now, where it stands."""
 
     standing: Standing
-    now_at: LineCitation | None = None
+    now_at: Citation | None = None
 
 
 def look_up(quote: str, cited: LineCitation, text: str) -> Found:
-    """Where a quotation stands in the text of its file, as its parser read it; the occurrence nearest to its old lines.
+    """How a quotation fares in the text of its file, as its parser read it.
 
     The cited lines may be wider than the quotation, as those of a whole passage are.
     """
-    quote, text = stored_text(quote), stored_text(text)
-    starts = list(_occurrences(quote, text))
-    if not starts:
+    now_at = nearest_lines(quote, cited, text)
+    if now_at is None:
         return Found("changed")
-    lines = [1 + text.count("\n", 0, start) for start in starts]
-    first = min(lines, key=lambda line: (abs(line - cited.start), line))
-    last = first + quote.count("\n")
-    if cited.start <= first and last <= cited.end:
+    if cited.start <= now_at.start and now_at.end <= cited.end:
         return Found("stands", cited)
-    return Found("moved", cited._replace(start=first, end=last))
+    return Found("moved", now_at)
 
 
-def _occurrences(quote: str, text: str) -> list[int]:
-    found = []
-    start = text.find(quote)
-    while start >= 0 and quote:
-        found.append(start)
+def nearest_lines(quote: str, cited: LineCitation, text: str) -> LineCitation | None:
+    """The lines of a quotation's occurrence nearest to the cited ones; None where it stands nowhere in `text`."""
+    quote, text = stored_text(quote), stored_text(text)
+    lines: list[int] = []
+    start = text.find(quote) if quote else -1
+    while start >= 0:
+        lines.append(1 + text.count("\n", 0, start))
         start = text.find(quote, start + 1)
-    return found
+    if not lines:
+        return None
+    first = min(lines, key=lambda line: (abs(line - cited.start), line))
+    return cited._replace(start=first, end=first + quote.count("\n"))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kb.answer.standing import Found, Standing, look_up
+from kb.answer.facts import stands_in
+from kb.answer.standing import Found, Standing, look_up, nearest_lines
 from kb.config import Config
 from kb.domain.answers import Answer, Claim
-from kb.domain.citations import Citation, LineCitation
-from kb.errors import FileError, FileVanished
+from kb.domain.citations import Citation, LineCitation, cite
+from kb.errors import FileError, FileVanished, NotFound
 from kb.extract.decode import decode
 from kb.operations.answers import all_answers, find_answer
+from kb.operations.locate import locate
 from kb.operations.reading import reading
 from kb.scan.read import read_bytes
 from kb.store import answer_queries as queries
@@ -47,7 +50,7 @@ def verify(config: Config, typed: str | None, *, every: bool) -> list[AnswerChec
     """
     answers: Sequence[Answer] = all_answers(config.sqlite) if every else [find_answer(config.sqlite, typed)]
     with reading(config.sqlite) as reader:
-        checking = _Checking(reader.db, config.indexing.max_file_mb * 1_000_000)
+        checking = _Checking(reader.db, config)
         return [
             AnswerCheck(
                 answer.retrieval.trace_id,
@@ -66,9 +69,9 @@ def verify(config: Config, typed: str | None, *, every: bool) -> list[AnswerChec
 class _Checking:
     """Reads each file once, however many quotations stand in it."""
 
-    def __init__(self, db: Connection, max_bytes: int) -> None:
+    def __init__(self, db: Connection, config: Config) -> None:
         self._db = db
-        self._max_bytes = max_bytes
+        self._config = config
         self._texts: dict[str, str | FileError] = {}
 
     def check(self, claim: Claim, answer: Answer) -> QuoteCheck:
@@ -77,35 +80,52 @@ class _Checking:
         assert quote is not None
         assert cited is not None
         sources = {passage.doc_path: passage.source_path for passage in answer.packed}
-        found = self._look_up(quote, cited, sources.get(cited.path, cited.path))
+        if isinstance(cited, LineCitation):
+            found = self._in_lines(quote, cited, sources.get(cited.path, cited.path))
+        else:
+            found = self._in_media(quote, cited)
         if found.standing in ("changed", "missing"):
             elsewhere = self._elsewhere(quote, cited)
             found = Found("moved", elsewhere) if elsewhere is not None else found
         return QuoteCheck(quote, cited, found.standing, found.now_at)
 
-    def _look_up(self, quote: str, cited: Citation, source_path: str) -> Found:
+    def _in_lines(self, quote: str, cited: LineCitation, source_path: str) -> Found:
         text = self._text(source_path)
         if isinstance(text, FileError):
             return Found("missing" if isinstance(text, FileVanished) else "unreadable")
-        if not isinstance(cited, LineCitation):
-            return Found("unreadable")
         return look_up(quote, cited, text)
 
-    def _elsewhere(self, quote: str, cited: Citation) -> LineCitation | None:
-        """Where the quotation stands in another file that is indexed."""
+    def _in_media(self, quote: str, cited: Citation) -> Found:
+        """On its page, in its region or at its time; what an engine read is looked at, while the file is the same."""
+        try:
+            place = locate(self._config.sqlite, self._config.artifact_dir, cited)
+        except NotFound:
+            return Found("missing")
+        if not place.source_path.exists():
+            return Found("missing")
+        if not place.is_current:
+            return Found("changed")
+        return Found("stands", cited) if stands_in(quote, place.text) else Found("changed")
+
+    def _elsewhere(self, quote: str, cited: Citation) -> Citation | None:
+        """Where the quotation stands in another file, or in another place of a page, picture or recording."""
         for place in queries.find_quote(self._db, quote=quote):
-            text = self._text(place.source_path)
-            if place.workspace_path == cited.path or isinstance(text, FileError):
+            at = cite(place.workspace_path, json.loads(place.source_spans_json), None)
+            if not isinstance(at, LineCitation):
+                if at != cited and self._in_media(quote, at).standing == "stands":
+                    return at
                 continue
-            found = look_up(quote, LineCitation(place.workspace_path, 0, 0), text)
-            if isinstance(found.now_at, LineCitation):
-                return found.now_at
+            text = self._text(place.source_path)
+            if place.workspace_path != cited.path and not isinstance(text, FileError):
+                now_at = nearest_lines(quote, at, text)
+                if now_at is not None:
+                    return now_at
         return None
 
     def _text(self, source_path: str) -> str | FileError:
         if source_path not in self._texts:
             try:
-                data = read_bytes(source_path, max_bytes=self._max_bytes).data
+                data = read_bytes(source_path, max_bytes=self._config.indexing.max_file_mb * 1_000_000).data
                 self._texts[source_path] = decode(data).text
             except FileError as error:
                 self._texts[source_path] = error

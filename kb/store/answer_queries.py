@@ -133,10 +133,11 @@ class NearnessRow(NamedTuple):
 
 
 class QuotePlace(NamedTuple):
-    """A file that has a quotation."""
+    """A passage that holds a quotation."""
 
     workspace_path: str
     source_path: str
+    source_spans_json: str
 
 
 @sql("answer/score_evidence.sql")

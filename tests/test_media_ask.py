@@ -1,0 +1,50 @@
+"""A scanned page, a photograph and a recording answer questions, and what they were quoted for can be checked."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import Ran, run_kb
+from media_fixtures import IMAGES, needs_tesseract
+from test_media_search import ingest, scan_of, workspace
+
+QUESTION = "어린이 열람실은 토요일에 몇 시까지 여나?"
+
+
+@pytest.fixture(scope="module")
+def scanned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with a scan of two pages and a photograph."""
+    config = workspace(tmp_path_factory.mktemp("asked-scans"))
+    notes = config.parent / "notes"
+    scan_of(["en-serif.png", "ko-serif.png"], notes / "scan.pdf")
+    shutil.copy(IMAGES / "en-photo.jpg", notes / "crane.jpg")
+    ingest(config)
+    return config
+
+
+def kb(config: Path, *args: str) -> Ran:
+    settings = ("--set", "models.llm.provider=extractive", "--set", "rag.score_gate=0")
+    return run_kb("--config", str(config), *settings, *args)
+
+
+@needs_tesseract
+def test_a_scanned_korean_page_answers_with_its_page(scanned: Path) -> None:
+    answer = kb(scanned, "ask", QUESTION, "--json").json
+    assert answer["citations"][0]["citation"]["uri"] == "scan.pdf#page=2"
+    check = kb(scanned, "verify", "--json").json
+    assert check["holds"]
+    assert {quote["standing"] for quote in check["quotes"]} == {"stands"}
+
+
+@needs_tesseract
+def test_a_changed_scan_no_longer_stands(scanned: Path, tmp_path: Path) -> None:
+    config = tmp_path / "copy" / scanned.name
+    shutil.copytree(scanned.parent, config.parent)
+    ingest(config)
+    kb(config, "ask", QUESTION)
+    scan_of(["en-serif.png"], config.parent / "notes" / "scan.pdf")
+    ran = kb(config, "verify", "--json")
+    assert ran.code == 1
+    assert "changed" in {quote["standing"] for quote in ran.json["quotes"]}
