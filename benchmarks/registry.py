@@ -28,8 +28,8 @@ BENCHMARKS = {
 }
 
 
-LONG = {"hybrid", "extractive", "embedding", "cold", "fusion", "term_choice", "first_token", "scale"}
-"""Left out of `all`: they need the installed models, or take longer than the rest together."""
+LONG = {"hybrid", "extractive", "embedding", "cold", "fusion", "term_choice", "first_token", "scale", "ocr", "speech"}
+"""Left out of `all`: they need installed models or engines, or take longer than the rest together."""
 
 
 SAMPLED = ("hybrid", "extractive", "fusion", "term_choice")

@@ -87,7 +87,7 @@ def test_a_large_photograph_is_made_smaller_and_its_boxes_are_not() -> None:
     image.paste(0, (4500, 300, 4600, 400))
     for form in ("PNG", "JPEG"):
         (frame,) = frames(encoded(image, form))
-        assert frame.grey.width <= 7000
+        assert frame.grey.width <= 5000
         box = dark_box(frame)
         assert all(abs(a - b) <= 3 for a, b in zip(box, Box(4500, 300, 100, 100), strict=True))
 

@@ -25,8 +25,8 @@ FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF")
 MAX_PIXELS = 150_000_000
 MAX_FRAMES = 500
 
-# What recognition works on at most: an A4 page at 600 dpi.
-_MAX_SIDE = 7_000
+# What recognition works on at most: an A4 page at 420 dpi.
+_MAX_SIDE = 5_000
 _ORIENTATION_TAG = 0x0112
 
 

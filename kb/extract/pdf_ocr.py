@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["derive", "engine", "is_needed"]
 
 # A page larger than this in pixels (a poster) is rasterised more coarsely.
-_MAX_SIDE = 7_000
+_MAX_SIDE = 5_000
 _POINTS_PER_INCH = 72
 
 
