@@ -24,8 +24,8 @@ def measure(data: Path | None) -> Measurement:
     import pymupdf
 
     from kb.domain.media import PDF
+    from kb.domain.steps import ExtractSettings, Job
     from kb.extract.pdf_text import derive
-    from kb.extract.steps import ExtractSettings, Job
 
     def bare(content: bytes) -> None:
         with pymupdf.open(stream=content, filetype="pdf") as pdf:

@@ -88,7 +88,7 @@ def test_the_document_of_an_image() -> None:
     made = assemble_image({"ocr": derived}, workspace_path=WorkspacePath("a/사진.png"), asset_id=AssetId("a" * 32))
     assert made.source_text == "첫 줄\n둘째 줄\n\napart"
     assert made.title == "사진"
-    assert made.parser_version == f"image-v1;ocr=tesseract-5-1,{LANGUAGES}"
+    assert made.parser_version == f"image-v1;ocr=tesseract-5-1,{LANGUAGES};caption=none"
     first, second = (block.span for block in made.blocks)
     assert isinstance(first, RegionSpan)
     assert isinstance(second, RegionSpan)

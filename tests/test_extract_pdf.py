@@ -18,13 +18,13 @@ from kb.domain.ids import asset_id, content_hash  # noqa: E402
 from kb.domain.media import PDF  # noqa: E402
 from kb.domain.paths import WorkspacePath  # noqa: E402
 from kb.domain.spans import Box, PageSpan  # noqa: E402
+from kb.domain.steps import ExtractSettings, Job  # noqa: E402
 from kb.errors import ExtractFailed  # noqa: E402
 from kb.extract import pdf_text  # noqa: E402
 from kb.extract.pdf_document import PARSER_VERSION, assemble_pdf, page_ocr_json  # noqa: E402
 from kb.extract.pdf_layout import RawBlock, reading_order  # noqa: E402
 from kb.extract.pdf_pages import PdfText, read_pdf_text, unusable_pages  # noqa: E402
 from kb.extract.registry import STEPPED_EXTRACTORS  # noqa: E402
-from kb.extract.steps import ExtractSettings, Job  # noqa: E402
 from kb.extract.text_quality import is_readable  # noqa: E402
 
 A4 = (595, 842)

@@ -21,12 +21,12 @@ from kb.domain.ids import AssetId
 from kb.domain.media import MediaType
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import TimeSpan
+from kb.domain.steps import ExtractSettings, Job, Progress, SpeechSettings
 from kb.errors import ExtractFailed, ModelMissing
 from kb.extract.audio_document import assemble_audio
 from kb.extract.audio_file import SAMPLE_RATE_HZ, duration_ms, samples
 from kb.extract.sounding import Stretch, sounding_stretches
 from kb.extract.speech import derive, engine
-from kb.extract.steps import ExtractSettings, Job, Progress, SpeechSettings
 from kb.extract.transcribe import Listener, placed
 
 sys.path.append(str(Path(__file__).parents[1]))

@@ -15,10 +15,10 @@ pymupdf = pytest.importorskip("pymupdf")
 
 from kb.domain.citations import PageCitation  # noqa: E402
 from kb.domain.derived import Engine  # noqa: E402
+from kb.domain.steps import ExtractSettings  # noqa: E402
 from kb.errors import ModelMissing  # noqa: E402
 from kb.extract import pdf_text  # noqa: E402
 from kb.extract.registry import STEPPED_EXTRACTORS, Step  # noqa: E402
-from kb.extract.steps import ExtractSettings  # noqa: E402
 from kb.operations import ingest_media, prepare  # noqa: E402
 from kb.operations.events import AssetFinished, ExtractProgress  # noqa: E402
 from kb.operations.extract_pool import ExtractPool  # noqa: E402

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from kb.domain.derived import Engine
+from kb.domain.steps import ExtractSettings, Job, Progress, Results
 from kb.extract import pdf_text
-from kb.extract.steps import ExtractSettings, Job, Progress, Results
 
 
 def engine(settings: ExtractSettings) -> Engine:

@@ -9,6 +9,7 @@ several pages is cut page by page, like a PDF.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from kb.chunk.cutting import Piece, Source, cut
 from kb.chunk.located import located_spans
@@ -27,8 +28,9 @@ def chunk_places(doc: Document, policy: ChunkPolicy) -> tuple[Chunk, ...]:
         return chunk_pages(doc, policy)
 
     def sections() -> Iterator[range]:
-        if spans:
-            yield range(len(spans))
+        for _, indexes in groupby(range(len(spans)), key=lambda index: type(spans[index])):
+            of_kind = list(indexes)
+            yield range(of_kind[0], of_kind[-1] + 1)  # a caption is cited by itself
 
     def spans_of(piece: Piece) -> tuple[LocatedSpan, ...]:
         return located_spans(doc.blocks, piece)

@@ -27,6 +27,7 @@ RULES: Mapping[str, Rule] = {
         (lambda value: all(part.replace("_", "").isalnum() for part in value.split("+"))),
         "names of tesseract languages, joined by +",
     ),
+    "image.caption.model": ((lambda value: bool(value.strip())), "the name of a model"),
     "audio.model": ((lambda value: bool(value.strip())), "the name of a model"),
     "audio.language": (
         (lambda value: value == "auto" or (value.isalpha() and len(value) <= 3)),
@@ -110,6 +111,8 @@ MEANINGS: Mapping[str, str] = {
     "ocr.enabled": "whether text is read from pixels: of images and scanned pages",
     "ocr.languages": "the languages tesseract reads, in its names, joined by +",
     "ocr.page_dpi": "how fine a scanned page is rasterised for OCR, in dots an inch",
+    "image.caption.enabled": "whether a vision model on the Ollama server says what images show",
+    "image.caption.model": "that model's name on the server",
     "audio.enabled": "whether speech is heard in recordings",
     "audio.model": "the speech model; kb models install brings it",
     "audio.language": "the language spoken: a code such as ko or en, or auto: heard from each recording's first sound",

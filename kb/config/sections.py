@@ -113,6 +113,13 @@ class OcrConfig(Section):
     page_dpi: int = 300
 
 
+class CaptionConfig(Section):
+    """Whether a vision model on the Ollama server (`models.llm.endpoint`) describes images, and which."""
+
+    enabled: bool = False
+    model: str = "qwen2.5-vl:7b"
+
+
 class AudioConfig(Section):
     """How speech is heard. `language` is a code such as `ko`, or `auto`: heard from each recording's first sound."""
 
@@ -165,6 +172,7 @@ class Config(Section):
     models_embedding: EmbeddingConfig = EmbeddingConfig()
     models_llm: LlmConfig = LlmConfig()
     ocr: OcrConfig = OcrConfig()
+    image_caption: CaptionConfig = CaptionConfig()
     audio: AudioConfig = AudioConfig()
     search: SearchConfig = SearchConfig()
     rag: RagConfig = RagConfig()
@@ -253,6 +261,7 @@ SECTIONS: Mapping[str, Any] = {
     "models.embedding": EmbeddingConfig,
     "models.llm": LlmConfig,
     "ocr": OcrConfig,
+    "image.caption": CaptionConfig,
     "audio": AudioConfig,
     "search": SearchConfig,
     "rag": RagConfig,

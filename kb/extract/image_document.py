@@ -7,15 +7,16 @@ A paragraph of a single picture is cited by its region, one of a TIFF of several
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import PurePosixPath
 
-from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, OcrText, labelled_version
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, ModelCaption, OcrText, labelled_version
 from kb.domain.documents import Document, Metadata, Text, Warning
 from kb.domain.ids import AssetId, document_id
 from kb.domain.paths import WorkspacePath
-from kb.domain.spans import Box, PageSpan, RegionSpan
+from kb.domain.spans import Box, CaptionSpan, PageSpan, RegionSpan
 from kb.extract.numbered_blocks import NumberedBlocks
 from kb.extract.pdf_document import read_page_ocr
 from kb.language.detect import SAMPLE_CHARS, detect_language
@@ -28,8 +29,12 @@ def assemble_image(
     derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
 ) -> Document:
     """The document of an image, of what was derived from it."""
-    ocr = derived.get("ocr")
-    version = labelled_version(PARSER_VERSION, {"ocr": ocr.engine.label if ocr else NOT_DERIVED})
+    ocr, described = derived.get("ocr"), derived.get("caption")
+    labels: dict[DerivedName, str] = {
+        "ocr": ocr.engine.label if ocr else NOT_DERIVED,
+        "caption": described.engine.label if described else NOT_DERIVED,
+    }
+    version = labelled_version(PARSER_VERSION, labels)
     doc_id = document_id(workspace_path, asset_id, version)
     pages = list(read_page_ocr(ocr.data).values()) if ocr else []
     numbered = NumberedBlocks(doc_id)
@@ -39,6 +44,12 @@ def assemble_image(
             span = PageSpan(number, start, end, box) if len(pages) > 1 else RegionSpan(box, start, end)
             numbered.add("paragraph", Text(text), span)
     source_text = "\f".join(page.joined for page in pages)
+    if described:
+        caption = ModelCaption.from_json(json.loads(described.data))
+        if caption.text and len(pages) < 2:  # pages are cited by number, a caption by its model
+            start = len(source_text) + 2 if source_text else 0
+            source_text = "\n\n".join(text for text in (source_text, caption.text) if text)
+            numbered.add("paragraph", Text(caption.text), CaptionSpan(caption.model, start, len(source_text)))
     return Document(
         doc_id=doc_id,
         asset_id=asset_id,

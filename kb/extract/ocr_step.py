@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kb.domain.derived import Engine
+from kb.domain.steps import ExtractSettings, Job, Progress, Results
 from kb.extract.image_file import frames
 from kb.extract.ocr import ENGINE, METHOD_VERSION, recognise
 from kb.extract.pdf_document import page_ocr_json
-from kb.extract.steps import ExtractSettings, Job, Progress, Results
 from kb.extract.tesseract import check_languages, tesseract_version
 
 

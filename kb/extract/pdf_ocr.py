@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kb.domain.steps import Job, Progress, Results
 from kb.extract.image_geometry import IDENTITY
 from kb.extract.ocr import recognise
 from kb.extract.ocr_step import engine
 from kb.extract.pdf_document import page_ocr_json
 from kb.extract.pdf_pages import unusable_pages
 from kb.extract.pdf_text import open_pdf
-from kb.extract.steps import Job, Progress, Results
 
 if TYPE_CHECKING:
     import pymupdf

@@ -13,12 +13,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from kb.domain.derived import Engine
+from kb.domain.steps import ExtractSettings, Job, Progress, Results
 from kb.errors import ExtractFailed, ModelMissing
 from kb.extract.pdf_labels import page_labels
 from kb.extract.pdf_layout import RawBlock, RawPage, body_height, cover_title, lay_out
 from kb.extract.pdf_pages import OutlineEntry, PdfText
 from kb.extract.pdf_tables import Rectangle, grids, with_tables
-from kb.extract.steps import ExtractSettings, Job, Progress, Results
 from kb.extract.text_quality import has_letters, is_readable
 
 if TYPE_CHECKING:

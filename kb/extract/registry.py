@@ -16,7 +16,7 @@ from kb.domain.documents import Document
 from kb.domain.ids import AssetId
 from kb.domain.media import MediaFamily
 from kb.domain.paths import WorkspacePath
-from kb.extract.steps import Assemble, StepModule
+from kb.domain.steps import Assemble, StepModule
 
 
 class Extract(Protocol):
@@ -41,7 +41,7 @@ class Extractor:
 
 
 class Step(NamedTuple):
-    """One result that is derived from a file, and the module that derives it (`kb.extract.steps`).
+    """One result that is derived from a file, and the module that derives it (`kb.domain.steps`).
 
     Without one that `is_required` there is no document at all.
     """
@@ -83,7 +83,7 @@ STEPPED_EXTRACTORS: dict[MediaFamily, SteppedExtractor] = {
     ),
     "image": SteppedExtractor(
         "image-v1",
-        (Step("ocr", "kb.extract.ocr_step", is_required=True),),
+        (Step("ocr", "kb.extract.ocr_step"), Step("caption", "kb.llm.caption")),
         "kb.extract.image_document",
         "assemble_image",
     ),

@@ -8,11 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from kb.domain.derived import Engine, Transcript, TranscriptSegment
+from kb.domain.steps import ExtractSettings, Job, Progress, Results
 from kb.errors import ModelMissing
 from kb.extract.assemble_whisper import GGML_FILE
 from kb.extract.audio_file import SAMPLE_RATE_HZ, check_decoder, duration_ms, samples
 from kb.extract.sounding import sounding_stretches
-from kb.extract.steps import ExtractSettings, Job, Progress, Results
 from kb.extract.transcribe import METHOD_VERSION, Listener
 from kb.extract.whisper import open_whisper
 from kb.models.manifest import read_installed

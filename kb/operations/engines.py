@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from kb.domain.derived import NOT_DERIVED, DerivedName, Engine, read_labels
 from kb.domain.media import MediaFamily
+from kb.domain.steps import ExtractSettings
 from kb.errors import ModelMissing
 from kb.extract.registry import STEPPED_EXTRACTORS, Step
-from kb.extract.steps import ExtractSettings
 
 
 @dataclass(slots=True)

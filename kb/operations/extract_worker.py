@@ -17,9 +17,9 @@ from typing import TypeAlias
 
 from kb.domain.derived import DerivedName
 from kb.domain.media import MediaType
+from kb.domain.steps import ExtractSettings, Job, OnProgress, Progress, Results
 from kb.errors import KbError
 from kb.extract.registry import Step
-from kb.extract.steps import ExtractSettings, Job, OnProgress, Progress, Results
 
 # A worker whose parent was killed ends by itself: so long after its last sign of progress.
 _ORPHAN_GRACE_S = 30

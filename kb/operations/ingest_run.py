@@ -11,8 +11,8 @@ from kb.domain.chunks import ChunkPolicy
 from kb.domain.derived import DerivedName
 from kb.domain.media import MediaFamily, MediaType, family_of
 from kb.domain.paths import to_posix
+from kb.domain.steps import ExtractSettings
 from kb.extract.registry import EXTRACTORS, STEPPED_EXTRACTORS
-from kb.extract.steps import ExtractSettings
 from kb.operations.embedding_plan import EmbeddingPlan
 from kb.operations.engines import Engines
 from kb.operations.events import IngestEvent

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from kb.config import Config
 from kb.domain.chunks import ChunkPolicy
 from kb.domain.media import MEDIA_FAMILIES, MediaFamily
+from kb.domain.steps import CaptionSettings, ExtractSettings, OcrSettings, SpeechSettings
 from kb.errors import UsageError
-from kb.extract.steps import ExtractSettings, OcrSettings, SpeechSettings
 from kb.operations.embedding_plan import embedding_plan
 from kb.operations.ingest_run import ExtractionPlan, IngestRequest
 from kb.operations.prepare import AssetPolicy
@@ -72,13 +72,18 @@ def extraction_plan(config: Config, families: Sequence[MediaFamily] = MEDIA_FAMI
     ocr = OcrSettings(config.ocr.languages, config.ocr.page_dpi) if config.ocr.enabled else None
     return ExtractionPlan(
         families=tuple(families),
-        settings=ExtractSettings(ocr=ocr, speech=_speech_settings(config)),
+        settings=ExtractSettings(ocr=ocr, caption=_caption_settings(config), speech=_speech_settings(config)),
         processes=config.indexing.max_parallel_extractors,
         silence_s=config.indexing.extract_timeout_s,
         memory_mb=config.indexing.extract_memory_mb,
         cache=config.cache_dir / "derived.sqlite",
         cache_bytes=config.storage.cache_max_mb * _MB,
     )
+
+
+def _caption_settings(config: Config) -> CaptionSettings | None:
+    caption = config.image_caption
+    return CaptionSettings(caption.model, config.models_llm.endpoint) if caption.enabled else None
 
 
 def _speech_settings(config: Config) -> SpeechSettings | None:
