@@ -130,10 +130,10 @@ def test_what_is_written_is_read_again(made: list[tuple[str, list[tuple[str, tup
 
 
 PASSAGES = [
-    Passage("notes/a.md", "d1", "c1", (1, 5)),
-    Passage("notes/a.md", "d1", "c2", (6, 12)),
-    Passage("notes/b.md", "d2", "c3", (1, 2)),
-    Passage("scan.pdf", "d3", "c4", None),
+    Passage("notes/a.md", "/notes/a.md", "d1", "c1", (1, 5)),
+    Passage("notes/a.md", "/notes/a.md", "d1", "c2", (6, 12)),
+    Passage("notes/b.md", "/notes/b.md", "d2", "c3", (1, 2)),
+    Passage("scan.pdf", "/scan.pdf", "d3", "c4", None),
 ]
 
 
@@ -154,7 +154,7 @@ def test_expectations_cover_the_passages_that_stand_on_their_lines() -> None:
 
 def test_they_survive_another_cut() -> None:
     golden = parse_golden(question("  expected: ['notes/a.md#L5-L6']"), FILE)
-    whole = [Passage("notes/a.md", "d1", "other", (1, 12))]
+    whole = [Passage("notes/a.md", "/notes/a.md", "d1", "other", (1, 12))]
     assert resolve(golden, whole)["a"].passages == {"other": 1}
 
 

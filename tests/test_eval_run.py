@@ -134,7 +134,7 @@ def test_another_setting_is_another_run(measured: Vault, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["--set", "chunking.target_tokens=99"], "--set takes search.… only"),
+        (["--set", "chunking.target_tokens=99"], "--set takes search.… and rag.…"),
         (["--set", "search.nosuch=1"], "unknown key search.nosuch"),
         (["--suite", "nosuch.yaml"], "nosuch.yaml cannot be read"),
         (["--mode", "hybrid"], "this knowledge base has no vectors yet"),
@@ -249,3 +249,28 @@ def test_mrr_agrees_with_trec_eval_where_each_document_is_one_passage() -> None:
 
 def _result(db: apsw.Connection, query_id: str) -> str:
     return next(row.result_json for row in queries.select_results(db, run_id="r") if row.query_id == query_id)
+
+
+def test_answers_are_measured_on_demand(measured: Vault) -> None:
+    kb = kb_in(measured)
+    suite = measured.sqlite.parent / "golden.yaml"
+    text = suite.read_text(encoding="utf-8").replace(
+        "must_contain: [80 토큰]", "must_contain: [80 토큰]\n  forbidden: [토큰]"
+    )
+    suite.write_text(text, encoding="utf-8")
+    settings = ("--set", "models.llm.provider=extractive", "--set", "rag.score_gate=0.0")
+    ran = kb("eval", "run", "--with-ask", "--json", *settings)
+    assert (ran.code, ran.stderr) == (0, "")
+    everything = ran.json["groups"][0]
+    assert (everything["must_contain"], everything["forbidden"]) == (0.5, 0)
+    assert everything["answer_recall"] is not None
+    strict = kb(
+        "eval", "run", "--with-ask", "--json", "--set", "models.llm.provider=extractive", "--set", "rag.score_gate=1.0"
+    )
+    refused = strict.json["groups"][0]
+    assert (refused["answer_recall"], refused["refusal_recall"], refused["refusal_precision"]) == (0, 1, 0.25)
+    assert refused["must_contain"] is None
+    without = kb("eval", "run", "--json").json["groups"][0]
+    assert without["answer_recall"] is None
+    assert kb("list", "docs").code == 0
+    assert rows(measured, "SELECT count(*) FROM answers") == [(0,)], "measuring leaves no answers behind"

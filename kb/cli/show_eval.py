@@ -11,6 +11,7 @@ from kb.eval.metrics import METRICS
 from kb.eval.significance import p_text
 from kb.eval.tuning import Scored, config_values
 from kb.operations.evaluate import RunReport
+from kb.operations.evaluate_impact import Impact
 from kb.operations.evaluate_tune import TuneReport
 from kb.store.eval_queries import GroupMetrics, RunRow
 
@@ -104,3 +105,13 @@ def _rule_row(place: str, scored: Scored) -> list[str]:
     weight = setting["lexical_weight"] if linear else setting["rrf_lexical_weight"]
     k = "–" if linear else str(setting["rrf_k"])
     return [place, setting["rule"], f"{weight:.3f}", k, str(setting["depth"]), f"{scored.ndcg_at_10:.4f}"]
+
+
+def show_impact(found: Sequence[Impact]) -> None:
+    """Prints one line for everything cited that is not as it was."""
+    if not found:
+        click.echo("everything cited stands as it was")
+    for each in found:
+        now = f" → {plain_line(each.now_at)}" if each.now_at and each.standing == "moved" else ""
+        text = plain_line(each.text)
+        click.echo(f"{each.standing:<10} {each.kind} {plain_line(each.id)}  {plain_line(each.cited)}{now}  {text}")

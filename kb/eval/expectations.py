@@ -14,6 +14,7 @@ class Passage(NamedTuple):
     """A passage of the index; lines from 1, None where its document has none."""
 
     path: str
+    source_path: str
     doc_id: str
     chunk_id: str
     lines: tuple[int, int] | None
@@ -28,6 +29,8 @@ class Expected(NamedTuple):
     documents: Mapping[str, int]
     passages: Mapping[str, int]
     names_passages: bool
+    sources: Mapping[str, str]
+    """Where each named document lies on this machine, by path."""
 
 
 def resolve(golden: GoldenSet, passages: Iterable[Passage]) -> dict[str, Expected]:
@@ -48,7 +51,7 @@ def resolve(golden: GoldenSet, passages: Iterable[Passage]) -> dict[str, Expecte
         except Problem as problem:
             problems.append(problem)
     if problems:
-        raise invalid(golden.file, problems)
+        raise invalid(golden.file, problems, "kb ingest indexes new files; kb list docs shows their paths")
     return found
 
 
@@ -57,14 +60,16 @@ def _resolve_question(
 ) -> Expected:
     documents: dict[str, int] = {}
     passages: dict[str, int] = {}
+    sources: dict[str, str] = {}
     names_passages = False
     for expectation in question.expected:
         covered = _covered(expectation, by_path, path_of)
         names_passages = names_passages or bool(expectation.lines or expectation.chunk_id)
         for passage in covered:
+            sources[passage.path] = passage.source_path
             documents[passage.path] = max(expectation.grade, documents.get(passage.path, 0))
             passages[passage.chunk_id] = max(expectation.grade, passages.get(passage.chunk_id, 0))
-    return Expected(documents, passages, names_passages)
+    return Expected(documents, passages, names_passages, sources)
 
 
 def _covered(

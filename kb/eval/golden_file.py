@@ -85,12 +85,12 @@ def parse_golden(text: str, file: Path) -> GoldenSet:
     return GoldenSet(suite, file, questions)
 
 
-def invalid(file: Path, problems: Sequence[Problem]) -> GoldenInvalid:
+def invalid(file: Path, problems: Sequence[Problem], hint: str = _HINT) -> GoldenInvalid:
     """The error that names the problems of a file, the first few in full."""
     ordered = sorted(problems, key=lambda problem: problem.line)
     shown = "; ".join(f"{file}:{problem.line}: {problem.what}" for problem in ordered[:_SHOWN_PROBLEMS])
     rest = len(ordered) - _SHOWN_PROBLEMS
-    return GoldenInvalid(shown + (f"; and {rest} more" if rest > 0 else ""), _HINT)
+    return GoldenInvalid(shown + (f"; and {rest} more" if rest > 0 else ""), hint)
 
 
 def write_golden(golden: GoldenSet) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kb.domain.search import SearchHit
 from kb.eval.expectations import Expected
@@ -14,29 +14,55 @@ HoldsPassage = Callable[[SearchHit], bool | None]
 """Whether the lines a hit cites hold its passage; None where it cites no lines."""
 
 
-def result_json(
-    query_no: int,
-    question: Question,
-    lang: str,
-    expected: Expected,
-    hits: Sequence[SearchHit],
-    texts: Sequence[str],
-    latency_ms: float,
-    holds: HoldsPassage,
-) -> str:
-    """The JSON object of one question's outcome; `texts` are the hits' passages in full, `query_no` counts from 1."""
+class Place(NamedTuple):
+    """What an expectation names, as it was when it was asked for: lines with their text, or a file with its hash."""
+
+    path: str
+    start: int | None
+    end: int | None
+    text: str
+
+
+class Asked(NamedTuple):
+    """What answering a question came to."""
+
+    text: str
+    refused: bool
+    evidence: float | None
+    ms: float
+
+
+class Outcome(NamedTuple):
+    """All that one question came to; `texts` are the hits' passages in full, `query_no` counts from 1."""
+
+    query_no: int
+    question: Question
+    lang: str
+    expected: Expected
+    hits: Sequence[SearchHit]
+    texts: Sequence[str]
+    latency_ms: float
+    places: Sequence[Place]
+    asked: Asked | None = None
+
+
+def result_json(outcome: Outcome, holds: HoldsPassage) -> str:
+    """An outcome as `eval_query_results` keeps it."""
+    question, expected = outcome.question, outcome.expected
     found = {
-        "query_no": query_no,
+        "query_no": outcome.query_no,
         "query": question.query,
-        "lang": lang,
+        "lang": outcome.lang,
         "category": question.category,
         "answerable": int(question.answerable),
-        "latency_ms": round(latency_ms, 3),
+        "latency_ms": round(outcome.latency_ms, 3),
         "expected": dict(expected.documents),
         "expected_grades": sorted(expected.documents.values(), reverse=True),
         "expects_passages": int(expected.names_passages),
-        "answer_found": _answer_found(question, texts),
-        "hits": list(_graded(expected, hits, holds)),
+        "answer_found": _holds_all(question.must_contain, "\n".join(outcome.texts)),
+        "hits": list(_graded(expected, outcome.hits, holds)),
+        "places": [place._asdict() for place in outcome.places],
+        "asked": None if outcome.asked is None else _answered(question, outcome.asked),
     }
     return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
 
@@ -62,12 +88,25 @@ def _graded(expected: Expected, hits: Sequence[SearchHit], holds: HoldsPassage) 
         }
 
 
-def _answer_found(question: Question, texts: Sequence[str]) -> int | None:
-    """Whether the hits together hold every string that belongs in the answer."""
-    if not question.must_contain:
+def _answered(question: Question, asked: Asked) -> dict[str, Any]:
+    """An answer; what it must and must not say is looked at where it was not refused."""
+    found = _holds_all(question.must_contain, asked.text)
+    wrong = [unwanted for unwanted in question.forbidden if unwanted.casefold() in asked.text.casefold()]
+    return {
+        "refused": int(asked.refused),
+        "evidence": asked.evidence,
+        "ms": round(asked.ms, 1),
+        "text": asked.text,
+        "must_contain": None if asked.refused else found,
+        "forbidden": None if asked.refused or not question.forbidden else int(not wrong),
+    }
+
+
+def _holds_all(wanted: Sequence[str], text: str) -> int | None:
+    """Whether a text holds every string that belongs in the answer; None where none is named."""
+    if not wanted:
         return None
-    whole = "\n".join(texts).casefold()
-    return int(all(wanted.casefold() in whole for wanted in question.must_contain))
+    return int(all(each.casefold() in text.casefold() for each in wanted))
 
 
 def cited_lines_hold(lines: Sequence[str], start: int, end: int, text: str) -> bool:

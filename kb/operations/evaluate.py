@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 from kb.config import Config
-from kb.domain.search import SearchMode
 from kb.errors import NotIndexed
 from kb.eval.expectations import Expected, Passage, resolve
 from kb.eval.golden import GoldenSet, Question
 from kb.eval.golden_file import read_golden
 from kb.eval.report_files import write_run_files
+from kb.operations.ask import open_asker
 from kb.operations.clock import now_utc
 from kb.operations.evaluate_ask import Asking, Candidate
-from kb.operations.evaluate_runs import begin_run
+from kb.operations.evaluate_runs import RunRequest, begin_run
 from kb.operations.reading import reading
 from kb.operations.writing import writing
 from kb.store import eval_queries as queries
@@ -27,16 +27,6 @@ QUESTIONS_A_TRANSACTION = 25
 
 OnProgress = Callable[[int, int], None]
 """Takes how many questions are asked, and how many there are."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """What to measure: the golden set, how its questions are asked, what the run is called."""
-
-    suite: Path
-    mode: SearchMode
-    k: int
-    name: str | None = None
 
 
 class RunReport(NamedTuple):
@@ -60,10 +50,14 @@ def run_suite(
     if not config.sqlite.exists():
         raise NotIndexed(f"no knowledge base at {config.sqlite}", "create it with: kb init, then kb ingest")
     golden = read_golden(request.suite)
-    with writing(config.sqlite) as db, reading(config.sqlite) as reader:
+    with (
+        writing(config.sqlite) as db,
+        reading(config.sqlite) as reader,
+        open_asker(config, many=True) if request.with_ask else nullcontext() as asker,
+    ):
         expected = resolve(golden, _passages(db, golden))
-        asking = Asking(reader, config, request.mode, request.k)
-        run = begin_run(reader, db, config, golden, request.mode, request.k, request.name)
+        asking = Asking(reader, config, request.mode, request.k, asker)
+        run = begin_run(reader, db, config, golden, request)
         answered = {row.query_id for row in queries.select_answered(db, run_id=run.run_id)}
         left = [(no, question) for no, question in enumerate(golden.questions, 1) if question.id not in answered]
         _ask_all(db, run, left, expected, asking, on_progress, is_canceled)
@@ -116,7 +110,7 @@ def _passages(db: Connection, golden: GoldenSet) -> Iterator[Passage]:
     paths |= {row.workspace_path for row in queries.select_paths_of_ids(db, ids_json=json.dumps(ids))}
     for row in queries.select_passages(db, paths_json=json.dumps(sorted(paths))):
         lines = (row.line_start, row.line_end) if row.line_start and row.line_end else None
-        yield Passage(row.workspace_path, row.doc_id, row.chunk_id, lines)
+        yield Passage(row.workspace_path, row.source_path, row.doc_id, row.chunk_id, lines)
 
 
 def _candidate_rows(

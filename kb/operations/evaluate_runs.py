@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import kb
@@ -26,18 +27,27 @@ from kb.store.inspect_queries import select_corpus_stats
 _PLACES = ("workspace", "storage", "indexing", "eval")
 
 
-def begin_run(
-    reader: Reader, db: Connection, config: Config, golden: GoldenSet, mode: SearchMode, k: int, name: str | None
-) -> RunRow:
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What to measure: the golden set, how its questions are asked, what the run is called; `with_ask`: answers too."""
+
+    suite: Path
+    mode: SearchMode
+    k: int
+    name: str | None = None
+    with_ask: bool = False
+
+
+def begin_run(reader: Reader, db: Connection, config: Config, golden: GoldenSet, request: RunRequest) -> RunRow:
     """The run to fill: an unfinished one of the same questions, corpus, settings and versions, or a new one."""
     stats = select_corpus_stats(db)
     identity = {
         "suite": golden.suite,
-        "config_snapshot_json": json.dumps(_snapshot(config), ensure_ascii=False),
+        "config_snapshot_json": json.dumps(_snapshot(config, request), ensure_ascii=False),
         "commit_hash": _commit(),
-        "name": name,
-        "mode": mode,
-        "k": k,
+        "name": request.name,
+        "mode": request.mode,
+        "k": request.k,
         "questions": len(golden.questions),
         "suite_hash": suite_hash(golden),
         "corpus_hash": corpus_hash(db),
@@ -109,8 +119,9 @@ def corpus_hash(db: Connection) -> str:
     return content_hash(canonical_json([list(row) for row in queries.select_corpus(db)]))
 
 
-def _snapshot(config: Config) -> dict[str, object]:
-    return {key: value for key, value, _ in items(config) if key.partition(".")[0] not in _PLACES}
+def _snapshot(config: Config, request: RunRequest) -> dict[str, object]:
+    settings = {key: value for key, value, _ in items(config) if key.partition(".")[0] not in _PLACES}
+    return {**settings, "with_ask": request.with_ask}
 
 
 def _versions(reader: Reader, db: Connection) -> dict[str, object]:

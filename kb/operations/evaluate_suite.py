@@ -41,8 +41,8 @@ def import_suite(
 def require_search_settings(settings: Sequence[str]) -> None:
     """Raises UsageError for a setting that a run cannot try out, because the index would have to be made anew."""
     for setting in settings:
-        if not setting.startswith("search."):
+        if not setting.startswith(("search.", "rag.", "models.llm.")):
             raise UsageError(
-                f"a run asks the index as it stands: --set takes search.… only, not {setting.partition('=')[0]!r}",
+                f"a run asks the index as it stands: --set takes search.… and rag.…, not {setting.partition('=')[0]!r}",
                 "change it in the configuration, run kb ingest, then kb eval run",
             )

@@ -69,6 +69,7 @@ class PassageRow(NamedTuple):
     """A passage and its lines."""
 
     workspace_path: str
+    source_path: str
     doc_id: str
     chunk_id: str
     line_start: int | None
@@ -113,6 +114,10 @@ class QueryMetrics(NamedTuple):
     precision_at_k_chunk: float | None
     citation_exactness: float | None
     answer_found: int | None
+    refusal_recall: int | None
+    answer_recall: int | None
+    must_contain: int | None
+    forbidden: int | None
     latency_ms: float
 
 
@@ -130,6 +135,11 @@ class GroupMetrics(NamedTuple):
     precision_at_k_chunk: float | None
     citation_exactness: float | None
     answer_found: float | None
+    refusal_recall: float | None
+    answer_recall: float | None
+    must_contain: float | None
+    forbidden: float | None
+    refusal_precision: float | None
     latency_p50_ms: float
     latency_p95_ms: float
 

@@ -25,6 +25,11 @@ class GroupMetricsV1(TypedDict):
     precision_at_k_chunk: float | None
     citation_exactness: float | None
     answer_found: float | None
+    refusal_recall: float | None
+    answer_recall: float | None
+    must_contain: float | None
+    forbidden: float | None
+    refusal_precision: float | None
     latency_p50_ms: float
     latency_p95_ms: float
 
@@ -73,4 +78,4 @@ def eval_run_v1(run: RunRow, groups: Sequence[GroupMetrics]) -> EvalRunV1:
 def kept_groups(run: RunRow) -> list[GroupMetrics]:
     """The means a whole run was closed with."""
     kept = json.loads(run.aggregate_json)
-    return [GroupMetrics(**kept)] if kept else []
+    return [GroupMetrics(**{**dict.fromkeys(GroupMetrics._fields), **kept})] if kept else []

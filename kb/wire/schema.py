@@ -28,6 +28,7 @@ WIRE_SCHEMAS = (
     "doctor.v1",
     "error.v1",
     "eval_comparison.v1",
+    "eval_impact.v1",
     "eval_run.v1",
     "eval_tuning.v1",
     "index_report.v1",

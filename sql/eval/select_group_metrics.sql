@@ -1,5 +1,5 @@
 -- The mean metrics of a run: of all its questions, of each language and of each category.
--- version 1
+-- version 2
 -- param run_id TEXT  the run
 -- column grouping TEXT  all, lang or category
 -- column label TEXT  the language or category; empty for all
@@ -12,13 +12,18 @@
 -- column precision_at_k_chunk REAL?  of passages
 -- column citation_exactness REAL?  share of exact citations
 -- column answer_found REAL?  share of questions whose hits hold the answer's strings
+-- column refusal_recall REAL?  share of unanswerable questions that were refused
+-- column answer_recall REAL?  share of answerable questions that were answered
+-- column must_contain REAL?  share of answers that hold every string they must
+-- column forbidden REAL?  share of answers that hold no string they must not
+-- column refusal_precision REAL?  share of refused questions that are unanswerable
 -- column latency_p50_ms REAL  median of the search, milliseconds
 -- column latency_p95_ms REAL  its 95th percentile (nearest rank)
 WITH
 metrics AS MATERIALIZED (
   SELECT
     query_id, lang, category, hit_at_1, hit_at_k, mrr, ndcg_at_10, recall_at_k_doc, precision_at_k_chunk,
-    citation_exactness, answer_found, latency_ms
+    citation_exactness, answer_found, refusal_recall, answer_recall, must_contain, forbidden, refusal_precision, latency_ms
   FROM eval_query_metrics
   WHERE run_id = :run_id
 ),
@@ -41,6 +46,11 @@ ordered AS (
     m.precision_at_k_chunk,
     m.citation_exactness,
     m.answer_found,
+    m.refusal_recall,
+    m.answer_recall,
+    m.must_contain,
+    m.forbidden,
+    m.refusal_precision,
     m.latency_ms,
     row_number() OVER (PARTITION BY g.grouping, g.label ORDER BY m.latency_ms) AS place,
     count(*) OVER (PARTITION BY g.grouping, g.label) AS members
@@ -59,6 +69,11 @@ SELECT
   avg(precision_at_k_chunk) AS precision_at_k_chunk,
   avg(citation_exactness) AS citation_exactness,
   avg(answer_found) AS answer_found,
+  avg(refusal_recall) AS refusal_recall,
+  avg(answer_recall) AS answer_recall,
+  avg(must_contain) AS must_contain,
+  avg(forbidden) AS forbidden,
+  avg(refusal_precision) AS refusal_precision,
   min(iif(place >= 0.5 * members, latency_ms, NULL)) AS latency_p50_ms,
   min(iif(place >= 0.95 * members, latency_ms, NULL)) AS latency_p95_ms
 FROM ordered

@@ -3,7 +3,9 @@
 -- hit_at_1, hit_at_k and mrr count passages that an expectation covers; ndcg_at_10 (Järvelin and Kekäläinen 2002, gain
 -- = grade) and recall_at_k_doc count documents, each at its best passage; precision_at_k_chunk divides by k, and only
 -- where lines or passages are expected. answer_found: the hits hold every string of must_contain.
--- version 1
+-- Where answers were asked for: refusal_recall of unanswerable questions, answer_recall of answerable ones, and whether the
+-- answer holds every must_contain and nothing forbidden.
+-- version 2
 CREATE VIEW eval_query_metrics AS
 SELECT
   run_id,
@@ -20,6 +22,11 @@ SELECT
   iif(expects_passages, 1.0 * passages_found / k, NULL) AS precision_at_k_chunk,
   citation_exactness,
   answer_found,
+  iif(answerable, NULL, refused) AS refusal_recall,
+  iif(answerable, 1 - refused, NULL) AS answer_recall,
+  must_contain,
+  forbidden,
+  iif(refused, 1 - answerable, NULL) AS refusal_precision,
   latency_ms
 FROM (
   SELECT
@@ -31,6 +38,9 @@ FROM (
     r.result_json ->> 'answerable' AS answerable,
     r.result_json ->> 'expects_passages' AS expects_passages,
     r.result_json ->> 'answer_found' AS answer_found,
+    r.result_json ->> '$.asked.refused' AS refused,
+    r.result_json ->> '$.asked.must_contain' AS must_contain,
+    r.result_json ->> '$.asked.forbidden' AS forbidden,
     r.result_json ->> 'latency_ms' AS latency_ms,
     json_array_length(r.result_json, '$.expected_grades') > 0 AS expects,
     json_array_length(r.result_json, '$.expected_grades') AS docs_expected,

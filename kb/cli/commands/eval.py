@@ -59,6 +59,7 @@ Examples:
   kb eval run                          the golden set, asked as kb search would be
   kb eval run --mode lexical --name words
   kb eval run --set search.rrf_k=20 --set search.hybrid_fusion=rrf --name rrf20
+  kb eval run --with-ask --set rag.score_gate=0.5
   kb eval run --json | jq '.groups[0].ndcg_at_10'
 """,
 )
@@ -66,7 +67,8 @@ Examples:
 @click.option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="As in kb search.")
 @click.option("--k", type=click.IntRange(1, 1000), help="How many hits a question [default: search.default_k].")
 @click.option("--name", metavar="NAME", help="What to call the run; the newest of a name counts.")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set one key for this run, search.… only.")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a key for this run: search.…, rag.….")
+@click.option("--with-ask", is_flag=True, help="Answer each question too, and measure refusals and what answers say.")
 @json_option("Print eval_run.v1.")
 @pass_session
 def run(
@@ -76,6 +78,7 @@ def run(
     k: int | None,
     name: str | None,
     settings: tuple[str, ...],
+    with_ask: bool,
     as_json: bool,
 ) -> int:
     """Ask every question of a golden set and measure what is found.
@@ -86,7 +89,8 @@ def run(
     from kb.cli.progress import show_count
     from kb.cli.show_eval import show_run
     from kb.config import load
-    from kb.operations.evaluate import RunRequest, run_suite
+    from kb.operations.evaluate import run_suite
+    from kb.operations.evaluate_runs import RunRequest
     from kb.operations.evaluate_suite import require_search_settings, suite_file
 
     require_search_settings(settings)
@@ -96,6 +100,7 @@ def run(
         mode or config.search.mode,  # type: ignore[arg-type]
         k or config.search.default_k,
         name,
+        with_ask,
     )
     with interruptible() as is_canceled, show_count("asking") as on_progress:
         report = run_suite(config, request, on_progress, is_canceled)
@@ -222,3 +227,68 @@ def tune(session: Session, run: str | None, applies: bool, as_json: bool) -> int
         apply_tuning(session.config, report.tuning)
         click.echo(f"wrote {session.config.file}", err=True)
     return 0 if report.tuning.is_gain else 1
+
+
+@command.command(
+    "judge",
+    epilog="""\b
+Examples:
+  kb eval judge "청킹 규칙은?"
+  echo nny | kb eval judge "retry backoff" --k 3 --category exact
+""",
+)
+@click.argument("query")
+@suite_option
+@click.option("--k", type=click.IntRange(1, 100), default=5, help="How many hits to judge [5].")
+@click.option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="As in kb search.")
+@click.option("--category", metavar="NAME", help="What kind of question it is.")
+@pass_session
+def judge(session: Session, query: str, suite: str | None, k: int, mode: str | None, category: str | None) -> int:
+    """Search, judge each hit with one key, and add the question to the golden set.
+
+    Keys: y or 1 relevant, 2 and 3 more so, n not, s stop here, q keep nothing; in a pipe, the characters of stdin.
+    Where no hit is relevant the question is kept as unanswerable. Exit code 1 when nothing is found.
+    """
+    from kb.cli.judging import judge_hits
+    from kb.domain.search import SearchQuery
+    from kb.operations.evaluate_judge import append_question, judged_question
+    from kb.operations.evaluate_suite import suite_file
+    from kb.operations.search import open_searcher
+
+    config = session.config
+    target = suite_file(config, suite)
+    with open_searcher(config) as answer:
+        hits = answer(SearchQuery(query, mode or config.search.mode, k)).hits  # type: ignore[arg-type]
+    if not hits:
+        click.echo("no hits to judge")
+        return 1
+    question = judged_question(target, query, judge_hits(hits), category)
+    append_question(target, question)
+    relevant = f"{len(question.expected)} relevant" if question.answerable else "unanswerable"
+    click.echo(f"added {question.id} to {target}: {relevant}")
+    return 0
+
+
+@command.command("impact", epilog="\b\nExamples:\n  kb ingest && kb eval impact\n  kb eval impact --json | jq -r .id\n")
+@suite_option
+@json_option("Print one eval_impact.v1 a line.")
+@pass_session
+def impact(session: Session, suite: str | None, as_json: bool) -> int:
+    """List the golden questions and stored answers whose cited lines moved, changed or vanished.
+
+    Questions are held against the newest whole run of the golden set. Exit code 1 when something changed or vanished.
+    """
+    from kb.operations.evaluate_impact import impact as find_impact
+    from kb.operations.evaluate_suite import suite_file
+
+    found = find_impact(session.config, suite_file(session.config, suite))
+    if as_json:
+        from kb.wire.eval_impact import eval_impact_v1
+
+        for each in found:
+            print_json(eval_impact_v1(each))
+    else:
+        from kb.cli.show_eval import show_impact
+
+        show_impact(found)
+    return 1 if any(each.standing != "moved" for each in found) else 0
