@@ -16,6 +16,7 @@ from conftest import Kb, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels
 
 from kb.config import load, with_values
+from kb.config.sections import SearchConfig
 from kb.eval import tuning
 from kb.eval.significance import Difference
 from kb.operations.reading import reading
@@ -107,7 +108,7 @@ def test_the_grid_holds_the_current_rule_first(measured: Vault) -> None:
     ran = kb_in(measured)("eval", "tune", "now", "--json")
     assert ran.json["tried"] == 1 + 2 * (165 + 12 * 14)  # two depths: no search looks at fewer than 2 k
     assert ran.json["questions"] == QUESTIONS
-    assert ran.json["current"]["settings"]["search.lexical_weight"] == 0.25
+    assert ran.json["current"]["settings"]["search.lexical_weight"] == SearchConfig.lexical_weight
     values = [row["ndcg_at_10"] for row in ran.json["table"]]
     assert values == sorted(values, reverse=True)
     assert ran.json["best"]["ndcg_at_10"] == values[0] >= ran.json["current"]["ndcg_at_10"]
