@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 from ingest_fixtures import Workspace
+from media_fixtures import needs_tesseract
 
 pytest.importorskip("pymupdf")
 
@@ -19,6 +20,7 @@ from kb.operations.search import open_searcher
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/media/pdf"
 LEAST_RIGHT = 0.98
+LEAST_RIGHT_IN_SCANS = 0.95
 
 
 class Truth(NamedTuple):
@@ -104,6 +106,21 @@ def test_tables_columns_and_furniture(library: Workspace) -> None:
         "json_each(c.source_spans_json) AS s WHERE d.workspace_path = 'handbook-en.pdf' ORDER BY s.value ->> 'page'"
     )
     assert labels[0] == ("11",)
+
+
+@needs_tesseract
+def test_the_page_of_the_hit_is_right_in_scans(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.configure(f"storage.cache_dir={tmp_path / 'cache'}")
+    for path in FIXTURES.glob("scan-*.pdf"):
+        shutil.copy(path, workspace.root)
+    assert workspace.ingest().counts.errors == 0
+    truths = [truth for truth in TRUTHS if truth.file.startswith("scan")]
+    hits = [first_hit(workspace, truth) for truth in truths]
+    pages = [hit.citation.page if hit and isinstance(hit.citation, PageCitation) else None for hit in hits]
+    right = [page == truth.page for page, truth in zip(pages, truths, strict=True)]
+    assert len(truths) >= 16
+    assert sum(right) >= LEAST_RIGHT_IN_SCANS * len(truths)
 
 
 def test_scans_are_known_for_what_they_are(library: Workspace) -> None:
