@@ -13,7 +13,7 @@ from sys import intern
 from time import perf_counter_ns
 
 from kb.domain.ids import asset_id
-from kb.domain.media import family_of
+from kb.domain.media import MEDIA_TYPE_OF_EXTENSION, family_of
 from kb.errors import FileError, KbError, ModelMissing, StoreError, UsageError
 from kb.extract.registry import EXTRACTORS
 from kb.operations.clock import now_utc
@@ -132,21 +132,22 @@ def _scan(run: IngestRun) -> tuple[deque[ScannedFile], deque[ScannedFile]]:
     known_count = len(run.vanished)
     texts: deque[ScannedFile] = deque()
     others: deque[ScannedFile] = deque()
+    families = request.extraction.families
+    left_out = {media for media in MEDIA_TYPE_OF_EXTENSION.values() if family_of(media) not in families}
     with report.stages.measure("scan"):
         for event in walk(request.root, include=request.include, exclude=request.exclude, scope=request.scope):
             if isinstance(event, ScannedFile):
                 known = run.vanished.pop(event.workspace_path, None)
-                family = family_of(event.media_type)
-                if family not in request.extraction.families:
+                if event.media_type in left_out:
                     continue
                 report.counts.scanned += 1
                 if (
                     known is not None
                     and known[:3] == (event.byte_len, event.mtime_ns, event.source_path)
-                    and run.is_current(event.media_type, known[3])
+                    and ((event.media_type, known[3]) in run.current or run.is_current(event.media_type, known[3]))
                 ):
                     report.counts.unchanged += 1
-                elif family in EXTRACTORS:
+                elif (family := family_of(event.media_type)) in EXTRACTORS:
                     texts.append(event)
                 elif run.engines.can_read(family):
                     others.append(event)

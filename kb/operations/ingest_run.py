@@ -62,7 +62,7 @@ class IngestRun:
     on_event: Callable[[IngestEvent], None]
     is_canceled: Callable[[], bool]
     engines: Engines
-    current: dict[tuple[MediaFamily, str], bool] = field(default_factory=dict)  # by pipeline version, asked before
+    current: set[tuple[MediaType, str]] = field(default_factory=set)  # pipeline versions that are still the ones
     unread: Counter[MediaFamily] = field(default_factory=Counter)  # files whose engine is not installed
     unread_parts: Counter[DerivedName] = field(default_factory=Counter)  # files of which only a part could be read
     vanished: dict[str, tuple[int, int, str, str]] = field(default_factory=dict)  # known files the walk has not met
@@ -71,11 +71,11 @@ class IngestRun:
     total: int = 0
 
     def is_current(self, media_type: MediaType, pipeline_version: str) -> bool:
-        """Whether a document with that pipeline version would be made the same way now."""
-        key = family_of(media_type), pipeline_version
-        if key not in self.current:
-            self.current[key] = self._is_current(*key)
-        return self.current[key]
+        """Whether a document with that pipeline version would be made the same way now; what is stays in `current`."""
+        key = media_type, pipeline_version
+        if key not in self.current and self._is_current(family_of(media_type), pipeline_version):
+            self.current.add(key)
+        return key in self.current
 
     def _is_current(self, family: MediaFamily, pipeline_version: str) -> bool:
         tail = pipeline_tail(family, self.request.policy)
