@@ -6,16 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.domain.citations import (
-    CaptionCitation,
-    Citation,
-    LineCitation,
-    PageCitation,
-    RegionCitation,
-    TimeCitation,
-    cite,
-    parse_citation,
-)
+from kb.domain.citations import Citation, LineCitation, cite, parse_citation
+from kb.domain.media_citations import CaptionCitation, PageCitation, RegionCitation, TimeCitation
 from kb.domain.spans import Box, CaptionSpan, LineSpan, PageSpan, RegionSpan, SourceSpan, TimeSpan
 from kb.errors import InvalidCitation
 

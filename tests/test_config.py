@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb import config
-from kb.config import Config, expand_variables, items, load, to_toml
+from kb.config import Config, expand_variables, load
 from kb.config.sections import WorkspaceConfig
+from kb.config.showing import items, to_toml
 from kb.errors import ConfigError, ConfigNotFound
 
 Env = dict[str, str]

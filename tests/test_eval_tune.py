@@ -15,7 +15,8 @@ import pytest
 from conftest import Kb, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels
 
-from kb.config import load, with_values
+from kb.config import load
+from kb.config.editing import with_values
 from kb.config.sections import SearchConfig
 from kb.eval import tuning
 from kb.eval.significance import Difference

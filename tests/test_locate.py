@@ -8,15 +8,9 @@ from pathlib import Path
 import pytest
 from ingest_fixtures import Workspace
 
-from kb.domain.citations import (
-    CaptionCitation,
-    Citation,
-    LineCitation,
-    PageCitation,
-    RegionCitation,
-    TimeCitation,
-)
+from kb.domain.citations import Citation, LineCitation
 from kb.domain.derived import DerivedName, ModelCaption, OcrRegion, OcrText, Transcript, TranscriptSegment
+from kb.domain.media_citations import CaptionCitation, PageCitation, RegionCitation, TimeCitation
 from kb.domain.spans import Box
 from kb.errors import NotFound
 from kb.extract.cited_text import cited_text

@@ -1,14 +1,13 @@
 """The effective configuration: defaults → file (TOML) → `KB_<SECTION>_<KEY>` → flags (frozen design §6).
 
 The sections are plain classes whose attributes are the defaults, so that reading the configuration costs a search
-nothing it can feel. Only `operations` and the surfaces import this room; stages take plain values.
+nothing it can feel; what shows and edits it is imported where that is done. Only `operations` and the surfaces import
+this room; stages take plain values.
 """
 
-from kb.config.editing import with_values
 from kb.config.reading import default_path, load
 from kb.config.rules import MEANINGS, RULES
 from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, keys
-from kb.config.showing import items, to_toml
 from kb.config.variables import expand_variables
 
 __all__ = [
@@ -19,9 +18,6 @@ __all__ = [
     "Config",
     "default_path",
     "expand_variables",
-    "items",
     "keys",
     "load",
-    "to_toml",
-    "with_values",
 ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from kb.domain.citations import CaptionCitation, Citation, LineCitation, PageCitation, RegionCitation, TimeCitation
+from kb.domain.citations import Citation, LineCitation
 from kb.domain.derived import DerivedName, ModelCaption, OcrText, Transcript
+from kb.domain.media_citations import CaptionCitation, PageCitation, RegionCitation, TimeCitation
 from kb.domain.spans import Box
 
 # A line belongs to a region when so much of it lies inside.

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import kb
-from kb.config import Config, items
+from kb.config import Config
+from kb.config.showing import items
 from kb.domain.ids import canonical_json, content_hash, id_from
 from kb.domain.search import SearchMode
 from kb.errors import NotFound

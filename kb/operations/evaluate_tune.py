@@ -6,7 +6,8 @@ import json
 from collections import defaultdict
 from typing import NamedTuple
 
-from kb.config import Config, with_values
+from kb.config import Config
+from kb.config.editing import with_values
 from kb.domain.search import FusionRule
 from kb.errors import NotFound, UsageError
 from kb.eval.tuning import (

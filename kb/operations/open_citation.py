@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.config import Config
-from kb.domain.citations import Citation, LineCitation, PageCitation, TimeCitation, parse_citation
+from kb.domain.citations import Citation, LineCitation, parse_citation
+from kb.domain.media_citations import PageCitation, TimeCitation
 from kb.errors import NotFound, UsageError
 from kb.operations.answers import find_answer
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.config import Config, to_toml
+from kb.config import Config
+from kb.config.showing import to_toml
 from kb.errors import StoreReadOnly
 from kb.operations.writing import writing
 from kb.store.schema_version import latest_version

@@ -6,7 +6,8 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.domain.citations import CaptionCitation, Citation, PageCitation, RegionCitation, TimeCitation
+from kb.domain.citations import Citation
+from kb.domain.media_citations import CaptionCitation, PageCitation, RegionCitation, TimeCitation
 
 
 class LineCitationV1(TypedDict):

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
-from kb.config import Config, items
+from kb.config import Config
+from kb.config.showing import items
 
 
 class ConfigValueV1(TypedDict):

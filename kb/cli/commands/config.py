@@ -7,7 +7,8 @@ import os
 import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.config import default_path, to_toml
+from kb.config import default_path
+from kb.config.showing import to_toml
 
 
 @click.group("config")
