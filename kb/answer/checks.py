@@ -11,6 +11,7 @@ follows, the passage that carries most of its words):
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -84,7 +85,7 @@ def _check(read: Read, question: str, passages: dict[int, Passage], near_enough:
     if fault:
         return Claim(read.text, numbers, "dropped", reason=fault)
     best, sentence = _best_sentence(words, cited)
-    carried = max((_carried(words, words_of(_whole(passage))) for passage in cited), default=0.0)
+    carried = max((_carried(words, _words_of_whole(passage)) for passage in cited), default=0.0)
     abroad = [passage for passage in cited if passage.lang not in (query_language(read.text), "und")]
     supported = carried >= MOST_WORDS or (
         bool(abroad if carried < SOME_WORDS else cited) and near_enough(read.text, abroad or cited)
@@ -103,10 +104,8 @@ def _check(read: Read, question: str, passages: dict[int, Passage], near_enough:
 
 def _likeliest(words: Words, passages: dict[int, Passage]) -> list[Passage]:
     """The passage that carries most of a sentence's words, where that is most of them."""
-    ranked = sorted(
-        passages.values(), key=lambda passage: (-_carried(words, words_of(_whole(passage))), passage.number)
-    )
-    return [passage for passage in ranked[:1] if _carried(words, words_of(_whole(passage))) >= MOST_WORDS]
+    ranked = sorted(passages.values(), key=lambda passage: (-_carried(words, _words_of_whole(passage)), passage.number))
+    return [passage for passage in ranked[:1] if _carried(words, _words_of_whole(passage)) >= MOST_WORDS]
 
 
 def _stated_elsewhere(text: str, question: str, cited: Sequence[Passage]) -> str | None:
@@ -155,6 +154,11 @@ def _carried(words: Words, source: Words) -> float:
             pairs = [word[at : at + 2] for at in range(len(word) - 1)] or [word]
             parts.append(sum(pair in source.folded for pair in pairs) / len(pairs))
     return sum(parts) / len(parts) if parts else 0.0
+
+
+@functools.lru_cache(maxsize=64)
+def _words_of_whole(passage: Passage) -> Words:
+    return words_of(_whole(passage))
 
 
 def _whole(passage: Passage) -> str:

@@ -1,15 +1,26 @@
-"""The markers of a generated text, `[1]` or `[#1]`: read, kept where they point at a packed passage, else taken out."""
+"""The markers of a generated text, `[1]` or `[#1]`: read, kept where they point at a packed passage, else taken out.
+
+A marker is a pair of brackets with nothing but numbers between them, however they are written: `[1, #3]`, `[1-3]`,
+`[[9]8]`, `【2】`, with white space or invisible characters inside. Nested ones go as one, so that taking one out never
+leaves another.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-_MARKER = re.compile(r"[ \t]*\[\s*#?\d{1,4}(?:\s*[,;]\s*#?\d{1,4})*\s*\]")
-_NUMBER = re.compile(r"\d{1,4}")
-# The start of what may still become a marker, at the end of what has come so far.
-_OPEN = re.compile(r"[ \t]*(?:\[[\s\d#,;]{0,40})?\Z")
+_OPENING, _CLOSING = "[［【〔", "]］】〕"
+_INVISIBLE = "\u00ad\u200b-\u200f\u2060\ufeff"
+# All that can stand in markers, from an opening bracket on. What follows such a run is never part of a marker in it.
+_RUN = re.compile(rf"[{re.escape(_OPENING)}][\s\d#＃,，、;\-–~{re.escape(_OPENING + _CLOSING)}{_INVISIBLE}]*+")
+_BETWEEN = re.compile(rf"[\s#＃,，、;{re.escape(_OPENING + _CLOSING)}{_INVISIBLE}]+")
+_NUMBERS = re.compile(r"(\d{1,9})(?:[-–~](\d{1,9}))?")
+_SPACE = re.compile(r"[ \t]{1,8}\Z")
+
+_LONGEST_RUN = 200
+_LONGEST_RANGE = 20
 
 
 class Unmarked(NamedTuple):
@@ -19,22 +30,43 @@ class Unmarked(NamedTuple):
     marks: tuple[tuple[int, tuple[int, ...]], ...]
 
 
+class _Marker(NamedTuple):
+    """A marker at `start`..`end` of a text, the white space before it included."""
+
+    start: int
+    end: int
+    numbers: tuple[int, ...]
+
+
 def take_markers(text: str) -> Unmarked:
     """`text` without markers, and where each of them stood in what is left."""
     parts: list[str] = []
     marks: list[tuple[int, tuple[int, ...]]] = []
     at = length = 0
-    for match in _MARKER.finditer(text):
-        parts.append(text[at : match.start()])
-        length += match.start() - at
-        marks.append((length, tuple(dict.fromkeys(map(int, _NUMBER.findall(match[0]))))))
-        at = match.end()
+    for marker in _markers(text):
+        parts.append(text[at : marker.start])
+        length += marker.start - at
+        marks.append((length, marker.numbers))
+        at = marker.end
     return Unmarked("".join((*parts, text[at:])), tuple(marks))
 
 
 def show_markers(numbers: Collection[int]) -> str:
     """The markers of some passages, as they follow a sentence: ` [1][3]`; empty for none."""
     return " " + "".join(f"[{number}]" for number in numbers) if numbers else ""
+
+
+def without_brackets(text: str) -> str:
+    """`text` with wide brackets in the place of what reads as markers, for words of a source that stand among ours."""
+    parts: list[str] = []
+    at = 0
+    for marker in _markers(text):
+        parts += [text[at : marker.start], text[marker.start : marker.end].translate(_WIDE)]
+        at = marker.end
+    return "".join((*parts, text[at:]))
+
+
+_WIDE = str.maketrans({"[": "［", "]": "］"})
 
 
 class MarkerFilter:
@@ -47,15 +79,69 @@ class MarkerFilter:
     def feed(self, piece: str) -> str:
         """What can be shown now; the start of a possible marker is held back until it is whole."""
         text = self._held + piece
-        held_from = _OPEN.search(text)
-        cut = held_from.start() if held_from else len(text)
+        start = next((run.start() for run in _RUN.finditer(text) if run.end() == len(text)), len(text))
+        if len(text) - start > _LONGEST_RUN:
+            self._held = ""
+            return _without_opening(self._rewritten(text))
+        space = _SPACE.search(text[max(0, start - 8) : start])
+        cut = start - len(space[0]) if space else start
         self._held = text[cut:]
-        return _MARKER.sub(self._rewritten, text[:cut])
+        return self._rewritten(text[:cut])
 
     def end(self) -> str:
         """What was held back when the stream ended."""
         text, self._held = self._held, ""
-        return _MARKER.sub(self._rewritten, text)
+        return self._rewritten(text)
 
-    def _rewritten(self, match: re.Match[str]) -> str:
-        return show_markers([n for n in map(int, _NUMBER.findall(match[0])) if n in self._known])
+    def _rewritten(self, text: str) -> str:
+        parts: list[str] = []
+        at = 0
+        for marker in _markers(text):
+            parts += [text[at : marker.start], show_markers([n for n in marker.numbers if n in self._known])]
+            at = marker.end
+        return "".join((*parts, text[at:]))
+
+
+def _markers(text: str) -> Iterator[_Marker]:
+    """The markers of a text in order, of nested ones the outermost."""
+    for run in _RUN.finditer(text):
+        for start, end in _outermost(run[0]):
+            numbers = _numbers(run[0][start:end])
+            if numbers:
+                first = run.start() + start
+                space = _SPACE.search(text[max(0, first - 8) : first])
+                yield _Marker(first - len(space[0]) if space else first, run.start() + end, numbers)
+
+
+def _outermost(run: str) -> list[tuple[int, int]]:
+    """The [start, end) of the pairs of brackets in a run that stand in no other pair."""
+    pairs: list[tuple[int, int]] = []
+    opened: list[int] = []
+    for at, char in enumerate(run):
+        if char in _OPENING:
+            opened.append(at)
+        elif char in _CLOSING and opened:
+            start = opened.pop()
+            while pairs and pairs[-1][0] > start:
+                pairs.pop()
+            pairs.append((start, at + 1))
+    return pairs
+
+
+def _numbers(bracketed: str) -> tuple[int, ...]:
+    """The passages a pair of brackets names; none where anything else than numbers stands between them."""
+    found: dict[int, None] = {}
+    for part in filter(None, _BETWEEN.split(bracketed)):
+        match = _NUMBERS.fullmatch(part)
+        if match is None:
+            return ()
+        first, last = int(match[1]), int(match[2] or match[1])
+        spanned = range(first, last + 1) if 0 <= last - first < _LONGEST_RANGE else (first, last)
+        found.update((number, None) for number in spanned)
+    return tuple(found)
+
+
+def _without_opening(text: str) -> str:
+    """`text` where no bracket is left open: what comes after it can close none."""
+    run = max(text.rfind(char) for char in _CLOSING) + 1
+    return text[:run] + "".join(char for char in text[run:] if char not in _OPENING)

@@ -14,17 +14,16 @@ _LEAST_CHARS = 80
 def pack(passages: Sequence[Passage], budget_tokens: int, cost_tokens: Callable[[Passage], int]) -> tuple[Passage, ...]:
     """The passages that fit the budget, numbered from 1 in their order.
 
-    One that does not fit is left out and the next one tried; only the best passage, where even that does not fit, is
-    cut behind a sentence. `cost_tokens` counts a passage as the prompt will show it.
+    One that does not fit is left out and the next one tried; only where none has fitted so far it is cut behind a
+    sentence, if its first ones say enough. `cost_tokens` counts a passage as the prompt will show it.
     """
     packed: list[Passage] = []
     left = budget_tokens
     for passage in passages:
         numbered = passage._replace(number=len(packed) + 1)
         cost = cost_tokens(numbered)
-        if cost > left and not packed:
-            shortened = _shortened(numbered, left, cost_tokens)
-            return () if shortened is None else (shortened,)
+        if cost > left and not packed and (shortened := _shortened(numbered, left, cost_tokens)):
+            return (shortened,)
         if cost <= left:
             packed.append(numbered)
             left -= cost

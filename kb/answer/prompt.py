@@ -11,6 +11,7 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 
+from kb.answer.markers import take_markers
 from kb.answer.packing import pack
 from kb.domain.answers import Turn
 from kb.domain.generation import LanguageModel, Message
@@ -79,11 +80,15 @@ def _messages(
     system, user = template(version)
     values = {"refusal": refusal_sentence(language), "language": _LANGUAGES.get(language, "the question's language")}
     shown = "\n\n".join(map(show_passage, passages))
-    turns = [
-        message for turn in history for message in (Message("user", turn.question), Message("assistant", turn.answer))
-    ]
+    turns = [message for turn in history for message in _said(turn)]
     asked = Message("user", _filled(user, passages=shown, question=stored_text(question).strip()))
     return (Message("system", _filled(system, **values)), *turns, asked)
+
+
+def _said(turn: Turn) -> tuple[Message, Message]:
+    """A turn on one line each: the old markers would name other passages now, and what was quoted begins no line."""
+    answer = take_markers(stored_text(turn.answer)).text
+    return Message("user", " ".join(stored_text(turn.question).split())), Message("assistant", " ".join(answer.split()))
 
 
 @functools.cache

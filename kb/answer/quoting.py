@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kb.answer.extractive import choose_sentences, fewest, sentence_citation
-from kb.answer.markers import show_markers
+from kb.answer.markers import show_markers, without_brackets
 from kb.domain.answers import Claim
 from kb.domain.passages import Passage, TermWeight
 from kb.retrieve.terms import read_query, terms_json
@@ -20,7 +20,10 @@ READ_PASSAGES = 5
 
 
 class Quoted(NamedTuple):
-    """An extractive answer: its claims with markers by first use, and the passages they number."""
+    """An extractive answer: its claims with markers by first use, and the passages they number.
+
+    The claims are word for word; in `text`, what reads in them as a marker stands in other brackets.
+    """
 
     text: str
     claims: tuple[Claim, ...]
@@ -43,7 +46,8 @@ def quote_answer(question: str, terms: Sequence[TermWeight], passages: Sequence[
         )
         for each in sorted(chosen, key=lambda each: (order.index(each.sentence.passage), each.sentence.start))
     )
-    return Quoted("\n".join(claim.text + show_markers(claim.passages) for claim in claims), claims, cited)
+    text = "\n".join(without_brackets(claim.text) + show_markers(claim.passages) for claim in claims)
+    return Quoted(text, claims, cited)
 
 
 def term_weights(db: Connection, search_text: str) -> tuple[TermWeight, ...]:
