@@ -67,7 +67,7 @@ def answered_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[LanguageModel | No
 
     def put(model: LanguageModel | None) -> None:
         monkeypatch.setattr(
-            "kb.operations.language_model.choose_language_model", lambda config, provider=None: ModelChoice(model)
+            "kb.operations.language_model.language_models", lambda config, provider=None: iter([ModelChoice(model)])
         )
 
     return put
@@ -111,7 +111,7 @@ def test_no_model_is_looked_for_where_the_gate_refuses(asked: Vault, monkeypatch
     def loaded(*_: object) -> ModelChoice:
         raise AssertionError("a model was looked for")
 
-    monkeypatch.setattr("kb.operations.language_model.choose_language_model", loaded)
+    monkeypatch.setattr("kb.operations.language_model.language_models", loaded)
     answer, _ = asking(asked, None, "Which chapter of the tax law covers inherited vineyards?")
     assert answer.refusal_reason == "score_gate"
 

@@ -15,7 +15,7 @@ from kb.config import Config, load
 from kb.domain.generation import ModelRef
 from kb.errors import ConfigError, ModelCorrupt, ModelMissing, ModelUnreachable, UsageError
 from kb.operations import language_model
-from kb.operations.language_model import check_language_model, choose_language_model
+from kb.operations.language_model import ModelChoice, check_language_model, language_models
 
 NOBODY = "http://127.0.0.1:9"
 
@@ -43,24 +43,28 @@ def config(endpoint: str = NOBODY, **llm: object) -> Config:
     return load(None, [f"models.llm.{key}={value}" for key, value in {"endpoint": endpoint, **llm}.items()], {})
 
 
+def first_choice(of: Config, provider: str | None = None) -> ModelChoice:
+    return next(language_models(of, provider))
+
+
 def chosen(of: Config, provider: str | None = None) -> ModelRef | None:
-    model = choose_language_model(of, provider).model
+    model = first_choice(of, provider).model
     return model.model_ref if model else None
 
 
 def test_auto_takes_ollama_when_it_has_the_model(server: Any, model_file: Path) -> None:
-    found = choose_language_model(config(server.endpoint, model="scripted", gguf=model_file))
+    found = first_choice(config(server.endpoint, model="scripted", gguf=model_file))
     assert found.model is not None
     assert found.model.model_ref == ModelRef("scripted", "ollama")
     assert found.note is None
 
 
 def test_auto_falls_to_the_file_and_then_to_the_extractive_answerer(server: Any, model_file: Path) -> None:
-    away = choose_language_model(config(gguf=model_file))
+    away = first_choice(config(gguf=model_file))
     assert away.model is not None
     assert away.model.model_ref == ModelRef("tiny", "llama_cpp")
     assert NOBODY in (away.note or "")
-    not_pulled = choose_language_model(config(server.endpoint, model="qwen"))
+    not_pulled = first_choice(config(server.endpoint, model="qwen"))
     assert not_pulled.model is None
     assert "qwen" in (not_pulled.note or "")
     assert "no GGUF" in (not_pulled.note or "")
@@ -77,7 +81,7 @@ def test_a_named_provider_is_taken_and_not_tried_out(server: Any, model_file: Pa
         "tiny", "llama_cpp"
     )
     assert chosen(config(server.endpoint, model="scripted"), "extractive") is None
-    model = choose_language_model(config(), "ollama").model
+    model = first_choice(config(), "ollama").model
     assert model is not None
     with pytest.raises(ModelUnreachable):
         _ = model.context_tokens
@@ -91,20 +95,20 @@ def test_choosing_loads_no_engine(model_file: Path) -> None:
 
 def test_what_a_named_file_lacks_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelMissing, match="no GGUF"):
-        choose_language_model(config(), "llama_cpp")
+        first_choice(config(), "llama_cpp")
     with pytest.raises(ModelMissing, match=r"absent\.gguf"):
-        choose_language_model(config(gguf=tmp_path / "absent.gguf"), "llama_cpp")
+        first_choice(config(gguf=tmp_path / "absent.gguf"), "llama_cpp")
     with pytest.raises(ModelMissing) as caught:
-        choose_language_model(config(gguf="smollm2"), "llama_cpp")
+        first_choice(config(gguf="smollm2"), "llama_cpp")
     assert caught.value.hint == "run `kb models install smollm2`"
     (tmp_path / "notes.gguf").write_text("# notes")
-    model = choose_language_model(config(gguf=tmp_path / "notes.gguf"), "llama_cpp").model
+    model = first_choice(config(gguf=tmp_path / "notes.gguf"), "llama_cpp").model
     assert model is not None
     with pytest.raises(ModelCorrupt):
         _ = model.context_tokens
     monkeypatch.setattr(language_model, "find_spec", lambda name: None)
     with pytest.raises(ModelMissing, match="llama-cpp-python") as caught:
-        choose_language_model(config(gguf=tmp_path / "notes.gguf"), "llama_cpp")
+        first_choice(config(gguf=tmp_path / "notes.gguf"), "llama_cpp")
     assert caught.value.hint == "pip install 'kb[llm]'"
 
 
@@ -116,7 +120,7 @@ def test_the_file_counts_from_the_configuration(tmp_path: Path, model_file: Path
 
 def test_an_unknown_provider() -> None:
     with pytest.raises(UsageError, match="magic"):
-        choose_language_model(config(), "magic")
+        first_choice(config(), "magic")
     with pytest.raises(ConfigError, match="auto, ollama"):
         config(provider="magic")
     with pytest.raises(ConfigError, match="a URL"):

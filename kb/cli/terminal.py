@@ -27,6 +27,11 @@ def plain_line(text: str) -> str:
     return " ".join(plain(text).splitlines())
 
 
+def plain_start(text: str, chars: int = 100) -> str:
+    """The beginning of `text` on one line, for a list."""
+    return plain_line(text if len(text) <= chars else text[: chars - 1] + "…")
+
+
 def width_cells(text: str) -> int:
     """The terminal cells `text` takes: two for wide characters such as Hangul, none for combining ones."""
     return sum(_cells(char) for char in text)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
@@ -116,6 +116,8 @@ class OllamaServer:
                 f"{self.endpoint} said nothing for {self.timeouts.silence_seconds:g} s",
                 "a large model may take longer to load: raise models.llm.silence_timeout_seconds",
             ) from error
+        except IncompleteRead as error:
+            raise StreamBroken(f"{self.endpoint} broke off: it ended the connection midway", _IS_OLLAMA) from error
         except (HTTPException, OSError, ValueError) as error:
             raise StreamBroken(f"{self.endpoint} broke off: {error or type(error).__name__}", _IS_OLLAMA) from error
 

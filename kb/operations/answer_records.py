@@ -28,12 +28,17 @@ from kb.store.connection import Connection, transaction
 _TITLE_CHARS = 80
 
 
-def record_answer(db: Connection, answer: Answer, settings: Mapping[str, object], now_s: int) -> None:
-    """Keeps an answer and, in a conversation, its turn: both or neither."""
+def record_answer(db: Connection, answer: Answer, settings: Mapping[str, object], now_s: int) -> Answer:
+    """Keeps an answer and, in a conversation, its turn: both or neither. Returns the answer as it is kept.
+
+    Its turn is the next one, also where another was added to the conversation since it was read.
+    """
     with transaction(db):
+        if answer.conversation_id is not None:
+            answer = answer._replace(turn_index=len(queries.select_turns(db, session_id=answer.conversation_id)))
         queries.insert_answer(db, **_row(answer, settings))
         if answer.conversation_id is None or answer.turn_index is None:
-            return
+            return answer
         queries.insert_session(
             db,
             session_id=answer.conversation_id,
@@ -52,6 +57,7 @@ def record_answer(db: Connection, answer: Answer, settings: Mapping[str, object]
             now=now_s,
             search_query=answer.search_query,
         )
+    return answer
 
 
 def stored_answer(row: AnswerRow) -> Answer:

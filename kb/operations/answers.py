@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.domain.answers import Answer, Turn
+from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
 from kb.operations.answer_records import conversation, stored_answer
 from kb.operations.reading import reading
@@ -54,6 +55,7 @@ def list_sessions(sqlite: Path) -> list[SessionRow]:
 
 def show_session(sqlite: Path, session_id: str) -> Conversation:
     """A conversation with its turns. Raises: NotFound."""
+    session_id = stored_text(session_id)
     with reading(sqlite) as reader:
         found = next((row for row in queries.list_sessions(reader.db) if row.session_id == session_id), None)
         if found is None:
@@ -63,14 +65,14 @@ def show_session(sqlite: Path, session_id: str) -> Conversation:
 
 def delete_session(sqlite: Path, session_id: str) -> int:
     """Forgets a conversation and returns how many turns it had; its answers stay. Raises: NotFound."""
-    turns = len(show_session(sqlite, session_id).turns)
+    found = show_session(sqlite, session_id)
     db = open_writer(sqlite)
     try:
         with sqlite_errors(sqlite), transaction(db):
-            queries.delete_session(db, session_id=session_id)
+            queries.delete_session(db, session_id=found.session.session_id)
     finally:
         db.close()
-    return turns
+    return len(found.turns)
 
 
 def _row(db: Connection, typed: str | None) -> queries.AnswerRow:

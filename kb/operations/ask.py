@@ -22,7 +22,7 @@ from kb.domain.generation import ModelRef, TokenUsage
 from kb.domain.passages import Passage
 from kb.domain.search import SearchQuery, SearchResult
 from kb.domain.text import stored_text
-from kb.errors import KbError, NotIndexed, StoreError, UsageError
+from kb.errors import KbError, ModelError, NotIndexed, StoreError, UsageError
 from kb.language.detect import query_language
 from kb.operations.answer_records import conversation, record_answer
 from kb.operations.asking import Asked, AskRequest, OnEvent, Retrieved, new_trace_id, settings_of
@@ -48,8 +48,11 @@ def open_asker(config: Config, *, many: bool = False) -> Iterator[Asker]:
         yield _Asking(reader, config, many).ask
 
 
-def ask(config: Config, request: AskRequest, on_event: OnEvent, stopped: Callable[[], bool]) -> Answer:
-    """The answer to one question; where there is no knowledge base yet, the refusal that says so."""
+def ask(config: Config, request: AskRequest, on_event: OnEvent, stopped: Callable[[], bool] = lambda: False) -> Answer:
+    """The answer to one question; where there is no knowledge base yet, the refusal that says so.
+
+    Ctrl-C once the passages are found, or `stopped`, ends the answer: what there is of it is kept, and returned.
+    """
     try:
         with open_asker(config) as asker:
             return asker(request, on_event, stopped)
@@ -70,15 +73,23 @@ class _Asking:
         if not request.question.strip():
             raise UsageError("no question", 'example: kb ask "청킹 규칙은?"')
         started = time.monotonic()
+        request = request._replace(
+            question=stored_text(request.question), session_id=request.session_id and stored_text(request.session_id)
+        )
         history = conversation(self._reader.db, request.session_id) if request.session_id else ()
         asked = self._retrieve(request, history, started)
-        on_event(Retrieved(asked.result, asked.evidence, self._config.rag.score_gate))
         try:
-            answer = self._answer(asked, on_event, stopped)
+            on_event(Retrieved(asked.result, asked.evidence, self._config.rag.score_gate))
+            answer, fault = self._answer(asked, on_event, stopped)
         except KbError as error:
             self._keep(asked.refusal("llm_stream_aborted", notes=(error.message,)), request)
             raise
-        return self._keep(answer, request)
+        except KeyboardInterrupt:
+            answer, fault = asked.refusal("llm_stream_aborted", notes=("stopped before its end",)), None
+        kept = self._keep(answer, request)
+        if fault is not None:
+            raise fault
+        return kept
 
     def _retrieve(self, request: AskRequest, history: tuple[Turn, ...], started: float) -> Asked:
         """What is found for the question, resolved; where that has no evidence, for the question as it was asked."""
@@ -100,22 +111,39 @@ class _Asking:
     def _passes(self, asked: Asked) -> bool:
         return asked.evidence is not None and asked.evidence.value >= self._config.rag.score_gate
 
-    def _answer(self, asked: Asked, on_event: OnEvent, stopped: Callable[[], bool]) -> Answer:
+    def _answer(self, asked: Asked, on_event: OnEvent, stopped: Callable[[], bool]) -> tuple[Answer, ModelError | None]:
+        """The answer or refusal, and what broke it off, if something did."""
         if not asked.result.hits:
-            return asked.refusal("no_chunks" if self._holds_chunks() else "no_index")
+            return asked.refusal("no_chunks" if self._holds_chunks() else "no_index"), None
         if not self._passes(asked):
-            return asked.refusal("score_gate")
+            return asked.refusal("score_gate"), None
         passages = asked.passages(self._reader.db)
         if not passages:
-            return asked.refusal("no_chunks")  # an ingest removed them just now
-        from kb.operations.language_model import choose_language_model
+            return asked.refusal("no_chunks"), None  # an ingest removed them just now
+        return self._write(asked, passages, on_event, stopped)
 
-        choice = choose_language_model(self._config, asked.request.provider)
-        if choice.model is None:
-            return self._quote(asked, passages)
-        from kb.operations.generate import generate_answer
+    def _write(
+        self, asked: Asked, passages: tuple[Passage, ...], on_event: OnEvent, stopped: Callable[[], bool]
+    ) -> tuple[Answer, ModelError | None]:
+        """What the first model writes that can; one that fails before its first word leaves it to the next."""
+        from kb.operations.language_model import language_models
 
-        return generate_answer(asked, passages, choice, self._searching, self._reader.db, on_event, stopped)
+        failed: tuple[Answer, ModelError | None] | None = None
+        notes: tuple[str, ...] = ()
+        for choice in language_models(self._config, asked.request.provider):
+            if choice.model is None:
+                return _noting(self._quote(asked, passages), notes), None
+            from kb.operations.generate import generate_answer
+
+            answer, fault = generate_answer(
+                asked, passages, choice.model, self._searching, self._reader.db, on_event, stopped
+            )
+            failed = _noting(answer, (choice.note,) if choice.note and not notes else notes), fault
+            if fault is None or answer.generated_text:
+                break
+            notes = (*notes, f"{choice.model.model_ref.id} did not answer: {fault.message}")
+        assert failed is not None
+        return failed
 
     def _quote(self, asked: Asked, passages: tuple[Passage, ...]) -> Answer:
         terms = term_weights(self._reader.db, asked.search_text)
@@ -146,12 +174,15 @@ class _Asking:
             db = open_writer(self._config.sqlite)
             try:
                 with sqlite_errors(self._config.sqlite):
-                    record_answer(db, answer, settings_of(self._config, request), int(time.time()))
+                    return record_answer(db, answer, settings_of(self._config, request), int(time.time()))
             finally:
                 db.close()
         except StoreError as error:
             return answer._replace(notes=(*answer.notes, f"this answer was not kept: {error.message}"))
-        return answer
+
+
+def _noting(answer: Answer, notes: tuple[str, ...]) -> Answer:
+    return answer._replace(notes=(*notes, *answer.notes)) if notes else answer
 
 
 def _without_index(config: Config, request: AskRequest, error: NotIndexed) -> Answer:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from typing import NamedTuple
 
 from kb.answer.checks import check_claims, is_refusal
 from kb.answer.markers import MarkerFilter, show_markers
 from kb.answer.prompt import build_prompt
-from kb.domain.answers import Answer, Claim
+from kb.domain.answers import Answer, Claim, RefusalReason
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
 from kb.domain.passages import Passage
+from kb.errors import ModelError
 from kb.operations.asking import Asked, Generated, OnEvent
-from kb.operations.language_model import ModelChoice
 from kb.operations.search import Answering
 from kb.store import answer_queries as queries
 from kb.store.connection import Connection
@@ -21,72 +22,109 @@ from kb.store.connection import Connection
 # A text a model has written so much of is a text gone astray, whatever its tokens count.
 _MOST_CHARS = 200_000
 
+# An answer takes at most this part of the context window, a quarter: the passages need the rest.
+_ANSWER_SHARE = 4
+
 LIKELY = 0.5
 """The evidence from which a sentence is taken to stand in a passage by its meaning."""
+
+
+class Generation(NamedTuple):
+    """A model's answer. `fault` is what broke it off; the answer then holds what there was before."""
+
+    answer: Answer
+    fault: ModelError | None = None
+
+
+class _Text(NamedTuple):
+    """What a model wrote: whole, unless something `broke` it off, and then perhaps by a `fault`."""
+
+    text: str
+    usage: TokenUsage | None
+    broke: str | None = None
+    fault: ModelError | None = None
 
 
 def generate_answer(
     asked: Asked,
     passages: tuple[Passage, ...],
-    choice: ModelChoice,
+    model: LanguageModel,
     searching: Answering,
     db: Connection,
     on_event: OnEvent,
     stopped: Callable[[], bool],
-) -> Answer:
-    """What `choice.model` answers, checked. Raises: ModelError, what came before it having been handed out."""
-    model, rag = choice.model, asked.config.rag
-    assert model is not None
-    budget = min(rag.max_context_tokens, max(0, model.context_tokens - rag.max_answer_tokens))
-    messages, packed = build_prompt(
-        rag.prompt_template_version, asked.request.question, asked.language, passages, asked.history, model, budget
-    )
-    request = _request(asked, messages)
-    text, usage, whole = _stream(model, request, packed, on_event, stopped)
-    notes = (choice.note,) if choice.note else ()
-    if not whole:
-        return asked.refusal(
-            "llm_stream_aborted",
-            model=model.model_ref,
-            packed=packed,
-            text=text.strip() or None,
-            usage=usage,
-            messages=messages,
-            generated_text=text,
-            notes=notes,
+) -> Generation:
+    """What `model` answers, checked; its text is handed out as it comes."""
+    rag = asked.config.rag
+    try:
+        answer_tokens = min(rag.max_answer_tokens, model.context_tokens // _ANSWER_SHARE)
+        budget = min(rag.max_context_tokens, model.context_tokens - answer_tokens)
+        messages, packed = build_prompt(
+            rag.prompt_template_version, asked.request.question, asked.language, passages, asked.history, model, budget
         )
+    except ModelError as fault:
+        return Generation(asked.refusal("llm_stream_aborted", model=model.model_ref, notes=(fault.message,)), fault)
+    written = _stream(model, _request(asked, messages, answer_tokens), packed, on_event, stopped)
+    made = _Made(asked, model, packed, messages, written)
+    if written.broke is not None:
+        text = _shown_part(written.text, packed)
+        return Generation(made.refusal("llm_stream_aborted", text=text, notes=(written.broke,)), written.fault)
     near_enough = _judge_of_nearness(asked, searching, db)
-    claims = () if is_refusal(text) else check_claims(text, asked.search_text, packed, near_enough)
+    claims = () if is_refusal(written.text) else check_claims(written.text, asked.search_text, packed, near_enough)
     dropped = tuple(f"dropped “{claim.text}”: {claim.reason}" for claim in claims if claim.status == "dropped")
     if not any(claim.status == "supported" for claim in claims):
-        return asked.refusal(
-            "llm_self_judge",
-            model=model.model_ref,
-            packed=packed,
-            claims=claims,
-            usage=usage,
-            messages=messages,
-            generated_text=text,
-            notes=(*notes, *dropped),
+        return Generation(made.refusal("llm_self_judge", claims=claims, notes=dropped))
+    return Generation(made.answer(claims, dropped))
+
+
+class _Made(NamedTuple):
+    """What went into a model and came out of it: the part of an answer that is kept however it is judged."""
+
+    asked: Asked
+    model: LanguageModel
+    packed: tuple[Passage, ...]
+    messages: tuple[Message, ...]
+    written: _Text
+
+    def answer(self, claims: tuple[Claim, ...], notes: tuple[str, ...]) -> Answer:
+        return self.asked.answer(
+            _kept_text(claims),
+            claims,
+            self.packed,
+            self.model.model_ref,
+            packed=self.packed,
+            usage=self.written.usage,
+            messages=self.messages,
+            generated_text=self.written.text,
+            notes=notes,
         )
-    return asked.answer(
-        _kept_text(claims),
-        claims,
-        packed,
-        model.model_ref,
-        packed=packed,
-        usage=usage,
-        messages=messages,
-        generated_text=text,
-        notes=(*notes, *dropped),
-    )
+
+    def refusal(
+        self,
+        reason: RefusalReason,
+        *,
+        claims: tuple[Claim, ...] = (),
+        text: str | None = None,
+        notes: tuple[str, ...],
+    ) -> Answer:
+        return self.asked.refusal(
+            reason,
+            model=self.model.model_ref,
+            packed=self.packed,
+            claims=claims,
+            text=text,
+            usage=self.written.usage,
+            messages=self.messages,
+            generated_text=self.written.text,
+            notes=notes,
+        )
 
 
-def _request(asked: Asked, messages: tuple[Message, ...]) -> GenerateRequest:
+def _request(asked: Asked, messages: tuple[Message, ...], answer_tokens: int) -> GenerateRequest:
     llm = asked.config.models_llm
     return GenerateRequest(
         messages=messages,
-        max_tokens=asked.config.rag.max_answer_tokens,
+        max_tokens=answer_tokens,
         temperature=llm.temperature if asked.request.temperature is None else asked.request.temperature,
         seed=llm.seed if asked.request.seed is None else asked.request.seed,
     )
@@ -98,30 +136,45 @@ def _stream(
     packed: Sequence[Passage],
     on_event: OnEvent,
     stopped: Callable[[], bool],
-) -> tuple[str, TokenUsage | None, bool]:
-    """The generated text, its cost, and whether it came to its end; its pieces are handed out as they come."""
+) -> _Text:
+    """The generated text; its pieces are handed out as they come, with markers of packed passages only.
+
+    Ctrl-C ends it wherever it is, waiting for a first token too.
+    """
     markers = MarkerFilter([passage.number for passage in packed])
     parts: list[str] = []
     chars = 0
     usage: TokenUsage | None = None
-    whole = True
-    with closing(model.stream(request)) as stream:
-        for item in stream:
-            if isinstance(item, Done):
-                usage = item.usage
-                break
-            if stopped() or chars > _MOST_CHARS:
-                whole = False
-                break
-            parts.append(item.text)
-            chars += len(item.text)
-            shown = markers.feed(item.text)
-            if shown:
-                on_event(Generated(shown))
-    rest = markers.end()
-    if rest:
+    broke: str | None = None
+    fault: ModelError | None = None
+    try:
+        with closing(model.stream(request)) as stream:
+            for item in stream:
+                if isinstance(item, Done):
+                    usage = item.usage
+                    break
+                if stopped():
+                    raise KeyboardInterrupt
+                if chars > _MOST_CHARS:
+                    broke = f"the model's text had not ended after {_MOST_CHARS:,} characters"
+                    break
+                parts.append(item.text)
+                chars += len(item.text)
+                if shown := markers.feed(item.text):
+                    on_event(Generated(shown))
+    except KeyboardInterrupt:
+        broke = "stopped before its end"
+    except ModelError as error:
+        broke, fault = error.message, error
+    if rest := markers.end():
         on_event(Generated(rest))
-    return "".join(parts), usage, whole
+    return _Text("".join(parts), usage, broke, fault)
+
+
+def _shown_part(text: str, packed: Sequence[Passage]) -> str | None:
+    """What there is of a text that broke off, as it was shown; None for nothing."""
+    markers = MarkerFilter([passage.number for passage in packed])
+    return (markers.feed(text) + markers.end()).strip() or None
 
 
 def _judge_of_nearness(asked: Asked, searching: Answering, db: Connection) -> Callable[[str, Sequence[Passage]], bool]:

@@ -1,4 +1,4 @@
-"""Which language model answers: `models.llm.provider`, or what is there when it says `auto`.
+"""Which language models answer: `models.llm.provider`, or all that are there when it says `auto`, in turn.
 
 Called once the evidence is good enough: only then may a server be asked whether it is there. Nothing is loaded here
 either; the model does that itself when its first token is counted or made.
@@ -26,20 +26,20 @@ class ModelChoice(NamedTuple):
     note: str | None = None
 
 
-def choose_language_model(config: Config, provider: str | None = None) -> ModelChoice:
-    """The model that `provider`, or the configuration, stands for; `auto` takes the first that is there.
+def language_models(config: Config, provider: str | None = None) -> Iterator[ModelChoice]:
+    """Who can answer, in the order in which they are to be tried, as `provider` or the configuration says.
 
-    A provider named is not tried out: what it lacks is raised at its first use. Raises: UsageError for an unknown one,
-    ModelMissing for `llama_cpp` without a model file or without its library.
+    `auto` is each model that is there and then the extractive answerer; each is looked for only when the one before it
+    has failed. A provider named is the only one, and not tried out: what it lacks is raised at its first use. Raises:
+    UsageError for an unknown one, ModelMissing for `llama_cpp` without a model file or without its library.
     """
     wanted = provider or config.models_llm.provider
     if wanted not in PROVIDERS:
         raise UsageError(f"there is no provider {wanted!r}", "one of " + ", ".join(PROVIDERS))
-    if wanted == "extractive":
-        return ModelChoice(None)
     if wanted == "auto":
-        return _first_there(config)
-    return ModelChoice(_PROVIDERS[wanted](config))
+        yield from _all_there(config)
+    else:
+        yield ModelChoice(None if wanted == "extractive" else _PROVIDERS[wanted](config))
 
 
 def check_language_model(config: Config) -> Iterator[Check]:
@@ -51,14 +51,15 @@ def check_language_model(config: Config) -> Iterator[Check]:
         yield _check_llama_cpp(config, needed=provider == "llama_cpp")
 
 
-def _first_there(config: Config) -> ModelChoice:
+def _all_there(config: Config) -> Iterator[ModelChoice]:
     faults: list[str] = []
     for provider, lacks in (("ollama", _ollama_lacks), ("llama_cpp", _llama_cpp_lacks)):
         error = lacks(config)
         if error is None:
-            return ModelChoice(_PROVIDERS[provider](config), "; ".join(faults) or None)
-        faults.append(error.message)
-    return ModelChoice(None, "; ".join(faults))
+            yield ModelChoice(_PROVIDERS[provider](config), "; ".join(faults) or None)
+        else:
+            faults.append(error.message)
+    yield ModelChoice(None, "; ".join(faults) or None)
 
 
 def _ollama(config: Config) -> LanguageModel:

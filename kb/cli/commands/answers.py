@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.cli.terminal import plain_line
+from kb.cli.terminal import plain_line, plain_start
 from kb.operations.answers import find_answer, list_answers
 
 
@@ -28,7 +28,7 @@ def list_(session: Session, limit: int, as_json: bool) -> int:
             print_json(answer_summary_v1(row))
         else:
             outcome = row.refusal_reason or ("grounded" if row.grounded else "not grounded")
-            click.echo(f"{row.trace_id}  {row.created_at[:19]}  {outcome:<12}  {plain_line(row.query)}")
+            click.echo(f"{row.trace_id}  {row.created_at[:19]}  {outcome:<12}  {plain_start(row.query)}")
     return 0 if rows else 1
 
 

@@ -79,8 +79,6 @@ def command(
         seed,
         session_id,
     )
-    from kb.cli.interrupt import interruptible
-
     if as_json:
         from kb.wire.answer import answer_v1
         from kb.wire.answer_event import answer_event_v1
@@ -89,13 +87,12 @@ def command(
             if stream:
                 print_json(answer_event_v1(event))
 
-        with interruptible() as stopped:
-            answer = ask(config, request, tell, stopped)
+        answer = ask(config, request, tell)
         print_json(answer_v1(answer))
     else:
         from kb.cli.show_answer import show_answer, show_tokens
 
-        with interruptible() as stopped, show_tokens(live=sys.stdout.isatty()) as tokens:
-            answer = ask(config, request, tokens.take, stopped)
+        with show_tokens(live=sys.stdout.isatty()) as tokens:
+            answer = ask(config, request, tokens.take)
         show_answer(answer, explain=explain or config.rag.explain_default, shown=tokens.shown)
     return 1 if answer.refusal_reason else 0
