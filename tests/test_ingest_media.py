@@ -13,8 +13,8 @@ from ingest_fixtures import Workspace, analyse_by_word, counted
 
 pymupdf = pytest.importorskip("pymupdf")
 
-from kb.domain.media_citations import PageCitation  # noqa: E402
 from kb.domain.derived import Engine  # noqa: E402
+from kb.domain.media_citations import PageCitation  # noqa: E402
 from kb.domain.steps import ExtractSettings  # noqa: E402
 from kb.errors import ModelMissing  # noqa: E402
 from kb.extract import pdf_text  # noqa: E402
