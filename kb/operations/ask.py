@@ -25,13 +25,12 @@ from kb.domain.text import stored_text
 from kb.errors import KbError, ModelError, NotIndexed, StoreError, UsageError
 from kb.language.detect import query_language
 from kb.operations.answer_records import conversation, record_answer
-from kb.operations.asking import Asked, AskRequest, OnEvent, Retrieved, new_trace_id, settings_of
+from kb.operations.asking import Asked, AskRequest, OnEvent, Retrieved, Written, new_trace_id, settings_of
 from kb.operations.clock import now_utc
 from kb.operations.reading import Reader, reading
 from kb.operations.search import Answering
 
 EXTRACTIVE = ModelRef("extractive-v1", "extractive")
-NEAREST_SHOWN = 3
 
 Asker = Callable[[AskRequest, OnEvent, Callable[[], bool]], Answer]
 
@@ -148,9 +147,10 @@ class _Asking:
     def _quote(self, asked: Asked, passages: tuple[Passage, ...]) -> Answer:
         terms = term_weights(self._reader.db, asked.search_text)
         quoted = quote_answer(asked.search_text, terms, passages)
+        written = Written(EXTRACTIVE, passages)
         if not quoted.claims:
-            return asked.refusal("llm_self_judge", packed=passages)
-        return asked.answer(quoted.text, quoted.claims, quoted.cited, EXTRACTIVE, packed=passages)
+            return asked.refusal("llm_self_judge", written)
+        return asked.answer(written, quoted.text, quoted.claims, quoted.cited)
 
     def _embedding(self, result: SearchResult) -> EmbeddingRef | None:
         if result.query.mode == "lexical":

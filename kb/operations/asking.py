@@ -29,7 +29,6 @@ from kb.store import answer_queries as queries
 from kb.store.connection import Connection
 
 NEAREST_SHOWN = 3
-NO_MODEL = ModelRef("none", "extractive")
 
 
 class AskRequest(NamedTuple):
@@ -64,6 +63,19 @@ AskEvent = Retrieved | Generated
 OnEvent = Callable[[AskEvent], None]
 
 
+class Written(NamedTuple):
+    """Who answered, what it was given, and what it gave back before that was checked."""
+
+    model: ModelRef
+    packed: tuple[Passage, ...] = ()
+    messages: tuple[Message, ...] = ()
+    usage: TokenUsage = TokenUsage(0, 0, 0)
+    generated_text: str | None = None
+
+
+NOTHING_WRITTEN = Written(ModelRef("none", "extractive"))
+
+
 class Asked(NamedTuple):
     """A question with what was found for it. `started` is of the monotonic clock, in seconds."""
 
@@ -89,77 +101,38 @@ class Asked(NamedTuple):
 
     def answer(
         self,
+        written: Written,
         text: str,
-        claims: Sequence[Claim],
+        claims: tuple[Claim, ...],
         cited: Sequence[Passage],
-        model: ModelRef,
-        *,
-        packed: Sequence[Passage],
-        usage: TokenUsage | None = None,
-        messages: tuple[Message, ...] = (),
-        generated_text: str | None = None,
         notes: tuple[str, ...] = (),
     ) -> Answer:
         """An answer of these claims, which cite these passages."""
-        return self._made(
-            text=text,
-            citations=_citations(claims, cited),
-            claims=tuple(claims),
-            grounded=all(claim.status == "supported" for claim in claims if claim.status != "dropped"),
-            refusal_reason=None,
-            model=model,
-            packed=tuple(packed),
-            usage=usage,
-            messages=messages,
-            generated_text=generated_text,
-            notes=notes,
-        )
+        return self._made(written, text, claims, _citations(claims, cited), notes)
 
     def refusal(
         self,
         reason: RefusalReason,
+        written: Written = NOTHING_WRITTEN,
         *,
-        model: ModelRef = NO_MODEL,
-        packed: Sequence[Passage] = (),
         claims: tuple[Claim, ...] = (),
         text: str | None = None,
-        usage: TokenUsage | None = None,
-        messages: tuple[Message, ...] = (),
-        generated_text: str | None = None,
         notes: tuple[str, ...] = (),
     ) -> Answer:
         """A refusal, with the nearest hits as candidates; `text` is what there is of an aborted answer."""
-        return self._made(
-            text=text or refusal_text(reason, self.language),
-            citations=tuple(_candidate(hit) for hit in self.result.hits[:NEAREST_SHOWN]),
-            claims=claims,
-            grounded=False,
-            refusal_reason=reason,
-            model=model,
-            packed=tuple(packed),
-            usage=usage,
-            messages=messages,
-            generated_text=generated_text,
-            notes=notes,
-        )
+        nearest = tuple(_candidate(hit) for hit in self.result.hits[:NEAREST_SHOWN])
+        refused = self._made(written, text or refusal_text(reason, self.language), claims, nearest, notes)
+        return refused._replace(refusal_reason=reason, grounded=False)
 
     def _made(
         self,
-        *,
+        written: Written,
         text: str,
-        citations: tuple[AnswerCitation, ...],
         claims: tuple[Claim, ...],
-        grounded: bool,
-        refusal_reason: RefusalReason | None,
-        model: ModelRef,
-        packed: tuple[Passage, ...],
-        usage: TokenUsage | None,
-        messages: tuple[Message, ...],
-        generated_text: str | None,
+        citations: tuple[AnswerCitation, ...],
         notes: tuple[str, ...],
     ) -> Answer:
         request, hits = self.request, self.result.hits
-        latency_ms = round((time.monotonic() - self.started) * 1000)
         session = request.session_id
         return Answer(
             question=request.question,
@@ -167,9 +140,9 @@ class Asked(NamedTuple):
             text=text,
             citations=citations,
             claims=claims,
-            grounded=grounded,
-            refusal_reason=refusal_reason,
-            model=model,
+            grounded=all(claim.status == "supported" for claim in claims if claim.status != "dropped"),
+            refusal_reason=None,
+            model=written.model,
             embedding=self.embedding,
             prompt_template_version=self.config.rag.prompt_template_version,
             retrieval=RetrievalSummary(
@@ -179,16 +152,16 @@ class Asked(NamedTuple):
                 self.config.rag.score_gate,
                 hits[0].score if hits else 0.0,
                 len(hits),
-                len(packed),
+                len(written.packed),
             ),
             evidence=self.evidence,
-            usage=(usage or TokenUsage(0, 0, 0))._replace(latency_ms=latency_ms),
+            usage=written.usage._replace(latency_ms=round((time.monotonic() - self.started) * 1000)),
             created_at=now_utc(),
             index_version=self.result.index_version,
             hits=hits,
-            packed=packed,
-            messages=messages,
-            generated_text=generated_text,
+            packed=written.packed,
+            messages=written.messages,
+            generated_text=written.generated_text,
             notes=notes if self.result.note is None else (self.result.note, *notes),
             conversation_id=session,
             turn_index=None if session is None else len(self.history),

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from kb.answer.checks import check_claims, is_refusal
 from kb.answer.markers import MarkerFilter, show_markers
 from kb.answer.prompt import build_prompt
-from kb.domain.answers import Answer, Claim, RefusalReason
+from kb.domain.answers import Answer, Claim
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
 from kb.domain.passages import Passage
 from kb.errors import ModelError
-from kb.operations.asking import Asked, Generated, OnEvent
+from kb.operations.asking import Asked, Generated, OnEvent, Written
 from kb.operations.search import Answering
 from kb.store import answer_queries as queries
 from kb.store.connection import Connection
@@ -40,7 +40,7 @@ class _Text(NamedTuple):
     """What a model wrote: whole, unless something `broke` it off, and then perhaps by a `fault`."""
 
     text: str
-    usage: TokenUsage | None
+    usage: TokenUsage
     broke: str | None = None
     fault: ModelError | None = None
 
@@ -63,61 +63,18 @@ def generate_answer(
             rag.prompt_template_version, asked.request.question, asked.language, passages, asked.history, model, budget
         )
     except ModelError as fault:
-        return Generation(asked.refusal("llm_stream_aborted", model=model.model_ref, notes=(fault.message,)), fault)
-    written = _stream(model, _request(asked, messages, answer_tokens), packed, on_event, stopped)
-    made = _Made(asked, model, packed, messages, written)
-    if written.broke is not None:
-        text = _shown_part(written.text, packed)
-        return Generation(made.refusal("llm_stream_aborted", text=text, notes=(written.broke,)), written.fault)
+        return Generation(asked.refusal("llm_stream_aborted", Written(model.model_ref), notes=(fault.message,)), fault)
+    made = _stream(model, _request(asked, messages, answer_tokens), packed, on_event, stopped)
+    written = Written(model.model_ref, packed, messages, made.usage, made.text)
+    if made.broke is not None:
+        text = _shown_part(made.text, packed)
+        return Generation(asked.refusal("llm_stream_aborted", written, text=text, notes=(made.broke,)), made.fault)
     near_enough = _judge_of_nearness(asked, searching, db)
-    claims = () if is_refusal(written.text) else check_claims(written.text, asked.search_text, packed, near_enough)
+    claims = () if is_refusal(made.text) else check_claims(made.text, asked.search_text, packed, near_enough)
     dropped = tuple(f"dropped “{claim.text}”: {claim.reason}" for claim in claims if claim.status == "dropped")
     if not any(claim.status == "supported" for claim in claims):
-        return Generation(made.refusal("llm_self_judge", claims=claims, notes=dropped))
-    return Generation(made.answer(claims, dropped))
-
-
-class _Made(NamedTuple):
-    """What went into a model and came out of it: the part of an answer that is kept however it is judged."""
-
-    asked: Asked
-    model: LanguageModel
-    packed: tuple[Passage, ...]
-    messages: tuple[Message, ...]
-    written: _Text
-
-    def answer(self, claims: tuple[Claim, ...], notes: tuple[str, ...]) -> Answer:
-        return self.asked.answer(
-            _kept_text(claims),
-            claims,
-            self.packed,
-            self.model.model_ref,
-            packed=self.packed,
-            usage=self.written.usage,
-            messages=self.messages,
-            generated_text=self.written.text,
-            notes=notes,
-        )
-
-    def refusal(
-        self,
-        reason: RefusalReason,
-        *,
-        claims: tuple[Claim, ...] = (),
-        text: str | None = None,
-        notes: tuple[str, ...],
-    ) -> Answer:
-        return self.asked.refusal(
-            reason,
-            model=self.model.model_ref,
-            packed=self.packed,
-            claims=claims,
-            text=text,
-            usage=self.written.usage,
-            messages=self.messages,
-            generated_text=self.written.text,
-            notes=notes,
-        )
+        return Generation(asked.refusal("llm_self_judge", written, claims=claims, notes=dropped))
+    return Generation(asked.answer(written, _kept_text(claims), claims, packed, dropped))
 
 
 def _request(asked: Asked, messages: tuple[Message, ...], answer_tokens: int) -> GenerateRequest:
@@ -144,7 +101,7 @@ def _stream(
     markers = MarkerFilter([passage.number for passage in packed])
     parts: list[str] = []
     chars = 0
-    usage: TokenUsage | None = None
+    usage = TokenUsage(0, 0, 0)
     broke: str | None = None
     fault: ModelError | None = None
     try:
