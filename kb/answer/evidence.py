@@ -21,15 +21,21 @@ JUDGED_HITS = 10
 
 def score_evidence(db: Connection, search_text: str, hits: Sequence[SearchHit]) -> Evidence | None:
     """The evidence of a question's hits, best first; None without a hit."""
-    judged = hits[:JUDGED_HITS]
-    features = [_features(hit) for hit in judged]
-    shares_known = any(hit.retrieval.lexical_share is not None for hit in judged)
-    row = queries.score_evidence(
+    return next(iter(channel_evidence(db, search_text, hits)), None)
+
+
+def channel_evidence(db: Connection, search_text: str, hits: Sequence[SearchHit]) -> list[Evidence]:
+    """What each channel makes of a question's hits, the strongest evidence first."""
+    if not hits:
+        return []
+    features = [_features(hit) for hit in hits[:JUDGED_HITS]]
+    shares_known = any(hit.retrieval.lexical_share is not None for hit in hits[:JUDGED_HITS])
+    rows = queries.score_evidence(
         db,
         hits_json=json.dumps(features),
         terms_json=None if shares_known else terms_json(db, read_query(db, search_text).searched),
     )
-    return None if row is None or not judged else Evidence(*row)  # type: ignore[arg-type]  # three channels
+    return [Evidence(*row) for row in rows]  # type: ignore[arg-type]  # three channels
 
 
 def _features(hit: SearchHit) -> tuple[int, float | None, float | None, float | None, float | None]:

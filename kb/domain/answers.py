@@ -18,11 +18,15 @@ ClaimStatus = Literal["supported", "weak", "dropped"]
 """`supported`: what it says stands in what it cites; `weak`: that could not be shown; `dropped`: it does not."""
 
 
+Channel = Literal["own", "cross", "lexical"]
+"""By what evidence is judged: passages in the question's language, passages in another, or words alone."""
+
+
 class Evidence(NamedTuple):
     """How likely the hits hold an answer: `value` in [0, 1], by the calibration `version` of `channel`."""
 
     value: float
-    channel: Literal["own", "cross", "lexical"]
+    channel: Channel
     version: str
     lexical: float
     lexical_margin: float

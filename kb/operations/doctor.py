@@ -9,6 +9,7 @@ from kb.config import Config
 from kb.errors import KbError, StoreBusy, StoreCorrupt, StoreReadOnly
 from kb.operations.checks import Check
 from kb.operations.doctor_engines import check_engines
+from kb.operations.doctor_gate import check_gate
 from kb.operations.doctor_vectors import check_models, check_vectors
 from kb.operations.index_version import index_version
 from kb.operations.language_model import check_language_model
@@ -51,6 +52,7 @@ def _database(config: Config) -> Iterator[Check]:
             yield from _schema(db, config)
             yield from _contents(db)
             yield from check_vectors(db, config)
+            yield from check_gate(db)
         yield _fts_consistent(config)
     except KbError as error:
         yield Check("sqlite_readable", False, error.message, error.hint)

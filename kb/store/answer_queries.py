@@ -9,7 +9,7 @@ from kb.store.sqlfile import sql
 
 
 class EvidenceRow(NamedTuple):
-    """How likely hits answer a question, and by what."""
+    """How likely hits answer a question, and what judges so."""
 
     evidence: float
     channel: str
@@ -141,7 +141,7 @@ class QuotePlace(NamedTuple):
 
 
 @sql("answer/score_evidence.sql")
-def score_evidence(db: Connection, *, hits_json: str, terms_json: str | None) -> EvidenceRow | None: ...
+def score_evidence(db: Connection, *, hits_json: str, terms_json: str | None) -> list[EvidenceRow]: ...
 
 
 @sql("answer/select_passages.sql")
@@ -202,6 +202,26 @@ def select_answer(db: Connection, *, trace_id: str) -> AnswerRow | None: ...
 
 @sql("answer/select_calibrations.sql")
 def select_calibrations(db: Connection) -> list[CalibrationRow]: ...
+
+
+@sql("answer/upsert_calibration.sql")
+def upsert_calibration(
+    db: Connection,
+    *,
+    channel: str,
+    version: str,
+    bias: float,
+    lexical: float,
+    lexical_margin: float,
+    nearness: float,
+    fitted_on: str,
+    questions: int,
+    updated_at: str,
+) -> None: ...
+
+
+@sql("answer/delete_fitted_calibrations.sql")
+def delete_fitted_calibrations(db: Connection) -> int: ...
 
 
 @sql("answer/insert_session.sql")

@@ -1,14 +1,14 @@
--- Judge how likely the hits of a question hold its answer: one calibrated number in [0, 1].
+-- Judge how likely the hits of a question hold its answer: a calibrated number in [0, 1] a channel, the best first.
 --
 -- Features, over the first hits: the best share of the question's weight that one passage's words carry, how far it
 -- stands above the others, and how much nearer the question is to a passage than to that passage's language as a whole.
 -- Across languages words say nothing, so passages in another language are judged by nearness alone, and the better of
--- the two judgements counts. Without vectors words alone decide.
--- version 1
+-- the two judgements, the first row, counts. Without vectors words alone decide.
+-- version 2
 -- param hits_json TEXT  JSON array of the first hits, each [is_own, lexical_score, lexical_share, vector_score, nearness]
 -- param terms_json TEXT?  the question's terms as in search_hybrid; needed where no hit has a lexical share
 -- column evidence REAL  0 to 1
--- column channel TEXT  what decided: own, cross or lexical
+-- column channel TEXT  what judges: own, cross or lexical
 -- column version TEXT  of the calibration
 -- column lexical REAL  feature: best share of bm25max, 0 to 1
 -- column lexical_margin REAL  feature: the same less the mean of the other hits
@@ -92,5 +92,4 @@ SELECT
   f.nearness
 FROM features AS f
 JOIN evidence_calibration AS c USING (channel)
-ORDER BY evidence DESC, f.channel
-LIMIT 1;
+ORDER BY evidence DESC, f.channel;

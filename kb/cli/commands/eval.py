@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from kb.cli.commands.eval_calibrate import command as calibrate
 from kb.cli.session import Session, json_option, pass_session, print_json
 
 suite_option = click.option("--suite", metavar="FILE", help="The golden set [default: eval.suite].")
@@ -16,6 +17,9 @@ suite_option = click.option("--suite", metavar="FILE", help="The golden set [def
 def command() -> None:
     """Measure how well questions find what they should, and whether a change made it better."""
     gc.enable()
+
+
+command.add_command(calibrate)
 
 
 @command.command(

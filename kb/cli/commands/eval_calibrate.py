@@ -1,0 +1,60 @@
+"""`kb eval calibrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kb.cli.session import Session, json_option, pass_session, print_json
+
+
+@click.command(
+    "calibrate",
+    epilog="""\b
+Examples:
+  kb eval calibrate --answerable known.txt --unanswerable unknown.txt
+  kb eval calibrate --answerable known.jsonl --unanswerable unknown.txt --apply
+  kb eval calibrate --reset
+""",
+)
+@click.option("--answerable", type=click.Path(path_type=Path), metavar="FILE", help="Questions the notes answer.")
+@click.option("--unanswerable", type=click.Path(path_type=Path), metavar="FILE", help="Questions they do not.")
+@click.option("--apply", "applies", is_flag=True, help="Judge evidence by the refit, unless it does worse.")
+@click.option("--reset", is_flag=True, help="Judge evidence as shipped again.")
+@json_option("Print eval_calibration.v1.")
+@pass_session
+def command(
+    session: Session, answerable: Path | None, unanswerable: Path | None, applies: bool, reset: bool, as_json: bool
+) -> None:
+    """Fit the score gate of kb ask to your own questions, and see what it keeps and refuses before anything changes.
+
+    A file has one question a line: plain text, or JSON as {"text": …, "target_lang": "en"} where the answer stands in
+    another language. A channel takes 30 questions of each kind. kb doctor shows the calibration in force.
+    """
+    from kb.cli.progress import show_count
+    from kb.errors import UsageError
+    from kb.operations.calibrate import apply_calibration, reset_calibration
+    from kb.operations.calibrate import calibrate as fit_gate
+
+    if reset:
+        if answerable or unanswerable or applies or as_json:
+            raise UsageError("--reset goes alone", "kb eval calibrate --reset")
+        removed = reset_calibration(session.config)
+        click.echo(f"as shipped: {removed} fitted channel{'s' * (removed != 1)} forgotten")
+        return
+    if not answerable or not unanswerable:
+        raise UsageError("it takes questions of both kinds", "kb eval calibrate --answerable FILE --unanswerable FILE")
+    with show_count("asking") as on_progress:
+        report = fit_gate(session.config, answerable, unanswerable, on_progress)
+    if not as_json:
+        from kb.cli.show_calibration import show_calibration
+
+        show_calibration(report)
+    applied = apply_calibration(session.config, report) if applies else ()
+    if as_json:
+        from kb.wire.eval_calibration import eval_calibration_v1
+
+        print_json(eval_calibration_v1(report, applied))
+    elif applied:
+        click.echo(f"now in force: {', '.join(applied)}; kb eval calibrate --reset goes back", err=True)
