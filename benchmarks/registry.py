@@ -12,6 +12,7 @@ BENCHMARKS = {
     "retrieval": "* nDCG, recall and MRR on judged sets; every citation checked against its file",
     "hybrid": "* words, meaning and both on judged sets, in one language and across; needs KB_TEST_MODEL_DIR",
     "extractive": "* how often the sentences chosen hold the answer, their citations checked; needs KB_TEST_MODEL_DIR",
+    "refusal": "* what the score gate keeps and refuses, fitted on one language, tried on both; needs models",
     "startup": "a whole `kb search` from the shell against `python -c pass`; the heaviest imports",
     "ingest": "* files a second, time by stage; a second ingest with nothing changed",
     "pdf": "pages a second from PDFs with a text layer, against bare pymupdf",
@@ -28,11 +29,23 @@ BENCHMARKS = {
 }
 
 
-LONG = {"hybrid", "extractive", "embedding", "cold", "fusion", "term_choice", "first_token", "scale", "ocr", "speech"}
+LONG = {
+    "hybrid",
+    "extractive",
+    "refusal",
+    "embedding",
+    "cold",
+    "fusion",
+    "term_choice",
+    "first_token",
+    "scale",
+    "ocr",
+    "speech",
+}
 """Left out of `all`: they need installed models or engines, or take longer than the rest together."""
 
 
-SAMPLED = ("hybrid", "extractive", "fusion", "term_choice")
+SAMPLED = ("hybrid", "extractive", "refusal", "fusion", "term_choice")
 """Those that ask as many of the judged questions as --questions says."""
 
 
