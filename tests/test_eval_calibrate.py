@@ -258,6 +258,16 @@ def test_answers_in_another_language_are_the_cross_channels(unchanged: Vault) ->
     assert "lexical" not in modes, "words alone do not find them"
 
 
+def test_notes_without_vectors_are_judged_by_words_alone(measured: Vault, tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {f"{place}.md": f"# The {place}\n\nThe {place} was painted.\n" for place in PLACES})
+    assert kb(vault, "ingest", "--no-embed").code == 0
+    for name in ("known.txt", "unknown.txt"):
+        (tmp_path / name).write_bytes((measured.config.parent / name).read_bytes())
+    ran = calibrating(vault, "--json")
+    assert [mode["mode"] for mode in ran.json["modes"]] == ["lexical"]
+    assert ran.json["modes"][0]["channels"][0]["fitted"] is not None
+
+
 def test_too_few_questions_are_not_applied(unchanged: Vault) -> None:
     (unchanged.config.parent / "few.txt").write_text("When was the anchor painted?\n")
     ran = calibrating(unchanged, "--apply", known="few.txt")
