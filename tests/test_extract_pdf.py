@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,10 @@ from kb.domain.ids import asset_id, content_hash  # noqa: E402
 from kb.domain.media import PDF  # noqa: E402
 from kb.domain.paths import WorkspacePath  # noqa: E402
 from kb.domain.spans import Box, PageSpan  # noqa: E402
-from kb.domain.steps import ExtractSettings, Job  # noqa: E402
+from kb.domain.steps import ExtractSettings, Job, OcrSettings  # noqa: E402
 from kb.errors import ExtractFailed  # noqa: E402
 from kb.extract import pdf_text  # noqa: E402
-from kb.extract.pdf_document import PARSER_VERSION, assemble_pdf, page_ocr_json  # noqa: E402
+from kb.extract.pdf_document import PARSER_VERSION, assemble_pdf, page_ocr_json, read_page_ocr  # noqa: E402
 from kb.extract.pdf_layout import RawBlock, reading_order  # noqa: E402
 from kb.extract.pdf_pages import PdfText, read_pdf_text, unusable_pages  # noqa: E402
 from kb.extract.registry import STEPPED_EXTRACTORS  # noqa: E402
@@ -239,6 +240,31 @@ def test_a_scanned_page_is_known_and_read_by_ocr() -> None:
     assert chunk.spans == (PageSpan(1, 0, 9, Box(100, 50, 400, 45)),)
     assert read.doc_id != unread.doc_id
     assert read.warnings == ()
+
+
+def test_ocr_that_was_interrupted_goes_on_from_what_was_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("PIL")
+    from kb.extract import pdf_ocr
+
+    pdf = scan_of(SENTENCE * 3)
+    for _ in range(4):
+        pdf.fullcopy_page(0)
+    data = pdf.tobytes()
+    read: list[tuple[int, int]] = []
+
+    def recognise(grey: object, to_original: object, size: tuple[int, int], languages: str) -> OcrText:
+        read.append(size)
+        return OcrText((), *size, "reader", "1")
+
+    monkeypatch.setattr(pdf_ocr, "recognise", recognise)
+    monkeypatch.setattr(pdf_ocr, "_KEPT_EVERY_PAGES", 2)
+    kept: list[bytes] = []
+    settings = ExtractSettings(ocr=OcrSettings("eng", 72))
+    job = Job(data, PDF, {"pdf-text": derive(data)}, settings, lambda progress: None, on_kept=kept.append)
+    whole = pdf_ocr.derive(job)
+    assert (len(read), [sorted(read_page_ocr(part)) for part in kept]) == (5, [[1, 2], [1, 2, 3, 4]])
+    assert pdf_ocr.derive(replace(job, kept=kept[0])) == whole
+    assert len(read) == 5 + 3
 
 
 def test_a_text_layer_of_rubbish_is_left_to_ocr() -> None:

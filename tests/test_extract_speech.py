@@ -7,6 +7,7 @@ import json
 import sys
 import wave
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +28,7 @@ from kb.extract.audio_document import assemble_audio
 from kb.extract.audio_file import SAMPLE_RATE_HZ, duration_ms, samples
 from kb.extract.sounding import Stretch, sounding_stretches
 from kb.extract.speech import derive, engine
-from kb.extract.transcribe import Listener, placed
+from kb.extract.transcribe import Heard, Listener, placed
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -119,6 +120,14 @@ class SpeakingModel:
         return (self.language, self.heard[self.language]), self.heard
 
 
+def heard_by(model: SpeakingModel, language: str, stretches: int = 1) -> Heard:
+    known = Heard.nothing(language)
+    listener = Listener(model, known, lambda ms: None)  # type: ignore[arg-type]
+    for _ in range(stretches):
+        listener.hear(stretch_of(tone(2)))
+    return known
+
+
 @pytest.fixture
 def no_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """whisper.cpp is not there to log anything."""
@@ -136,15 +145,14 @@ def no_log(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_log")
 @pytest.mark.parametrize("text", ["[BLANK_AUDIO]", "(upbeat music)", "♪♪", "*wind*", "...", "[Music] (laughs)", " - "])
 def test_sounds_are_no_words(text: str) -> None:
-    listener = Listener(SpeakingModel(segment(0, 100, text), segment(100, 200, "word")), "en", lambda ms: None)  # type: ignore[arg-type]
-    assert [each.text for each in listener.hear(stretch_of(tone(2)))] == ["word"]
+    model = SpeakingModel(segment(0, 100, text), segment(100, 200, "word"))
+    assert [each.text for each in heard_by(model, "en").segments] == ["word"]
 
 
 @pytest.mark.usefixtures("no_log")
 def test_doubtful_and_repeated_words_are_dropped() -> None:
     model = SpeakingModel(segment(0, 50, "maybe", 0.2), *(segment(50, 99, "Thank you.") for _ in range(9)))
-    listener = Listener(model, "en", lambda ms: None)  # type: ignore[arg-type]
-    assert [each.text for each in listener.hear(stretch_of(tone(2)))] == ["Thank you."] * 2
+    assert [each.text for each in heard_by(model, "en").segments] == ["Thank you."] * 2
 
 
 @pytest.mark.usefixtures("no_log")
@@ -153,10 +161,8 @@ def test_doubtful_and_repeated_words_are_dropped() -> None:
 )
 def test_the_language_that_is_heard_and_the_floor_below_it(heard: str, certainty: float, taken: str) -> None:
     model = SpeakingModel(language=heard, certainty=certainty)
-    listener = Listener(model, "auto", lambda ms: None)  # type: ignore[arg-type]
-    for _ in range(2):
-        list(listener.hear(stretch_of(tone(1))))
-    assert (listener.language, model.asked) == (taken, [taken, taken])
+    known = heard_by(model, "auto", stretches=2)
+    assert (known.language, model.asked) == (taken, [taken, taken])
 
 
 @needs_decoder
@@ -226,6 +232,37 @@ def test_a_silent_recording_loads_no_model_and_says_nothing(monkeypatch: pytest.
     transcript = Transcript.from_json(json.loads(derive(job)))
     assert (transcript.segments, transcript.duration_ms) == ((), 150_000)
     assert [step.done for step in told] == sorted(step.done for step in told) != []
+
+
+class StoppedAtOnce(Exception):
+    """The run ends here."""
+
+
+@needs_decoder
+@pytest.mark.usefixtures("no_log")
+def test_a_recording_that_was_interrupted_goes_on_from_its_last_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pywhispercpp")
+    from kb.extract import speech
+
+    model = SpeakingModel(segment(0, 100, "Said again."))
+    monkeypatch.setattr(speech, "open_whisper", lambda *args: model)
+    monkeypatch.setattr(speech, "engine", lambda settings: Engine("whisper.cpp", "1"))
+    sound = wav(np.concatenate([part for _ in range(4) for part in (tone(1), silence(11))]))
+    kept: list[bytes] = []
+
+    def keep(so_far: bytes) -> None:
+        kept.append(so_far)
+        if len(kept) == 3:
+            raise StoppedAtOnce
+
+    job = Job(sound, MediaType("audio/wav"), {}, settings(), lambda progress: None, on_kept=keep)
+    with pytest.raises(StoppedAtOnce):
+        derive(job)
+    assert [each.text for each in Heard.from_json(kept[-1]).segments] == ["Said again."] * 2
+    model.asked.clear()
+    resumed = derive(replace(job, kept=kept[-1]))
+    assert len(model.asked) == 1, "only the stretch that was not heard yet"
+    assert resumed == derive(replace(job, on_kept=lambda so_far: None)), "as if it had not been interrupted"
 
 
 @needs_decoder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from kb.extract.registry import STEPPED_EXTRACTORS, Step  # noqa: E402
 from kb.operations import ingest_media, prepare  # noqa: E402
 from kb.operations.events import AssetFinished, ExtractProgress  # noqa: E402
 from kb.operations.extract_pool import ExtractPool  # noqa: E402
+from kb.store.derived_cache import DerivedCache  # noqa: E402
 
 WORDS = ["The watchdog restarts the gateway.", "The pump runs dry at noon.", "배터리는 네 시간을 버틴다."]
 
@@ -224,6 +226,23 @@ def test_a_stopped_run_ends_its_engines_and_the_next_goes_on(
     report = workspace.ingest(is_canceled=lambda: any(isinstance(event, AssetFinished) for event in workspace.events))
     assert report.aborted
     assert workspace.paths() == ["a.pdf"]
+
+
+def test_a_long_step_that_was_stopped_goes_on_from_what_it_had(
+    workspace: Workspace, unruly: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.write("long.pdf", b"long")
+    monkeypatch.setattr(ingest_media, "_POLL_S", 0.01)
+
+    def two_of_three() -> bool:
+        return any(isinstance(event, ExtractProgress) and event.done == 2 for event in workspace.events)
+
+    assert workspace.ingest(is_canceled=two_of_three).aborted
+    (item,) = workspace.ingest().items
+    assert item.error is not None
+    assert item.error.message == "goes on after one two"
+    with closing(DerivedCache(workspace.config.cache_dir / "derived.sqlite", 10**9)) as cache:
+        assert cache.size()[0] == 1, "what was unfinished gives way to what came of it"
 
 
 def test_the_cache_is_shown_and_pruned(workspace: Workspace, tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""A step whose engine does what the file's bytes ask for: crash, hang, eat memory. What is no order is read as PDF."""
+"""A step whose engine does what the file's bytes ask for: crash, hang, eat memory. What is no order is read as PDF.
+
+A `long` file is read in three parts. Its first run hangs after the second; one that goes on notes what it was given.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 
 from kb.domain.derived import Engine
 from kb.domain.steps import ExtractSettings, Job, Progress, Results
+from kb.errors import ExtractFailed
 from kb.extract import pdf_text
 
 
@@ -26,9 +30,22 @@ def derive(job: Job) -> bytes:
         case b"hang":
             while True:
                 pass
+        case b"long":
+            _read_long(job)
         case b"noise":
             raise ZeroDivisionError("an engine's bug")
         case b"memory":
             return bytes(10**12)
     job.on_progress(Progress(1, 1))
     return pdf_text.derive(job)
+
+
+def _read_long(job: Job) -> None:
+    """Raises what it was given, or hangs with two parts of three done."""
+    if job.kept is not None:
+        raise ExtractFailed(f"goes on after {job.kept.decode()}", "it was told to")
+    for so_far in (b"one", b"one two"):
+        job.on_kept(so_far)
+        job.on_progress(Progress(len(so_far.split()), 3))
+    while True:
+        pass

@@ -68,16 +68,29 @@ class Progress(NamedTuple):
 
 OnProgress: TypeAlias = Callable[[Progress], None]
 
+OnKept: TypeAlias = Callable[[bytes], None]
+"""Takes what a step has derived so far, in a form of its own, in place of what it gave before."""
+
+
+def keep_nothing(so_far: bytes) -> None:
+    """Forgets what it is given: for a step that runs to its end at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One file for one step. `on_progress` must be called every few seconds: a silent worker counts as hung."""
+    """One file for one step. `on_progress` must be called every few seconds: a silent worker counts as hung.
+
+    A step that takes minutes hands what it has so far to `on_kept`. When its run is stopped, the next one with equal
+    bytes and an equal engine gets it back as `kept`.
+    """
 
     data: bytes
     media_type: MediaType
     earlier: Results
     settings: ExtractSettings
     on_progress: OnProgress
+    kept: bytes | None = None
+    on_kept: OnKept = keep_nothing
 
 
 class StepModule(Protocol):

@@ -8,7 +8,7 @@ from kb.domain.steps import Job, Progress, Results
 from kb.extract.image_geometry import IDENTITY
 from kb.extract.ocr import recognise
 from kb.extract.ocr_step import engine
-from kb.extract.pdf_document import page_ocr_json
+from kb.extract.pdf_document import page_ocr_json, read_page_ocr
 from kb.extract.pdf_pages import unusable_pages
 from kb.extract.pdf_text import open_pdf
 
@@ -22,6 +22,9 @@ __all__ = ["derive", "engine", "is_needed"]
 _MAX_SIDE = 5_000
 _POINTS_PER_INCH = 72
 
+# Every so many pages what is read so far is kept, whole: half a minute of work.
+_KEPT_EVERY_PAGES = 20
+
 
 def is_needed(earlier: Results) -> bool:
     """Whether a page has no text that can be used."""
@@ -33,12 +36,17 @@ def derive(job: Job) -> bytes:
     ocr = job.settings.ocr
     assert ocr is not None
     numbers = unusable_pages(job.earlier["pdf-text"])
-    pages = {}
+    known = read_page_ocr(job.kept) if job.kept else {}
+    pages = {number: known[number] for number in numbers if number in known}
     with open_pdf(job.data) as pdf:
         for done, number in enumerate(numbers):
+            if number in pages:
+                continue
             job.on_progress(Progress(done, len(numbers)))
             grey = _rasterised(pdf[number - 1], ocr.page_dpi)
             pages[number] = recognise(grey, IDENTITY, grey.size, ocr.languages)
+            if len(pages) % _KEPT_EVERY_PAGES == 0:
+                job.on_kept(page_ocr_json(pages))
     return page_ocr_json(pages)
 
 

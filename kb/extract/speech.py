@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from kb.domain.derived import Engine, Transcript, TranscriptSegment
+from kb.domain.derived import Engine, Transcript
 from kb.domain.steps import ExtractSettings, Job, Progress, Results
 from kb.errors import ModelMissing
 from kb.extract.assemble_whisper import GGML_FILE
 from kb.extract.audio_file import SAMPLE_RATE_HZ, check_decoder, duration_ms, samples
 from kb.extract.sounding import sounding_stretches
-from kb.extract.transcribe import METHOD_VERSION, Listener
+from kb.extract.transcribe import METHOD_VERSION, Heard, Listener
 from kb.extract.whisper import open_whisper
 from kb.models.manifest import read_installed
 
@@ -44,20 +44,22 @@ def is_needed(earlier: Results) -> bool:
 
 
 def derive(job: Job) -> bytes:
-    """The transcript. Raises: ExtractFailed, ModelCorrupt."""
+    """The transcript; each stretch that is heard is kept. Raises: ExtractFailed, ModelCorrupt."""
     speech, made_by = job.settings.speech, engine(job.settings)
     assert speech is not None
     assert made_by is not None
     sound = _CountedSound(job)
+    heard = Heard.from_json(job.kept) if job.kept else Heard.nothing(speech.language)
     listener: Listener | None = None
-    segments: list[TranscriptSegment] = []
     for stretch in sounding_stretches(sound):
+        if stretch.end_ms <= heard.until_ms:
+            continue
         if listener is None:  # a silent recording loads no model
             model = open_whisper(speech.model_dir / speech.model / GGML_FILE, speech.threads)
-            listener = Listener(model, speech.language, sound.report)
-        segments.extend(listener.hear(stretch))
-    language = listener.language if listener else ""
-    transcript = Transcript(tuple(segments), sound.elapsed_ms, language, made_by.name, made_by.version)
+            listener = Listener(model, heard, sound.report)
+        listener.hear(stretch)
+        job.on_kept(heard.to_json())
+    transcript = Transcript(tuple(heard.segments), sound.elapsed_ms, heard.language, made_by.name, made_by.version)
     return json.dumps(transcript.to_json(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 

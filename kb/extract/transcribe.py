@@ -6,8 +6,10 @@ writes as a sound is dropped, and so is what it is not sure of, or says again an
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from kb.domain.derived import TranscriptSegment
@@ -37,39 +39,66 @@ _MOST_REPEATS = 2
 _SOUND = re.compile(r"(?:\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|\W)*")
 
 
+@dataclass(slots=True)
+class Heard:
+    """What is known of a recording after the stretches up to `until_ms`: all that the next ones depend on.
+
+    `language` is empty until it is heard; `repeats` is how often the last text was said again.
+    """
+
+    language: str = ""
+    until_ms: int = 0
+    segments: list[TranscriptSegment] = field(default_factory=list)
+    last_text: str = ""
+    repeats: int = 0
+
+    @staticmethod
+    def nothing(language: str) -> Heard:
+        """Before the first stretch; `language` as it is configured."""
+        return Heard("" if language == AUTO_LANGUAGE else language)
+
+    @staticmethod
+    def from_json(data: bytes) -> Heard:
+        """What `to_json` wrote, read back."""
+        value = json.loads(data)
+        return Heard(**{**value, "segments": [TranscriptSegment(**each) for each in value["segments"]]})
+
+    def to_json(self) -> bytes:
+        """The form in which a transcript that is not finished is kept."""
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
 class Listener:
     """A model that hears one recording, stretch by stretch; the first stretch decides the language."""
 
-    def __init__(self, model: Model, language: str, on_heard_ms: Callable[[int], None]) -> None:
+    def __init__(self, model: Model, heard: Heard, on_heard_ms: Callable[[int], None]) -> None:
         self._model = model
+        self._heard = heard
         self._on_heard_ms = on_heard_ms
-        self._last_text = ""
-        self._repeats = 0
-        self.language = "" if language == AUTO_LANGUAGE else language
 
-    def hear(self, stretch: Stretch) -> Iterator[TranscriptSegment]:
-        """What is said in the stretch, in order. Raises: ExtractFailed."""
-        if not self.language:
-            self.language = heard_language(self._model, stretch)
+    def hear(self, stretch: Stretch) -> None:
+        """Adds what is said in the stretch to what is heard. Raises: ExtractFailed."""
+        heard = self._heard
+        if not heard.language:
+            heard.language = heard_language(self._model, stretch)
 
-        def heard(segment: Segment) -> None:
+        def report(segment: Segment) -> None:
             self._on_heard_ms(stretch.start_ms + segment.t1 * _TICK_MS)
 
         with log_of_whisper() as errors:
             found = self._model.transcribe(
-                stretch.samples, language=self.language, extract_probability=True, new_segment_callback=heard
+                stretch.samples, language=heard.language, extract_probability=True, new_segment_callback=report
             )
         if errors:
             raise ExtractFailed(f"whisper.cpp failed: {errors[0]}")
-        for segment in found:
-            if self._is_speech(segment):
-                yield placed(segment, stretch)
+        heard.segments.extend(placed(segment, stretch) for segment in found if self._is_speech(segment))
+        heard.until_ms = stretch.end_ms
 
     def _is_speech(self, segment: Segment) -> bool:
-        text = segment.text.strip()
-        self._repeats = self._repeats + 1 if text == self._last_text else 0
-        self._last_text = text
-        return not _SOUND.fullmatch(text) and segment.probability >= LEAST_CONFIDENCE and self._repeats < _MOST_REPEATS
+        heard, text = self._heard, segment.text.strip()
+        heard.repeats = heard.repeats + 1 if text == heard.last_text else 0
+        heard.last_text = text
+        return not _SOUND.fullmatch(text) and segment.probability >= LEAST_CONFIDENCE and heard.repeats < _MOST_REPEATS
 
 
 def heard_language(model: Model, stretch: Stretch) -> str:

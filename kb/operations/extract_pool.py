@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Generic, TypeVar
 
-from kb.operations.extract_worker import Reply, StepFailed, StepProgress, Work
+from kb.operations.extract_worker import Reply, StepFailed, StepKept, StepProgress, Work
 
 Key = TypeVar("Key")
 
@@ -92,7 +92,7 @@ class ExtractPool(Generic[Key]):
             self._discard(worker)
             return _failed(worker, f"the engine's process {_ending(worker.process)}", "save the file anew")
         worker.silent_since = now
-        if isinstance(reply, StepProgress):
+        if isinstance(reply, (StepProgress, StepKept)):
             worker.at_step = reply.name
         else:
             worker.key = worker.work = None

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from kb.domain.derived import DerivedName
 from kb.domain.media import MediaType
-from kb.domain.steps import ExtractSettings, Job, OnProgress, Progress, Results
+from kb.domain.steps import ExtractSettings, Job, OnKept, OnProgress, Progress, Results
 from kb.errors import KbError
 from kb.extract.registry import Step
 
@@ -27,13 +27,17 @@ _ORPHAN_GRACE_S = 30
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One file and the steps it needs; its bytes follow on the pipe. `silence_s` is how long a step may say nothing."""
+    """One file and the steps it needs; its bytes follow on the pipe.
+
+    `silence_s` is how long a step may say nothing; `kept` is what a run that was stopped had of them.
+    """
 
     media_type: MediaType
     steps: tuple[Step, ...]
     earlier: Results
     settings: ExtractSettings
     silence_s: int
+    kept: Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,14 @@ class StepProgress:
 
     name: DerivedName
     progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class StepKept:
+    """What a step has derived so far."""
+
+    name: DerivedName
+    so_far: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +77,7 @@ class StepFailed:
     results: dict[DerivedName, bytes]
 
 
-Reply: TypeAlias = StepProgress | StepsDone | StepFailed
+Reply: TypeAlias = StepProgress | StepKept | StepsDone | StepFailed
 
 
 def main() -> None:
@@ -90,7 +102,15 @@ def serve(work: Work, data: bytes, outbox: Connection) -> Reply:
         module = step.load()
         if not module.is_needed({**work.earlier, **results}):
             continue
-        job = Job(data, work.media_type, {**work.earlier, **results}, work.settings, _reporter(step.name, work, outbox))
+        job = Job(
+            data,
+            work.media_type,
+            {**work.earlier, **results},
+            work.settings,
+            _reporter(step.name, work, outbox),
+            work.kept.get(step.name),
+            _keeper(step.name, outbox),
+        )
         job.on_progress(Progress(0, 0))
         try:
             results[step.name] = module.derive(job)
@@ -111,6 +131,13 @@ def _reporter(name: DerivedName, work: Work, outbox: Connection) -> OnProgress:
         outbox.send_bytes(pickle.dumps(StepProgress(name, progress)))
 
     return report
+
+
+def _keeper(name: DerivedName, outbox: Connection) -> OnKept:
+    def keep(so_far: bytes) -> None:
+        outbox.send_bytes(pickle.dumps(StepKept(name, so_far)))
+
+    return keep
 
 
 def _limit_memory(limit_bytes: int) -> None:

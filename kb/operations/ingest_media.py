@@ -3,7 +3,7 @@
     bytes → what the cache knows of them → the steps that are left, in a worker → assembled → cut → stored
 
 A worker that crashes, hangs or runs out of memory costs its file. What was derived stays in the cache whatever comes
-after it, so that a run that is stopped goes on where it was.
+after it, and so does what a long step has so far: a run that is stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kb.errors import EngineFailed, ExtractFailed, FileError
 from kb.extract.registry import STEPPED_EXTRACTORS, Step
 from kb.operations.events import ExtractProgress
 from kb.operations.extract_pool import ExtractPool
-from kb.operations.extract_worker import StepFailed, StepProgress, Work
+from kb.operations.extract_worker import StepFailed, StepKept, StepProgress, Work
 from kb.operations.ingest_run import IngestRun
 from kb.operations.ingest_store import Reading, store_batch
 from kb.operations.prepare import Cut, cut_document
@@ -41,6 +41,7 @@ class _Open:
     file: ScannedFile
     content: FileBytes
     results: dict[DerivedName, bytes]
+    kept: dict[DerivedName, bytes] = field(default_factory=dict)
     todo: tuple[Step, ...] = ()
 
     @property
@@ -88,10 +89,7 @@ def _work_through(media: _MediaRun, files: deque[ScannedFile]) -> None:
             elif opened.todo and not run.request.dry_run:
                 number += 1
                 media.in_hand[number] = opened
-                work = Work(
-                    file.media_type, opened.todo, opened.results, run.request.extraction.settings, _silence_s(run)
-                )
-                media.pool.submit(number, work, opened.content.data)
+                media.pool.submit(number, _work(run, opened), opened.content.data)
             else:
                 done.append((file, _assembled(run, opened)))
         if not done and not media.pool.is_idle:
@@ -101,8 +99,9 @@ def _work_through(media: _MediaRun, files: deque[ScannedFile]) -> None:
             store_batch(run, done)
 
 
-def _silence_s(run: IngestRun) -> int:
-    return run.request.extraction.silence_s
+def _work(run: IngestRun, opened: _Open) -> Work:
+    plan = run.request.extraction
+    return Work(opened.file.media_type, opened.todo, opened.results, plan.settings, plan.silence_s, opened.kept)
 
 
 def _open(media: _MediaRun, file: ScannedFile) -> _Open | Reading:
@@ -120,6 +119,7 @@ def _open(media: _MediaRun, file: ScannedFile) -> _Open | Reading:
         opened.todo = tuple(step for step in steps if run.engines.engine_of(step))
         if media.cache is not None:
             _take_from_cache(run, media.cache, opened)
+            _take_unfinished(run, media.cache, opened)
         return opened
     except FileError as error:
         return error
@@ -144,6 +144,15 @@ def _take_from_cache(run: IngestRun, cache: DerivedCache, opened: _Open) -> None
         opened.todo = opened.todo[1:]
 
 
+def _take_unfinished(run: IngestRun, cache: DerivedCache, opened: _Open) -> None:
+    """Finds what the steps that are left had derived when a run was stopped."""
+    for step in opened.todo:
+        engine = run.engines.engine_of(step)
+        so_far = engine and cache.get_unfinished(opened.content.blake3, step.name, engine.label)
+        if so_far:
+            opened.kept[step.name] = so_far
+
+
 def _heard(media: _MediaRun) -> list[tuple[ScannedFile, Reading]]:
     """What the workers finished within a moment."""
     run = media.run
@@ -153,6 +162,9 @@ def _heard(media: _MediaRun) -> list[tuple[ScannedFile, Reading]]:
         if isinstance(reply, StepProgress):
             engine = run.engines.label_of(reply.name, opened.family)
             run.on_event(ExtractProgress(opened.file.workspace_path, engine, reply.progress.done, reply.progress.total))
+            continue
+        if isinstance(reply, StepKept):
+            _keep_unfinished(media, opened, reply)
             continue
         del media.in_hand[number]
         _keep(media, opened, reply.results)
@@ -167,8 +179,16 @@ def _heard(media: _MediaRun) -> list[tuple[ScannedFile, Reading]]:
     return done
 
 
+def _keep_unfinished(media: _MediaRun, opened: _Open, reply: StepKept) -> None:
+    """Puts what a step has so far into the cache."""
+    for step in opened.todo:
+        engine = media.run.engines.engine_of(step)
+        if media.cache is not None and engine is not None and step.name == reply.name:
+            media.cache.put_unfinished(opened.content.blake3, step.name, engine.label, reply.so_far)
+
+
 def _keep(media: _MediaRun, opened: _Open, results: Mapping[DerivedName, bytes]) -> None:
-    """Puts fresh results into the cache."""
+    """Puts fresh results into the cache, each in place of what its step had so far."""
     for step in opened.todo:
         engine = media.run.engines.engine_of(step)
         if media.cache is not None and engine is not None and step.name in results:

@@ -16,6 +16,9 @@ from kb.store.sqlfile import sql
 _OPEN = "cache/open_derived.sql"
 _DAY_S = 86_400
 
+# What a step has so far stands beside the results, under the name of the result with this after it.
+_UNFINISHED = "-unfinished"
+
 
 class DerivedRow(NamedTuple):
     """One derived result, compressed."""
@@ -29,6 +32,10 @@ def select_derived(db: Connection, *, content_hash: str, name: str, engine: str)
 
 @sql("cache/insert_derived.sql")
 def insert_derived(db: Connection, *, content_hash: str, name: str, engine: str, data: bytes, used_at: int) -> None: ...
+
+
+@sql("cache/delete_derived.sql")
+def delete_derived(db: Connection, *, content_hash: str, name: str, engine: str) -> None: ...
 
 
 @sql("cache/touch_derived.sql")
@@ -56,6 +63,13 @@ class DerivedCache:
 
     def get(self, content_hash: str, name: DerivedName, engine: str) -> bytes | None:
         """What the engine derived from that content before."""
+        return self._get(content_hash, name, engine)
+
+    def get_unfinished(self, content_hash: str, name: DerivedName, engine: str) -> bytes | None:
+        """What the engine had derived from that content when it was stopped."""
+        return self._get(content_hash, name + _UNFINISHED, engine)
+
+    def _get(self, content_hash: str, name: str, engine: str) -> bytes | None:
         key = {"content_hash": content_hash, "name": name, "engine": engine}
         try:
             with sqlite_errors(self._path):
@@ -69,7 +83,16 @@ class DerivedCache:
             return None
 
     def put(self, content_hash: str, name: DerivedName, engine: str, data: bytes) -> None:
-        """Keeps what the engine derived from that content."""
+        """Keeps what the engine derived from that content, in place of what it had so far."""
+        self._put(content_hash, name, engine, data)
+        with sqlite_errors(self._path):
+            delete_derived(self._db, content_hash=content_hash, name=name + _UNFINISHED, engine=engine)
+
+    def put_unfinished(self, content_hash: str, name: DerivedName, engine: str, so_far: bytes) -> None:
+        """Keeps what the engine has derived so far, in place of what it had before."""
+        self._put(content_hash, name + _UNFINISHED, engine, so_far)
+
+    def _put(self, content_hash: str, name: str, engine: str, data: bytes) -> None:
         packed = zlib.compress(data, level=1)
         try:
             with sqlite_errors(self._path):
