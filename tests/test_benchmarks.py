@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))
 
+from benchmarks import fusion_grid, peer_engines  # noqa: E402
 from benchmarks.__main__ import page  # noqa: E402
 from benchmarks.generated_notes import write_notes  # noqa: E402
 from benchmarks.judged_set import JudgedSet, sample_questions  # noqa: E402
@@ -95,3 +98,34 @@ def test_every_benchmark_is_listed() -> None:
     assert [line.split()[0] for line in listed.splitlines()] == list(BENCHMARKS)
     modules = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if "def measure(" in path.read_text("utf-8")}
     assert modules == BENCHMARKS.keys()
+
+
+@pytest.mark.parametrize("engine", ["fts5"])
+def test_a_peer_finds_what_is_there(engine: str, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/a.md").write_text("The lighthouse keeper left at dawn.", encoding="utf-8")
+    (tmp_path / "notes/b.md").write_text("등대지기는 새벽에 떠났다.", encoding="utf-8")
+    given, wanted = tmp_path / "in.json", tmp_path / "out.json"
+    task = {
+        "corpus": str(tmp_path / "notes"),
+        "questions": {"en": "lighthouse keepers?", "ko": "새벽에", "none": "zebra"},
+    }
+    given.write_text(json.dumps(task), encoding="utf-8")
+    assert peer_engines.main(engine, given, wanted) == 0
+    assert json.loads(wanted.read_text(encoding="utf-8"))["runs"] == {"en": ["a.md"], "ko": ["b.md"], "none": []}
+
+
+def test_a_peer_that_is_not_installed_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda program: None)
+    given = tmp_path / "in.json"
+    given.write_text(json.dumps({"corpus": str(tmp_path), "questions": {}}), encoding="utf-8")
+    assert peer_engines.main("recoll", given, tmp_path / "out.json") == peer_engines.NOT_INSTALLED
+
+
+def test_made_up_candidates_are_hard_where_they_should_be() -> None:
+    generator = random.Random(1)
+    first = [
+        any(row.grade and 1 in (row.lexical_rank, row.vector_rank) for row in fusion_grid.candidates(number, generator))
+        for number in range(200)
+    ]
+    assert 0.75 < sum(first) / len(first) < 0.95

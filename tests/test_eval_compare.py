@@ -7,9 +7,11 @@ import os
 import random
 import re
 import shutil
+import sqlite3
 import statistics
 import subprocess
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from html.parser import HTMLParser
 from itertools import product
 from math import log2
@@ -98,6 +100,18 @@ def test_a_run_compared_with_itself_is_undecided(measured: Vault) -> None:
     ran = kb("eval", "compare", "--json")
     assert (ran.code, ran.json["verdict"], ran.json["moved"]) == (0, "undecided", [])
     assert all(change["difference"] == 0 for change in ran.json["metrics"])
+
+
+def test_views_of_an_older_kb_are_made_anew_first(measured: Vault) -> None:
+    kb = kb_in(measured)
+    kb("eval", "run")
+    kb("eval", "run")
+    with closing(sqlite3.connect(measured.sqlite)) as db:
+        db.executescript(
+            "DROP VIEW eval_query_metrics; CREATE VIEW eval_query_metrics AS SELECT run_id FROM eval_runs;"
+            "UPDATE schema_meta SET value = 'older' WHERE key = 'repeatable_hash';"
+        )
+    assert kb("eval", "compare").code == 0
 
 
 def break_search(monkeypatch: pytest.MonkeyPatch) -> None:

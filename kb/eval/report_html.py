@@ -87,8 +87,8 @@ def _metrics(comparison: Comparison) -> str:
         for change in comparison.metrics
     )
     heads = ("metric", "before", "after", "change", "worse ← → better", f"{LEVEL:.0%} interval", "p", "n")
-    left = {0, 4}
-    header = "".join(f"<th{'' if at in left else ' class=figure'}>{head}</th>" for at, head in enumerate(heads))
+    kinds = ("", "figure", "figure", "figure", "axis", "figure", "figure", "figure")
+    header = "".join(f'<th class="{kind}">{head}</th>' for kind, head in zip(kinds, heads, strict=True))
     note = "Paired bootstrap interval and randomisation p-value over questions; the shaded band is the tolerance."
     return (
         f'<section><h2>Metrics</h2><p class="note">{note}</p>'

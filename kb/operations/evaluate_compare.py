@@ -10,7 +10,7 @@ from kb.errors import NotFound, UsageError
 from kb.eval.comparison import Answered, Comparison, Hit, MeasuredRun, compare
 from kb.eval.report_html import comparison_page
 from kb.operations.evaluate_runs import find_run
-from kb.operations.reading import reading
+from kb.operations.reading import reading_views
 from kb.store import eval_queries as queries
 from kb.store.connection import Connection
 
@@ -20,7 +20,7 @@ def compare_runs(config: Config, before: str | None, after: str | None, *, toler
 
     Raises: NotFound.
     """
-    with reading(config.sqlite) as reader:
+    with reading_views(config.sqlite) as reader:
         runs = queries.select_runs(reader.db)
         if not runs:
             raise NotFound("there are no evaluation runs yet", "kb eval run makes one")

@@ -38,6 +38,22 @@ def reading(sqlite: Path) -> Iterator[Reader]:
         db.close()
 
 
+@contextmanager
+def reading_views(sqlite: Path) -> Iterator[Reader]:
+    """As `reading`, with the views as this kb has them: an older kb may have made them last.
+
+    What a search reads are tables, so it need not ask.
+    """
+    from kb.store.migrate import repeatable_hash
+
+    with reading(sqlite) as reader:
+        is_current = schema_state(reader.db).repeatable_hash == repeatable_hash()
+    if not is_current:
+        _migrate(sqlite)
+    with reading(sqlite) as reader:
+        yield reader
+
+
 def _migrate(sqlite: Path) -> None:
     from kb.operations.clock import now_utc
     from kb.store.connection import open_writer, writer_lock
