@@ -22,6 +22,16 @@ without vectors where nothing else is said.
 {machine}
 """
 
+_QUALITY_PAGE = """\
+# Quality
+
+What `kb eval run` measures on the development sets: written by `python -m benchmarks quality --data DIR --write
+docs/quality.md`. The sets of questions are samples in even steps; an interval is that of a paired bootstrap over
+questions. How passages are ranked, and how the rules were chosen, stands in [retrieval.md](retrieval.md).
+
+{machine}
+"""
+
 
 def main(arguments: list[str]) -> int:
     """Runs what was asked for; 1 when a target is missed."""
@@ -76,7 +86,8 @@ def page(old: str, results: list[Measurement]) -> str:
     sections = {title(name): text for name, _, text in (part.partition("\n") for part in old.split("\n## ")[1:])}
     sections |= {title(result.name): f"\n{result.to_markdown()}\n" for result in results}
     shown = [f"## {title(name)}\n{sections[title(name)]}" for name in BENCHMARKS if title(name) in sections]
-    return "\n\n".join([_PAGE.format(machine=describe()).strip(), *(text.strip() for text in shown)]) + "\n"
+    head = _QUALITY_PAGE if [result.name for result in results] == ["quality"] else _PAGE
+    return "\n\n".join([head.format(machine=describe()).strip(), *(text.strip() for text in shown)]) + "\n"
 
 
 def title(name: str) -> str:

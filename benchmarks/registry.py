@@ -23,6 +23,9 @@ BENCHMARKS = {
     "fusion": "* the weight of words in the linear rule: a grid, one set left out, intervals; needs models",
     "term_choice": "* what searching by the rarer terms costs in quality; needs models",
     "first_token": "time to an answer's first token through kb against the bare provider; needs models",
+    "fusion_grid": "a thousand fusion rules tried in SQL on the candidates of 3,000 questions",
+    "quality": "* what kb eval measures on the judged and refusal sets and on fixtures/golden; needs models",
+    "peers": "* words and both against FTS5 in a script, bm25s, tantivy, LanceDB and recoll; needs models",
     "scale": "a warm hybrid search on 10,000, 100,000 and 1,000,000 made-up passages",
     "ocr": "character error on the rendered fixtures; time against bare tesseract",
     "speech": "where spoken sentences are heard; time against bare pywhispercpp; needs KB_TEST_MODEL_DIR",
@@ -38,6 +41,8 @@ LONG = {
     "fusion",
     "term_choice",
     "first_token",
+    "quality",
+    "peers",
     "scale",
     "ocr",
     "speech",
@@ -45,7 +50,7 @@ LONG = {
 """Left out of `all`: they need installed models or engines, or take longer than the rest together."""
 
 
-SAMPLED = ("hybrid", "extractive", "refusal", "fusion", "term_choice")
+SAMPLED = ("hybrid", "extractive", "refusal", "fusion", "term_choice", "quality", "peers")
 """Those that ask as many of the judged questions as --questions says."""
 
 
