@@ -35,13 +35,16 @@ _AT_LINE: Mapping[str, tuple[str, ...]] = {
     "less": ("+{line}g", "-N", "{path}"),
 }
 
+_ANYWHERE = (("xdg-open",), ("open",))
+
 
 class Opening(NamedTuple):
-    """A citation, the file it leads to, and the command that shows the place."""
+    """A citation, the file it leads to, and the command that shows it; `is_at_place` where the program jumps there."""
 
     citation: Citation
     path: Path
     command: tuple[str, ...]
+    is_at_place: bool
 
 
 def find_opening(config: Config, typed: str, answer_id: str | None, env: Mapping[str, str]) -> Opening:
@@ -52,7 +55,9 @@ def find_opening(config: Config, typed: str, answer_id: str | None, env: Mapping
     citation, path = _place(config, typed, answer_id)
     if not path.is_file():
         raise NotFound(f"{path} is not there", "kb ingest brings the index in step; kb verify finds what moved")
-    return Opening(citation, path, _command(citation, path, env))
+    if isinstance(citation, LineCitation):
+        return _edited(citation, path, env)
+    return _viewed(citation, path, env)
 
 
 def _place(config: Config, typed: str, answer_id: str | None) -> tuple[Citation, Path]:
@@ -71,26 +76,30 @@ def _place(config: Config, typed: str, answer_id: str | None) -> tuple[Citation,
     return found.citation, Path(found.source_path)
 
 
-def _command(citation: Citation, path: Path, env: Mapping[str, str]) -> tuple[str, ...]:
-    """$VISUAL, $EDITOR, $PAGER or less, at the line; for a page or a recording a viewer that jumps there."""
-    if isinstance(citation, LineCitation):
-        wanted = env.get("VISUAL") or env.get("EDITOR") or env.get("PAGER") or "less"
-        program = shlex.split(wanted)
-        arguments = _AT_LINE.get(Path(program[0]).name, ("{path}",))
-        return (*program, *(part.format(path=path, line=citation.start) for part in arguments))
-    viewers: list[tuple[str, ...]] = [("xdg-open",), ("open",)]
+def _edited(citation: LineCitation, path: Path, env: Mapping[str, str]) -> Opening:
+    """The line in $VISUAL, $EDITOR, $PAGER or less."""
+    wanted = env.get("VISUAL") or env.get("EDITOR") or env.get("PAGER") or "less"
+    program = shlex.split(wanted)
+    arguments = _AT_LINE.get(Path(program[0]).name)
+    filled = [part.format(path=path, line=citation.start) for part in arguments or ("{path}",)]
+    return Opening(citation, path, (*program, *filled), arguments is not None)
+
+
+def _viewed(citation: Citation, path: Path, env: Mapping[str, str]) -> Opening:
+    """The page or second in a viewer that jumps there; else the file in what the desktop has for it."""
+    for viewers, is_at_place in ((_viewers_at(citation), True), (_ANYWHERE, False)):
+        for viewer in viewers:
+            if shutil.which(viewer[0], path=env.get("PATH", os.defpath)):
+                return Opening(citation, path, (*viewer, str(path)), is_at_place)
+    raise UsageError(f"no program was found that shows {path.name}", f"open it by hand: {citation.to_uri()}")
+
+
+def _viewers_at(citation: Citation) -> list[tuple[str, ...]]:
+    """Viewers that jump to the page or second, and how each is told."""
     if isinstance(citation, PageCitation):
         page = str(citation.page)
-        viewers = [("evince", f"--page-index={page}"), ("okular", "-p", page), ("zathura", "-P", page), *viewers]
-    elif isinstance(citation, TimeCitation):
+        return [("evince", f"--page-index={page}"), ("okular", "-p", page), ("zathura", "-P", page)]
+    if isinstance(citation, TimeCitation):
         seconds = f"{citation.start_ms / 1000:g}"
-        viewers = [
-            ("mpv", f"--start={seconds}"),
-            ("ffplay", "-ss", seconds),
-            ("vlc", f"--start-time={seconds}"),
-            *viewers,
-        ]
-    for viewer in viewers:
-        if shutil.which(viewer[0], path=env.get("PATH", os.defpath)):
-            return (*viewer, str(path))
-    raise UsageError(f"no program was found that shows {path.name}", f"open it by hand: {citation.to_uri()}")
+        return [("mpv", f"--start={seconds}"), ("ffplay", "-ss", seconds), ("vlc", f"--start-time={seconds}")]
+    return []

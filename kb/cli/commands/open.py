@@ -36,6 +36,9 @@ def command(session: Session, citation: str, answer_id: str | None, print_only: 
 
         click.echo(plain_line(shlex.join(opening.command)))
         return 0
+    if not opening.is_at_place:
+        program = plain_line(opening.command[0])
+        click.echo(f"{program} shows the file as a whole: {plain_line(opening.citation.to_uri())}", err=True)
     try:
         return 0 if subprocess.call(opening.command) == 0 else 2
     except OSError as error:
