@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Ran, run_kb
-from media_fixtures import IMAGES, needs_tesseract
+from media_fixtures import IMAGES, SPEECH, needs_decoder, needs_tesseract, needs_whisper, truth
 from test_media_search import ingest, scan_of, workspace
 
 QUESTION = "어린이 열람실은 토요일에 몇 시까지 여나?"
@@ -48,3 +48,25 @@ def test_a_changed_scan_no_longer_stands(scanned: Path, tmp_path: Path) -> None:
     ran = kb(config, "verify", "--json")
     assert ran.code == 1
     assert "changed" in {quote["standing"] for quote in ran.json["quotes"]}
+
+
+@needs_decoder
+@needs_whisper
+def test_a_recording_answers_with_its_second(tmp_path: Path) -> None:
+    config = workspace(tmp_path)
+    shutil.copy(SPEECH / "meeting.mp3", config.parent / "notes")
+    ingest(config)
+    answer = kb(config, "ask", "How much has the price of copper risen?", "--json").json
+    assert "9%" in answer["answer"]
+    citation = answer["citations"][0]["citation"]
+    said_ms = next(start for start, _, text in truth(SPEECH)["meeting.mp3"]["sentences"] if "copper" in text)
+    assert (citation["kind"], citation["path"]) == ("time", "meeting.mp3")
+    assert abs(citation["start_ms"] - said_ms) <= 2000
+    check = kb(config, "verify", "--json").json
+    assert check["holds"]
+    assert {quote["standing"] for quote in check["quotes"]} == {"stands"}
+    env = {"PATH": str(tmp_path / "bin")}
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "mpv").touch(mode=0o755)
+    shown = run_kb("--config", str(config), "open", "1", "--print", env=env).stdout
+    assert shown == f"mpv --start={citation['start_ms'] / 1000:g} {config.parent / 'notes' / 'meeting.mp3'}\n"
