@@ -17,6 +17,7 @@ BENCHMARKS = {
     "ingest": "* files a second, time by stage; a second ingest with nothing changed",
     "pdf": "pages a second from PDFs with a text layer, against bare pymupdf",
     "memory": "peak memory of an ingest of 20,000 files against 2,000",
+    "media": "peak memory of an ingest of the PDF, image and speech fixtures, all processes; needs KB_TEST_MODEL_DIR",
     "hostile": "a line of 50 MB",
     "embedding": "* bulk embedding against bare fastembed; an ingest with vectors, then cached; needs models",
     "cold": "a whole hybrid `kb search` against a lexical one, in one language and in two; needs models",
@@ -46,6 +47,7 @@ LONG = {
     "scale",
     "ocr",
     "speech",
+    "media",
 }
 """Left out of `all`: they need installed models or engines, or take longer than the rest together."""
 
