@@ -110,3 +110,35 @@ def test_what_cannot_be_read_is_an_item_of_the_report(tmp_path: Path) -> None:
     validate("ingest_report.v1", report)
     results = {item["doc_path"]: item["kind"] for item in report["items"]}
     assert results == {"text.png": "error", "empty.jpg": "error", "whole.png": "new"}
+
+
+def test_inspect_shows_what_was_derived_and_what_was_not(tmp_path: Path) -> None:
+    pymupdf = pytest.importorskip("pymupdf")
+    pdf = pymupdf.open()
+    for text in ("The pump runs dry at noon.", "The watchdog restarts the gateway."):
+        pdf.new_page().insert_text((72, 400), text)
+    pdf.new_page().draw_rect((60, 60, 500, 700), fill=(0.2, 0.2, 0.2))
+    config = workspace(tmp_path)
+    pdf.save(config.parent / "notes" / "manual.pdf")
+    ingest(config)
+    shown = run_kb("--config", str(config), "inspect", "doc", "manual.pdf").stdout.splitlines()
+    assert "  pages    3" in shown
+    assert "  version  1 (parser pdf-v1)" in shown
+    assert f"  derived  pdf-text by pymupdf-{pymupdf.VersionBind},layout-v1" in shown
+    assert [line.split("  ")[-1] for line in shown[-2:]] == [
+        "The pump runs dry at noon.",
+        "The watchdog restarts the gateway.",
+    ]
+    assert not any(line.endswith(" ") for line in shown)
+
+
+@needs_decoder
+@needs_whisper
+def test_inspect_shows_how_long_a_recording_is(tmp_path: Path) -> None:
+    config = workspace(tmp_path)
+    shutil.copy(SPEECH / "meeting.mp3", config.parent / "notes")
+    ingest(config)
+    shown = run_kb("--config", str(config), "inspect", "doc", "meeting.mp3").stdout
+    assert "  length   0:00:44\n" in shown
+    assert "  8 blocks, 1 chunk\n" in shown
+    assert "Good morning, everyone" in shown.splitlines()[-1]

@@ -66,12 +66,13 @@ class BlockDetail(NamedTuple):
 
 
 class ChunkSummary(NamedTuple):
-    """One chunk of a document, without its text."""
+    """One chunk of a document, of its text only the opening."""
 
     chunk_id: str
     section_label: str | None
     source_spans_json: str
     token_estimate: int
+    opening: str
 
 
 class ChunkDetail(NamedTuple):

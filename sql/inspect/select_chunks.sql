@@ -1,9 +1,10 @@
 -- List the chunks of a document in their order.
--- version 1
+-- version 2
 -- param doc_id TEXT  the document
 -- column chunk_id TEXT  the chunk
 -- column section_label TEXT?  its own heading
 -- column source_spans_json TEXT  JSON array of spans
 -- column token_estimate INTEGER  estimated embedder tokens
-SELECT chunk_id, section_label, source_spans_json, token_estimate
+-- column opening TEXT  the first 60 characters of its text
+SELECT chunk_id, section_label, source_spans_json, token_estimate, substr(text, 1, 60) AS opening
 FROM chunks WHERE doc_id = :doc_id ORDER BY ordinal;

@@ -9,6 +9,8 @@ import click
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain, plain_line
 from kb.domain.citations import cite
+from kb.domain.derived import NOT_DERIVED, read_labels
+from kb.domain.media import MediaType, family_of
 from kb.operations.inspect import inspect_chunk, inspect_document
 
 
@@ -31,6 +33,7 @@ def doc(session: Session, id: str, as_json: bool) -> None:
         print_json(doc_inspection_v1(found))
         return
     document = found.document
+    parser, engines = read_labels(document.parser_version)
     click.echo(f"{plain_line(document.workspace_path)}\n  {plain_line(document.title)}")
     for name, value in (
         ("doc_id", document.doc_id),
@@ -38,21 +41,23 @@ def doc(session: Session, id: str, as_json: bool) -> None:
         ("tags", ", ".join(json.loads(document.tags_json)) or "-"),
         ("trust", document.trust_level),
         ("bytes", str(document.byte_len)),
-        ("version", f"{document.doc_version} (parser {document.parser_version})"),
+        *_extent(document.media_type, document.metadata_json),
+        ("version", f"{document.doc_version} (parser {parser})"),
         ("updated", document.updated_at),
         ("stored", f"{document.storage_kind} {document.storage_path}"),
     ):
         click.echo(f"  {name:<8} {plain_line(value)}")
     for artifact in found.artifacts:
-        engine = artifact.engine or "-"
-        click.echo(
-            f"  {'derived':<8} {artifact.name} by {plain_line(engine)}, {artifact.byte_len} bytes: {artifact.path}"
-        )
-    click.echo(f"  {len(found.blocks)} blocks, {len(found.chunks)} chunks")
+        click.echo(f"  {'derived':<8} {artifact.name} by {plain_line(artifact.engine or '-')}")
+        click.echo(f"  {'':<8} {plain_line(str(artifact.path))}, {artifact.byte_len} bytes")
+    for name, engine in engines.items():
+        if engine == NOT_DERIVED:
+            click.echo(f"  {'derived':<8} no {name}: switched off, or its engine is not installed")
+    click.echo(f"  {_counted(len(found.blocks), 'block')}, {_counted(len(found.chunks), 'chunk')}")
     for chunk in found.chunks:
         place = _place(chunk.source_spans_json)
-        label = plain_line(chunk.section_label or "")
-        click.echo(f"    {chunk.chunk_id[:12]}  {place}  {chunk.token_estimate} tokens  {label}")
+        label = plain_line(chunk.section_label or chunk.opening.strip())
+        click.echo(f"    {chunk.chunk_id[:12]}  {place}  {chunk.token_estimate} tokens  {label}".rstrip())
 
 
 @command.command("chunk", epilog="\b\nExamples:\n  kb inspect chunk 9b4a8c1e\n")
@@ -73,6 +78,20 @@ def chunk(session: Session, id: str, as_json: bool) -> None:
     click.echo(f"  headings  {plain_line(found.heading_text.replace(chr(10), ' › '))}")
     click.echo(f"  morphemes {plain_line(found.tokenized_korean_text or '-')}\n")
     click.echo(plain(found.text))
+
+
+def _extent(media_type: str, metadata_json: str) -> list[tuple[str, str]]:
+    """How many pages a PDF has, or how long a recording is; nothing of other documents."""
+    known = json.loads(metadata_json).get("user", {})
+    family = family_of(MediaType(media_type))
+    if family == "audio":
+        minutes, seconds = divmod(round(known["duration_ms"] / 1000), 60)
+        return [("length", f"{minutes // 60}:{minutes % 60:02}:{seconds:02}")]
+    return [("pages", str(known["pages"]))] if family == "pdf" else []
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _place(spans_json: str) -> str:
