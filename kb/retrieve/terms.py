@@ -18,7 +18,7 @@ MAX_TERMS = 64
 
 # An index of this size is searched by a question's rarer terms: at least so many, with at most so many occurrences.
 LARGE_INDEX_CHUNKS = 20_000
-MIN_TERMS = 3
+MIN_TERMS = 6
 OCCURRENCE_BUDGET = 40_000
 
 _WORD = re.compile(r"[^\W_]+")
