@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kb.answer.extractive import choose_sentences, fewest, sentence_citation
+from kb.answer.across import Similarity, choose_across
+from kb.answer.extractive import Chosen, choose_sentences, fewest, sentence_citation
+from kb.answer.listing import with_listing
 from kb.answer.markers import show_markers, without_brackets
 from kb.domain.answers import Claim
 from kb.domain.passages import Passage, TermWeight
@@ -31,23 +33,31 @@ class Quoted(NamedTuple):
 
 
 def quote_answer(question: str, terms: Sequence[TermWeight], passages: Sequence[Passage]) -> Quoted:
-    """The fewest sentences, at most three, that carry the answer, best first; of one passage in its own order."""
-    chosen = fewest(choose_sentences(question, terms, passages[:READ_PASSAGES], limit=MAX_SENTENCES))
+    """The fewest sentences, at most three, that carry the answer."""
+    return _quote(fewest(choose_sentences(question, terms, passages[:READ_PASSAGES], limit=MAX_SENTENCES)), passages)
+
+
+def quote_across(question: str, passages: Sequence[Passage], similarity: Similarity) -> Quoted:
+    """The fewest sentences, at most three, of passages in another language than the question, nearest first."""
+    return _quote(fewest(choose_across(question, passages, similarity, limit=MAX_SENTENCES)), passages)
+
+
+def _quote(chosen: Sequence[Chosen], passages: Sequence[Passage]) -> Quoted:
+    """The chosen sentences with what they announce, best passage first; of one passage in its own order."""
     by_number = {passage.number: passage for passage in passages}
     order = list(dict.fromkeys(each.sentence.passage for each in chosen))
     cited = tuple(by_number[number]._replace(number=place) for place, number in enumerate(order, 1))
-    claims = tuple(
-        Claim(
-            each.sentence.text,
-            (order.index(each.sentence.passage) + 1,),
-            "supported",
-            each.sentence.text,
-            sentence_citation(by_number[each.sentence.passage], each.sentence),
-        )
-        for each in sorted(chosen, key=lambda each: (order.index(each.sentence.passage), each.sentence.start))
-    )
+    claims: list[Claim] = []
+    quoted_to = (0, 0)
+    for each in sorted(chosen, key=lambda each: (order.index(each.sentence.passage), each.sentence.start)):
+        passage, place = by_number[each.sentence.passage], order.index(each.sentence.passage) + 1
+        sentence = with_listing(passage, each.sentence)
+        if (place, sentence.start) < quoted_to:
+            continue  # it stands in the list before it
+        quoted_to = (place, sentence.end)
+        claims.append(Claim(sentence.text, (place,), "supported", sentence.text, sentence_citation(passage, sentence)))
     text = "\n".join(without_brackets(claim.text) + show_markers(claim.passages) for claim in claims)
-    return Quoted(text, claims, cited)
+    return Quoted(text, tuple(claims), cited)
 
 
 def term_weights(db: Connection, search_text: str) -> tuple[TermWeight, ...]:

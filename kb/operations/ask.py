@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from kb.answer.evidence import JUDGED_HITS, score_evidence
 from kb.answer.follow_up import resolve
-from kb.answer.quoting import quote_answer, term_weights
+from kb.answer.quoting import Quoted, quote_across, quote_answer, term_weights
 from kb.answer.wording import refusal_text
 from kb.config import Config
 from kb.domain.answers import Answer, EmbeddingRef, RetrievalSummary, Turn
@@ -145,12 +145,20 @@ class _Asking:
         return failed
 
     def _quote(self, asked: Asked, passages: tuple[Passage, ...]) -> Answer:
-        terms = term_weights(self._reader.db, asked.search_text)
-        quoted = quote_answer(asked.search_text, terms, passages)
+        quoted = self._quoted(asked, passages)
         written = Written(EXTRACTIVE, passages)
         if not quoted.claims:
             return asked.refusal("llm_self_judge", written)
         return asked.answer(written, quoted.text, quoted.claims, quoted.cited)
+
+    def _quoted(self, asked: Asked, passages: tuple[Passage, ...]) -> Quoted:
+        evidence = asked.evidence
+        if evidence is not None and evidence.channel == "cross":
+            source = self._searching.vector_source(asked.result.query)
+            if source is not None:
+                return quote_across(asked.search_text, passages, source.similarities)
+        terms = term_weights(self._reader.db, asked.search_text)
+        return quote_answer(asked.search_text, terms, passages)
 
     def _embedding(self, result: SearchResult) -> EmbeddingRef | None:
         if result.query.mode == "lexical":

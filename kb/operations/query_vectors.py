@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import mul
 from typing import TYPE_CHECKING
 
 from kb.config import Config
@@ -61,17 +62,30 @@ class VectorSource:
         """A sentence under the primary model, as a question: float32 little-endian, L2 = 1."""
         return self._primary.encode(text)
 
+    def similarities(self, question: str, sentences: Sequence[str]) -> list[float]:
+        """The cosine of a question to each of the sentences, whatever language they are in.
+
+        By the secondary model, where there is one: it tells sentences apart across languages, in an eighth of the time.
+        """
+        encoder = self._open_secondary() or self._primary
+        asked = unpack_vector(encoder.encode(question))
+        return [sum(map(mul, asked, unpack_vector(encoder.encode(sentence)))) for sentence in sentences]
+
     def _encode_secondary(self, text: str) -> bytes | None:
         """The question under the secondary model, where a passage may stand in another language than it does.
 
         The secondary model judges those alone, so an index of the question's language does not pay for loading it.
         """
-        slot = self._secondary_slot
-        if slot is None or not set(self._langs) - {query_language(text), "und"}:
+        if not set(self._langs) - {query_language(text), "und"}:
             return None
-        if self._secondary is None:
+        encoder = self._open_secondary()
+        return None if encoder is None else encoder.encode(text)
+
+    def _open_secondary(self) -> QueryEncoder | None:
+        slot = self._secondary_slot
+        if self._secondary is None and slot is not None:
             self._secondary = _encoder(self._config, slot.model_id, slot.model_version)
-        return self._secondary.encode(text)
+        return self._secondary
 
 
 def ann_neighbours(table: LanceTable, vector: bytes, depth: int, langs: Sequence[str]) -> tuple[tuple[str, float], ...]:
