@@ -37,6 +37,7 @@ def test_only_passages_in_the_other_language_are_quoted_by_what_they_mean() -> N
     assert [claim.quote for claim in quoted.claims] == ["배터리는 3월에 교체한다.", "여분의 배터리는 창고에 있다."]
     assert [each.doc_path for each in quoted.cited] == ["notes/2.md", "notes/3.md"]
     assert quoted.text.startswith("배터리는 3월에 교체한다. [1]")
+    assert quoted.reading is None
 
 
 def test_a_sentence_far_behind_the_nearest_is_not_quoted() -> None:
@@ -81,7 +82,7 @@ def test_what_a_colon_announces_is_quoted_with_it(text: str, whole: str) -> None
 
 def test_a_list_and_an_item_of_it_are_quoted_once_with_their_lines() -> None:
     found = passage(1, "The pump needs:\n\n- a seal\n- oil for the pump\n\nThe valve is new.")
-    quoted = quote_answer("What does the pump need?", [TermWeight("pump", 3.0), TermWeight("need", 3.0)], [found])
+    quoted = quote_answer("What does the pump need?", [TermWeight("pump", 3.0), TermWeight("need", 3.0)], [found], 0.1)
     assert quoted.claims[0].quote == "The pump needs:\n\n- a seal\n- oil for the pump"
     assert quoted.claims[0].citation == LineCitation("notes/1.md", 10, 13)
     assert sum("oil" in claim.text for claim in quoted.claims) == 1

@@ -87,6 +87,14 @@ def test_your_own_sentence_answers_with_its_lines(asked: Vault) -> None:
         assert claim["quote"] in cited
 
 
+def test_a_sentence_that_reads_against_the_question_is_not_shown(asked: Vault) -> None:
+    ran = kb(asked, "ask", "How often does the gateway never retry a failed upload?", "--json")
+    assert ran.code == 1
+    assert ran.json["refusal_reason"] == "llm_self_judge"
+    assert "read against the question" in ran.stderr or "read against the question" in ran.stdout
+    assert ran.json["citations"][0]["citation"]["path"] == "gateway.md"
+
+
 def test_a_korean_question_is_answered_in_korean(asked: Vault) -> None:
     ran = kb(asked, "ask", "정전이 나면 배터리가 얼마나 버티나?")
     assert ran.code == 0

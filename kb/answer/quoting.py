@@ -10,6 +10,7 @@ from kb.answer.across import Similarity, choose_across
 from kb.answer.extractive import Chosen, choose_sentences, fewest, sentence_citation
 from kb.answer.listing import with_listing
 from kb.answer.markers import show_markers, without_brackets
+from kb.answer.reading import read_chosen, reading_evidence
 from kb.domain.answers import Claim
 from kb.domain.passages import Passage, TermWeight
 from kb.retrieve.terms import read_query, terms_json
@@ -24,17 +25,25 @@ READ_PASSAGES = 5
 class Quoted(NamedTuple):
     """An extractive answer: its claims with markers by first use, and the passages they number.
 
-    The claims are word for word; in `text`, what reads in them as a marker stands in other brackets.
+    The claims are word for word; in `text`, what reads in them as a marker stands in other brackets. `reading` is how
+    likely the best sentence answers, read against the question; None where it was not.
     """
 
     text: str
     claims: tuple[Claim, ...]
     cited: tuple[Passage, ...]
+    reading: float | None = None
 
 
-def quote_answer(question: str, terms: Sequence[TermWeight], passages: Sequence[Passage]) -> Quoted:
-    """The fewest sentences, at most three, that carry the answer."""
-    return _quote(fewest(choose_sentences(question, terms, passages[:READ_PASSAGES], limit=MAX_SENTENCES)), passages)
+def quote_answer(
+    question: str, terms: Sequence[TermWeight], passages: Sequence[Passage], nearness: float | None
+) -> Quoted:
+    """The fewest sentences, at most three, that carry the answer; `nearness` is that of the question's evidence."""
+    chosen = choose_sentences(question, terms, passages[:READ_PASSAGES], limit=MAX_SENTENCES)
+    if not chosen:
+        return Quoted("", (), ())
+    read = reading_evidence(read_chosen(question, chosen, passages, nearness))
+    return _quote(fewest(chosen), passages)._replace(reading=read)
 
 
 def quote_across(question: str, passages: Sequence[Passage], similarity: Similarity) -> Quoted:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from kb.answer.evidence import JUDGED_HITS, score_evidence
 from kb.answer.follow_up import resolve
 from kb.answer.quoting import Quoted, quote_across, quote_answer, term_weights
+from kb.answer.reading import READING_GATE, WEIGHTS_VERSION
 from kb.answer.wording import refusal_text
 from kb.config import Config
 from kb.domain.answers import Answer, EmbeddingRef, RetrievalSummary, Turn
@@ -149,6 +150,9 @@ class _Asking:
         written = Written(EXTRACTIVE, passages)
         if not quoted.claims:
             return asked.refusal("llm_self_judge", written)
+        if quoted.reading is not None and quoted.reading < READING_GATE:
+            note = f"read against the question: {quoted.reading:.2f}, below {READING_GATE} ({WEIGHTS_VERSION})"
+            return _noting(asked.refusal("llm_self_judge", written), (note,))
         return asked.answer(written, quoted.text, quoted.claims, quoted.cited)
 
     def _quoted(self, asked: Asked, passages: tuple[Passage, ...]) -> Quoted:
@@ -158,7 +162,7 @@ class _Asking:
             if source is not None:
                 return quote_across(asked.search_text, passages, source.similarities)
         terms = term_weights(self._reader.db, asked.search_text)
-        return quote_answer(asked.search_text, terms, passages)
+        return quote_answer(asked.search_text, terms, passages, None if evidence is None else evidence.nearness)
 
     def _embedding(self, result: SearchResult) -> EmbeddingRef | None:
         if result.query.mode == "lexical":

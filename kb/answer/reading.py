@@ -1,0 +1,124 @@
+"""The sentences chosen for a question, read against it: what in them speaks against an answer standing there.
+
+Search finds what is about the same things. A passage can be that and yet say nothing of what is asked: it names another
+king, another year, the opposite. The weights are data (`WEIGHTS`); how they were fitted and what they reach stands in
+docs/answers.md.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from kb.answer.extractive import Chosen
+from kb.answer.opposites import denies, is_denied, says_korean_opposite, says_opposite
+from kb.answer.words import folded_term, words_of
+from kb.domain.passages import Passage
+from kb.language.stopwords import ENGLISH
+
+_USUAL_NEARNESS = 0.113
+_PREFIX_CHARS = 5
+_ASKING = frozenset("what which whose how".split())
+# Words that no other word stands for: orders, numbers, directions, months, all and only.
+_EXACT = re.compile(
+    r"first|second|third|fourth|fifth|last|final|only|all|every|always|never|most|least|best|worst|\w{3,}est|\d\w*|one|two"
+    r"|three|four|five|six|seven|eight|nine|ten|north\w*|south\w*|east\w*|west\w*|january|february|march|april|may|june|july"
+    r"|august|september|october|november|december"
+)
+_NO_SUPERLATIVES = frozenset(
+    "interest forest harvest protest request suggest conquest invest priest honest latest guest modest arrest".split()
+)
+
+
+class Reading(NamedTuple):
+    """What speaks for (`nearness`) and against the best sentence.
+
+    `nearness` is the evidence's: how much nearer the question is to a passage than to its language as a whole.
+    `inexact` counts orders, numbers and directions that the sentence does not have. `strangers`: a name is missing in
+    the whole passage. `denied`: the question denies and the sentences do not, half where only some do. `opposed`: a
+    word is missing and its opposite is there.
+    """
+
+    nearness: float
+    inexact: float
+    strangers: float
+    denied: float
+    opposed: float
+
+
+WEIGHTS_VERSION = "reading-1"
+BIAS = -1.07
+WEIGHTS = Reading(nearness=15.5, inexact=-0.97, strangers=-1.26, denied=-2.76, opposed=-1.3)
+"""Fitted on squad2-dev: its answerable questions against those that a paragraph only seems to answer, both alike."""
+
+READING_GATE = 0.25
+"""Below this the sentences found are no answer: set so that few answers are lost (docs/answers.md)."""
+
+
+def read_chosen(
+    question: str,
+    chosen: Sequence[Chosen],
+    passages: Sequence[Passage],
+    nearness: float | None,
+) -> Reading:
+    """The best of `chosen` (at least one, best first) read against the question.
+
+    `nearness` None, where words alone were searched, counts as the usual one.
+    """
+    best = chosen[0].sentence
+    passage = next(each for each in passages if each.number == best.passage)
+    asked = words_of(question)
+    stems = [folded_term(word) for word in asked.words]
+    said = words_of(best.text)
+    around = words_of(" ".join((passage.title, *passage.heading_path, passage.text)))
+    named = _named_as_asked(asked.words)
+    content = [
+        at for at, word in enumerate(asked.words) if _is_latin(word) and word.lower() not in ENGLISH and at not in named
+    ]
+    return Reading(
+        nearness=_USUAL_NEARNESS if nearness is None else nearness,
+        inexact=float(sum(_is_exact(asked.words[at]) and stems[at] not in said.stems for at in content)),
+        strangers=float(
+            any(at and _is_name(asked.words[at]) and not _stands(stems[at], around.stems) for at in content)
+        ),
+        denied=_denied(question, [each.sentence.text for each in chosen]),
+        opposed=float(says_opposite(stems, said.stems) or says_korean_opposite(question, best.text)),
+    )
+
+
+def reading_evidence(read: Reading) -> float:
+    """How likely the sentence answers, in [0, 1], among as many questions that it answers as that only look so."""
+    return 1 / (1 + math.exp(-BIAS - sum(map(float.__mul__, WEIGHTS, read))))
+
+
+def _named_as_asked(words: Sequence[str]) -> frozenset[int]:
+    """The places of the two words behind each "what", "which", "whose" and "how": they name what is asked for."""
+    return frozenset(at + ahead for at, word in enumerate(words) if word.lower() in _ASKING for ahead in (1, 2))
+
+
+def _stands(stem: str, stems: Collection[str]) -> bool:
+    """Whether a stem stands there, or another with the same beginning: govern, government."""
+    return stem in stems or (
+        len(stem) >= _PREFIX_CHARS and any(other.startswith(stem[:_PREFIX_CHARS]) for other in stems)
+    )
+
+
+def _is_exact(word: str) -> bool:
+    lowered = word.lower()
+    return _EXACT.fullmatch(lowered) is not None and lowered not in _NO_SUPERLATIVES
+
+
+def _is_name(word: str) -> bool:
+    return word[0].isupper() or word[0].isdigit()
+
+
+def _denied(question: str, sentences: Sequence[str]) -> float:
+    if not is_denied(question):
+        return 0.0
+    return (int(not denies(sentences[0])) + int(not all(map(denies, sentences)))) / 2
+
+
+def _is_latin(word: str) -> bool:
+    return not any(char >= "\u1100" for char in word)
