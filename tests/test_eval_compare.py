@@ -268,7 +268,8 @@ def test_the_page_is_drawn_by_a_browser(page: Path, tmp_path: Path) -> None:
 @pytest.mark.skipif("KB_DATA" not in os.environ, reason="KB_DATA names no development data")
 @pytest.mark.skipif("KB_TEST_MODEL_DIR" not in os.environ, reason="KB_TEST_MODEL_DIR names no models")
 def test_words_and_both_on_cranfield(tmp_path: Path) -> None:
-    folder, models = Path(os.environ["KB_DATA"]) / "cranfield", os.environ["KB_TEST_MODEL_DIR"]
+    folder = sample_of(Path(os.environ["KB_DATA"]) / "cranfield", tmp_path / "sample", documents=100)
+    models = os.environ["KB_TEST_MODEL_DIR"]
     config = tmp_path / "kb.toml"
     config.write_text(
         f'[workspace]\nroot = "{folder / "corpus"}"\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\n'
@@ -294,6 +295,27 @@ def test_words_and_both_on_cranfield(tmp_path: Path) -> None:
     assert found["difference"] == pytest.approx(statistics.fmean(differences))
     assert found["low"] == pytest.approx(low, abs=0.06 * (high - low))
     assert found["high"] == pytest.approx(high, abs=0.06 * (high - low))
+
+
+def sample_of(judged: Path, target: Path, documents: int) -> Path:
+    """The judged set's first questions, as many as so many documents judge: embedding all of it takes ten minutes."""
+    rows = [line.split("\t") for line in (judged / "qrels.tsv").read_text(encoding="utf-8").splitlines()]
+    kept: list[list[str]] = []
+    for question in dict.fromkeys(row[0] for row in rows[1:]):
+        judgements = [row for row in rows[1:] if row[0] == question]
+        if len({row[1] for row in (*kept, *judgements)}) > documents:
+            break
+        kept += judgements
+    for path in {row[1] for row in kept}:
+        (target / "corpus" / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(judged / "corpus" / path, target / "corpus" / path)
+    (target / "qrels.tsv").write_text("".join("\t".join(row) + "\n" for row in (rows[0], *kept)), encoding="utf-8")
+    asked = {row[0] for row in kept}
+    queries = (judged / "queries.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    chosen = [line for line in queries if json.loads(line)["id"] in asked]
+    (target / "queries.jsonl").write_text("".join(chosen), encoding="utf-8")
+    assert len(asked) >= 10
+    return target
 
 
 def _ndcg(result: dict[str, Any]) -> float:
