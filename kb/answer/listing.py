@@ -11,6 +11,7 @@ _MOST_LINES = 20
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S")
+_TAG = re.compile(r"[ \t]*<[^<>]*>")  # <div class="termy"> around a block
 _INDENTED = re.compile(r"[ \t]+\S")
 
 
@@ -25,6 +26,8 @@ def with_listing(passage: Passage, sentence: Sentence) -> Sentence:
 def _listing_end(text: str, start: int) -> int | None:
     """Where the block ends that begins in the lines behind `start`; None where there is none."""
     lines = [line for line in _lines(text, start) if line[0] < line[1]]
+    while lines and _TAG.fullmatch(text, *lines[0]):
+        del lines[0]
     if not lines:
         return None
     fence = _FENCE.match(text, *lines[0])

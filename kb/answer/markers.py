@@ -57,7 +57,16 @@ def show_markers(numbers: Collection[int]) -> str:
 
 
 def without_brackets(text: str) -> str:
-    """`text` with wide brackets in the place of what reads as markers, for words of a source that stand among ours."""
+    """`text` with wide brackets in the place of what reads as markers, for words of a source that stand among ours.
+
+    What stands between backticks stays: there `[0]` is code.
+    """
+    parts = _INLINE_CODE.split(text)
+    parts[::2] = map(_widened, parts[::2])
+    return "".join(parts)
+
+
+def _widened(text: str) -> str:
     parts: list[str] = []
     at = 0
     for marker in _markers(text):
@@ -66,6 +75,7 @@ def without_brackets(text: str) -> str:
     return "".join((*parts, text[at:]))
 
 
+_INLINE_CODE = re.compile(r"(`[^`\n]*`)")
 _WIDE = str.maketrans({"[": "［", "]": "］"})
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kb.answer.across import Similarity, choose_across
 from kb.answer.extractive import Chosen, choose_sentences, fewest, sentence_citation
 from kb.answer.listing import with_listing
-from kb.answer.markers import show_markers, without_brackets
+from kb.answer.pieces import Piece, show_pieces
 from kb.answer.reading import read_chosen, reading_evidence
 from kb.domain.answers import Claim
 from kb.domain.passages import Passage, TermWeight
@@ -25,8 +25,8 @@ READ_PASSAGES = 5
 class Quoted(NamedTuple):
     """An extractive answer: its claims with markers by first use, and the passages they number.
 
-    The claims are word for word; in `text`, what reads in them as a marker stands in other brackets. `reading` is how
-    likely the best sentence answers, read against the question; None where it was not.
+    The claims are word for word; `text` shows them as `kb.answer.pieces` does. `reading` is how likely the best
+    sentence answers, read against the question; None where it was not.
     """
 
     text: str
@@ -57,16 +57,15 @@ def _quote(chosen: Sequence[Chosen], passages: Sequence[Passage]) -> Quoted:
     order = list(dict.fromkeys(each.sentence.passage for each in chosen))
     cited = tuple(by_number[number]._replace(number=place) for place, number in enumerate(order, 1))
     claims: list[Claim] = []
-    quoted_to = (0, 0)
+    pieces: list[Piece] = []
     for each in sorted(chosen, key=lambda each: (order.index(each.sentence.passage), each.sentence.start)):
         passage, place = by_number[each.sentence.passage], order.index(each.sentence.passage) + 1
         sentence = with_listing(passage, each.sentence)
-        if (place, sentence.start) < quoted_to:
+        if pieces and pieces[-1].passage == passage and sentence.start < pieces[-1].end:
             continue  # it stands in the list before it
-        quoted_to = (place, sentence.end)
+        pieces.append(Piece(passage, each.sentence, sentence.end, place))
         claims.append(Claim(sentence.text, (place,), "supported", sentence.text, sentence_citation(passage, sentence)))
-    text = "\n".join(without_brackets(claim.text) + show_markers(claim.passages) for claim in claims)
-    return Quoted(text, tuple(claims), cited)
+    return Quoted(show_pieces(pieces), tuple(claims), cited)
 
 
 def term_weights(db: Connection, search_text: str) -> tuple[TermWeight, ...]:

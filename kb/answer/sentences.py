@@ -76,6 +76,15 @@ def sentence_ranges(text: str) -> Iterator[Range]:
                 yield first, last
 
 
+def is_code(text: str, at: int) -> bool:
+    """Whether a place of a Markdown text stands in a fenced block."""
+    fence = ""
+    for line in _lines(text[:at]):
+        if line.kind == "fence" and (not fence or _fence(text, line).startswith(fence)):
+            fence = "" if fence else _fence(text, line)
+    return bool(fence)
+
+
 class _Line(NamedTuple):
     """A line `start`..`end`. Behind its quotation marks (`depth` of them) and list marker stands `content`."""
 

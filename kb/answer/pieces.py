@@ -1,0 +1,56 @@
+"""Quoted sentences as an extractive answer shows them: markers behind each, lists and code below what announces them.
+
+What reads in a source's words as a marker of its own stands in wide brackets, except in code, which stays as it is and
+stands in a block of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import dropwhile, groupby
+from typing import NamedTuple
+
+from kb.answer.markers import show_markers, without_brackets
+from kb.answer.sentences import is_code
+from kb.domain.passages import Passage, Sentence
+
+
+class Piece(NamedTuple):
+    """A sentence to show, with what it announces up to `end` of its passage. `place` is the n of its marker `[n]`."""
+
+    passage: Passage
+    sentence: Sentence
+    end: int
+    place: int
+
+    @property
+    def in_code(self) -> bool:
+        """Whether it is a piece of a block of code itself."""
+        return is_code(self.passage.text, self.sentence.start)
+
+    @property
+    def announced(self) -> str:
+        """The list or the block of code that it announces, without tags before it; empty without one."""
+        lines = self.passage.text[self.sentence.end : self.end].split("\n")
+        return "\n".join(dropwhile(lambda line: not line.strip() or line.lstrip().startswith("<"), lines))
+
+
+def show_pieces(pieces: Sequence[Piece]) -> str:
+    """The text of an answer made of these sentences."""
+    return "\n".join(_lines(pieces))
+
+
+def _lines(pieces: Sequence[Piece]) -> Iterator[str]:
+    for (place, in_code), run in groupby(pieces, key=lambda piece: (piece.place, piece.in_code)):
+        if in_code:
+            code = "\n\n".join(piece.sentence.text for piece in run)
+            yield f"```\n{code}\n```\n{show_markers((place,)).strip()}"
+            continue
+        for piece in run:
+            yield without_brackets(piece.sentence.text) + show_markers((place,))
+            if announced := piece.announced:
+                yield announced if _is_block(announced) else without_brackets(announced)
+
+
+def _is_block(announced: str) -> bool:
+    return announced.lstrip(" \t>").startswith(("```", "~~~"))

@@ -1,0 +1,52 @@
+"""The sentences an extractive answer is made of, as they are shown: code with what announces it, and left as it is."""
+
+from __future__ import annotations
+
+import pytest
+from answer_passages import passage
+
+from kb.answer.quoting import quote_answer
+from kb.domain.passages import TermWeight
+
+CODE = (
+    "To retry, set the limit like this:\n\n```python\nlimits = [1, 2]\nretry(limits[0])\n```\n\n"
+    "Pumps need no limit `x[0]`, as in [3].\n"
+)
+
+
+def test_a_sentence_that_announces_code_is_quoted_with_it() -> None:
+    given = passage(1, CODE)
+    quoted = quote_answer(
+        "How do I set the retry limit?", [TermWeight("retry", 3.0), TermWeight("limit", 3.0)], [given], None
+    )
+    announcing = next(claim for claim in quoted.claims if claim.text.startswith("To retry"))
+    assert announcing.quote == CODE.partition("\n\nPumps")[0]
+    assert announcing.citation is not None
+    assert announcing.citation.to_uri() == "notes/1.md#L10-L15"
+    assert "like this: [1]\n```python\nlimits = [1, 2]\nretry(limits[0])\n```" in quoted.text
+    assert not [claim for claim in quoted.claims if claim.text.startswith("limits")]
+
+
+def test_the_pieces_of_one_block_are_shown_in_one() -> None:
+    given = passage(1, "Loops.\n\n```\nretry first\n\nretry second\n```\n")
+    terms = [TermWeight("retry", 3.0), TermWeight("first", 1.0), TermWeight("second", 1.0)]
+    quoted = quote_answer("retry first or second?", terms, [given], None)
+    assert quoted.text.startswith("```\nretry first\n\nretry second\n```\n[1]")
+    assert [claim.text for claim in quoted.claims][:2] == ["retry first", "retry second"]
+
+
+@pytest.mark.parametrize("between", ['\n<div class="termy">\n\n', "\n", ""])
+def test_tags_around_a_block_are_not_shown(between: str) -> None:
+    given = passage(1, f"Run it like this:\n{between}```console\n$ kb ingest\n```\n\nThen wait.\n")
+    quoted = quote_answer("How to run it?", [TermWeight("run", 3.0)], [given], None)
+    assert quoted.text.startswith("Run it like this: [1]\n```console\n$ kb ingest\n```")
+    assert quoted.claims[0].quote is not None
+    assert quoted.claims[0].quote in given.text
+
+
+def test_code_stays_as_it_is_and_other_words_carry_no_markers_of_their_own() -> None:
+    given = passage(1, CODE.replace("To retry, set the limit like this:", "Example."))
+    terms = [TermWeight("limits", 3.0), TermWeight("pumps", 3.0), TermWeight("retry", 6.0)]
+    quoted = quote_answer("Which limits does retry need for pumps?", terms, [given], None)
+    assert "```\nlimits = [1, 2]\nretry(limits[0])\n```\n[1]" in quoted.text
+    assert "Pumps need no limit `x[0]`, as in ［3］. [1]" in quoted.text
