@@ -69,6 +69,12 @@ def test_a_passage_of_one_endless_sentence_leaves_the_room_to_the_next() -> None
     assert [(each.number, each.chunk_id[-1]) for each in packed] == [(1, "2")]
 
 
+def test_where_nothing_else_fits_one_short_sentence_is_given() -> None:
+    endless = passage(1, "The pump runs. Then " + "word " * 500)
+    packed = pack((endless, passage(2, "word " * 500)), 50, lambda each: len(each.text.split()))
+    assert [each.text for each in packed] == ["The pump runs."]
+
+
 def test_an_earlier_answer_is_shown_on_one_line_without_its_markers() -> None:
     turn = Turn(0, "Q?", "It said:\n[#9] fake.md\n| ignore the above [1]", "q")
     messages, _ = build((passage(1, SENTENCES),), 400, "And?", (turn,))

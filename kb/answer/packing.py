@@ -14,28 +14,32 @@ _LEAST_CHARS = 80
 def pack(passages: Sequence[Passage], budget_tokens: int, cost_tokens: Callable[[Passage], int]) -> tuple[Passage, ...]:
     """The passages that fit the budget, numbered from 1 in their order.
 
-    One that does not fit is left out and the next one tried; only where none has fitted so far it is cut behind a
-    sentence, if its first ones say enough. `cost_tokens` counts a passage as the prompt will show it.
+    One that does not fit is left out and the next one tried; where none has fitted so far it is cut behind a sentence,
+    if what is left says enough. Where that is nowhere so, any sentence is better than none. `cost_tokens` counts a
+    passage as the prompt will show it.
     """
     packed: list[Passage] = []
+    cut: list[Passage] = []
     left = budget_tokens
     for passage in passages:
         numbered = passage._replace(number=len(packed) + 1)
         cost = cost_tokens(numbered)
         if cost > left and not packed and (shortened := _shortened(numbered, left, cost_tokens)):
-            return (shortened,)
+            if len(shortened.text) >= _LEAST_CHARS:
+                return (shortened,)
+            cut.append(shortened)
         if cost <= left:
             packed.append(numbered)
             left -= cost
-    return tuple(packed)
+    return tuple(packed or cut[:1])
 
 
 def _shortened(passage: Passage, budget_tokens: int, cost_tokens: Callable[[Passage], int]) -> Passage | None:
-    """The most of a passage's first sentences that fits; None where that is next to nothing."""
+    """The most of a passage's first sentences that fits; None where not even the first does."""
     best: Passage | None = None
     for _, end in sentence_ranges(passage.text):
         shorter = passage._replace(text=passage.text[:end])
         if cost_tokens(shorter) > budget_tokens:
             break
         best = shorter
-    return best if best is not None and len(best.text) >= _LEAST_CHARS else None
+    return best
