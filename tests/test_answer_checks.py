@@ -111,3 +111,4 @@ def test_facts_are_read_in_both_languages() -> None:
     assert quotes_in('a "b" and “a longer quote”') == ("a longer quote",)
     assert names_in("The Watchdog restarts the Gateway of ACME Corp.") == {"watchdog", "gateway", "acme", "corp"}
     assert names_in("배터리는 LiFePO4 전지다") == {"lifepo4"}
+    assert names_in("Docker는 kb.toml을 Image로 만든다.") == {"docker", "kb.toml", "image"}

@@ -12,7 +12,7 @@ _LEAST_QUOTE_CHARS = 6
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _QUOTE = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|「([^」\n]+)」|『([^』\n]+)』")
 _NAME = re.compile(r"(?<![\w.!?…\"“])(?<![.!?…:]\s)[A-Z][\w&-]*(?:[ -][A-Z][\w&-]*)*")
-_LATIN_IN_KOREAN = re.compile(r"[A-Za-z][\w.+#/-]+")
+_LATIN_IN_KOREAN = re.compile(r"[A-Za-z][A-Za-z0-9_.+#/-]+")  # without the particle behind it: Docker는
 _HANGUL = re.compile("[가-힣]")
 
 _MONTHS = "january february march april may june july august september october november december".split()
