@@ -16,7 +16,6 @@ from kb.domain.generation import Done, LanguageModel, TokenChunk, TokenStream, T
 from kb.errors import ModelError, StreamBroken
 from kb.operations.ask import ask
 from kb.operations.asking import AskEvent, AskRequest, Generated, Retrieved
-from kb.operations.language_model import ModelChoice
 from tests.answer_passages import ScriptedModel
 from tests.conftest import Ran, Vault, make_vault, run_kb
 
@@ -66,9 +65,7 @@ def answered_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[LanguageModel | No
     """Puts a model in the place of the configured one."""
 
     def put(model: LanguageModel | None) -> None:
-        monkeypatch.setattr(
-            "kb.operations.language_model.language_models", lambda config, provider=None: iter([ModelChoice(model)])
-        )
+        monkeypatch.setattr("kb.operations.language_model.language_models", lambda config, provider=None: iter([model]))
 
     return put
 
@@ -116,7 +113,7 @@ def test_what_the_notes_do_not_hold_is_refused_with_the_nearest_places(asked: Va
 
 
 def test_no_model_is_looked_for_where_the_gate_refuses(asked: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    def loaded(*_: object) -> ModelChoice:
+    def loaded(*_: object) -> None:
         raise AssertionError("a model was looked for")
 
     monkeypatch.setattr("kb.operations.language_model.language_models", loaded)
@@ -161,7 +158,8 @@ def test_a_models_answer_is_streamed_checked_and_cited(
     assert answer.text == "The gateway retries a failed upload five times. [1]"
     assert answer.grounded
     assert [claim.status for claim in answer.claims][:2] == ["supported", "dropped"]
-    assert any("90" in note for note in answer.notes)
+    assert answer.notes[0].startswith("2 of 3 sentences left out")
+    assert "90 stands in none" in (answer.claims[1].reason or "")
     assert answer.citations[0].citation.to_uri() == "gateway.md#L3"
     assert RETRY in model.asked[0].messages[-1].content
 

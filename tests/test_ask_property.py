@@ -28,7 +28,6 @@ from kb.llm.catalog import MODEL_FILE, SMOLLM2
 from kb.operations import language_model
 from kb.operations.ask import ask, open_asker
 from kb.operations.asking import AskEvent, AskRequest, Generated
-from kb.operations.language_model import ModelChoice
 
 GENERATED = int(os.environ.get("KB_GENERATED", "4"))
 CONTEXT_TOKENS = 2048
@@ -87,7 +86,7 @@ def holds(answer: Answer, shown: str, root: Path) -> None:
 
 
 def with_model(vault: Vault, model: LanguageModel, request: AskRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(language_model, "language_models", lambda config, provider=None: iter([ModelChoice(model)]))
+    monkeypatch.setattr(language_model, "language_models", lambda config, provider=None: iter([model]))
     events: list[AskEvent] = []
     answer = ask(load(str(vault.config), ()), request, events.append)
     holds(answer, "".join(event.text for event in events if isinstance(event, Generated)), vault.root)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 
 from kb.cli.session import use_color
-from kb.cli.terminal import fold, link, plain, plain_line, shows_links
+from kb.cli.terminal import Folding, fold, link, plain, plain_line, shows_links
 from kb.domain.answers import Answer, AnswerCitation, Claim
 from kb.operations.asking import AskEvent, Generated
 
@@ -18,10 +18,11 @@ _TICK = {True: "✓", False: "✗"}
 
 
 class Tokens:
-    """The pieces of a generated text, shown as they come where the output is a terminal."""
+    """The pieces of a generated text, shown as they come where the output is a terminal, folded to its width."""
 
     def __init__(self, live: bool) -> None:
         self._live = live
+        self._folding = Folding(_columns() if live else 0)
         self.shown = ""
 
     def take(self, event: AskEvent) -> None:
@@ -29,8 +30,16 @@ class Tokens:
         if self._live and isinstance(event, Generated):
             piece = plain(event.text if self.shown else event.text.lstrip())
             self.shown += piece
-            sys.stdout.write(piece)
-            sys.stdout.flush()
+            self._write(self._folding.feed(piece))
+
+    def end(self) -> None:
+        """Shows the last word, and ends the line."""
+        if self.shown:
+            self._write(self._folding.end() + "\n")
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
 
 
 @contextmanager
@@ -40,18 +49,22 @@ def show_tokens(*, live: bool) -> Iterator[Tokens]:
     try:
         yield tokens
     finally:
-        if tokens.shown:
-            click.echo("")
+        tokens.end()
 
 
 def show_answer(answer: Answer, *, explain: bool, shown: str = "") -> None:
     """Prints the answer, unless just that was `shown` as it came, what it stands on, and how it was made."""
     color = use_color()
-    if explain and answer.claims and answer.refusal_reason is None:
+    is_new = " ".join(shown.split()) != " ".join(plain(answer.text).split())
+    if is_new and shown:
+        click.echo()
+        if answer.refusal_reason is None:
+            click.echo(_dim("held against its sources, this stands:", color))
+    if explain and answer.claims:
         _show_claims(answer, color)
-    elif " ".join(shown.split()) != " ".join(plain(answer.text).split()):
+    if is_new and (answer.refusal_reason is not None or not explain):
         for line in plain(answer.text).splitlines():
-            _show_folded(line, color)
+            _show_folded(line)
     if explain:
         _show_trace(answer, color)
     elif answer.refusal_reason is None:
@@ -67,8 +80,9 @@ def show_answer(answer: Answer, *, explain: bool, shown: str = "") -> None:
 
 def _show_claims(answer: Answer, color: bool) -> None:
     for claim in answer.claims:
-        head = f"▎ {plain_line(claim.text)}"
-        click.echo(click.style(head, bold=True) if color else head)
+        for line in plain(claim.text).splitlines():
+            head = f"▎ {line}"
+            click.echo(click.style(head, bold=True) if color else head)
         for line in _claim_lines(claim):
             click.echo(f"  └ {line}")
 
@@ -76,7 +90,7 @@ def _show_claims(answer: Answer, color: bool) -> None:
 def _claim_lines(claim: Claim) -> Iterator[str]:
     if claim.citation is not None:
         yield plain_line(claim.citation.to_uri())
-    if claim.quote is not None:
+    if claim.quote is not None and claim.quote != claim.text:
         yield f"「{plain_line(claim.quote)}」"
     if claim.status != "supported":
         yield f"{claim.status}: {plain_line(claim.reason or '')}"
@@ -88,7 +102,7 @@ def _show_trace(answer: Answer, color: bool) -> None:
     rows = [("query", plain_line(answer.search_query)), ("mode", retrieval.mode), ("k", str(retrieval.k))]
     if evidence is not None:
         verdict = "pass" if evidence.value >= retrieval.score_gate else "refused"
-        rows.append(("evidence", f"{evidence.value:.2f}, gate {retrieval.score_gate:.2f}: {verdict}"))
+        rows.append(("evidence", f"{_two_places(evidence.value)}, gate {retrieval.score_gate:.2f}: {verdict}"))
         near = "" if evidence.nearness is None else f", nearness {evidence.nearness:+.3f}"
         features = f"words {evidence.lexical:.2f} (margin {evidence.lexical_margin:.2f}){near}"
         rows.append(("judged by", f"{evidence.version}: {features}"))
@@ -105,44 +119,59 @@ def _show_trace(answer: Answer, color: bool) -> None:
 def _show_citation(citation: AnswerCitation, color: bool) -> None:
     where = plain_line(citation.citation.to_uri())
     shown = click.style(where, fg="cyan") if color else where
-    click.echo(f"{citation.marker or '·'} {link(shown, citation.source_path) if shows_links() else shown}")
+    click.echo(f"{citation.marker or ' · '} {link(shown, citation.source_path) if shows_links() else shown}")
     click.echo(f"    {plain_line(citation.label)}")
 
 
 def _show_candidates(answer: Answer, color: bool) -> None:
-    if not answer.citations:
-        return
-    click.echo(_dim("nearest places:", color))
+    if answer.citations:
+        click.echo(_dim("nearest places:", color))
     for citation in answer.citations:
-        where = plain_line(citation.citation.to_uri())
-        shown = click.style(where, fg="cyan") if color else where
-        at = link(shown, citation.source_path) if shows_links() else shown
-        click.echo(f"  · {at}  {plain_line(citation.label)}")
+        _show_citation(citation, color)
 
 
 def _footer(answer: Answer, explain: bool) -> str:
-    used = answer.retrieval.chunks_used
-    evidence = "" if answer.evidence is None else f"  evidence {answer.evidence.value:.2f}"
-    model = "no model" if answer.model.id == "none" else answer.model.id
-    line = f"grounded {_TICK[answer.grounded]}  {model}"
+    retrieval, evidence = answer.retrieval, answer.evidence
+    parts = [f"grounded {_TICK[answer.grounded]}"]
+    if answer.refusal_reason is not None:
+        parts.append(answer.refusal_reason)
+    if answer.model.id != "none":
+        parts.append(answer.model.id)
+        if answer.model.provider != "extractive":
+            parts.append(answer.prompt_template_version)
+        cited = sum(citation.marker is not None for citation in answer.citations)
+        parts.append(f"{cited} of {retrieval.chunks_used} chunk{'' if retrieval.chunks_used == 1 else 's'}")
+    if evidence is not None:
+        gate = f" < {retrieval.score_gate:.2f}" if answer.refusal_reason == "score_gate" else ""
+        parts.append(f"evidence {_two_places(evidence.value)}{gate}")
+    parts.append(f"{answer.usage.latency_ms} ms")
+    return "  ".join(parts) + ("\n  " + "  ".join(_details(answer)) if explain else "")
+
+
+def _two_places(share: float) -> str:
+    """Cut, not rounded: what is below the gate looks below it."""
+    return f"{int(share * 100) / 100:.2f}"
+
+
+def _details(answer: Answer) -> Iterator[str]:
+    usage = answer.usage
     if answer.model.provider != "extractive":
-        line += f"  {answer.prompt_template_version}"
-    cited = sum(citation.marker is not None for citation in answer.citations)
-    line += f"  {cited} of {used} chunk{'' if used == 1 else 's'}{evidence}  {answer.usage.latency_ms} ms"
-    if explain:
-        usage = answer.usage
-        embedding = answer.embedding.id if answer.embedding else "-"
-        line += f"\n  prompt {usage.prompt_tokens} tokens  completion {usage.completion_tokens} tokens"
-        line += f"  embedding {embedding}  index {answer.index_version}  {answer.retrieval.trace_id}"
-    return line
+        yield f"prompt {usage.prompt_tokens} tokens  completion {usage.completion_tokens} tokens"
+    yield f"embedding {answer.embedding.id if answer.embedding else '-'}"
+    yield f"index {answer.index_version}"
+    yield answer.retrieval.trace_id
 
 
-def _show_folded(line: str, color: bool) -> None:
+def _show_folded(line: str) -> None:
+    columns = _columns() if sys.stdout.isatty() else 0
+    for start, end in fold(line, columns) if columns else [(0, len(line))]:
+        click.echo(line[start:end])
+
+
+def _columns() -> int:
     import shutil
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for start, end in fold(line, width) if width else [(0, len(line))]:
-        click.echo(line[start:end])
+    return shutil.get_terminal_size().columns
 
 
 def _dim(text: str, color: bool) -> str:

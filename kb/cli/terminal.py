@@ -55,6 +55,39 @@ def fold(text: str, width: int) -> list[tuple[int, int]]:
     return lines
 
 
+class Folding:
+    """Folds a text that comes in pieces: a word is handed on once whole, on a new line where the last has no room."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._word = ""
+        self._column = 0
+
+    def feed(self, piece: str) -> str:
+        """What can be shown now."""
+        *whole, self._word = re.split(r"(\s)", self._word + piece)
+        if len(self._word) >= self._width:  # longer than a line, or of a language that sets no spaces
+            whole, self._word = [*whole, self._word], ""
+        return "".join(self._placed(part) for part in whole if part)
+
+    def end(self) -> str:
+        """The last word."""
+        word, self._word = self._word, ""
+        return self._placed(word)
+
+    def _placed(self, part: str) -> str:
+        cells = width_cells(part)
+        if part in ("", "\n"):
+            self._column = 0
+            return part
+        broken = 0 < self._width < self._column + cells and self._column > 0
+        if part.isspace():
+            self._column += 0 if broken else cells
+            return "" if broken else part
+        self._column = cells if broken else self._column + cells
+        return f"\n{part}" if broken else part
+
+
 def link(text: str, path: str) -> str:
     """`text` as an OSC 8 hyperlink to a file on this machine."""
     from socket import gethostname

@@ -19,7 +19,7 @@ from kb.answer.reading import READING_GATE, WEIGHTS_VERSION
 from kb.answer.wording import refusal_text
 from kb.config import Config
 from kb.domain.answers import Answer, EmbeddingRef, RetrievalSummary, Turn
-from kb.domain.generation import ModelRef, TokenUsage
+from kb.domain.generation import LanguageModel, ModelRef, TokenUsage
 from kb.domain.passages import Passage
 from kb.domain.search import SearchQuery, SearchResult
 from kb.domain.text import stored_text
@@ -67,6 +67,7 @@ class _Asking:
         self._reader = reader
         self._config = config
         self._searching = Answering(reader, config, many)
+        self._models: dict[ModelRef, LanguageModel] = {}
 
     def ask(self, request: AskRequest, on_event: OnEvent, stopped: Callable[[], bool]) -> Answer:
         """One question, answered or refused, and kept."""
@@ -130,18 +131,17 @@ class _Asking:
 
         failed: tuple[Answer, ModelError | None] | None = None
         notes: tuple[str, ...] = ()
-        for choice in language_models(self._config, asked.request.provider):
-            if choice.model is None:
+        for model in language_models(self._config, asked.request.provider):
+            if model is None:
                 return _noting(self._quote(asked, passages), notes), None
             from kb.operations.generate import generate_answer
 
-            answer, fault = generate_answer(
-                asked, passages, choice.model, self._searching, self._reader.db, on_event, stopped
-            )
-            failed = _noting(answer, (choice.note,) if choice.note and not notes else notes), fault
+            model = self._models.setdefault(model.model_ref, model)  # what one has loaded stays loaded
+            answer, fault = generate_answer(asked, passages, model, self._searching, self._reader.db, on_event, stopped)
+            failed = _noting(answer, notes), fault
             if fault is None or answer.generated_text:
                 break
-            notes = (*notes, f"{choice.model.model_ref.id} did not answer: {fault.message}")
+            notes = (*notes, f"{model.model_ref.id} did not answer: {fault.message}")
         assert failed is not None
         return failed
 
@@ -211,9 +211,7 @@ def _without_index(config: Config, request: AskRequest, error: NotIndexed) -> An
         model=EXTRACTIVE,
         embedding=None,
         prompt_template_version=config.rag.prompt_template_version,
-        retrieval=RetrievalSummary(
-            new_trace_id(request.question), request.mode, request.k, config.rag.score_gate, 0.0, 0, 0
-        ),
+        retrieval=RetrievalSummary(new_trace_id(), request.mode, request.k, config.rag.score_gate, 0.0, 0, 0),
         evidence=None,
         usage=TokenUsage(0, 0, 0),
         created_at=now_utc(),

@@ -71,10 +71,11 @@ def generate_answer(
         return Generation(asked.refusal("llm_stream_aborted", written, text=text, notes=(made.broke,)), made.fault)
     near_enough = _judge_of_nearness(asked, searching, db)
     claims = () if is_refusal(made.text) else check_claims(made.text, asked.search_text, packed, near_enough)
-    dropped = tuple(f"dropped “{claim.text}”: {claim.reason}" for claim in claims if claim.status == "dropped")
+    dropped = sum(claim.status == "dropped" for claim in claims)
+    notes = (f"{dropped} of {len(claims)} sentences left out; kb answers show --explain says why",) if dropped else ()
     if not any(claim.status == "supported" for claim in claims):
-        return Generation(asked.refusal("llm_self_judge", written, claims=claims, notes=dropped))
-    return Generation(asked.answer(written, _kept_text(claims), claims, packed, dropped))
+        return Generation(asked.refusal("llm_self_judge", written, claims=claims, notes=notes))
+    return Generation(asked.answer(written, _kept_text(claims), claims, packed, notes))
 
 
 def _request(asked: Asked, messages: tuple[Message, ...], answer_tokens: int) -> GenerateRequest:

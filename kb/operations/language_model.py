@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 from kb.config import Config
 from kb.domain.generation import LanguageModel
@@ -19,16 +18,10 @@ from kb.operations.checks import Check
 PROVIDERS = ("auto", "ollama", "llama_cpp", "extractive")
 
 
-class ModelChoice(NamedTuple):
-    """Who answers. `model` None: the extractive answerer; `note` says why, where that is not what was asked for."""
-
-    model: LanguageModel | None
-    note: str | None = None
-
-
-def language_models(config: Config, provider: str | None = None) -> Iterator[ModelChoice]:
+def language_models(config: Config, provider: str | None = None) -> Iterator[LanguageModel | None]:
     """Who can answer, in the order in which they are to be tried, as `provider` or the configuration says.
 
+    None is the extractive answerer.
     `auto` is each model that is there and then the extractive answerer; each is looked for only when the one before it
     has failed. A provider named is the only one, and not tried out: what it lacks is raised at its first use. Raises:
     UsageError for an unknown one, ModelMissing for `llama_cpp` without a model file or without its library.
@@ -39,7 +32,7 @@ def language_models(config: Config, provider: str | None = None) -> Iterator[Mod
     if wanted == "auto":
         yield from _all_there(config)
     else:
-        yield ModelChoice(None if wanted == "extractive" else _PROVIDERS[wanted](config))
+        yield None if wanted == "extractive" else _PROVIDERS[wanted](config)
 
 
 def check_language_model(config: Config) -> Iterator[Check]:
@@ -51,15 +44,11 @@ def check_language_model(config: Config) -> Iterator[Check]:
         yield _check_llama_cpp(config, needed=provider == "llama_cpp")
 
 
-def _all_there(config: Config) -> Iterator[ModelChoice]:
-    faults: list[str] = []
+def _all_there(config: Config) -> Iterator[LanguageModel | None]:
     for provider, lacks in (("ollama", _ollama_lacks), ("llama_cpp", _llama_cpp_lacks)):
-        error = lacks(config)
-        if error is None:
-            yield ModelChoice(_PROVIDERS[provider](config), "; ".join(faults) or None)
-        else:
-            faults.append(error.message)
-    yield ModelChoice(None, "; ".join(faults) or None)
+        if lacks(config) is None:
+            yield _PROVIDERS[provider](config)
+    yield None
 
 
 def _ollama(config: Config) -> LanguageModel:
