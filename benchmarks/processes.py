@@ -38,6 +38,12 @@ def search_command(config_path: Path, mode: str, question: str) -> list[str]:
     return [sys.executable, "-c", _SCRIPT, "--config", str(config_path), "search", "--mode", mode, question]
 
 
+def ask_command(config_path: Path, provider: str, question: str) -> list[str]:
+    """A `kb ask` as the installed program runs it, answered whatever the evidence."""
+    options = ["--config", str(config_path), "--set", "rag.score_gate=0"]
+    return [sys.executable, "-c", _SCRIPT, *options, "ask", "--mode", "hybrid", "--provider", provider, question]
+
+
 def run_in_turns(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, Times]:
     """The times of every command; a first round that does not count fills the caches."""
     times = {name: Times([], []) for name in commands}

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Vault
+from conftest import Vault, run_kb
 
 # Each costs between 5 ms and 2 s; none is needed to answer a question by its words.
 NOT_FOR_A_SEARCH = frozenset(
@@ -61,6 +61,17 @@ def test_nothing_heavy_is_loaded(args: tuple[str, ...], code: int, vault: Vault,
     assert ended == code
     assert "kb.cli.main" in modules
     assert heavy(modules) == set()
+
+
+def test_nothing_heavy_is_loaded_to_quote_an_answer_and_keep_it(fresh_vault: Vault, tmp_path: Path) -> None:
+    assert run_kb("--config", str(fresh_vault.config), "ingest", "--no-embed").code == 0
+    settings = ("--config", str(fresh_vault.config), "--set", "rag.score_gate=0")
+    question = ("ask", "How often does the gateway retry?", "--provider", "extractive")
+    ended, modules = loaded_by(*settings, *question, home=tmp_path)
+    assert ended == 0
+    assert "kb.answer.extractive" in modules
+    assert heavy(modules) == set()
+    assert not {"llama_cpp", "http.client", "shutil", "kb.llm.ollama", "kb.operations.generate"} & modules
 
 
 def test_the_probe_sees_what_is_loaded(vault: Vault, tmp_path: Path) -> None:

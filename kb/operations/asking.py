@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -20,7 +21,6 @@ from kb.domain.answers import (
     Turn,
 )
 from kb.domain.generation import Message, ModelRef, TokenUsage
-from kb.domain.ids import id_from
 from kb.domain.passages import Passage
 from kb.domain.search import SearchFilters, SearchHit, SearchMode, SearchResult
 from kb.language.detect import query_language
@@ -146,7 +146,7 @@ class Asked(NamedTuple):
             embedding=self.embedding,
             prompt_template_version=self.config.rag.prompt_template_version,
             retrieval=RetrievalSummary(
-                new_trace_id(request.question),
+                new_trace_id(),
                 self.result.query.mode,
                 request.k,
                 self.config.rag.score_gate,
@@ -168,9 +168,9 @@ class Asked(NamedTuple):
         )
 
 
-def new_trace_id(question: str) -> str:
-    """The name of one answer: `ret_` and twelve hex digits, of the question and the moment."""
-    return "ret_" + id_from({"kind": "answer", "question": question, "at": str(time.time_ns())})[:12]
+def new_trace_id() -> str:
+    """The name of one answer: `ret_` and twelve random hex digits."""
+    return "ret_" + os.urandom(6).hex()
 
 
 def settings_of(config: Config, request: AskRequest) -> dict[str, object]:
