@@ -156,13 +156,16 @@ class _Asking:
         return asked.answer(written, quoted.text, quoted.claims, quoted.cited)
 
     def _quoted(self, asked: Asked, passages: tuple[Passage, ...]) -> Quoted:
+        """Sentences of the nearest passages' language: another than the question's where those decided the gate."""
         evidence = asked.evidence
-        if evidence is not None and evidence.channel == "cross":
+        own = [hit.retrieval.nearness for hit in asked.result.hits if hit.retrieval.is_own]
+        nearness = max((near for near in own if near is not None), default=None)
+        if evidence is not None and evidence.channel == "cross" and (nearness or 0.0) < (evidence.nearness or 0.0):
             source = self._searching.vector_source(asked.result.query)
             if source is not None:
                 return quote_across(asked.search_text, passages, source.similarities)
         terms = term_weights(self._reader.db, asked.search_text)
-        return quote_answer(asked.search_text, terms, passages, None if evidence is None else evidence.nearness)
+        return quote_answer(asked.search_text, terms, passages, nearness)
 
     def _embedding(self, result: SearchResult) -> EmbeddingRef | None:
         if result.query.mode == "lexical":
