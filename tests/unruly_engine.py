@@ -9,7 +9,7 @@ import os
 
 from kb.domain.derived import Engine
 from kb.domain.steps import ExtractSettings, Job, Progress, Results
-from kb.errors import ExtractFailed
+from kb.errors import ExtractFailed, ModelCorrupt
 from kb.extract import pdf_text
 
 
@@ -34,6 +34,10 @@ def derive(job: Job) -> bytes:
             _read_long(job)
         case b"noise":
             raise ZeroDivisionError("an engine's bug")
+        case b"unloadable":
+            raise ImportError("libunruly.so.2: cannot open shared object file")
+        case b"damaged model":
+            raise ModelCorrupt("the model unruly is damaged", "install it again")
         case b"memory":
             return bytes(10**12)
     job.on_progress(Progress(1, 1))

@@ -9,10 +9,9 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
 
-from kb.errors import ExtractFailed, ModelMissing
+from kb.errors import ExtractFailed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,12 +24,6 @@ if TYPE_CHECKING:
 SAMPLE_RATE_HZ = 16_000
 
 _HINT = "play it, and save it anew"
-
-
-def check_decoder() -> None:
-    """Raises ModelMissing where recordings cannot be decoded."""
-    if find_spec("av") is None:
-        raise ModelMissing("recordings need PyAV, which is not installed", "pip install 'kb[audio]'")
 
 
 def duration_ms(data: bytes) -> int | None:

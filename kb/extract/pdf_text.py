@@ -9,17 +9,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from kb.domain.derived import Engine
 from kb.domain.steps import ExtractSettings, Job, Progress, Results
-from kb.errors import ExtractFailed, ModelMissing
+from kb.errors import ExtractFailed
 from kb.extract.pdf_labels import page_labels
 from kb.extract.pdf_layout import RawBlock, RawPage, body_height, cover_title, lay_out
 from kb.extract.pdf_pages import OutlineEntry, PdfText
 from kb.extract.pdf_tables import Rectangle, grids, with_tables
 from kb.extract.text_quality import has_letters, is_readable
+from kb.models.requirements import lacking_packages, require
 
 if TYPE_CHECKING:
     import pymupdf
@@ -52,10 +53,8 @@ def engine(settings: ExtractSettings) -> Engine:
 
     Raises: ModelMissing.
     """
-    try:
-        return Engine("pymupdf", version("pymupdf"), _LAYOUT_VERSION)
-    except PackageNotFoundError as error:
-        raise ModelMissing("PDF files need pymupdf, which is not installed", "pip install 'kb[pdf]'") from error
+    require("PDF files", lacking_packages(("pymupdf",), "pdf"))
+    return Engine("pymupdf", version("pymupdf"), _LAYOUT_VERSION)
 
 
 def is_needed(earlier: Results) -> bool:

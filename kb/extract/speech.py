@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from kb.domain.derived import Engine, Transcript
 from kb.domain.steps import ExtractSettings, Job, Progress, Results
 from kb.errors import ModelMissing
 from kb.extract.assemble_whisper import GGML_FILE
-from kb.extract.audio_file import SAMPLE_RATE_HZ, check_decoder, duration_ms, samples
+from kb.extract.audio_file import SAMPLE_RATE_HZ, duration_ms, samples
 from kb.extract.sounding import sounding_stretches
 from kb.extract.transcribe import METHOD_VERSION, Heard, Listener
 from kb.extract.whisper import open_whisper
 from kb.models.manifest import read_installed
+from kb.models.requirements import Lack, lacking_packages, missing, require
 
 if TYPE_CHECKING:
     from kb.extract.audio_file import Samples
@@ -29,12 +30,13 @@ def engine(settings: ExtractSettings) -> Engine | None:
     """whisper.cpp with the configured model, as it is installed. Raises: ModelMissing, ModelCorrupt."""
     if settings.speech is None:
         return None
-    check_decoder()
+    lacks = lacking_packages(("av", "pywhispercpp"), "audio")
     try:
-        program = version("pywhispercpp")
-    except PackageNotFoundError as error:
-        raise ModelMissing("recordings need pywhispercpp, which is not installed", "pip install 'kb[audio]'") from error
-    model = read_installed(settings.speech.model_dir, settings.speech.model).model
+        model = read_installed(settings.speech.model_dir, settings.speech.model).model
+    except ModelMissing as error:
+        raise missing("recordings", [*lacks, Lack(f"the model {settings.speech.model}", str(error.hint))]) from error
+    require("recordings", lacks)
+    program = version("pywhispercpp")
     return Engine(ENGINE, f"{program}-{METHOD_VERSION}", f"{model.name}-{model.version}+{settings.speech.language}")
 
 

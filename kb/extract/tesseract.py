@@ -7,6 +7,7 @@ makes it several times slower); pages run side by side instead.
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -14,10 +15,9 @@ from typing import NamedTuple
 
 from kb.errors import ExtractFailed, ModelMissing
 from kb.extract.image_geometry import Rectangle
+from kb.models.requirements import lacking_packages, lacking_tesseract, require
 
-INSTALL_HINT = (
-    "Debian, Ubuntu: apt install tesseract-ocr tesseract-ocr-kor    macOS: brew install tesseract tesseract-lang"
-)
+NEEDED_BY = "images and scanned pages"
 
 # How a picture is read: as lines one below the other, or as one line.
 LINES, ONE_LINE = 6, 7
@@ -50,28 +50,24 @@ class Line(NamedTuple):
 
 @lru_cache(maxsize=1)
 def tesseract_version() -> str:
-    """The version of the installed program. Raises: ModelMissing."""
-    try:
-        import pytesseract
-    except ImportError as error:
-        raise ModelMissing("images need pytesseract, which is not installed", "pip install 'kb[ocr]'") from error
+    """The version of the installed program. Raises: ModelMissing naming all that is not installed."""
+    require(NEEDED_BY, [*lacking_packages(("PIL", "pytesseract"), "ocr"), *lacking_tesseract()])
+    import pytesseract
+
     try:
         return str(pytesseract.get_tesseract_version().public)
-    except (pytesseract.TesseractNotFoundError, SystemExit) as error:
-        raise ModelMissing("images need tesseract, which is not installed", INSTALL_HINT) from error
+    except (pytesseract.TesseractNotFoundError, subprocess.CalledProcessError, SystemExit) as error:
+        raise ModelMissing(f"{NEEDED_BY} need tesseract, which does not run: {error}", "reinstall it") from error
 
 
 @lru_cache(maxsize=4)
 def check_languages(languages: str) -> None:
     """Raises ModelMissing naming what `languages` (`kor+eng`) asks for and is not installed."""
+    tesseract_version()
     import pytesseract
 
-    tesseract_version()
     missing = sorted(set(languages.split("+")) - set(pytesseract.get_languages()))
-    if missing:
-        raise ModelMissing(
-            f"images need tesseract's data for {', '.join(missing)}, which is not installed", INSTALL_HINT
-        )
+    require(NEEDED_BY, lacking_tesseract(missing))
 
 
 def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[list[Line]]:
@@ -96,7 +92,7 @@ def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[l
             timeout=_TIMEOUT_SECONDS * len(pictures),
         )
     except TesseractNotFoundError as error:
-        raise ModelMissing("images need tesseract, which is not installed", INSTALL_HINT) from error
+        raise ModelMissing(f"{NEEDED_BY} need tesseract, which is not installed any more", "reinstall it") from error
     except (TesseractError, RuntimeError) as error:
         raise ExtractFailed(f"tesseract failed: {error}") from error
     table = (directory / "read.tsv").read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ from kb.domain.steps import CaptionSettings, ExtractSettings, Job, Results
 from kb.errors import ExtractFailed, ModelError, ModelMissing
 from kb.llm.ollama import pulled_models, require_pulled
 from kb.llm.ollama_http import OllamaServer, Timeouts
+from kb.models.requirements import lacking_packages, require
 
 # Bumped whenever the same image would give another caption from the same model.
 _METHOD_VERSION = "1"
@@ -33,6 +34,7 @@ def engine(settings: ExtractSettings) -> Engine | None:
     caption = settings.caption
     if caption is None:
         return None
+    require("captions of images", lacking_packages(("PIL",), "ocr"))
     try:
         require_pulled(pulled_models(OllamaServer(caption.endpoint, _QUICK)), caption.model)
     except ModelError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from kb.domain.derived import NOT_DERIVED, DerivedName, Engine, read_labels
 from kb.domain.media import MediaFamily
 from kb.domain.steps import ExtractSettings
-from kb.errors import ModelMissing
+from kb.errors import ModelError
 from kb.extract.registry import STEPPED_EXTRACTORS, Step
 
 
@@ -16,18 +16,29 @@ class Engines:
     """The engines of one run under its settings. An engine is asked for when the first file needs it."""
 
     settings: ExtractSettings
-    missing: dict[Step, ModelMissing] = field(default_factory=dict)
+    missing: dict[Step, ModelError] = field(default_factory=dict)
     _found: dict[Step, Engine | None] = field(default_factory=dict)
 
     def engine_of(self, step: Step) -> Engine | None:
-        """The step's engine; None where it is switched off, or not installed (then `missing` says so)."""
+        """The step's engine; None where it is switched off, or cannot be used (then `missing` says why)."""
         if step not in self._found:
             try:
                 self._found[step] = step.load().engine(self.settings)
-            except ModelMissing as error:
-                self._found[step] = None
-                self.missing[step] = error
+            except ModelError as error:
+                self.give_up(step, error)
         return self._found[step]
+
+    def give_up(self, step: Step, error: ModelError) -> None:
+        """Does without the step's engine for the rest of the run: it cannot be used, as `error` says."""
+        self._found[step] = None
+        self.missing[step] = error
+
+    def lacked_by(self, family: MediaFamily) -> list[Step]:
+        """The steps whose missing engines keep files of that family from being read at all; none if they are read."""
+        if self.can_read(family):
+            return []
+        lacking = [step for step in STEPPED_EXTRACTORS[family].steps if step in self.missing]
+        return [step for step in lacking if step.is_required] or lacking
 
     def can_read(self, family: MediaFamily) -> bool:
         """Whether files of that family can be read at all: every engine they cannot do without, and at least one."""

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from kb.domain.derived import DerivedName
 from kb.domain.media import MediaType
 from kb.domain.steps import ExtractSettings, Job, OnKept, OnProgress, Progress, Results
-from kb.errors import KbError
+from kb.errors import KbError, ModelMissing
 from kb.extract.registry import Step
 
 # A worker whose parent was killed ends by itself: so long after its last sign of progress.
@@ -116,6 +116,9 @@ def serve(work: Work, data: bytes, outbox: Connection) -> Reply:
             results[step.name] = module.derive(job)
         except KbError as error:
             return StepFailed(step.name, error.code, error.message, error.hint, results)
+        except ImportError as error:  # a package that is there, and lacks a library of the system
+            hint = "reinstall it, or install the library it names"
+            return StepFailed(step.name, ModelMissing.code, f"the engine cannot be loaded: {error}", hint, results)
         except MemoryError:
             hint = "split the file, or raise indexing.extract_memory_mb"
             return StepFailed(step.name, "engine_failed", "the engine ran out of memory", hint, results)

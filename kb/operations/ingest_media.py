@@ -10,14 +10,24 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 
 from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, read_labels
 from kb.domain.documents import Document, Metadata
 from kb.domain.ids import asset_id, document_id
 from kb.domain.media import MediaFamily, family_of
-from kb.errors import EngineFailed, ExtractFailed, FileError
+from kb.errors import (
+    EngineFailed,
+    ExtractFailed,
+    FileError,
+    ModelCorrupt,
+    ModelError,
+    ModelMissing,
+    ModelNotPulled,
+    ModelUnreachable,
+)
 from kb.extract.registry import STEPPED_EXTRACTORS, Step
 from kb.operations.events import ExtractProgress
 from kb.operations.extract_pool import ExtractPool
@@ -29,6 +39,9 @@ from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes, read_bytes
 from kb.store import ingest_queries as queries
 from kb.store.derived_cache import DerivedCache
+
+# Failures of an engine that it would have with every file.
+_ENGINE_UNUSABLE = {error.code for error in (ModelMissing, ModelCorrupt, ModelUnreachable, ModelNotPulled)}
 
 # How long a look at the workers may take: what Ctrl-C may have to wait for.
 _POLL_S = 0.2
@@ -58,6 +71,7 @@ class _MediaRun:
     cache: DerivedCache | None
     pool: ExtractPool[int]
     in_hand: dict[int, _Open] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=count)
 
 
 def index_media(run: IngestRun, files: deque[ScannedFile]) -> None:
@@ -75,7 +89,6 @@ def index_media(run: IngestRun, files: deque[ScannedFile]) -> None:
 
 def _work_through(media: _MediaRun, files: deque[ScannedFile]) -> None:
     run = media.run
-    number = 0
     while (files or not media.pool.is_idle) and not run.report.aborted:
         if run.is_canceled():
             run.report.aborted = True
@@ -83,13 +96,14 @@ def _work_through(media: _MediaRun, files: deque[ScannedFile]) -> None:
         done: list[tuple[ScannedFile, Reading]] = []
         while files and media.pool.has_room and not done:
             file = files.popleft()
+            if not run.engines.can_read(family_of(file.media_type)):
+                _leave_unread(run, family_of(file.media_type))
+                continue
             opened = _open(media, file)
             if not isinstance(opened, _Open):
                 done.append((file, opened))
             elif opened.todo and not run.request.dry_run:
-                number += 1
-                media.in_hand[number] = opened
-                media.pool.submit(number, _work(run, opened), opened.content.data)
+                _submit(media, opened)
             else:
                 done.append((file, _assembled(run, opened)))
         if not done and not media.pool.is_idle:
@@ -99,9 +113,13 @@ def _work_through(media: _MediaRun, files: deque[ScannedFile]) -> None:
             store_batch(run, done)
 
 
-def _work(run: IngestRun, opened: _Open) -> Work:
-    plan = run.request.extraction
-    return Work(opened.file.media_type, opened.todo, opened.results, plan.settings, plan.silence_s, opened.kept)
+def _submit(media: _MediaRun, opened: _Open) -> None:
+    """Hands the steps that are left to a worker."""
+    plan = media.run.request.extraction
+    number = next(media.numbers)
+    media.in_hand[number] = opened
+    work = Work(opened.file.media_type, opened.todo, opened.results, plan.settings, plan.silence_s, opened.kept)
+    media.pool.submit(number, work, opened.content.data)
 
 
 def _open(media: _MediaRun, file: ScannedFile) -> _Open | Reading:
@@ -168,7 +186,9 @@ def _heard(media: _MediaRun) -> list[tuple[ScannedFile, Reading]]:
             continue
         del media.in_hand[number]
         _keep(media, opened, reply.results)
-        if isinstance(reply, StepFailed):
+        if isinstance(reply, StepFailed) and reply.code in _ENGINE_UNUSABLE:
+            done += _read_without(media, opened, reply)
+        elif isinstance(reply, StepFailed):
             failure = _failure(reply)
             if reply.code == ExtractFailed.code:
                 _keep(media, opened, {reply.name: _failure_json(failure)})
@@ -177,6 +197,28 @@ def _heard(media: _MediaRun) -> list[tuple[ScannedFile, Reading]]:
             opened.results |= reply.results
             done.append((opened.file, _assembled(run, opened)))
     return done
+
+
+def _read_without(media: _MediaRun, opened: _Open, reply: StepFailed) -> list[tuple[ScannedFile, Reading]]:
+    """Goes on with a file whose engine turned out not to be usable: what the others make of it, if anything."""
+    run = media.run
+    step = next(step for step in opened.todo if step.name == reply.name)
+    run.engines.give_up(step, ModelError(reply.message, reply.hint))
+    if not run.engines.can_read(opened.family):
+        _leave_unread(run, opened.family)
+        return []
+    opened.results |= reply.results
+    opened.todo = tuple(step for step in opened.todo if step.name not in opened.results and run.engines.engine_of(step))
+    if not opened.todo:
+        return [(opened.file, _assembled(run, opened))]
+    _submit(media, opened)
+    return []
+
+
+def _leave_unread(run: IngestRun, family: MediaFamily) -> None:
+    """Counts a file out that was to be read, because its engine turned out not to be usable."""
+    run.unread[family] += 1
+    run.total -= 1
 
 
 def _keep_unfinished(media: _MediaRun, opened: _Open, reply: StepKept) -> None:

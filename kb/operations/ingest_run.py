@@ -12,7 +12,7 @@ from kb.domain.derived import DerivedName
 from kb.domain.media import MediaFamily, MediaType, family_of
 from kb.domain.paths import to_posix
 from kb.domain.steps import ExtractSettings
-from kb.extract.registry import EXTRACTORS, STEPPED_EXTRACTORS
+from kb.extract.registry import EXTRACTORS
 from kb.operations.embedding_plan import EmbeddingPlan
 from kb.operations.engines import Engines
 from kb.operations.events import IngestEvent
@@ -63,7 +63,7 @@ class IngestRun:
     is_canceled: Callable[[], bool]
     engines: Engines
     current: set[tuple[MediaType, str]] = field(default_factory=set)  # pipeline versions that are still the ones
-    unread: Counter[MediaFamily] = field(default_factory=Counter)  # files whose engine is not installed
+    unread: Counter[MediaFamily] = field(default_factory=Counter)  # files that no engine can read here
     unread_parts: Counter[DerivedName] = field(default_factory=Counter)  # files of which only a part could be read
     vanished: dict[str, tuple[int, int, str, str]] = field(default_factory=dict)  # known files the walk has not met
     unknown_below: list[str] = field(default_factory=list)  # paths that could not be read: keep what is stored
@@ -87,14 +87,19 @@ class IngestRun:
         return self.engines.are_those_of(family, parser_version)
 
     def lacking(self) -> Iterator[str]:
-        """One line for each engine that is not installed and that files of this run needed."""
-        for step, error in self.engines.missing.items():
-            families = [family for family, extractor in STEPPED_EXTRACTORS.items() if step in extractor.steps]
-            waiting = sum(self.unread[family] for family in families) if step.is_required else 0
-            count = waiting or self.unread_parts[step.name]
-            if count:
-                files = f"{count} file{'' if count == 1 else 's'}"
-                yield f"{error.message}: {files} {'not read' if waiting else 'read in part'} ({error.hint})"
+        """One line for each engine that cannot be used and that files of this run needed."""
+        missing = self.engines.missing
+        for message, hint in dict.fromkeys((error.message, error.hint) for error in missing.values()):
+            steps = {step for step, error in missing.items() if error.message == message}
+            unread = sum(count for family, count in self.unread.items() if steps & set(self.engines.lacked_by(family)))
+            in_part = sum(self.unread_parts[name] for name in {step.name for step in steps})
+            counts = [
+                f"{count} file{'' if count == 1 else 's'} {how}"
+                for count, how in ((unread, "not read"), (in_part, "read in part"))
+                if count
+            ]
+            if counts:
+                yield f"{message}: {', '.join(counts)}" + (f" ({hint})" if hint else "")
 
     def would_have_met(self, path: str) -> bool:
         """Whether the walk meets a file at `path` if there is one: in its scope, every folder above readable."""

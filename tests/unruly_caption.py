@@ -1,0 +1,20 @@
+"""A step that says the same of every picture."""
+
+from __future__ import annotations
+
+import json
+
+from kb.domain.derived import Engine, ModelCaption
+from kb.domain.steps import ExtractSettings, Job, Results
+
+
+def engine(settings: ExtractSettings) -> Engine:
+    return Engine("unruly-caption", "1")
+
+
+def is_needed(earlier: Results) -> bool:
+    return True
+
+
+def derive(job: Job) -> bytes:
+    return json.dumps(ModelCaption("A picture.", "unruly", "1").to_json()).encode()
