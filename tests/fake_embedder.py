@@ -34,6 +34,7 @@ class FakeEmbedder:
 
     def __init__(self, model: EmbeddingModel) -> None:
         self.model = model
+        self.provider = "hashed-words"
         self.texts: list[str] = []
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:

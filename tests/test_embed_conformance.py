@@ -90,7 +90,7 @@ def use_without_numpy() -> QueryEncoder:
         pytest.skip("no BLAS library that kb knows")
     directory = MODELS / USE_MULTILINGUAL
     network, vocabulary = open_single_network(directory, blas), open_vocabulary(directory / VOCABULARY_FILE)
-    return UseQueryEncoder(embedding_model(MODELS, USE_MULTILINGUAL), network.encode, vocabulary)
+    return UseQueryEncoder(embedding_model(MODELS, USE_MULTILINGUAL), "blas", network.encode, vocabulary)
 
 
 ADAPTERS: dict[str, tuple[str, Callable[[], Adapter]]] = {
@@ -221,5 +221,13 @@ def test_tokens_are_counted_by_the_models_own_tokenizer() -> None:
 
 def test_query_in_a_fresh_process_uses_the_native_engine_where_it_runs() -> None:
     opened("e5 bulk")
-    native = isinstance(query_encoder(MODELS, E5_SMALL), NativeQueryEncoder)
-    assert native == native_engine_usable(MODELS / E5_SMALL)
+    encoder = query_encoder(MODELS, E5_SMALL)
+    usable = native_engine_usable(MODELS / E5_SMALL)
+    assert isinstance(encoder, NativeQueryEncoder) == usable
+    assert encoder.provider == ("native" if usable else "onnxruntime")
+
+
+def test_a_query_encoder_names_what_computes() -> None:
+    opened("use bulk")
+    assert query_encoder(MODELS, USE_MULTILINGUAL).provider == "numpy", "which this process has loaded"
+    assert use_without_numpy().provider == "blas"

@@ -72,10 +72,11 @@ class RetrievalSummary(NamedTuple):
 
 
 class EmbeddingRef(NamedTuple):
-    """The model that searched by meaning."""
+    """The model that searched by meaning, and what computed the question's vector with it."""
 
     id: str
     dimensions: int
+    provider: str
 
 
 class Answer(NamedTuple):

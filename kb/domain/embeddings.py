@@ -50,5 +50,9 @@ class QueryEncoder(Protocol):
     def model(self) -> EmbeddingModel:
         """The vector space, the same as the bulk embedder's."""
 
+    @property
+    def provider(self) -> str:
+        """What does the computing: `native`, `onnxruntime`, `blas`, `numpy` or `fastembed`."""
+
     def encode(self, text: str) -> bytes:
         """float32[dimensions], L2 = 1, as little-endian bytes: what sqlite-vec takes."""

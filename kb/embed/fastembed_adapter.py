@@ -89,6 +89,11 @@ class HubQueryEncoder:
         """The vector space."""
         return self._embedder.model
 
+    @property
+    def provider(self) -> str:
+        """The library that knows the model by its name."""
+        return "fastembed"
+
     def encode(self, text: str) -> bytes:
         """float32[dimensions], L2 = 1, as little-endian bytes."""
         vector: bytes = self._embedder.embed([text], "query")[0].astype("<f4").tobytes()

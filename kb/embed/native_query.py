@@ -33,6 +33,11 @@ class NativeQueryEncoder:
     _library: ctypes.CDLL
     _weights: int
 
+    @property
+    def provider(self) -> str:
+        """The weight file's own C runtime."""
+        return "native"
+
     def encode(self, text: str) -> bytes:
         """float32[dimensions], L2 = 1, as little-endian bytes. Raises: ModelError when the engine fails."""
         vector = (ctypes.c_float * self.model.dimensions)()

@@ -101,6 +101,11 @@ class OnnxQueryEncoder:
     _encoder: OnnxEncoder
     _vocabulary: UnigramVocabulary
 
+    @property
+    def provider(self) -> str:
+        """The runtime of the session."""
+        return "onnxruntime"
+
     def encode(self, text: str) -> bytes:
         """float32[dimensions], L2 = 1, as little-endian bytes."""
         ids = self._vocabulary.token_ids(PREFIXES["query"] + encoder_text(text))

@@ -20,9 +20,10 @@ from kb.embed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabul
 
 @dataclass(frozen=True, slots=True)
 class UseQueryEncoder:
-    """A network that encodes one text's token ids, behind the mapped vocabulary."""
+    """A network that encodes one text's token ids, behind the mapped vocabulary; `provider` is what multiplies."""
 
     model: EmbeddingModel
+    provider: str
     _encode_ids: Callable[[Sequence[int]], bytes]
     _vocabulary: UnigramVocabulary
 
@@ -36,7 +37,7 @@ def open_use_query_encoder(directory: Path, model: EmbeddingModel) -> UseQueryEn
     vocabulary = open_vocabulary(directory / VOCABULARY_FILE)
     blas = None if "numpy" in sys.modules else open_blas()
     if blas is not None:
-        return UseQueryEncoder(model, open_single_network(directory, blas).encode, vocabulary)
+        return UseQueryEncoder(model, "blas", open_single_network(directory, blas).encode, vocabulary)
     from kb.embed.use_adapter import open_network
 
-    return UseQueryEncoder(model, open_network(directory).encode_one, vocabulary)
+    return UseQueryEncoder(model, "numpy", open_network(directory).encode_one, vocabulary)

@@ -27,6 +27,9 @@ from kb.store.connection import Connection, transaction
 
 _TITLE_CHARS = 80
 
+# What answers from before the provider was kept were encoded by.
+_UNKNOWN_PROVIDER = "unknown"
+
 
 def record_answer(db: Connection, answer: Answer, settings: Mapping[str, object], now_s: int) -> Answer:
     """Keeps an answer and, in a conversation, its turn: both or neither. Returns the answer as it is kept.
@@ -72,7 +75,9 @@ def stored_answer(row: AnswerRow) -> Answer:
         grounded=bool(row.grounded),
         refusal_reason=_reason(row.refusal_reason),
         model=ModelRef(row.model_id, row.model_provider),
-        embedding=EmbeddingRef(row.embedding_model_id, row.embedding_dimensions or 0)
+        embedding=EmbeddingRef(
+            row.embedding_model_id, row.embedding_dimensions or 0, row.embedding_provider or _UNKNOWN_PROVIDER
+        )
         if row.embedding_model_id
         else None,
         prompt_template_version=row.prompt_template_version,
@@ -118,6 +123,7 @@ def _row(answer: Answer, settings: Mapping[str, object]) -> dict[str, Any]:
         "model_provider": answer.model.provider,
         "embedding_model_id": embedding.id if embedding else None,
         "embedding_dimensions": embedding.dimensions if embedding else None,
+        "embedding_provider": embedding.provider if embedding else None,
         "prompt_template_version": answer.prompt_template_version,
         "retrieval_mode": answer.retrieval.mode,
         "retrieval_k": answer.retrieval.k,

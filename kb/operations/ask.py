@@ -171,7 +171,7 @@ class _Asking:
         if result.query.mode == "lexical":
             return None
         source = self._searching.vector_source(result.query)
-        return None if source is None else EmbeddingRef(source.model, source.dimensions)
+        return None if source is None else EmbeddingRef(source.model, source.dimensions, source.provider)
 
     def _holds_chunks(self) -> bool:
         from kb.store.retrieve_queries import select_chunk_total

@@ -40,6 +40,14 @@ class DocumentInspection(NamedTuple):
     blocks: list[queries.BlockDetail]
     chunks: list[queries.ChunkSummary]
     artifacts: list[Artifact]
+    embeddings: list[queries.DocumentEmbedding]
+
+
+class ChunkInspection(NamedTuple):
+    """One chunk with the vectors it has."""
+
+    chunk: queries.ChunkDetail
+    embeddings: list[queries.ChunkEmbedding]
 
 
 def list_documents(sqlite: Path, filters: SearchFilters, limit: int | None) -> list[queries.DocumentRow]:
@@ -67,10 +75,11 @@ def inspect_document(sqlite: Path, artifact_dir: Path, typed: str) -> DocumentIn
                 Artifact(file.name, labels.get(file.name), file.path, file.byte_len)
                 for file in list_artifacts(artifact_dir, doc_id)
             ],
+            queries.select_document_embeddings(reader.db, doc_id=doc_id),
         )
 
 
-def inspect_chunk(sqlite: Path, typed: str) -> queries.ChunkDetail:
+def inspect_chunk(sqlite: Path, typed: str) -> ChunkInspection:
     """The chunk named by an id or a unique prefix of one.
 
     Raises: NotFound, InvalidId.
@@ -81,7 +90,8 @@ def inspect_chunk(sqlite: Path, typed: str) -> queries.ChunkDetail:
         )
     with reading(sqlite) as reader:
         chunk_id = _one_of(queries.find_chunk_ids(reader.db, prefix=typed), typed, "chunk")
-        return _stored(queries.select_chunk(reader.db, chunk_id=chunk_id), chunk_id)
+        chunk = _stored(queries.select_chunk(reader.db, chunk_id=chunk_id), chunk_id)
+        return ChunkInspection(chunk, queries.select_chunk_embeddings(reader.db, chunk_id=chunk_id))
 
 
 def corpus_stats(db: Connection) -> queries.CorpusStats:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from kb.config import Config
+from kb.domain.search import SearchMode
 from kb.errors import NotIndexed
 from kb.extract.registry import EXTRACTORS, STEPPED_EXTRACTORS
 from kb.language.korean import analysis_version
+from kb.operations.capabilities import SEARCH_MODES, capabilities, search_modes
 from kb.operations.index_version import index_version
 from kb.operations.inspect import corpus_stats
 from kb.operations.reading import reading
 from kb.store.inspect_queries import CorpusStats
-
-# What an agent may build on. A capability that is not here yet stands as False, so that it can be asked for.
-CAPABILITIES: Mapping[str, bool] = {
-    "search_lexical": True,
-    "search_vector": False,
-    "search_hybrid": False,
-    "bulk_search": True,
-    "ask": True,
-    "mcp": False,
-    "json": True,
-    "ingest_progress": True,
-}
+from kb.store.vector_tables import slots
 
 
 class Introspection(NamedTuple):
@@ -35,18 +26,27 @@ class Introspection(NamedTuple):
     stats: CorpusStats | None
 
 
-def introspect(config: Config) -> Introspection:
-    """What this kb can do, the versions its results depend on, and what is indexed."""
+def introspect(config: Config, commands: Collection[str]) -> Introspection:
+    """What can be done here and now, the versions its results depend on, and what is indexed.
+
+    `commands` are those the program has.
+    """
     versions = {f"parser.{family}": extractor.parser_version for family, extractor in EXTRACTORS.items()}
     versions |= {f"parser.{family}": extractor.parser_version for family, extractor in STEPPED_EXTRACTORS.items()}
     versions |= {
         "chunker": config.chunking.chunker_version,
         "korean": analysis_version(),
         "index": index_version(),
+        "prompt_template": config.rag.prompt_template_version,
     }
+    stats: CorpusStats | None = None
+    modes: Mapping[SearchMode, bool] = dict.fromkeys(SEARCH_MODES, False)
     try:
         with reading(config.sqlite) as reader:
             stats = corpus_stats(reader.db)
+            held = slots(reader.db).items()
+            versions |= {f"embedding.{slot}": f"{row.model_id} {row.model_version}" for slot, row in held}
+            modes = search_modes(reader, config)
     except NotIndexed:
-        stats = None
-    return Introspection(CAPABILITIES, versions, stats)
+        pass
+    return Introspection(capabilities(config, modes, commands), versions, stats)

@@ -6,7 +6,7 @@ either; the model does that itself when its first token is counted or made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,6 +35,12 @@ def language_models(config: Config, provider: str | None = None) -> Iterator[Lan
         yield None if wanted == "extractive" else _PROVIDERS[wanted](config)
 
 
+def can_generate(config: Config) -> bool:
+    """Whether a language model is there to write answers; asks the server, and loads nothing."""
+    provider = config.models_llm.provider
+    return any(lacks(config) is None for name, lacks in _LACKS.items() if provider in ("auto", name))
+
+
 def check_language_model(config: Config) -> Iterator[Check]:
     """Doctor's checks of the provider. With `auto`, one that is not there is no fault: the next one answers."""
     provider = config.models_llm.provider
@@ -45,7 +51,7 @@ def check_language_model(config: Config) -> Iterator[Check]:
 
 
 def _all_there(config: Config) -> Iterator[LanguageModel | None]:
-    for provider, lacks in (("ollama", _ollama_lacks), ("llama_cpp", _llama_cpp_lacks)):
+    for provider, lacks in _LACKS.items():
         if lacks(config) is None:
             yield _PROVIDERS[provider](config)
     yield None
@@ -112,6 +118,10 @@ def _llama_cpp_lacks(config: Config) -> KbError | None:
     except KbError as error:
         return error
     return None
+
+
+# In the order in which `auto` tries them.
+_LACKS: Mapping[str, Callable[[Config], KbError | None]] = {"ollama": _ollama_lacks, "llama_cpp": _llama_cpp_lacks}
 
 
 def _check_ollama(config: Config, *, needed: bool) -> Iterator[Check]:

@@ -40,6 +40,7 @@ class VectorSource:
         self.model = primary.model_id
         self.dimensions = primary.dimensions
         self._primary = _encoder(config, primary.model_id, primary.model_version)
+        self.provider = self._primary.provider
         self._config = config
         self._secondary_slot = held.get("secondary")
         self._secondary: QueryEncoder | None = None

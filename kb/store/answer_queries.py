@@ -85,6 +85,7 @@ class AnswerRow(NamedTuple):
     claims_json: str
     notes_json: str
     index_version: str
+    embedding_provider: str | None
     corpus_revision: int
 
 
@@ -161,6 +162,7 @@ def insert_answer(
     model_provider: str,
     embedding_model_id: str | None,
     embedding_dimensions: int | None,
+    embedding_provider: str | None,
     prompt_template_version: str,
     retrieval_mode: str,
     retrieval_k: int,

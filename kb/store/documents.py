@@ -191,6 +191,10 @@ def _provenance_json(prepared: PreparedDocument, now: str) -> str:
         {"at": now, "agent": document.parser_version, "kind": "warning", "note": f"{warning.kind}: {warning.note}"}
         for warning in document.warnings
     ]
+    for chunker_version in dict.fromkeys(chunk.chunker_version for chunk in prepared.chunks):
+        note = f"{len(prepared.chunks)} chunks"
+        events.append({"at": now, "agent": chunker_version, "kind": "chunked", "note": note})
+    events.append({"at": now, "agent": "kb-store", "kind": "indexed", "note": None})
     return _dumps({"events": events})
 
 

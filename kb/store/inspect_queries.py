@@ -94,6 +94,26 @@ class ChunkDetail(NamedTuple):
     tokenized_korean_text: str | None
 
 
+class ChunkEmbedding(NamedTuple):
+    """One vector of a chunk; `slot` is None where searches do not use it."""
+
+    embedding_id: str
+    model_id: str
+    model_version: str
+    dimensions: int
+    token_count: int | None
+    slot: str | None
+
+
+class DocumentEmbedding(NamedTuple):
+    """How many chunks of a document one model has embedded, and when last."""
+
+    model_id: str
+    model_version: str
+    chunks: int
+    embedded_at: str
+
+
 class FoundId(NamedTuple):
     """One id that fits what was typed."""
 
@@ -167,6 +187,14 @@ def select_chunks(db: apsw.Connection, *, doc_id: str) -> list[ChunkSummary]: ..
 
 @sql("inspect/select_chunk.sql")
 def select_chunk(db: apsw.Connection, *, chunk_id: str) -> ChunkDetail | None: ...
+
+
+@sql("inspect/select_chunk_embeddings.sql")
+def select_chunk_embeddings(db: apsw.Connection, *, chunk_id: str) -> list[ChunkEmbedding]: ...
+
+
+@sql("inspect/select_document_embeddings.sql")
+def select_document_embeddings(db: apsw.Connection, *, doc_id: str) -> list[DocumentEmbedding]: ...
 
 
 @sql("inspect/find_document_ids.sql")

@@ -40,7 +40,8 @@ class ModelV1(TypedDict):
 
 
 class EmbeddingV1(TypedDict):
-    """The model that searched by meaning."""
+    """The model that searched by meaning; `provider` is what computed the question's vector, `unknown` where an older
+    kb did not keep it."""
 
     id: str
     provider: str
@@ -118,7 +119,7 @@ def answer_v1(answer: Answer) -> AnswerV1:
         "model": {"id": answer.model.id, "provider": answer.model.provider},
         "embedding": None
         if embedding is None
-        else {"id": embedding.id, "provider": "fastembed", "dimensions": embedding.dimensions},
+        else {"id": embedding.id, "provider": embedding.provider, "dimensions": embedding.dimensions},
         "prompt_template_version": answer.prompt_template_version,
         "retrieval": {
             "trace_id": retrieval.trace_id,

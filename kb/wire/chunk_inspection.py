@@ -7,16 +7,20 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.store.inspect_queries import ChunkDetail
+from kb.operations.inspect import ChunkInspection
+from kb.store.inspect_queries import ChunkEmbedding
 from kb.wire.doc_inspection import SpanV1
 
 
 class ChunkEmbeddingV1(TypedDict):
-    """One vector of a chunk."""
+    """One vector of a chunk. `used_as` is null where searches do not use it; `tokens` is what the model saw."""
 
     model: str
+    model_version: str
     dimensions: int
     embedding_id: str
+    tokens: int | None
+    used_as: Literal["primary", "secondary"] | None
 
 
 class ChunkInspectionV1(TypedDict):
@@ -40,8 +44,9 @@ class ChunkInspectionV1(TypedDict):
     embeddings: list[ChunkEmbeddingV1]
 
 
-def chunk_inspection_v1(chunk: ChunkDetail) -> ChunkInspectionV1:
+def chunk_inspection_v1(found: ChunkInspection) -> ChunkInspectionV1:
     """The wire form of an inspected chunk."""
+    chunk = found.chunk
     return {
         "schema_version": "chunk_inspection.v1",
         "chunk_id": chunk.chunk_id,
@@ -58,5 +63,16 @@ def chunk_inspection_v1(chunk: ChunkDetail) -> ChunkInspectionV1:
         "policy_hash": chunk.policy_hash,
         "indexed_headings": chunk.heading_text,
         "indexed_morphemes": chunk.tokenized_korean_text,
-        "embeddings": [],
+        "embeddings": [_embedding(each) for each in found.embeddings],
+    }
+
+
+def _embedding(each: ChunkEmbedding) -> ChunkEmbeddingV1:
+    return {
+        "model": each.model_id,
+        "model_version": each.model_version,
+        "dimensions": each.dimensions,
+        "embedding_id": each.embedding_id,
+        "tokens": each.token_count,
+        "used_as": each.slot,  # type: ignore[typeddict-item]  # CHECKed by the table
     }

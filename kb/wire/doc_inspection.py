@@ -8,6 +8,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from kb.operations.inspect import DocumentInspection
+from kb.store.inspect_queries import DocumentEmbedding
 from kb.wire.doc_summary import DocSummaryV1, doc_summary_v1
 
 
@@ -127,7 +128,7 @@ def doc_inspection_v1(found: DocumentInspection) -> DocInspectionV1:
         "source_path": document.source_path,
         "doc_version": document.doc_version,
         "metadata": json.loads(document.metadata_json),
-        "provenance": json.loads(document.provenance_json),
+        "provenance": {"events": [*json.loads(document.provenance_json)["events"], *map(_embedded, found.embeddings)]},
         "blocks": [
             {
                 "block_id": block.block_id,
@@ -151,4 +152,14 @@ def doc_inspection_v1(found: DocumentInspection) -> DocInspectionV1:
             {"name": each.name, "engine": each.engine, "path": str(each.path), "byte_len": each.byte_len}
             for each in found.artifacts
         ],
+    }
+
+
+def _embedded(each: DocumentEmbedding) -> dict[str, Any]:
+    """The event of a model's vectors: they come after the document is stored, and go when they are made again."""
+    return {
+        "at": each.embedded_at,
+        "agent": f"{each.model_id} {each.model_version}",
+        "kind": "embedded",
+        "note": f"{each.chunks} chunks",
     }

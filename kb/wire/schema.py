@@ -65,7 +65,7 @@ class StatsV1(TypedDict):
 
 
 class SchemaV1(TypedDict):
-    """Capabilities, versions and stats; `stats` is null before `kb init`."""
+    """What works here and now, versions and stats; `stats` is null before `kb init`."""
 
     schema_version: Literal["schema.v1"]
     kb_version: str
@@ -82,7 +82,7 @@ def schema_v1(found: Introspection) -> SchemaV1:
         "schema_version": "schema.v1",
         "kb_version": kb.__version__,
         "wire": {"schemas": list(WIRE_SCHEMAS)},
-        "capabilities": dict(found.capabilities),
+        "capabilities": {**found.capabilities, **_of_the_wire(found)},
         "models": dict(found.versions),
         "stats": None
         if stats is None
@@ -97,4 +97,13 @@ def schema_v1(found: Introspection) -> SchemaV1:
             "corpus_revision": stats.corpus_revision,
             "last_ingest_at": stats.last_ingest_at,
         },
+    }
+
+
+def _of_the_wire(found: Introspection) -> dict[str, bool]:
+    """What there are wire objects for."""
+    return {
+        "json": bool(WIRE_SCHEMAS),
+        "bulk_search": found.capabilities["search_lexical"] and "bulk_search_item.v1" in WIRE_SCHEMAS,
+        "ingest_progress": "ingest_progress.v1" in WIRE_SCHEMAS,
     }

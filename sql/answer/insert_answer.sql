@@ -1,5 +1,5 @@
 -- Keep an answer with all that went into it.
--- version 1
+-- version 2
 -- param trace_id TEXT  the answer
 -- param query TEXT  the question as it was asked
 -- param answer TEXT  what was shown
@@ -9,6 +9,7 @@
 -- param model_provider TEXT  ollama, llama_cpp or extractive
 -- param embedding_model_id TEXT?  the model that searched
 -- param embedding_dimensions INTEGER?  of its vectors
+-- param embedding_provider TEXT?  what computed the question's vector
 -- param prompt_template_version TEXT  e.g. rag-v3
 -- param retrieval_mode TEXT  lexical, vector or hybrid
 -- param retrieval_k INTEGER  hits asked for
@@ -38,12 +39,12 @@ INSERT INTO answers (
   embedding_dimensions, prompt_template_version, retrieval_mode, retrieval_k, score_gate, top_score, chunks_returned,
   chunks_used, citations_json, packed_chunks_json, prompt_tokens, completion_tokens, latency_ms, created_at,
   conversation_id, turn_index, search_query, evidence, calibration, settings_json, messages_json, generated_text,
-  claims_json, notes_json, index_version, corpus_revision
+  claims_json, notes_json, index_version, embedding_provider, corpus_revision
 ) VALUES (
   :trace_id, :query, :answer, :grounded, :refusal_reason, :model_id, :model_provider, :embedding_model_id,
   :embedding_dimensions, :prompt_template_version, :retrieval_mode, :retrieval_k, :score_gate, :top_score,
   :chunks_returned, :chunks_used, :citations_json, :packed_chunks_json, :prompt_tokens, :completion_tokens,
   :latency_ms, :created_at, :conversation_id, :turn_index, :search_query, :evidence, :calibration, :settings_json,
-  :messages_json, :generated_text, :claims_json, :notes_json, :index_version,
+  :messages_json, :generated_text, :claims_json, :notes_json, :index_version, :embedding_provider,
   coalesce((SELECT value FROM kv WHERE key = 'corpus_revision'), 0)
 );

@@ -66,17 +66,24 @@ def doc(session: Session, id: str, as_json: bool) -> None:
 @pass_session
 def chunk(session: Session, id: str, as_json: bool) -> None:
     """Show a chunk, by its id or the start of one: its text and the words it is found by."""
-    found = inspect_chunk(session.config.sqlite, id)
+    inspected = inspect_chunk(session.config.sqlite, id)
     if as_json:
         from kb.wire.chunk_inspection import chunk_inspection_v1
 
-        print_json(chunk_inspection_v1(found))
+        print_json(chunk_inspection_v1(inspected))
         return
+    found = inspected.chunk
     click.echo(f"{plain_line(found.workspace_path)}#{_place(found.source_spans_json)}")
     click.echo(f"  chunk_id  {found.chunk_id}\n  doc_id    {found.doc_id}")
     click.echo(f"  lang      {found.lang}, {found.token_estimate} tokens, {found.chunker_version}")
     click.echo(f"  headings  {plain_line(found.heading_text.replace(chr(10), ' › '))}")
-    click.echo(f"  morphemes {plain_line(found.tokenized_korean_text or '-')}\n")
+    click.echo(f"  morphemes {plain_line(found.tokenized_korean_text or '-')}")
+    for each in inspected.embeddings:
+        used_as = each.slot or "not searched by"
+        click.echo(f"  vector    {plain_line(each.model_id)}, {each.dimensions} dimensions, {used_as}")
+    if not inspected.embeddings:
+        click.echo("  vector    none")
+    click.echo()
     click.echo(plain(found.text))
 
 

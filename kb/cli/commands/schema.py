@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import cast
 
 import click
 
@@ -29,13 +30,17 @@ def command(session: Session, wire: str | None, as_json: bool) -> None:
         return
     from kb.wire.schema import schema_v1
 
-    found = schema_v1(introspect(session.config))
+    ctx = click.get_current_context().find_root()
+    program = cast(click.Group, ctx.command)
+    found = schema_v1(introspect(session.config, program.list_commands(ctx)))
     if as_json:
         print_json(found)
         return
     stats = found["stats"]
     click.echo(f"kb {found['kb_version']}")
-    click.echo("capabilities  " + ", ".join(name for name, there in found["capabilities"].items() if there))
+    for title, wanted in (("capabilities", True), ("not here", False)):
+        names = [name for name, there in found["capabilities"].items() if there is wanted]
+        click.echo(f"{title:<14}{', '.join(names) or '-'}")
     for name, version in found["models"].items():
         click.echo(f"{name:<16}{version}")
     click.echo("wire          " + ", ".join(found["wire"]["schemas"]))

@@ -1,0 +1,210 @@
+"""What kb says of itself is what it does: the thing is changed, and the label with it."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Ran, Vault, make_vault, run_kb
+from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from ollama_fixtures import playing
+
+from kb.cli.main import COMMANDS
+from kb.domain.embeddings import EmbeddingModel
+from kb.wire.schemas import validate
+
+__all__ = ["fake_models"]
+
+NOBODY = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def base(tmp_path: Path, fake_models: FakeModels) -> Vault:
+    """The notes, configured for both models, indexed by words only."""
+    made = make_vault(tmp_path / "vault")
+    configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
+    made.config.write_text(
+        f'{configured}cache_dir = "cache"\nmodel_dir = "models"\n'
+        f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n'
+        f'[models.llm]\nendpoint = "{NOBODY}"\n',
+        encoding="utf-8",
+    )
+    assert call(made, "ingest", "--no-embed").code == 0
+    return made
+
+
+@pytest.fixture
+def embedded(base: Vault) -> Vault:
+    """The same, embedded."""
+    assert call(base, "index", "--embeddings").code == 0
+    return base
+
+
+def call(vault: Vault, *args: str) -> Ran:
+    return run_kb("--config", str(vault.config), *args)
+
+
+def capabilities(vault: Vault, *settings: str) -> dict[str, bool]:
+    found: dict[str, bool] = call(vault, *settings, "schema", "--json").json["capabilities"]
+    return found
+
+
+def modes_that_work(vault: Vault) -> dict[str, bool]:
+    """By what `kb search` does: which modes a question is answered in when it asks for them."""
+    works = {}
+    for mode in ("lexical", "vector", "hybrid"):
+        ran = call(vault, "search", "gateway", "--mode", mode, "--json")
+        works[f"search_{mode}"] = ran.code == 0 and ran.json["mode"] == mode
+    return works
+
+
+def without_the_base(vault: Vault, models: FakeModels) -> None:
+    vault.sqlite.unlink()
+
+
+def without_the_model(vault: Vault, models: FakeModels) -> None:
+    del models.embedders[PRIMARY]
+
+
+def with_another_version_of_the_model(vault: Vault, models: FakeModels) -> None:
+    models.embedders[PRIMARY].model = EmbeddingModel(PRIMARY, "2", 32, 512)
+
+
+def without_the_vectors(vault: Vault, models: FakeModels) -> None:
+    shutil.rmtree(vault.sqlite.parent)
+    assert call(vault, "ingest", "--no-embed").code == 0
+
+
+def unchanged(vault: Vault, models: FakeModels) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("change", "works"),
+    [
+        (unchanged, {"search_lexical": True, "search_vector": True, "search_hybrid": True}),
+        (without_the_model, {"search_lexical": True, "search_vector": False, "search_hybrid": False}),
+        (with_another_version_of_the_model, {"search_lexical": True, "search_vector": False, "search_hybrid": False}),
+        (without_the_vectors, {"search_lexical": True, "search_vector": False, "search_hybrid": False}),
+        (without_the_base, {"search_lexical": False, "search_vector": False, "search_hybrid": False}),
+    ],
+)
+def test_an_embedded_base_says_which_modes_of_search_work(
+    change: Callable[[Vault, FakeModels], None], works: dict[str, bool], embedded: Vault, fake_models: FakeModels
+) -> None:
+    change(embedded, fake_models)
+    assert modes_that_work(embedded) == works
+    said = capabilities(embedded)
+    assert {name: said[name] for name in works} == works
+    assert (said["ask"], said["bulk_search"]) == (works["search_lexical"], works["search_lexical"])
+
+
+def test_the_models_that_embedded_are_named(embedded: Vault) -> None:
+    models = call(embedded, "schema", "--json").json["models"]
+    assert (models["embedding.primary"], models["embedding.secondary"]) == (f"{PRIMARY} 1", f"{SECONDARY} 1")
+    assert call(embedded, "--set", "models.embedding.secondary=", "index", "--embeddings").code == 0
+    assert "embedding.secondary" not in call(embedded, "schema", "--json").json["models"]
+
+
+def test_a_language_model_is_a_capability_while_its_server_answers(base: Vault) -> None:
+    with playing([]) as server:
+        there = ("--set", f"models.llm.endpoint={server.endpoint}", "--set", "models.llm.model=scripted")
+        assert capabilities(base, *there)["ask_generated"] is True
+        assert capabilities(base, *there, "--set", "models.llm.model=qwen")["ask_generated"] is False
+        assert capabilities(base, *there, "--set", "models.llm.provider=extractive")["ask_generated"] is False
+    assert capabilities(base)["ask_generated"] is False
+
+
+def test_an_engine_is_a_capability_where_it_is_found(base: Vault) -> None:
+    if shutil.which("tesseract") is None:
+        pytest.skip("tesseract is not installed")
+    english = ("--set", "ocr.languages=eng")
+    assert capabilities(base, *english)["extract_ocr"] is True
+    assert capabilities(base, *english)["ingest_image"] is True
+    assert capabilities(base, "--set", "ocr.enabled=false")["extract_ocr"] is False
+    of_a_language_that_is_not_installed = capabilities(base, "--set", "ocr.languages=zzz")
+    assert of_a_language_that_is_not_installed["extract_ocr"] is False
+    assert of_a_language_that_is_not_installed["ingest_image"] is False
+
+
+def test_a_command_is_a_capability_where_the_program_has_it(base: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert capabilities(base)["mcp"] is ("mcp" in COMMANDS)
+    monkeypatch.setattr("kb.cli.main.COMMANDS", {"schema": "Show.", "mcp": "Serve."})
+    others = capabilities(base)
+    assert (others["mcp"], others["ask"]) == (True, False)
+
+
+def chunk_of(vault: Vault, words: str) -> str:
+    found: str = call(vault, "search", words, "--mode", "lexical", "--json").json["hits"][0]["chunk_id"]
+    return found
+
+
+def embeddings_of(vault: Vault, chunk_id: str) -> list[dict[str, Any]]:
+    inspected = call(vault, "inspect", "chunk", chunk_id, "--json").json
+    validate("chunk_inspection.v1", inspected)
+    found: list[dict[str, Any]] = inspected["embeddings"]
+    return found
+
+
+def test_an_inspected_chunk_has_the_vectors_that_are_stored(base: Vault) -> None:
+    chunk_id = chunk_of(base, "zebra")
+    assert embeddings_of(base, chunk_id) == []
+    assert "vector    none" in call(base, "inspect", "chunk", chunk_id).stdout
+
+    assert call(base, "index", "--embeddings").code == 0
+    found = embeddings_of(base, chunk_id)
+    assert [(each["model"], each["dimensions"], each["used_as"]) for each in found] == [
+        (PRIMARY, 32, "primary"),
+        (SECONDARY, 16, "secondary"),
+    ]
+    with sqlite3.connect(base.sqlite) as db:
+        stored = dict(
+            db.execute("SELECT model_id, embedding_id FROM embedding_records WHERE chunk_id = ?", (chunk_id,))
+        )
+        assert {each["model"]: each["embedding_id"] for each in found} == stored
+        db.execute("UPDATE embedding_records SET status = 'pending' WHERE model_id = ?", (PRIMARY,))
+    db.close()
+    assert [each["model"] for each in embeddings_of(base, chunk_id)] == [SECONDARY]
+
+    assert call(base, "--set", "models.embedding.secondary=", "index", "--embeddings").code == 0
+    used = {each["model"]: each["used_as"] for each in embeddings_of(base, chunk_id)}
+    assert used == {PRIMARY: "primary", SECONDARY: None}
+
+
+def test_a_document_tells_how_it_was_made(embedded: Vault) -> None:
+    events = call(embedded, "inspect", "doc", "chunking.md", "--json").json["provenance"]["events"]
+    assert [event["kind"] for event in events] == ["discovered", "parsed", "chunked", "indexed", "embedded", "embedded"]
+    assert {event["agent"] for event in events if event["kind"] == "embedded"} == {f"{PRIMARY} 1", f"{SECONDARY} 1"}
+    chunks = call(embedded, "inspect", "doc", "chunking.md", "--json").json["chunks"]
+    assert events[2]["note"] == f"{len(chunks)} chunks"
+    touched = (embedded.root / "chunking.md").read_text(encoding="utf-8") + "\n끝.\n"
+    (embedded.root / "chunking.md").write_text(touched, encoding="utf-8")
+    assert call(embedded, "ingest", "--no-embed").code == 0
+    events = call(embedded, "inspect", "doc", "chunking.md", "--json").json["provenance"]["events"]
+    assert "embedded" not in [event["kind"] for event in events]
+
+
+def test_an_answer_names_what_encoded_its_question(embedded: Vault, fake_models: FakeModels) -> None:
+    open_gate = ("--set", "rag.score_gate=0")
+    for provider in ("hashed-words", "something-else"):
+        fake_models.embedders[PRIMARY].provider = provider
+        answer = call(embedded, *open_gate, "ask", "How often does the gateway retry?", "--json").json
+        validate("answer.v1", answer)
+        assert answer["embedding"] == {"id": PRIMARY, "provider": provider, "dimensions": 32}
+        kept = call(embedded, "answers", "show", answer["retrieval"]["trace_id"], "--json").json
+        assert kept["embedding"] == answer["embedding"]
+    by_words = call(embedded, *open_gate, "ask", "gateway retry", "--mode", "lexical", "--json").json
+    assert by_words["embedding"] is None
+
+
+def test_an_answer_of_an_older_kb_does_not_guess_what_encoded_it(embedded: Vault) -> None:
+    asked = call(embedded, "--set", "rag.score_gate=0", "ask", "How often does the gateway retry?", "--json").json
+    with sqlite3.connect(embedded.sqlite) as db:
+        db.execute("UPDATE answers SET embedding_provider = NULL")
+    db.close()
+    kept = call(embedded, "answers", "show", asked["retrieval"]["trace_id"], "--json").json
+    assert kept["embedding"] == {"id": PRIMARY, "provider": "unknown", "dimensions": 32}
