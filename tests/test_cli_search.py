@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import Kb, Ran, Vault
+from on_terminal import ESCAPES, LINK, on_a_terminal
 from test_cli_output import require_valid
 
 from kb.cli.terminal import fold, plain, plain_line, width_cells
@@ -120,39 +120,9 @@ def test_any_number_of_questions_is_streamed(vault: Vault) -> None:
 
 # --- on a terminal ----------------------------------------------------------------------------------------------------
 
-ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-LINK = re.compile(r"\x1b\]8;;(.*?)\x1b\\")
-
-
-def on_a_terminal(vault: Vault, *args: str, **env: str) -> str:
-    """What a terminal of 40 columns receives from one call of kb."""
-    ours, theirs = pty.openpty()
-    hidden = ("NO_COLOR", "KB_HYPERLINKS", "VTE_VERSION", "TERM_PROGRAM", "KITTY_WINDOW_ID", "KONSOLE_VERSION")
-    kept = {name: value for name, value in os.environ.items() if name not in (*hidden, "WT_SESSION")}
-    path = os.pathsep.join(path for path in sys.path if path)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kb", "--config", str(vault.config), *args],
-        env=kept | {"PYTHONPATH": path, "TERM": "xterm-256color", "COLUMNS": "40"} | env,
-        stdout=theirs,
-        stdin=subprocess.DEVNULL,
-    )
-    os.close(theirs)
-    received = b""
-    while True:
-        try:
-            data = os.read(ours, 65536)
-        except OSError:  # Linux: the other end was closed
-            break
-        if not data:
-            break
-        received += data
-    os.close(ours)
-    assert process.wait(timeout=30) in (0, 1)
-    return received.decode("utf-8").replace("\r\n", "\n")
-
 
 def test_matches_are_set_off_on_a_terminal(vault: Vault) -> None:
-    shown = on_a_terminal(vault, "search", "청킹 제목")
+    shown = on_a_terminal(vault.config, "search", "청킹 제목")
     assert "\x1b[33m\x1b[1m제목\x1b[0m" in shown
     assert "\x1b]8" not in shown
     assert max(width_cells(line) for line in ESCAPES.sub("", shown).splitlines()[:-1]) <= 40
@@ -160,7 +130,7 @@ def test_matches_are_set_off_on_a_terminal(vault: Vault) -> None:
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
 def test_a_terminal_that_wants_no_colour_gets_none(env: dict[str, str], vault: Vault, kb: Kb) -> None:
-    assert on_a_terminal(vault, "search", "청킹 규칙", **env) == kb("search", "청킹 규칙").stdout
+    assert on_a_terminal(vault.config, "search", "청킹 규칙", **env) == kb("search", "청킹 규칙").stdout
 
 
 @pytest.mark.parametrize(
@@ -178,7 +148,7 @@ def test_a_terminal_that_wants_no_colour_gets_none(env: dict[str, str], vault: V
     ids=str,
 )
 def test_links_where_the_terminal_has_them(env: dict[str, str], linked: bool, vault: Vault) -> None:
-    shown = on_a_terminal(vault, "search", "귤", **env)
+    shown = on_a_terminal(vault.config, "search", "귤", **env)
     targets = LINK.findall(shown)
     assert bool(targets) == linked
     if linked:
@@ -195,7 +165,7 @@ def test_a_pipe_gets_plain_text_and_links_only_when_told(kb: Kb) -> None:
 
 def test_a_document_cannot_drive_the_terminal(vault: Vault) -> None:
     for args in (["search", "zebra"], ["list", "docs"], ["inspect", "doc", "hostile.md"]):
-        shown = LINK.sub("", ESCAPES.sub("", on_a_terminal(vault, *args, KB_HYPERLINKS="1")))
+        shown = LINK.sub("", ESCAPES.sub("", on_a_terminal(vault.config, *args, KB_HYPERLINKS="1")))
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
         assert "\N{REPLACEMENT CHARACTER}[31mtitle" in shown
 

@@ -379,6 +379,17 @@ def test_a_document_deleted_in_plain_sqlite_is_forgotten_by_the_next_ingest(vaul
     assert now.mirror.items() <= whole.mirror.items()
 
 
+def test_progress_counts_the_passages_of_each_model_from_none_to_all(vault: Vault) -> None:
+    lines = run_kb("--config", str(vault.config), "ingest", "--json").lines
+    told = [(line["model"], line["done"], line["total"]) for line in lines if line.get("kind") == "embed_progress"]
+    for model in (PRIMARY, SECONDARY):
+        done = [count for name, count, _ in told if name == model]
+        assert done == sorted(done)
+        assert (done[0], done[-1]) == (0, 30)
+        assert len(set(done)) > 30 // BATCH_CHUNKS
+    assert {total for _, _, total in told} == {30}
+
+
 def test_no_embed_leaves_the_vectors_for_later(vault: Vault, undisturbed: Stores, fake_models: FakeModels) -> None:
     assert ingest(vault, "--no-embed")["embeddings_indexed"] == 0
     assert fake_models.calls == 0

@@ -1,57 +1,133 @@
-"""The progress of an ingest on a terminal: one bar, the file in hand. Nothing in a pipe."""
+"""The progress of long work on a terminal: one line per stage, on stderr. Nothing in a pipe."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from kb.cli.terminal import plain_line
+from kb.cli.terminal import columns, end_within, plain_line
 from kb.operations.events import (
     AssetFinished,
     AssetStarted,
-    EmbedBatchStarted,
+    EmbedProgress,
     ExtractProgress,
     IngestEvent,
     ScanCompleted,
+    ScanStarted,
 )
 
+if TYPE_CHECKING:
+    from rich.progress import Progress, Task, TaskID
+
 OnEvent = Callable[[IngestEvent], None]
+
+# Readable on a dark and on a light background; Rich's own green, yellow and cyan are not on the latter.
+_STYLES = {
+    "bar.complete": "magenta",
+    "bar.finished": "magenta",
+    "bar.pulse": "magenta",
+}
+
+
+# Below so many columns there is no bar, only its figures; the bar takes so many.
+_BAR_FROM_COLUMNS = 100
+_BAR_COLUMNS = 20
 
 
 @contextmanager
 def show_progress() -> Iterator[OnEvent]:
-    """A function that takes an ingest's events and draws them on stderr."""
+    """A function that takes an ingest's events and draws them on stderr: the files, then the passages per model."""
     if not sys.stderr.isatty():
         yield lambda event: None
         return
+    with _progress() as bar:
+        yield _Drawing(bar).draw
+
+
+def _progress() -> Progress:
+    """A display with one line per task: what it is, a bar where there is room, how far it is, the file in hand."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.theme import Theme
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
+    bar = [BarColumn(_BAR_COLUMNS)] if columns() >= _BAR_FROM_COLUMNS else []
+    texts = [
+        TextColumn("{task.fields[state]}", markup=False),
         TextColumn("{task.fields[path]}", style="dim", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("scanning", total=None, path="")
+    ]
+    console = Console(stderr=True, theme=Theme(_STYLES))
+    return Progress(TextColumn("{task.description}", markup=False), *bar, *texts, console=console, transient=True)
 
-        def draw(event: IngestEvent) -> None:
-            if isinstance(event, ScanCompleted):
-                bar.update(task, description="indexing", total=event.total)
-            elif isinstance(event, AssetStarted):
-                bar.update(task, path=plain_line(event.path))
-            elif isinstance(event, ExtractProgress):
-                part = f" {100 * event.done // event.total} %" if event.total else ""
-                bar.update(task, path=f"{plain_line(event.path)}  {event.engine}{part}")
-            elif isinstance(event, AssetFinished):
-                bar.update(task, advance=1)
-            elif isinstance(event, EmbedBatchStarted):
-                bar.update(task, description="embedding", path=event.model)
 
-        yield draw
+class _Drawing:
+    """One line for the files and one per model that embeds."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._files: TaskID | None = None
+        self._models: dict[str, TaskID] = {}
+
+    def draw(self, event: IngestEvent) -> None:
+        """Shows what an event tells."""
+        if isinstance(event, ScanStarted):
+            self._files = self._bar.add_task("scanning", total=None, state="", path="")
+        elif isinstance(event, EmbedProgress):
+            self._draw_model(event)
+        elif self._files is not None:
+            self._draw_file(self._files, event)
+
+    def _draw_file(self, files: TaskID, event: IngestEvent) -> None:
+        bar = self._bar
+        if isinstance(event, ScanCompleted):
+            bar.update(files, description="indexing", total=event.total)
+        elif isinstance(event, AssetStarted):
+            self._draw_path(files, event.path)
+        elif isinstance(event, ExtractProgress):
+            part = f" {100 * event.done // event.total} %" if event.total else ""
+            self._draw_path(files, f"{event.path}  {event.engine}{part}")
+        elif isinstance(event, AssetFinished):
+            bar.update(files, advance=1, path="")
+            bar.update(files, state=_state(self._task(files), "files"))
+
+    def _draw_path(self, files: TaskID, path: str) -> None:
+        task = self._task(files)
+        bar = _BAR_COLUMNS + 1 if columns() >= _BAR_FROM_COLUMNS else 0
+        room = columns() - len(task.description) - bar - len(task.fields["state"]) - 3
+        self._bar.update(files, path=end_within(plain_line(path), room))
+
+    def _draw_model(self, event: EmbedProgress) -> None:
+        if self._files is not None:
+            self._bar.update(self._files, path="")
+        if event.model not in self._models:
+            what = "embedding " if columns() >= _BAR_FROM_COLUMNS else ""
+            name = f"{what}{plain_line(event.model)}"
+            self._models[event.model] = self._bar.add_task(name, total=event.total, state="", path="")
+        task = self._models[event.model]
+        self._bar.update(task, completed=event.done, total=event.total)
+        self._bar.update(task, state=_state(self._task(task), "passages"))
+
+    def _task(self, task_id: TaskID) -> Task:
+        return next(task for task in self._bar.tasks if task.id == task_id)
+
+
+def _state(task: Task, what: str) -> str:
+    """How many are done, and while they are not all: how many per second, and the time left."""
+    done = f"{task.completed:,.0f}/{task.total or 0:,.0f} {what}"
+    if task.finished or not task.speed or task.time_remaining is None:
+        return done
+    return f"{done} {_rate(task.speed)}/s {_clock(task.time_remaining)} left"
+
+
+def _rate(per_second: float) -> str:
+    return f"{per_second:,.0f}" if per_second >= 10 else f"{per_second:.1f}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 @contextmanager
@@ -60,14 +136,14 @@ def show_bytes() -> Iterator[Callable[[str, int, int], None]]:
     if not sys.stderr.isatty():
         yield lambda stage, done_bytes, total_bytes: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=None)
+    with _progress() as bar:
+        task = bar.add_task("starting", total=None, state="", path="")
         yield lambda stage, done_bytes, total_bytes: bar.update(
-            task, description=stage, completed=done_bytes, total=total_bytes
+            task,
+            description=stage,
+            completed=done_bytes,
+            total=total_bytes,
+            state=f"{done_bytes / 1e6:.1f}/{total_bytes / 1e6:.1f} MB",
         )
 
 
@@ -77,10 +153,11 @@ def show_count(what: str) -> Iterator[Callable[[int, int], None]]:
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    with _progress() as bar:
+        task = bar.add_task(what, total=None, state="", path="")
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        def draw(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+            bar.update(task, state=_state(bar.tasks[0], "questions"))
+
+        yield draw

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 
 from kb.cli.session import use_color
-from kb.cli.terminal import Folding, fold, link, plain, plain_line, shows_links
+from kb.cli.terminal import Folding, columns, fold, link, plain, plain_line, shows_links
 from kb.domain.answers import Answer, AnswerCitation, Claim
 from kb.operations.asking import AskEvent, Generated
 
@@ -22,7 +22,7 @@ class Tokens:
 
     def __init__(self, live: bool) -> None:
         self._live = live
-        self._folding = Folding(_columns() if live else 0)
+        self._folding = Folding(columns() if live else 0)
         self.shown = ""
 
     def take(self, event: AskEvent) -> None:
@@ -163,15 +163,9 @@ def _details(answer: Answer) -> Iterator[str]:
 
 
 def _show_folded(line: str) -> None:
-    columns = _columns() if sys.stdout.isatty() else 0
-    for start, end in fold(line, columns) if columns else [(0, len(line))]:
+    width = columns() if sys.stdout.isatty() else 0
+    for start, end in fold(line, width) if width else [(0, len(line))]:
         click.echo(line[start:end])
-
-
-def _columns() -> int:
-    import shutil
-
-    return shutil.get_terminal_size().columns
 
 
 def _dim(text: str, color: bool) -> str:

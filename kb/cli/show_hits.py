@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from kb.cli.session import use_color
-from kb.cli.terminal import fold, link, plain, plain_line, shows_links
+from kb.cli.terminal import columns, fold, link, plain, plain_line, shows_links
 from kb.domain.search import RetrievalDetail, SearchHit, SearchResult
 
 _INDENT = "   "
@@ -17,7 +17,7 @@ def show_hits(result: SearchResult, *, explain: bool) -> None:
     """Prints the hits and a footer; without a hit, what was looked for."""
     color = use_color()
     links = shows_links()
-    width = _columns() - len(_INDENT) if color else None
+    width = columns() - len(_INDENT) if color else None
     for hit in result.hits:
         _show_hit(hit, explain, color, links, width)
     count = len(result.hits)
@@ -28,12 +28,6 @@ def show_hits(result: SearchResult, *, explain: bool) -> None:
     click.echo(click.style(footer, dim=True) if color else footer)
     if result.note:
         click.echo(f"note: {plain(result.note)}", err=True)
-
-
-def _columns() -> int:
-    import shutil  # half a dozen modules, for a terminal alone
-
-    return shutil.get_terminal_size().columns
 
 
 def _show_hit(hit: SearchHit, explain: bool, color: bool, links: bool, width: int | None) -> None:

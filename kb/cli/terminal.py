@@ -55,6 +55,24 @@ def fold(text: str, width: int) -> list[tuple[int, int]]:
     return lines
 
 
+def end_within(text: str, width: int) -> str:
+    """The end of `text` in at most `width` cells, for a path: its name is what tells it apart."""
+    if width_cells(text) <= width:
+        return text
+    cells, start = 1, len(text)
+    while start and cells + _cells(text[start - 1]) <= width:
+        start -= 1
+        cells += _cells(text[start])
+    return f"…{text[start:]}" if width > 0 else ""
+
+
+def columns() -> int:
+    """The width of the terminal."""
+    import shutil  # half a dozen modules, for a terminal alone
+
+    return shutil.get_terminal_size().columns
+
+
 class Folding:
     """Folds a text that comes in pieces: a word is handed on once whole, on a new line where the last has no room."""
 

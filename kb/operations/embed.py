@@ -17,6 +17,7 @@ from kb.embed.adapters import bulk_embedder, embedding_model
 from kb.embed.passage import PASSAGE_VERSION, passage_text
 from kb.errors import ModelError
 from kb.operations.clock import now_utc
+from kb.operations.embed_progress import Tally, start_tally
 from kb.operations.embedding_plan import EmbeddingPlan
 from kb.operations.events import EmbedBatchFinished, EmbedBatchStarted, IngestEvent
 from kb.store import embed_queries as queries
@@ -189,13 +190,14 @@ def _fill_slot(run: _Run, slot: Slot, embedder: _LazyEmbedder) -> None:
 def _embed_chunks(run: _Run, slot: Slot | None, embedder: _LazyEmbedder, lance: LanceTable) -> int:
     """Embeds the chunks without a committed vector, a batch at a time; returns how many, also when canceled."""
     model, plan = embedder.model, run.plan
+    tally = start_tally(run.db, model, run.on_event)
     cache = VectorCache(plan.cache, f"{model.name}@{model.version}/{PASSAGE_VERSION}", plan.cache_bytes)
     written = 0
     try:
         for chunks in _unembedded(run, model):
             start_ns = perf_counter_ns()
             run.on_event(EmbedBatchStarted(len(chunks), model.name))
-            made = _vectors_of(run, chunks, embedder, cache)
+            made = _vectors_of(run, chunks, embedder, cache, tally.after(written))
             if made is None:
                 run.report.aborted = True
                 break
@@ -228,7 +230,7 @@ def _unembedded(run: _Run, model: EmbeddingModel) -> Iterator[list[queries.Unemb
 
 
 def _vectors_of(
-    run: _Run, chunks: Sequence[queries.UnembeddedChunk], embedder: _LazyEmbedder, cache: VectorCache
+    run: _Run, chunks: Sequence[queries.UnembeddedChunk], embedder: _LazyEmbedder, cache: VectorCache, tally: Tally
 ) -> _Made | None:
     """The vectors of a batch; None when canceled on the way: what was embedded until then is in the cache."""
     import numpy as np
@@ -247,8 +249,11 @@ def _vectors_of(
         }
         cache.put(fresh)
         found.update(fresh)
+        tally.tell(sum(text in found for text in texts))
     if run.is_canceled():
         return None
+    if not missing:
+        tally.tell(len(texts))
     matrix = np.stack([np.frombuffer(found[text].vector, "<f4") for text in texts])
     return _Made(matrix, [found[text].token_count for text in texts], len(texts) - len(missing))
 

@@ -55,6 +55,15 @@ class ExtractProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbedProgress:
+    """`done` of the `total` chunks that had no vector under `model` when the run began have one now, or are cached."""
+
+    model: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class EmbedBatchStarted:
     """`n_chunks` chunks are embedded with `model`."""
 
@@ -106,6 +115,7 @@ IngestEvent = (
     | ExtractProgress
     | AssetStarted
     | AssetFinished
+    | EmbedProgress
     | EmbedBatchStarted
     | EmbedBatchFinished
     | Finished

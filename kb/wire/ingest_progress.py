@@ -11,6 +11,7 @@ from kb.operations.events import (
     AssetStarted,
     EmbedBatchFinished,
     EmbedBatchStarted,
+    EmbedProgress,
     ExtractProgress,
     IngestEvent,
     ScanCompleted,
@@ -69,6 +70,15 @@ class ExtractProgressV1(_Progress):
     total: int
 
 
+class EmbedProgressV1(_Progress):
+    """`done` of the `total` chunks that had no vector under `model` have one now; first with `done` 0."""
+
+    kind: Literal["embed_progress"]
+    model: str
+    done: int
+    total: int
+
+
 class EmbedBatchStartedV1(_Progress):
     """`n_chunks` chunks are embedded with `model`."""
 
@@ -114,6 +124,7 @@ IngestProgressV1 = (
     | AssetStartedV1
     | AssetFinishedV1
     | ExtractProgressV1
+    | EmbedProgressV1
     | EmbedBatchStartedV1
     | EmbedBatchFinishedV1
     | FinishedV1
@@ -160,6 +171,15 @@ def ingest_progress_v1(event: IngestEvent, ts: str) -> IngestProgressV1:
             "kind": "extract_progress",
             "path": event.path,
             "engine": event.engine,
+            "done": event.done,
+            "total": event.total,
+        }
+    if isinstance(event, EmbedProgress):
+        return {
+            "schema_version": "ingest_progress.v1",
+            "ts": ts,
+            "kind": "embed_progress",
+            "model": event.model,
             "done": event.done,
             "total": event.total,
         }

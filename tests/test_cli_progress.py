@@ -1,0 +1,52 @@
+"""The longest step of an ingest shows how far it is: passages done, how fast, and the time left, per model."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from on_terminal import Screen
+
+from kb.cli.progress import show_progress
+from kb.operations.events import (
+    AssetFinished,
+    AssetStarted,
+    EmbedProgress,
+    ScanCompleted,
+    ScanStarted,
+)
+
+
+@pytest.mark.parametrize("columns", [60, 120])
+def test_embedding_shows_passages_rate_and_time_left_per_model(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with Screen() as screen, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", screen.file)
+        with show_progress() as on_event:
+            on_event(EmbedProgress("multilingual-e5-small", 0, 6000))
+            first = screen.wait_for("0/6,000 passages")
+            on_event(EmbedProgress("multilingual-e5-small", 20, 6000))
+            on_event(EmbedProgress("multilingual-e5-small", 40, 6000))
+            assert "/s " in screen.wait_for(" left")
+            on_event(EmbedProgress("multilingual-e5-small", 6000, 6000))
+            on_event(EmbedProgress("use-multilingual-v3", 0, 5000))
+            last = screen.wait_for("0/5,000 passages")
+    assert "?" not in first
+    assert "scanning" not in first
+    assert "6,000/6,000 passages" in last
+
+
+def test_a_long_path_in_hand_takes_one_line_and_keeps_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with Screen() as screen, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", screen.file)
+        with show_progress() as on_event:
+            on_event(ScanStarted("/notes"))
+            on_event(ScanCompleted(3, 0))
+            on_event(AssetStarted(1, 3, "long/" * 30 + "게이트웨이.md", "text/markdown"))
+            shown = screen.wait_for("게이트웨이.md")
+            on_event(AssetFinished(1, 3, "long/" * 30 + "게이트웨이.md", "new", 2))
+            screen.wait_for("1/3 files")
+    assert "…" in shown
