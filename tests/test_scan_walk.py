@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kb.config.sections import WorkspaceConfig
+from kb.domain.media import MEDIA_TYPE_OF_EXTENSION
 from kb.domain.paths import to_posix
 from kb.errors import (
     ConfigError,
@@ -52,7 +54,7 @@ def test_a_scanned_file_tells_where_what_and_when(tmp_path: Path) -> None:
     os.utime(tmp_path / "notes/a.md", ns=(1, 1_234_567_000))
     (event, totals) = events_of(tmp_path)
     assert event == ("notes/a.md", os.path.realpath(tmp_path / "notes/a.md"), "markdown", 10, 1_234_567_000)
-    assert totals == ScanTotals(unsupported=0, not_included=0)
+    assert totals == ScanTotals(unsupported={}, not_included=0)
 
 
 def test_files_come_by_name_and_before_folders(tmp_path: Path) -> None:
@@ -61,10 +63,25 @@ def test_files_come_by_name_and_before_folders(tmp_path: Path) -> None:
 
 
 def test_files_of_other_kinds_and_files_not_included_are_counted(tmp_path: Path) -> None:
-    write(tmp_path, "a.md", "b.MD", "c.markdown", "d.txt", "e", ".md", "notes/f.md")
-    *files, totals = events_of(tmp_path, include=("/*.md", "*.MD"))
+    write(tmp_path, "a.md", "b.MD", "c.markdown", "d.txt", "D.TXT", "e", "v 1.5 draft", "한글.hwp", "notes/f.md")
+    write(tmp_path, ".md", ".bashrc", "ignored.o", "notes/unasked.docx")
+    (tmp_path / ".gitignore").write_text("*.o\n", encoding="utf-8")
+    *files, totals = events_of(tmp_path, include=("/*.md",))
     assert [event.workspace_path for event in files if isinstance(event, ScannedFile)] == ["a.md", "b.MD"]
-    assert totals == ScanTotals(unsupported=3, not_included=2)
+    assert totals == ScanTotals(unsupported={".txt": 2, "": 2, ".hwp": 1}, not_included=2)
+
+
+def test_extensions_in_upper_case_are_asked_for_as_those_in_lower_case(tmp_path: Path) -> None:
+    write(tmp_path, "IMG_0001.JPG", "NOTE.MD", "Scan.Pdf", "drafts/OLD.MD", "talk.MP3", "SHOUTED/A.MD")
+    include = ("*.md", "*.jpg", "*.pdf", "*.mp3", "!drafts/*.md", "!shouted/")
+    assert paths_of(tmp_path, include=include) == ["IMG_0001.JPG", "NOTE.MD", "Scan.Pdf", "talk.MP3", "SHOUTED/A.MD"]
+    assert paths_of(tmp_path, include=("*.MD",)) == ["NOTE.MD", "SHOUTED/A.MD", "drafts/OLD.MD"]
+
+
+def test_every_kind_kb_reads_is_asked_for_unless_the_configuration_says_otherwise(tmp_path: Path) -> None:
+    names = [f"a.{extension}" for extension in MEDIA_TYPE_OF_EXTENSION]
+    write(tmp_path, *names)
+    assert paths_of(tmp_path, include=WorkspaceConfig.include) == sorted(names)
 
 
 @pytest.mark.parametrize(

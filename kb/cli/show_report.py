@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 from kb.cli.terminal import plain_line
 from kb.operations.report import IngestReport
 
 _SHOWN_ITEMS = 20
+_SHOWN_KINDS = 8
 _MARKS = {"new": "+", "updated": "~", "moved": ">", "removed": "-"}
 
 
@@ -41,6 +44,20 @@ def show_report(report: IngestReport, *, summary_only: bool) -> None:
     click.echo(f"{head}{', '.join(parts)}  ({work})")
     for note in report.notes:
         click.echo(f"note: {note}", err=True)
-    if report.skipped_by_reason:
-        reasons = ", ".join(f"{count} by {reason}" for reason, count in sorted(report.skipped_by_reason.items()))
-        click.echo(f"left out by rules: {reasons}")
+    if report.unsupported:
+        click.echo(f"not read: {_kinds(report.unsupported)}")
+    reasons = [f"{count} by {reason}" for reason, count in sorted(report.skipped_by_reason.items())]
+    if report.not_included:
+        reasons.append(f"{report.not_included} not in workspace.include")
+    if reasons:
+        click.echo(f"left out by rules: {', '.join(reasons)}")
+
+
+def _kinds(unsupported: Mapping[str, int]) -> str:
+    """`12 .docx, 3 .hwp, 1 without an extension`: the commonest kinds first, the rest as one number."""
+    ordered = sorted(unsupported.items(), key=lambda each: (-each[1], each[0]))
+    parts = [f"{count} {plain_line(kind) or 'without an extension'}" for kind, count in ordered[:_SHOWN_KINDS]]
+    if len(ordered) > _SHOWN_KINDS:
+        others = ordered[_SHOWN_KINDS:]
+        parts.append(f"{sum(count for _, count in others)} of {len(others)} other kinds")
+    return ", ".join(parts)

@@ -40,7 +40,7 @@ class WorkspaceConfig(Section):
 
     root: str = "~/KnowledgeBase"
     include: tuple[str, ...] = (
-        *("**/*.md", "**/*.pdf"),
+        *("**/*.md", "**/*.markdown", "**/*.mdown", "**/*.mkd", "**/*.pdf"),
         *("**/*.png", "**/*.jpg", "**/*.jpeg", "**/*.webp", "**/*.gif", "**/*.tif", "**/*.tiff"),
         *("**/*.wav", "**/*.mp3", "**/*.m4a", "**/*.flac", "**/*.ogg"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NewType, cast
 
 MediaType = NewType("MediaType", str)
@@ -24,6 +25,9 @@ FLAC = MediaType("audio/flac")
 OGG = MediaType("audio/ogg")
 
 MEDIA_FAMILIES: tuple[MediaFamily, ...] = ("markdown", "pdf", "image", "audio")
+
+# What follows the last dot, where it looks like a kind: `notes 1.5 old` and `.bashrc` have none.
+_EXTENSION = re.compile(r"(?<=[^/])\.(?!\d+\Z)\w{1,12}\Z")
 
 MEDIA_TYPE_OF_EXTENSION: dict[str, MediaType] = {
     "md": MARKDOWN,
@@ -53,6 +57,12 @@ def media_type_of(name: str) -> MediaType | None:
     if not dot or not stem or stem[-1] == "/":
         return None  # no extension: "README", or a hidden file like ".md"
     return MEDIA_TYPE_OF_EXTENSION.get(extension.lower())
+
+
+def extension_of(name: str) -> str:
+    """`.docx` of `Report.DOCX`: a file's kind where no media type is known; empty where the name tells none."""
+    match = _EXTENSION.search(name)
+    return match[0].lower() if match else ""
 
 
 def family_of(media_type: MediaType) -> MediaFamily:

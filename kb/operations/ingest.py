@@ -159,7 +159,7 @@ def _scan(run: IngestRun) -> tuple[deque[ScannedFile], deque[ScannedFile]]:
                 run.unknown_below.append(event.workspace_path)
                 report.add(IngestItem("error", event.workspace_path, error=event.error))
             else:
-                report.unsupported = event.unsupported
+                report.unsupported, report.not_included = event.unsupported, event.not_included
     if known_count and not report.counts.scanned and not request.scope and not request.allow_empty:
         raise UsageError(
             f"no file to index below {request.root}, but {known_count} are in the knowledge base",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter_ns
@@ -92,7 +92,8 @@ class IngestReport:
     counts: IngestCounts = field(default_factory=IngestCounts)
     skipped_by_reason: dict[str, int] = field(default_factory=dict)
     skip_examples: dict[str, list[str]] = field(default_factory=dict)
-    unsupported: int = 0
+    unsupported: Mapping[str, int] = field(default_factory=dict)  # files of kinds kb does not read, by extension
+    not_included: int = 0
     notes: list[str] = field(default_factory=list)
     items: ItemLog = field(default_factory=ItemLog)
     stages: StageTimes = field(default_factory=StageTimes)

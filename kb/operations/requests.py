@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kb.config import Config
 from kb.domain.chunks import ChunkPolicy
-from kb.domain.media import MEDIA_FAMILIES, MediaFamily
+from kb.domain.media import MEDIA_FAMILIES, MEDIA_TYPE_OF_EXTENSION, MediaFamily, extension_of, media_type_of
 from kb.domain.steps import CaptionSettings, ExtractSettings, OcrSettings, SpeechSettings
 from kb.errors import UsageError
 from kb.operations.embedding_plan import embedding_plan
@@ -30,7 +30,7 @@ def ingest_request(
 
     `families` are the kinds of files that are looked at; what is stored of others stays as it is.
 
-    Raises: UsageError when `path` is not below the workspace root.
+    Raises: UsageError when `path` is not below the workspace root, or a file of a kind kb does not read.
     """
     return IngestRequest(
         sqlite=config.sqlite,
@@ -104,5 +104,16 @@ def _scope(config: Config, path: str | None) -> str:
         if full == root:
             return ""
         if os.path.lexists(full) and full.startswith(root + os.sep):
+            _refuse_unread_kind(full)
             return os.path.relpath(full, root)
     raise UsageError(f"{path} is not below the workspace {root}", "name a file or folder in it, or set workspace.root")
+
+
+def _refuse_unread_kind(full: str) -> None:
+    if os.path.isdir(full) or media_type_of(full) is not None:
+        return
+    kind = extension_of(full)
+    raise UsageError(
+        f"kb does not read {kind} files" if kind else f"{os.path.basename(full)} has no extension that kb knows",
+        f"it reads {', '.join(MEDIA_TYPE_OF_EXTENSION)}; save a document as PDF, a picture as JPEG or PNG",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,9 +46,13 @@ class FailedFile:
 
 @dataclass(frozen=True, slots=True)
 class ScanTotals:
-    """What the walk passed over without an event: files of no known media type, and files no `include` asks for."""
+    """What the walk passed over without an event: files of no known media type, and files no `include` asks for.
 
-    unsupported: int
+    `unsupported` counts the former by `extension_of`; those that a rule leaves out, or that lie where nothing is asked
+    for, are not among them.
+    """
+
+    unsupported: Mapping[str, int]
     not_included: int
 
 

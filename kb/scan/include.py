@@ -27,9 +27,11 @@ class IncludePatterns:
         ]
 
     def matches(self, path: str) -> bool:
-        """Whether the file at the workspace path `path` is asked for."""
+        """Whether the file at the workspace path `path` is asked for; `IMG_1.JPG` is by `*.jpg` too."""
+        stem, dot, extension = path.rpartition(".")
+        usual = path if extension.islower() else f"{stem}{dot}{extension.lower()}"
         for search, wanted in self._last_first:
-            if search(path):
+            if search(path) or (usual is not path and search(usual)):
                 return wanted
         return False
 

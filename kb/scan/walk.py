@@ -22,6 +22,7 @@ from kb.scan.events import FailedFile, ScanEvent, ScannedFile, ScanTotals, Skipp
 from kb.scan.ignore import IGNORE_FILES, IgnoreRules, Rule, parse_rules
 from kb.scan.include import IncludePatterns
 from kb.scan.read import file_error, not_regular, read_bytes, shown
+from kb.scan.unread import UnreadKinds
 
 _MAX_IGNORE_FILE_BYTES = 10_000_000
 
@@ -85,7 +86,7 @@ class _Walk:
     def __init__(self, root: str, root_stat: os.stat_result, include: IncludePatterns, rules: IgnoreRules) -> None:
         self._root = _Folder(root, "", rules, behind_link=False)
         self._included = include.matches
-        self._unsupported = 0
+        self._unread = UnreadKinds(include.matches)
         self._not_included = 0
         # Device and inode of what was reached through links; the root, lest a link to above it starts over.
         self._behind_links = {(root_stat.st_dev, root_stat.st_ino)}
@@ -114,7 +115,7 @@ class _Walk:
                     yield event
             only = None
             pending += reversed(folders)
-        yield ScanTotals(self._unsupported, self._not_included)
+        yield ScanTotals(self._unread.counts, self._not_included)
 
     def _entries(self, folder: _Folder, only: str | None) -> Iterator[ScanEvent | _Folder]:
         """The events of one folder's entries and the folders to enter next; `only` names the one that is wanted."""
@@ -174,7 +175,7 @@ class _Walk:
         """
         media_type = media_type_of(name)
         if media_type is None:
-            self._unsupported += 1
+            self._unread.meet(parent.prefix, name, parent.rules)
             return None
         path = WorkspacePath(parent.prefix + name)
         if not self._included(path):

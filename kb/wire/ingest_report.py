@@ -46,7 +46,9 @@ class IngestItemV1(TypedDict):
 class IngestReportV1(TypedDict):
     """Counts, the files that changed or failed (null with --summary-only), and milliseconds by stage.
 
-    `skipped` counts files and folders left out by a rule; a file that stayed as it was is `unchanged`.
+    `skipped` counts files and folders left out by a rule; a file that stayed as it was is `unchanged`. `unsupported`
+    counts files of kinds that kb does not read, `unsupported_by_extension` by kind (`""` for names that tell none);
+    `not_included` those that `workspace.include` does not ask for.
     """
 
     schema_version: Literal["ingest_report.v1"]
@@ -67,6 +69,8 @@ class IngestReportV1(TypedDict):
     skipped_builtin_blacklist: int
     skipped_config: int
     unsupported: int
+    unsupported_by_extension: dict[str, int]
+    not_included: int
     skip_examples: dict[str, list[str]]
     stages_ms: dict[str, int]
     embeddings_indexed: int
@@ -95,7 +99,9 @@ def ingest_report_v1(report: IngestReport, *, summary_only: bool) -> IngestRepor
         "skipped_kbignore": skipped.get("kbignore", 0),
         "skipped_builtin_blacklist": skipped.get("builtin", 0),
         "skipped_config": skipped.get("config", 0),
-        "unsupported": report.unsupported,
+        "unsupported": sum(report.unsupported.values()),
+        "unsupported_by_extension": dict(sorted(report.unsupported.items())),
+        "not_included": report.not_included,
         "skip_examples": report.skip_examples,
         "stages_ms": report.stages.to_ms(),
         "embeddings_indexed": counts.embeddings_indexed,

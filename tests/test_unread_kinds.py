@@ -1,0 +1,66 @@
+"""Files of kinds that kb does not read: counted, named in one line, refused where they are asked for by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Vault, make_vault, run_kb
+
+ODD = ["a.docx", "b.DOCX", "sub/c.docx", "보고서.hwp", "IMG_1.HEIC", "slides.pptx", "Makefile"]
+
+
+@pytest.fixture
+def odd_vault(tmp_path: Path) -> Vault:
+    vault = make_vault(tmp_path, {"note.md": "# Note\n"})
+    (vault.root / "sub").mkdir()
+    for name in ODD:
+        (vault.root / name).write_bytes(b"PK")
+    return vault
+
+
+def test_kinds_that_kb_does_not_read_are_named_in_one_line(odd_vault: Vault) -> None:
+    ran = run_kb("--config", str(odd_vault.config), "ingest", "--no-embed")
+    assert "not read: 3 .docx, 1 without an extension, 1 .heic, 1 .hwp, 1 .pptx\n" in ran.stdout
+    again = run_kb("--config", str(odd_vault.config), "ingest", "--no-embed")
+    assert "not read: 3 .docx" in again.stdout
+    kinds = run_kb("--config", str(odd_vault.config), "ingest", "--no-embed", "--json").lines[-1]
+    assert kinds["unsupported"] == 7
+    assert kinds["unsupported_by_extension"] == {"": 1, ".docx": 3, ".heic": 1, ".hwp": 1, ".pptx": 1}
+
+
+def test_rare_kinds_are_summed_up(odd_vault: Vault) -> None:
+    for number in range(10):
+        (odd_vault.root / f"data.x{number}").touch()
+    ran = run_kb("--config", str(odd_vault.config), "ingest", "--no-embed")
+    (line,) = (line for line in ran.stdout.splitlines() if line.startswith("not read: "))
+    assert line.startswith("not read: 3 .docx, ")
+    assert line.endswith(", 7 of 7 other kinds")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a.docx", "kb does not read .docx files"),
+        ("IMG_1.HEIC", "kb does not read .heic files"),
+        ("sub/c.docx", "kb does not read .docx files"),
+        ("Makefile", "Makefile has no extension that kb knows"),
+    ],
+)
+def test_naming_a_file_that_kb_does_not_read_is_an_error_with_a_hint(odd_vault: Vault, name: str, message: str) -> None:
+    ran = run_kb("--config", str(odd_vault.config), "ingest", name)
+    assert ran.code == 2
+    assert message in ran.stderr
+    assert "hint: it reads md, markdown, " in ran.stderr
+    assert "save a document as PDF, a picture as JPEG or PNG" in ran.stderr
+
+
+def test_naming_a_file_that_nobody_asked_for_says_so(odd_vault: Vault) -> None:
+    ran = run_kb("--config", str(odd_vault.config), "--set", 'workspace.include=["sub/*.md"]', "ingest", "note.md")
+    assert "left out by rules: 1 not in workspace.include" in ran.stdout
+
+
+def test_notes_and_pictures_in_upper_case_are_read(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {"NOTE.MD": "# Loud\n\nThe watchdog restarts.\n"})
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed", "--json").lines[-1]["new"] == 1
+    assert "NOTE.MD" in run_kb("--config", str(vault.config), "search", "watchdog").stdout
