@@ -45,7 +45,8 @@ def stable(text: str, vault: Vault) -> str:
     text = re.sub(r"(?m)^((?:capabilities|not here) +)\S.*$", r"\1<what there is here>", text)
     text = re.sub(r"kiwi-[\d.]+", "kiwi-<version>", text)
     text = re.sub(r"SQLite [\d.]+", "SQLite <version>", text)
-    text = re.sub(r"(?m)^(✓ engine_\w+ +).*(\n +hint: .*)?", r"\1<engine, or what to install>", text)
+    text = re.sub(r"(?m)^[✓–] (engine_\w+ +).*(\n +hint: .*)?", r"\1<engine, or what to install>", text)
+    text = re.sub(r"; \d optional parts? (is|are) not here \(–\)", "", text)
     text = re.sub(r"\d+\.\d s\)", "<time>)", text)
     return re.sub(r"(last ingest +)\S+", r"\1<time>", text)
 

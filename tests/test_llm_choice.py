@@ -121,28 +121,31 @@ def test_an_unknown_provider() -> None:
 
 
 def checks(of: Config) -> list[tuple[str, bool, str | None]]:
-    return [(check.name, check.ok, check.hint) for check in check_language_model(of)]
+    return [(check.name, check.state, check.hint) for check in check_language_model(of)]
 
 
 def test_doctor_with_auto_finds_no_fault_where_another_answers(server: Any, model_file: Path) -> None:
-    assert checks(config()) == [("ollama_reachable", True, None)]
-    assert checks(config(gguf=model_file))[1] == ("llama_cpp_model", True, None)
+    ((name, state, hint),) = checks(config())
+    assert (name, state) == ("ollama_reachable", "absent")
+    assert "ollama serve" in (hint or "")
+    assert checks(config(gguf=model_file))[1] == ("llama_cpp_model", "ok", None)
+    assert checks(config(gguf=model_file.with_name("absent.gguf")))[1][:2] == ("llama_cpp_model", "absent")
     assert checks(config(server.endpoint, model="scripted")) == [
-        ("ollama_reachable", True, None),
-        ("ollama_model_pulled", True, None),
+        ("ollama_reachable", "ok", None),
+        ("ollama_model_pulled", "ok", None),
     ]
-    assert checks(config(server.endpoint, model="qwen"))[1] == ("ollama_model_pulled", True, "ollama pull qwen")
+    assert checks(config(server.endpoint, model="qwen"))[1] == ("ollama_model_pulled", "absent", "ollama pull qwen")
 
 
 def test_doctor_with_a_named_provider(server: Any, tmp_path: Path) -> None:
-    ((name, ok, hint),) = checks(config(provider="ollama"))
-    assert (name, ok) == ("ollama_reachable", False)
+    ((name, state, hint),) = checks(config(provider="ollama"))
+    assert (name, state) == ("ollama_reachable", "failed")
     assert "ollama serve" in (hint or "")
     assert checks(config(server.endpoint, provider="ollama", model="qwen")) == [
-        ("ollama_reachable", True, None),
-        ("ollama_model_pulled", False, "ollama pull qwen"),
+        ("ollama_reachable", "ok", None),
+        ("ollama_model_pulled", "failed", "ollama pull qwen"),
     ]
-    ((name, ok, hint),) = checks(config(provider="llama_cpp", gguf=tmp_path / "absent.gguf"))
-    assert (name, ok) == ("llama_cpp_model", False)
+    ((name, state, hint),) = checks(config(provider="llama_cpp", gguf=tmp_path / "absent.gguf"))
+    assert (name, state) == ("llama_cpp_model", "failed")
     assert hint
     assert checks(config(provider="extractive")) == []

@@ -15,6 +15,7 @@ from ollama_fixtures import playing
 
 from kb.cli.main import COMMANDS
 from kb.domain.embeddings import EmbeddingModel
+from kb.errors import StoreBusy
 from kb.wire.schemas import validate
 
 __all__ = ["fake_models"]
@@ -208,3 +209,62 @@ def test_an_answer_of_an_older_kb_does_not_guess_what_encoded_it(embedded: Vault
     db.close()
     kept = call(embedded, "answers", "show", asked["retrieval"]["trace_id"], "--json").json
     assert kept["embedding"] == {"id": PRIMARY, "provider": "unknown", "dimensions": 32}
+
+
+def checks(vault: Vault, *settings: str) -> dict[str, dict[str, Any]]:
+    report = call(vault, *settings, "doctor", "--json").json
+    validate("doctor.v1", report)
+    return {check["name"]: check for check in report["checks"]}
+
+
+def marks(vault: Vault, *settings: str) -> dict[str, str]:
+    """The mark before each check's name, as a person sees it."""
+    lines = call(vault, *settings, "doctor").stdout.splitlines()
+    return {line.split()[1]: line[0] for line in lines if line[0] in "✓✗–"}
+
+
+def test_doctor_does_not_tick_a_server_that_refuses_the_connection(embedded: Vault) -> None:
+    found = checks(embedded)["ollama_reachable"]
+    assert (found["state"], found["ok"]) == ("absent", True)
+    assert marks(embedded)["ollama_reachable"] == "–"
+    named = ("--set", "models.llm.provider=ollama")
+    assert (checks(embedded, *named)["ollama_reachable"]["state"], marks(embedded, *named)["ollama_reachable"]) == (
+        "failed",
+        "✗",
+    )
+    with playing([]) as server:
+        there = ("--set", f"models.llm.endpoint={server.endpoint}", "--set", "models.llm.model=scripted")
+        assert marks(embedded, *there)["ollama_reachable"] == "✓"
+        assert marks(embedded, *there)["ollama_model_pulled"] == "✓"
+        assert marks(embedded, *there, "--set", "models.llm.model=qwen")["ollama_model_pulled"] == "–"
+
+
+def test_doctor_does_not_tick_an_engine_that_is_not_installed(embedded: Vault) -> None:
+    missing = ("--set", "ocr.languages=zzz")
+    found = checks(embedded, *missing)["engine_ocr"]
+    assert (found["state"], marks(embedded, *missing)["engine_ocr"]) == ("absent", "–")
+    assert found["hint"]
+    off = ("--set", "ocr.enabled=false")
+    assert (checks(embedded, *off)["engine_ocr"]["detail"], marks(embedded, *off)["engine_ocr"]) == (
+        "switched off",
+        "–",
+    )
+
+
+def test_doctor_is_content_without_what_is_optional_and_counts_it(embedded: Vault) -> None:
+    ran = call(embedded, "--set", "ocr.enabled=false", "doctor")
+    assert ran.code == 0
+    shown = list(marks(embedded, "--set", "ocr.enabled=false").values())
+    assert "✗" not in shown
+    assert f"all checks passed; {shown.count('–')} optional parts are not here" in ran.stdout
+
+
+def test_doctor_does_not_tick_what_it_could_not_check(embedded: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(db: object) -> None:
+        raise StoreBusy("another kb is writing")
+
+    assert marks(embedded)["fts_consistent"] == "✓"
+    monkeypatch.setattr("kb.store.ingest_queries.check_fts", busy)
+    found = checks(embedded)["fts_consistent"]
+    assert (found["state"], marks(embedded)["fts_consistent"]) == ("unchecked", "–")
+    assert "not checked" in found["detail"]

@@ -188,7 +188,7 @@ def found_by_vector(vault: Vault, k: int = 100) -> set[str]:
 
 def failing(vault: Vault) -> dict[str, str | None]:
     """The failed checks of doctor, each with its hint."""
-    return {check.name: check.hint for check in diagnose(config_of(vault)) if not check.ok}
+    return {check.name: check.hint for check in diagnose(config_of(vault)) if check.state == "failed"}
 
 
 @contextmanager

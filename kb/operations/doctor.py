@@ -119,7 +119,7 @@ def _contents(db: Connection) -> Iterator[Check]:
 def _fts_consistent(config: Config) -> Check:
     """FTS5's own integrity check; it is spelled as a write, so it needs a writing connection."""
     if not os.access(config.sqlite, os.W_OK):
-        return Check("fts_consistent", True, "not checked: the file is read-only")
+        return Check("fts_consistent", None, "not checked: the file is read-only")
     try:
         db = open_writer(config.sqlite)
         try:
@@ -130,9 +130,9 @@ def _fts_consistent(config: Config) -> Check:
     except StoreCorrupt:
         return Check("fts_consistent", False, "the lexical index contradicts itself", "kb index --rebuild-fts")
     except StoreBusy:
-        return Check("fts_consistent", True, "not checked: an ingest is running")
+        return Check("fts_consistent", None, "not checked: an ingest is running")
     except StoreReadOnly:
-        return Check("fts_consistent", True, "not checked: the folder is read-only")
+        return Check("fts_consistent", None, "not checked: the folder is read-only")
     return Check("fts_consistent", True, "ok")
 
 

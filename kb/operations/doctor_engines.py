@@ -20,10 +20,9 @@ def check_engines(config: Config) -> Iterator[Check]:
         try:
             engine = step.load().engine(settings)
         except ModelMissing as error:
-            yield Check(label, True, error.message, error.hint)
+            yield Check(label, False, error.message, error.hint, needed=False)
         except KbError as error:
             yield Check(label, False, error.message, error.hint)
         else:
-            yield Check(
-                label, True, f"{engine.name} {engine.version} ({engine.settings})" if engine else "switched off"
-            )
+            found = f"{engine.name} {engine.version} ({engine.settings})" if engine else "switched off"
+            yield Check(label, engine is not None, found, needed=False)

@@ -42,7 +42,7 @@ def can_generate(config: Config) -> bool:
 
 
 def check_language_model(config: Config) -> Iterator[Check]:
-    """Doctor's checks of the provider. With `auto`, one that is not there is no fault: the next one answers."""
+    """Doctor's checks of the provider. With `auto` none is needed: sentences are quoted without one."""
     provider = config.models_llm.provider
     if provider in ("auto", "ollama"):
         yield from _check_ollama(config, needed=provider == "ollama")
@@ -129,16 +129,16 @@ def _check_ollama(config: Config, *, needed: bool) -> Iterator[Check]:
     error = _ollama_lacks(config)
     reached = error is None or isinstance(error, ModelNotPulled)
     if not reached and error is not None:
-        detail = error.message if needed else f"{error.message}; others answer (models.llm.provider = auto)"
-        yield Check("ollama_reachable", not needed, detail, error.hint if needed else None)
+        detail = error.message if needed else f"{error.message}; answers are made without it"
+        yield Check("ollama_reachable", False, detail, error.hint, needed=needed)
         return
     yield Check("ollama_reachable", True, llm.endpoint)
     detail = llm.model if error is None else f"{llm.model} missing"
-    yield Check("ollama_model_pulled", error is None or not needed, detail, error.hint if error else None)
+    yield Check("ollama_model_pulled", error is None, detail, error.hint if error else None, needed=needed)
 
 
 def _check_llama_cpp(config: Config, *, needed: bool) -> Check:
     error = _llama_cpp_lacks(config)
     if error is None:
         return Check("llama_cpp_model", True, str(gguf_path(config)))
-    return Check("llama_cpp_model", not needed, error.message, error.hint)
+    return Check("llama_cpp_model", False, error.message, error.hint, needed=needed)
