@@ -21,6 +21,7 @@ ROWS = (
     ("scan", "extract", "chunk", "store", "embed", "llm"),
     ("language", "config", "models"),
     ("domain",),
+    ("installation",),
     ("errors",),
 )
 HEIGHT = {room: len(ROWS) - row for row, rooms in enumerate(ROWS) for room in rooms}

@@ -144,11 +144,11 @@ def test_a_missing_engine_is_one_line_and_keeps_what_is_stored(
     workspace.touch("stored.pdf")
 
     def missing(settings: ExtractSettings) -> Engine:
-        raise ModelMissing("PDF files need pymupdf, which is not installed", "pip install 'kb[pdf]'")
+        raise ModelMissing("PDF files need pymupdf, which is not installed", "pip install 'x[pdf]'")
 
     monkeypatch.setattr(pdf_text, "engine", missing)
     report = workspace.ingest()
-    assert report.notes == ["PDF files need pymupdf, which is not installed: 3 files not read (pip install 'kb[pdf]')"]
+    assert report.notes == ["PDF files need pymupdf, which is not installed: 3 files not read (pip install 'x[pdf]')"]
     assert counted(report) == {}
     assert workspace.paths() == ["stored.pdf"]
 

@@ -14,6 +14,7 @@ from test_llm_parts import ARCHITECTURE, CONTEXT, gguf
 from kb.config import Config, load
 from kb.domain.generation import LanguageModel, ModelRef
 from kb.errors import ConfigError, ModelCorrupt, ModelMissing, ModelUnreachable, UsageError
+from kb.installation import extra_command
 from kb.operations import language_model
 from kb.operations.language_model import check_language_model, language_models
 
@@ -86,7 +87,7 @@ def test_choosing_loads_no_engine(model_file: Path) -> None:
     assert not {"llama_cpp", "jinja2", "kb.llm.llama_runtime"} & (set(sys.modules) - loaded)
 
 
-def test_what_a_named_file_lacks_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_named_file_lacks_is_raised(tmp_path: Path, model_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelMissing, match="no GGUF"):
         first_choice(config(), "llama_cpp")
     with pytest.raises(ModelMissing, match=r"absent\.gguf"):
@@ -101,8 +102,8 @@ def test_what_a_named_file_lacks_is_raised(tmp_path: Path, monkeypatch: pytest.M
         _ = model.context_tokens
     monkeypatch.setattr(language_model, "find_spec", lambda name: None)
     with pytest.raises(ModelMissing, match="llama-cpp-python") as caught:
-        first_choice(config(gguf=tmp_path / "notes.gguf"), "llama_cpp")
-    assert caught.value.hint == "pip install 'kb[llm]'"
+        first_choice(config(gguf=model_file), "llama_cpp")
+    assert caught.value.hint == extra_command("llm")
 
 
 def test_the_file_counts_from_the_configuration(tmp_path: Path, model_file: Path) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
-import sysconfig
 import venv
 import zipfile
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 
 # A line that is a path adds that directory to sys.path and does not run the .pth files inside it: the libraries of
 # this environment are found, an editable install of the checkout is not.
-DEPENDENCIES_PTH = "\n".join({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}) + "\n"
+DEPENDENCIES_PTH = "".join(f"{path}\n" for path in sys.path if Path(path).name in ("site-packages", "dist-packages"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,24 @@ def test_installed_command_says_its_version(installed: Installed) -> None:
     done = installed.run(installed.kb, "--version")
     assert (done.returncode, done.stderr) == (0, "")
     assert kb.__version__ in done.stdout
+
+
+def test_the_wheel_goes_by_a_name_of_its_own_and_hints_add_to_it(installed: Installed, wheel: Path) -> None:
+    told = installed.run(
+        installed.python,
+        "-c",
+        "from importlib.metadata import files; from kb.installation import DISTRIBUTION, extra_command\n"
+        "print(DISTRIBUTION, any(file.match('kb/installation.py') for file in files(DISTRIBUTION)))\n"
+        "print(extra_command('pdf'))",
+    )
+    assert told.returncode == 0, told.stderr
+    named, command = told.stdout.splitlines()
+    assert named == "kb-cited True"
+    words = shlex.split(command)
+    assert words[1:] == ["-m", "pip", "install", f"{wheel}[pdf]"]
+    done = installed.run("sh", "-c", f"{command} --no-index --quiet --disable-pip-version-check")
+    assert done.returncode == 0, done.stderr
+    assert installed.run(installed.kb, "--version").returncode == 0
 
 
 def test_init_ingest_search_from_the_wheel(installed: Installed) -> None:

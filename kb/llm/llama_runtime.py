@@ -15,6 +15,7 @@ from typing import Any
 
 from kb.domain.generation import Message
 from kb.errors import ModelCorrupt, ModelMissing, StreamBroken
+from kb.installation import extra_command
 
 # For a file without a template of its own, as llama.cpp does it.
 _CHATML = (
@@ -100,7 +101,7 @@ def load_runtime(gguf: Path, context_tokens: int, threads: int) -> LlamaRuntime:
         import llama_cpp
         from llama_cpp.llama_chat_format import Jinja2ChatFormatter
     except ImportError as error:
-        raise ModelMissing("llama-cpp-python is not installed", "pip install 'kb[llm]'") from error
+        raise ModelMissing("llama-cpp-python is not installed", extra_command("llm")) from error
     _silence()
     load_errors: tuple[type[Exception], ...] = (*template_errors(), RuntimeError, OSError)
     try:

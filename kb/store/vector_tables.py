@@ -36,8 +36,6 @@ _MMAP_BYTES = 1 << 36
 
 _UNUSED_DIMENSIONS = 1
 
-_REINSTALL = "reinstall it: pip install --force-reinstall sqlite-vec"
-
 
 def vector_functions_path() -> str:
     """The path of the sqlite-vec extension, as `.load` takes it.
@@ -47,7 +45,7 @@ def vector_functions_path() -> str:
 
     package = find_spec("sqlite_vec")  # its own import would bring in numpy, half of a cold search's time
     if package is None or package.origin is None:
-        raise StoreError("sqlite-vec is not installed", _REINSTALL)
+        raise StoreError("sqlite-vec is not installed", _how_to_reinstall())
     return str(Path(package.origin).with_name("vec0"))
 
 
@@ -61,8 +59,14 @@ def load_vector_functions(db: Connection) -> None:
         db.load_extension(vector_functions_path())
         db.enable_load_extension(False)
     except apsw.ExtensionLoadingError as error:
-        raise StoreError(f"sqlite-vec does not load: {error}", _REINSTALL) from error
+        raise StoreError(f"sqlite-vec does not load: {error}", _how_to_reinstall()) from error
     db.pragma("mmap_size", _MMAP_BYTES)
+
+
+def _how_to_reinstall() -> str:
+    from kb.installation import reinstall_command
+
+    return f"reinstall it: {reinstall_command('sqlite-vec')}"
 
 
 def has_vectors(db: Connection) -> bool:
