@@ -19,6 +19,7 @@ from test_llm_parts import ARCHITECTURE, CONTEXT, gguf
 from test_store_migrate import legacy_v1
 
 from kb.config import load
+from kb.operations import language_model
 from kb.operations.ask import ask
 from kb.operations.asking import AskEvent, AskRequest, Generated, Retrieved
 
@@ -183,7 +184,10 @@ def test_a_model_without_end_is_ended(vault: Vault) -> None:
     assert "does not end" in flood.stderr
 
 
-def test_a_file_that_is_no_model(vault: Vault, tmp_path: Path) -> None:
+@pytest.mark.parametrize("library", ["as it is", "missing"])
+def test_a_file_that_is_no_model(vault: Vault, tmp_path: Path, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if library == "missing":
+        monkeypatch.setattr(language_model, "find_spec", lambda name: None)
     (tmp_path / "notes.gguf").write_text("# notes", encoding="utf-8")
     named = kb(vault, "ask", RETRY, provider="llama_cpp", gguf=tmp_path / "notes.gguf")
     assert named.code == 2

@@ -104,6 +104,8 @@ def test_what_a_named_file_lacks_is_raised(tmp_path: Path, model_file: Path, mon
     with pytest.raises(ModelMissing, match="llama-cpp-python") as caught:
         first_choice(config(gguf=model_file), "llama_cpp")
     assert caught.value.hint == extra_command("llm")
+    with pytest.raises(ModelCorrupt):
+        first_choice(config(gguf=tmp_path / "notes.gguf"), "llama_cpp")
 
 
 def test_the_file_counts_from_the_configuration(tmp_path: Path, model_file: Path) -> None:

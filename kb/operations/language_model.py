@@ -75,6 +75,7 @@ def _llama_cpp(config: Config) -> LanguageModel:
     if find_spec("llama_cpp") is None:
         from kb.installation import extra_command
 
+        _ = model.context_tokens  # raises for a file that is no model: the library would not help
         raise ModelMissing("llama-cpp-python is not installed", extra_command("llm"))
     return model
 
