@@ -22,7 +22,7 @@ ROWS = (
     ("language", "config", "models"),
     ("domain",),
     ("installation",),
-    ("errors",),
+    ("errors", "private"),
 )
 HEIGHT = {room: len(ROWS) - row for row, rooms in enumerate(ROWS) for room in rooms}
 

@@ -12,6 +12,7 @@ import click
 from kb import __version__
 from kb.cli.session import Session
 from kb.errors import KbError
+from kb.private import kept_private
 
 EXIT_OK = 0
 EXIT_NO_HIT = 1
@@ -109,6 +110,11 @@ def run() -> NoReturn:
 
 def main(args: list[str]) -> int:
     """The exit code of one call."""
+    with kept_private():
+        return _main(args)
+
+
+def _main(args: list[str]) -> int:
     try:
         code = _call(args)
         sys.stdout.flush()

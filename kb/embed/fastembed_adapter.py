@@ -15,6 +15,7 @@ from kb.domain.embeddings import EmbeddingModel, Role
 from kb.embed.text import encoder_text
 from kb.embed.windows import normalised
 from kb.errors import ModelError, ModelMissing
+from kb.private import fetching
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
@@ -128,15 +129,21 @@ def open_hub_embedder(model_dir: Path, name: str, threads: int) -> HubEmbedder:
 
 def fetch_hub_model(model_dir: Path, name: str) -> EmbeddingModel:
     """The model called `name`, fetched into the hub cache. Raises: ModelMissing; ModelError when that fails."""
-    model = hub_model(name)
+    hub = model_dir / HUB_DIRECTORY
+    with fetching(hub):
+        model = hub_model(name)
+        _fetch(model, hub)
+    return model
+
+
+def _fetch(model: EmbeddingModel, hub: Path) -> None:
     try:
-        _text_embedding()(model.name, cache_dir=str(model_dir / HUB_DIRECTORY), lazy_load=True)
+        _text_embedding()(model.name, cache_dir=str(hub), lazy_load=True)
     except (ValueError, OSError) as error:
         raise ModelError(
-            f"{name} could not be fetched: {error}",
+            f"{model.name} could not be fetched: {error}",
             "a model hub must be reachable for it; `kb models list` shows those that need none",
         ) from error
-    return model
 
 
 def _text_embedding() -> Any:

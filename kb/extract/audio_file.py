@@ -25,6 +25,11 @@ SAMPLE_RATE_HZ = 16_000
 
 _HINT = "play it, and save it anew"
 
+# FFmpeg tells a format by the content, whatever the name: a playlist or session description called talk.mp3 would have
+# it open sockets and other files. Only formats that hold their sound themselves are read, and from nowhere else.
+_FORMATS = "aac,aiff,amr,ape,asf,au,avi,caf,flac,matroska,mov,mp3,mp4,mpeg,mpegts,ogg,tta,w64,wav,webm,wv"
+_OPEN_OPTIONS = {"format_whitelist": _FORMATS, "protocol_whitelist": "none"}
+
 
 def duration_ms(data: bytes) -> int | None:
     """How long the file says it is; None where it does not say. Raises: ExtractFailed."""
@@ -60,7 +65,7 @@ def _opened(data: bytes) -> Iterator[InputContainer]:
     import av
 
     try:
-        with av.open(io.BytesIO(data), mode="r") as container:
+        with av.open(io.BytesIO(data), mode="r", options=dict(_OPEN_OPTIONS)) as container:
             if not container.streams.audio:
                 raise ExtractFailed("the file holds no sound", "is it a recording?")
             yield container

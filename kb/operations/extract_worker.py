@@ -20,6 +20,7 @@ from kb.domain.media import MediaType
 from kb.domain.steps import ExtractSettings, Job, OnKept, OnProgress, Progress, Results
 from kb.errors import KbError, ModelMissing
 from kb.extract.registry import Step
+from kb.private import kept_private
 
 # A worker whose parent was killed ends by itself: so long after its last sign of progress.
 _ORPHAN_GRACE_S = 30
@@ -85,6 +86,11 @@ def main() -> None:
     inbox, outbox = Connection(int(sys.argv[1])), Connection(int(sys.argv[2]))
     _limit_memory(int(sys.argv[3]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    with kept_private():
+        _serve_all(inbox, outbox)
+
+
+def _serve_all(inbox: Connection, outbox: Connection) -> None:
     while True:
         try:
             work: Work = pickle.loads(inbox.recv_bytes())

@@ -1,0 +1,116 @@
+"""What keeps a process of kb to itself: libraries report nothing, and what kb makes is its user's alone.
+
+Every process enters `kept_private` before it loads a library: the command in `kb.cli.main`, a worker in
+`kb.operations.extract_worker`. Environment and umask belong to the process, so they are set once, at its start, and
+the programs and libraries it starts inherit them. What is made for the user at a place of their own (a report, a golden
+set, an editor that is opened) is made as the user's shell would make it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+PRIVATE_UMASK = 0o077
+"""New folders are 0700, new files 0600."""
+
+QUIET: Mapping[str, str] = {
+    # onnxruntime counts its sessions for Microsoft, with a device id and a queue of events below ~/.cache/Microsoft.
+    "ORT_DISABLE_TELEMETRY": "1",
+    # huggingface_hub (fastembed and tokenizers bring it) asks the hub whether a cached model is still the newest.
+    "HF_HUB_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1",
+    # hf_xet, its downloader, talks to a host of its own and reports how downloads went.
+    "HF_HUB_DISABLE_XET": "1",
+    "HF_XET_TELEMETRY_ENABLED": "false",
+    # https://consoledonottrack.com: for libraries to come.
+    "DO_NOT_TRACK": "1",
+}
+"""What switches off every library that would speak to a host nobody configured; set whatever the user's shell says."""
+
+
+class Surroundings(NamedTuple):
+    """Environment and umask of a process."""
+
+    environment: Mapping[str, str]
+    umask: int
+
+
+_users: Surroundings | None = None  # as the shell handed them over, while this process is kept private
+
+
+@contextmanager
+def kept_private() -> Iterator[None]:
+    """Keeps this process and those it starts to themselves until the block ends."""
+    global _users
+    if _users is not None:
+        yield
+        return
+    _users = Surroundings(dict(os.environ), os.umask(PRIVATE_UMASK))
+    os.environ.update(QUIET)
+    try:
+        yield
+    finally:
+        _restore(QUIET, _users.environment)
+        os.umask(_users.umask)
+        _users = None
+
+
+@contextmanager
+def fetching(directory: Path) -> Iterator[None]:
+    """Lets huggingface_hub fetch a model, what it keeps below `directory`: for the one command that asks for it.
+
+    It must not be loaded yet. Someone who has set HF_HUB_OFFLINE means it here too.
+    """
+    theirs = users_surroundings().environment.get("HF_HUB_OFFLINE", "0")
+    opened = {"HF_HUB_OFFLINE": theirs, "HF_HOME": str(directory)}
+    before = dict(os.environ)
+    os.environ.update(opened)
+    try:
+        yield
+    finally:
+        _restore(opened, before)
+
+
+def users_surroundings() -> Surroundings:
+    """Environment and umask as the user's shell set them."""
+    if _users is not None:
+        return _users
+    umask = os.umask(PRIVATE_UMASK)
+    os.umask(umask)
+    return Surroundings(dict(os.environ), umask)
+
+
+def open_for_user(path: Path) -> TextIO:
+    """The file at `path`, emptied, to write UTF-8; a new one gets the mode that the user's shell would give it."""
+    return open(path, "w", encoding="utf-8", opener=_users_opener)
+
+
+def make_folder_for_user(path: Path) -> None:
+    """Makes the folder and those above it that are missing, with the mode that the user's shell would give them."""
+    if path.is_dir():
+        return
+    make_folder_for_user(path.parent)
+    path.mkdir(exist_ok=True)
+    path.chmod(0o777 & ~users_surroundings().umask)
+
+
+def _users_opener(path: str, flags: int) -> int:
+    try:
+        descriptor = os.open(path, flags | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return os.open(path, flags, 0o600)
+    os.fchmod(descriptor, 0o666 & ~users_surroundings().umask)
+    return descriptor
+
+
+def _restore(names: Mapping[str, str], before: Mapping[str, str]) -> None:
+    for name in names:
+        if name in before:
+            os.environ[name] = before[name]
+        else:
+            os.environ.pop(name, None)
