@@ -38,8 +38,8 @@ def test_modes(tmp_path: Path) -> None:
         path = Path(store(tmp_path / "assets").path)
     finally:
         os.umask(before)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o644
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o755
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
 def test_above_the_threshold_the_source_is_referenced(tmp_path: Path) -> None:

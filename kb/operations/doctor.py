@@ -13,6 +13,7 @@ from kb.operations.doctor_gate import check_gate
 from kb.operations.doctor_vectors import check_models, check_vectors
 from kb.operations.index_version import index_version
 from kb.operations.language_model import check_language_model
+from kb.operations.privacy import open_to_others, private_places
 from kb.store import ingest_queries
 from kb.store import inspect_queries as queries
 from kb.store.connection import Connection, open_reader, open_writer, sqlite_errors, sqlite_version
@@ -39,6 +40,20 @@ def _surroundings(config: Config) -> Iterator[Check]:
     data_dir = config.data_dir
     writable = data_dir.is_dir() and os.access(data_dir, os.W_OK | os.X_OK)
     yield Check("data_dir_writable", writable, str(data_dir), None if writable else "kb init, or set storage.data_dir")
+    yield _closed_to_others(config)
+
+
+def _closed_to_others(config: Config) -> Check:
+    found = open_to_others(private_places(config))
+    if not found:
+        return Check("closed_to_others", True, "what kb keeps is readable to you alone")
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return Check(
+        "closed_to_others",
+        False,
+        f"other users of this machine may have access to {found[0]}{more}",
+        f"kb ingest closes what an earlier version left open; or: chmod -R go= {found[0]}",
+    )
 
 
 def _database(config: Config) -> Iterator[Check]:

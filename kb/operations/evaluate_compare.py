@@ -11,6 +11,7 @@ from kb.eval.comparison import Answered, Comparison, Hit, MeasuredRun, compare
 from kb.eval.report_html import comparison_page
 from kb.operations.evaluate_runs import find_run
 from kb.operations.reading import reading_views
+from kb.private import open_for_user
 from kb.store import eval_queries as queries
 from kb.store.connection import Connection
 
@@ -43,7 +44,8 @@ def write_report(comparison: Comparison, file: Path) -> None:
     Raises: UsageError where the file cannot be written.
     """
     try:
-        file.write_text(comparison_page(comparison), encoding="utf-8")
+        with open_for_user(file) as page:
+            page.write(comparison_page(comparison))
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror}", "name another file with --report") from error
 

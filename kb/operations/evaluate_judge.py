@@ -12,6 +12,7 @@ from kb.errors import UsageError
 from kb.eval.golden import Expectation, Question
 from kb.eval.golden_file import parse_golden, question_yaml, read_golden
 from kb.language.detect import query_language
+from kb.private import make_folder_for_user, open_for_user
 
 
 def judged_question(suite: Path, query: str, judged: Sequence[tuple[SearchHit, int]], category: str | None) -> Question:
@@ -44,8 +45,9 @@ def append_question(suite: Path, question: Question) -> None:
     if parse_golden(longer, suite).questions[-1].id != question.id:
         raise UsageError(f"{suite} does not end with its questions", "move 'questions:' to the end of the file")
     try:
-        suite.parent.mkdir(parents=True, exist_ok=True)
-        suite.write_text(longer, encoding="utf-8")
+        make_folder_for_user(suite.parent)
+        with open_for_user(suite) as file:
+            file.write(longer)
     except OSError as error:
         raise UsageError(f"{suite} cannot be written: {error.strerror}", "name another file with --suite") from error
 

@@ -10,6 +10,7 @@ from kb.errors import UsageError
 from kb.eval.golden import GoldenSet
 from kb.eval.golden_file import write_golden
 from kb.eval.judged_folder import read_judged_folder
+from kb.private import make_folder_for_user, open_for_user
 
 
 def suite_file(config: Config, named: str | None) -> Path:
@@ -31,8 +32,9 @@ def import_suite(
         folder / queries, judged if judged.exists() else None, suite=suite or folder.name, prefix=prefix
     )
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(write_golden(golden), encoding="utf-8")
+        make_folder_for_user(target.parent)
+        with open_for_user(target) as file:
+            file.write(write_golden(golden))
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error.strerror}", "name another file with --suite") from error
     return golden

@@ -23,6 +23,7 @@ from kb.operations.events import Finished, IngestEvent, ScanCompleted, ScanStart
 from kb.operations.ingest_run import IngestRequest, IngestRun
 from kb.operations.ingest_store import Reading, store_batch
 from kb.operations.prepare import Cut, cut_file
+from kb.operations.privacy import close_to_others
 from kb.operations.report import IngestItem, IngestReport
 from kb.operations.runs import record_run
 from kb.operations.writing import in_memory, writing
@@ -77,6 +78,8 @@ def _open(request: IngestRequest) -> AbstractContextManager[Connection]:
     """The writer's connection under the writer lock, at the latest schema; a dry run alone makes no file."""
     if request.dry_run and not request.sqlite.exists():
         return in_memory()
+    if not request.dry_run:
+        close_to_others(request.places)
     return writing(request.sqlite, with_vectors=request.embedding is not None and not request.dry_run)
 
 

@@ -17,6 +17,7 @@ from kb.operations.embedding_plan import EmbeddingPlan
 from kb.operations.engines import Engines
 from kb.operations.events import IngestEvent
 from kb.operations.prepare import AssetPolicy, pipeline_tail
+from kb.operations.privacy import PrivatePlaces
 from kb.operations.report import IngestReport
 from kb.store.connection import Connection
 
@@ -46,6 +47,7 @@ class IngestRequest:
     assets: AssetPolicy
     max_file_bytes: int
     extraction: ExtractionPlan
+    places: PrivatePlaces
     embedding: EmbeddingPlan | None = None
     scope: str = ""
     dry_run: bool = False

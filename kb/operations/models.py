@@ -14,6 +14,7 @@ from kb.llm.catalog import CATALOG as LANGUAGE_MODELS
 from kb.models.install import install_model, is_whole
 from kb.models.installable import InstallableModel, Purpose
 from kb.models.manifest import list_models, verify_model
+from kb.operations.privacy import close_to_others, private_places
 
 OnProgress = Callable[[str, int, int], None]
 
@@ -49,6 +50,7 @@ def install_models(config: Config, names: Sequence[str], *, force: bool, on_prog
 
     Raises: ModelMissing, ModelError, ModelCorrupt, DiskFull.
     """
+    close_to_others(private_places(config))
     return [_install(name, config.model_dir, on_progress, force=force) for name in names]
 
 

@@ -13,6 +13,7 @@ from kb.errors import UsageError
 from kb.operations.embedding_plan import embedding_plan
 from kb.operations.ingest_run import ExtractionPlan, IngestRequest
 from kb.operations.prepare import AssetPolicy
+from kb.operations.privacy import private_places
 
 _MB = 1_000_000
 
@@ -46,6 +47,7 @@ def ingest_request(
         assets=AssetPolicy(config.asset_dir, config.storage.copy_threshold_mb * _MB, config.artifact_dir),
         max_file_bytes=config.indexing.max_file_mb * _MB,
         extraction=extraction_plan(config, families),
+        places=private_places(config),
         embedding=embedding_plan(config) if embed else None,
         scope=_scope(config, path),
         dry_run=dry_run,

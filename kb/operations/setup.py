@@ -10,7 +10,9 @@ from pathlib import Path
 from kb.config import Config
 from kb.config.showing import to_toml
 from kb.errors import StoreReadOnly
+from kb.operations.privacy import close_to_others, private_places
 from kb.operations.writing import writing
+from kb.private import make_folder_for_user
 from kb.store.schema_version import latest_version
 
 _CONFIG_HEADER = """\
@@ -37,10 +39,11 @@ def set_up(config: Config, config_path: Path, *, force: bool) -> SetupReport:
 
     Raises: StoreReadOnly where a folder or file cannot be made; StoreError and its kin.
     """
+    close_to_others(private_places(config))
     created = {
         "config": _write_config(config, config_path, force),
         "data_dir": _make_dir(config.data_dir),
-        "root": _make_dir(config.workspace_root),
+        "root": _make_workspace(config.workspace_root),
         "sqlite": not config.sqlite.exists(),
     }
     with writing(config.sqlite):
@@ -65,9 +68,22 @@ def _make_dir(path: Path) -> bool:
     if path.is_dir():
         return False
     try:
-        path.mkdir(parents=True, mode=0o755)
+        path.mkdir(parents=True, mode=0o700)
     except OSError as error:
-        raise StoreReadOnly(
-            f"{path} cannot be made: {error.strerror}", "name a place that is yours in the configuration"
-        ) from error
+        raise _cannot_be_made(path, error) from error
     return True
+
+
+def _make_workspace(path: Path) -> bool:
+    """The notes are the user's: their folder gets the mode that the user's shell would give it."""
+    if path.is_dir():
+        return False
+    try:
+        make_folder_for_user(path)
+    except OSError as error:
+        raise _cannot_be_made(path, error) from error
+    return True
+
+
+def _cannot_be_made(path: Path, error: OSError) -> StoreReadOnly:
+    return StoreReadOnly(f"{path} cannot be made: {error.strerror}", "name a place that is yours in the configuration")

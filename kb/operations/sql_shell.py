@@ -6,6 +6,7 @@ program reads them from there.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -88,7 +89,9 @@ def write_init_file(path: Path, lines: list[str]) -> None:
     try:
         if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(_SIGNATURE):
             raise UsageError(f"{path} is not an init file of kb", "name another file, or remove this one")
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="surrogateescape")
+        with path.open("w", encoding="utf-8", errors="surrogateescape") as file:
+            os.fchmod(file.fileno(), 0o600)  # it holds the question, and may have been made by an earlier version
+            file.write("\n".join(lines) + "\n")
     except OSError as error:
         raise StoreReadOnly(
             f"{path} cannot be written: {error.strerror}", "name a file in a folder of yours"

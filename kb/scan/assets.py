@@ -85,9 +85,9 @@ def _has_size(path: Path, byte_len: int) -> bool:
 
 def _write_aside_and_rename(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}{_TEMPORARY}")
-    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644), "wb") as file:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
             file.write(data)
         os.replace(temporary, path)
     except OSError:

@@ -31,7 +31,7 @@ def write_artifacts(artifact_dir: Path, doc_id: str, derived: Sequence[Derived])
     folder = artifact_dir / doc_id
     try:
         if derived:
-            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for each in derived:
             temporary = folder / f".{each.name}.{os.getpid()}.tmp"
             temporary.write_bytes(each.data)

@@ -169,7 +169,7 @@ def writer_lock(path: Path) -> Iterator[None]:
 
     lock_path = path.with_name(path.name + ".lock")
     try:
-        descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise StoreReadOnly(
             f"{lock_path} cannot be written: {error.strerror}", "check the permissions of the data directory"

@@ -10,6 +10,7 @@ import click
 from kb.cli.session import Session, pass_session
 from kb.cli.terminal import plain_line
 from kb.operations.open_citation import find_opening
+from kb.private import users_surroundings
 
 _EPILOG = """\b
 Examples:
@@ -39,8 +40,9 @@ def command(session: Session, citation: str, answer_id: str | None, print_only: 
     if not opening.is_at_place:
         program = plain_line(opening.command[0])
         click.echo(f"{program} shows the file as a whole: {plain_line(opening.citation.to_uri())}", err=True)
+    theirs = users_surroundings()
     try:
-        return 0 if subprocess.call(opening.command) == 0 else 2
+        return 0 if subprocess.call(opening.command, env=theirs.environment, umask=theirs.umask) == 0 else 2
     except OSError as error:
         from kb.errors import UsageError
 

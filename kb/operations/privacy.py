@@ -1,0 +1,100 @@
+"""Keeps what kb has made readable to its user alone: closes what an earlier version left open, and says what is open.
+
+New folders and files are made closed (`kb.private`); this is about those that are there. A folder that may hold more
+than kb's own, such as the home directory or one that everybody writes to, is nobody's to close.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.config import Config, default_path
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock")
+
+
+class PrivatePlaces(NamedTuple):
+    """Folders that are kb's with all that is in them; folders of which only `files` are; those files."""
+
+    whole: tuple[Path, ...]
+    shared: tuple[Path, ...]
+    files: tuple[Path, ...]
+
+
+def private_places(config: Config) -> PrivatePlaces:
+    """Where kb keeps what it makes; models lie there too where their folder is below the data directory."""
+    storage = (config.vector_dir, config.asset_dir, config.artifact_dir, config.runs_dir)
+    models = (config.model_dir,) if config.data_dir in config.model_dir.parents else ()
+    # A configuration that was named may be shared on purpose; the one at its usual place is this user's.
+    config_files = tuple(path for path in (default_path(os.environ),) if path == config.file)
+    whole = tuple(folder for folder in (*storage, *models) if _is_kb_alone(folder, config))
+    shared = (config.data_dir, config.cache_dir, config.log_dir, *(path.parent for path in config_files))
+    databases = (config.sqlite, config.cache_dir / "vectors.sqlite", config.cache_dir / "derived.sqlite")
+    return PrivatePlaces(
+        whole,
+        tuple(folder for folder in shared if _is_kb_alone(folder, config)),
+        (
+            *(path.with_name(path.name + suffix) for path in databases for suffix in _SQLITE_SUFFIXES),
+            *sorted(config.log_dir.glob("kb-*.log")),
+            *config_files,
+        ),
+    )
+
+
+def close_to_others(places: PrivatePlaces) -> None:
+    """Takes from group and others what they may do with kb's folders and files.
+
+    A folder comes after what is in it, so one that is closed has been seen to. What cannot be closed, `kb doctor` says.
+    """
+    for folder in places.whole:
+        if _is_open(folder):
+            for path in _all_below(folder):
+                _close(path)
+            _close(folder)
+    for path in (*places.files, *places.shared):
+        _close(path)
+
+
+def open_to_others(places: PrivatePlaces) -> list[Path]:
+    """The folders and files of kb that group or others may read, write or enter."""
+    below = (path for folder in places.whole for path in (folder, *_all_below(folder)))
+    return [path for path in (*places.shared, *places.files, *below) if _is_open(path)]
+
+
+def _is_kb_alone(folder: Path, config: Config) -> bool:
+    """Whether everything in `folder` may be taken to be kb's: no place of the user's or the system's is in it."""
+    base_names = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+    bases = [Path(os.environ[name]) for name in base_names if os.environ.get(name)]
+    home = Path(os.path.expanduser("~"))
+    bases += [home / ".config", home / ".cache", home / ".local/share", home / ".local/state", config.workspace_root]
+    if any(folder == base or folder in base.parents for base in bases):
+        return False
+    with suppress(OSError):
+        return not folder.stat().st_mode & stat.S_ISVTX
+    return True
+
+
+def _all_below(folder: Path) -> Iterator[Path]:
+    """Files and folders below `folder`, each folder after what is in it; links are not followed."""
+    for source, folders, names in os.walk(folder, topdown=False):
+        yield from (Path(source, name) for name in (*names, *folders) if not os.path.islink(os.path.join(source, name)))
+
+
+def _is_open(path: Path) -> bool:
+    try:
+        return bool(path.stat().st_mode & _OTHERS)
+    except OSError:
+        return False
+
+
+def _close(path: Path) -> None:
+    with suppress(OSError):
+        status = path.stat()
+        if status.st_mode & _OTHERS and status.st_uid == os.geteuid():
+            path.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS)
