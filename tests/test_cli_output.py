@@ -48,7 +48,7 @@ def stable(text: str, vault: Vault) -> str:
     text = re.sub(r"(?m)^[✓–] (engine_\w+ +).*(\n +hint: .*)?", r"\1<engine, or what to install>", text)
     text = re.sub(r"; \d optional parts? (is|are) not here \(–\)", "", text)
     text = re.sub(r"\d+\.\d s\)", "<time>)", text)
-    return re.sub(r"(last ingest +)\S+", r"\1<time>", text)
+    return re.sub(r"(last ingest +)\d{4}-\d\d-\d\d \d\d:\d\d [+-]\d\d:\d\d", r"\1<time>", text)
 
 
 def first_chunk(kb: Kb) -> str:

@@ -1,4 +1,4 @@
-"""What a refusal says, in the question's language where that is Korean, else in English."""
+"""What a refusal says and the headings around an answer: in Korean where the question is, else in English."""
 
 from __future__ import annotations
 
@@ -34,3 +34,17 @@ def refusal_text(reason: RefusalReason, language: str) -> str:
     """The sentence a refusal is shown with."""
     words = _REFUSALS[reason]
     return words.get(language, words["en"])
+
+
+_NEAREST = {"ko": "가장 가까운 곳:", "en": "nearest places:"}
+_CHECKED = {"ko": "출처와 대조한 뒤:", "en": "after checking against the sources:"}
+
+
+def nearest_heading(language: str) -> str:
+    """What stands above the places a refusal names."""
+    return _NEAREST.get(language, _NEAREST["en"])
+
+
+def checked_heading(language: str) -> str:
+    """What stands between a text shown as it was generated and what the checks left of it."""
+    return _CHECKED.get(language, _CHECKED["en"])

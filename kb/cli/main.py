@@ -156,11 +156,12 @@ def _show(error: KbError, args: list[str]) -> None:
 
         click.echo(json.dumps(error_v1(error), ensure_ascii=False), err=True)
         return
+    from kb.cli.printing import echo_folded
     from kb.cli.terminal import plain_line
 
-    click.echo(f"error: {plain_line(error.message)}", err=True)
+    echo_folded(plain_line(error.message), head="error: ", err=True)
     if error.hint:
-        click.echo(f"  hint: {plain_line(error.hint)}", err=True)
+        echo_folded(plain_line(error.hint), head="  hint: ", err=True)
     if "--verbose" in args or "--debug" in args:
         cause = error.__cause__
         while cause is not None:

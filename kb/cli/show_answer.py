@@ -8,9 +8,11 @@ from contextlib import contextmanager
 
 import click
 
-from kb.cli.session import use_color
-from kb.cli.terminal import Folding, columns, fold, link, plain, plain_line, shows_links
+from kb.answer.wording import checked_heading, nearest_heading
+from kb.cli.printing import HEADING, PLACE, QUIET, echo_folded, styled
+from kb.cli.terminal import Folding, columns, link, plain, plain_line, shows_links, with_code
 from kb.domain.answers import Answer, AnswerCitation, Claim
+from kb.language.detect import query_language
 from kb.operations.asking import AskEvent, Generated
 
 _RULE = "─" * 57
@@ -54,37 +56,47 @@ def show_tokens(*, live: bool) -> Iterator[Tokens]:
 
 def show_answer(answer: Answer, *, explain: bool, shown: str = "") -> None:
     """Prints the answer, unless just that was `shown` as it came, what it stands on, and how it was made."""
-    color = use_color()
     is_new = " ".join(shown.split()) != " ".join(plain(answer.text).split())
     if is_new and shown:
         click.echo()
         if answer.refusal_reason is None:
-            click.echo(_dim("held against its sources, this stands:", color))
+            echo_folded(checked_heading(query_language(answer.question)), style=QUIET)
     if explain and answer.claims:
-        _show_claims(answer, color)
+        _show_claims(answer)
     if is_new and (answer.refusal_reason is not None or not explain):
-        for line in plain(answer.text).splitlines():
-            _show_folded(line)
+        _show_text(answer.text)
     if explain:
-        _show_trace(answer, color)
+        _show_trace(answer)
     elif answer.refusal_reason is None:
-        click.echo(_dim(_RULE, color))
+        click.echo(styled(_RULE, QUIET))
         for citation in answer.citations:
-            _show_citation(citation, color)
+            _show_citation(citation, citation.marker or " · ")
     else:
-        _show_candidates(answer, color)
+        _show_candidates(answer)
     for note in answer.notes:
-        click.echo(f"note: {plain_line(note)}", err=True)
-    click.echo(_dim(_footer(answer, explain), color))
+        echo_folded(plain_line(note), head="note: ", err=True)
+    for line in _footer(answer, explain):
+        echo_folded(line, style=QUIET)
 
 
-def _show_claims(answer: Answer, color: bool) -> None:
+def _show_text(text: str) -> None:
+    """The text, folded; its code keeps its lines."""
+    for line, is_code in with_code(plain(text).splitlines()):
+        if is_code:
+            click.echo(line)
+        else:
+            echo_folded(line)
+
+
+def _show_claims(answer: Answer) -> None:
     for claim in answer.claims:
-        for line in plain(claim.text).splitlines():
-            head = f"▎ {line}"
-            click.echo(click.style(head, bold=True) if color else head)
+        for line, is_code in with_code(plain(claim.text).splitlines()):
+            if is_code:
+                click.echo(f"▎ {styled(line, HEADING)}")
+            else:
+                echo_folded(line, head="▎ ", style=HEADING)
         for line in _claim_lines(claim):
-            click.echo(f"  └ {line}")
+            echo_folded(line, head="  └ ")
 
 
 def _claim_lines(claim: Claim) -> Iterator[str]:
@@ -96,9 +108,9 @@ def _claim_lines(claim: Claim) -> Iterator[str]:
         yield f"{claim.status}: {plain_line(claim.reason or '')}"
 
 
-def _show_trace(answer: Answer, color: bool) -> None:
+def _show_trace(answer: Answer) -> None:
     retrieval, evidence = answer.retrieval, answer.evidence
-    click.echo(_dim("retrieval trace", color))
+    echo_folded("retrieval trace", style=QUIET)
     rows = [("query", plain_line(answer.search_query)), ("mode", retrieval.mode), ("k", str(retrieval.k))]
     if evidence is not None:
         verdict = "pass" if evidence.value >= retrieval.score_gate else "refused"
@@ -108,7 +120,7 @@ def _show_trace(answer: Answer, color: bool) -> None:
         rows.append(("judged by", f"{evidence.version}: {features}"))
     rows.append(("chunks", f"{retrieval.chunks_used} used of {retrieval.chunks_returned}"))
     for name, value in rows:
-        click.echo(f"  {name:<10} {value}")
+        echo_folded(value, head=f"  {name:<10} ")
     for hit in answer.hits:
         found = hit.retrieval
         words = "-" if found.lexical_score is None else f"{found.lexical_score:.1f}"
@@ -116,21 +128,20 @@ def _show_trace(answer: Answer, color: bool) -> None:
         click.echo(f"  #{hit.rank:<3} {hit.score:.2f}  {plain_line(hit.citation.to_uri())}  bm25={words} vec={meaning}")
 
 
-def _show_citation(citation: AnswerCitation, color: bool) -> None:
-    where = plain_line(citation.citation.to_uri())
-    shown = click.style(where, fg="cyan") if color else where
-    click.echo(f"{citation.marker or ' · '} {link(shown, citation.source_path) if shows_links() else shown}")
-    click.echo(f"    {plain_line(citation.label)}")
+def _show_citation(citation: AnswerCitation, number: str) -> None:
+    shown = styled(plain_line(citation.citation.to_uri()), PLACE)
+    click.echo(f"{number} {link(shown, citation.source_path) if shows_links() else shown}")
+    echo_folded(plain_line(citation.label), head="    ")
 
 
-def _show_candidates(answer: Answer, color: bool) -> None:
+def _show_candidates(answer: Answer) -> None:
     if answer.citations:
-        click.echo(_dim("nearest places:", color))
-    for citation in answer.citations:
-        _show_citation(citation, color)
+        echo_folded(nearest_heading(query_language(answer.question)), style=QUIET)
+    for number, citation in enumerate(answer.citations, 1):
+        _show_citation(citation, f"{number}. ")
 
 
-def _footer(answer: Answer, explain: bool) -> str:
+def _footer(answer: Answer, explain: bool) -> list[str]:
     retrieval, evidence = answer.retrieval, answer.evidence
     parts = [f"grounded {_TICK[answer.grounded]}"]
     if answer.refusal_reason is not None:
@@ -145,7 +156,7 @@ def _footer(answer: Answer, explain: bool) -> str:
         gate = f" < {retrieval.score_gate:.2f}" if answer.refusal_reason == "score_gate" else ""
         parts.append(f"evidence {_two_places(evidence.value)}{gate}")
     parts.append(f"{answer.usage.latency_ms} ms")
-    return "  ".join(parts) + ("\n  " + "  ".join(_details(answer)) if explain else "")
+    return ["  ".join(parts), "  ".join(_details(answer))] if explain else ["  ".join(parts)]
 
 
 def _two_places(share: float) -> str:
@@ -160,13 +171,3 @@ def _details(answer: Answer) -> Iterator[str]:
     yield f"embedding {answer.embedding.id if answer.embedding else '-'}"
     yield f"index {answer.index_version}"
     yield answer.retrieval.trace_id
-
-
-def _show_folded(line: str) -> None:
-    width = columns() if sys.stdout.isatty() else 0
-    for start, end in fold(line, width) if width else [(0, len(line))]:
-        click.echo(line[start:end])
-
-
-def _dim(text: str, color: bool) -> str:
-    return click.style(text, dim=True) if color else text

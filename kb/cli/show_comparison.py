@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 import click
 
-from kb.cli.session import use_color
+from kb.cli.printing import BAD, GOOD, Style, styled
 from kb.cli.show_eval import aligned
 from kb.cli.terminal import plain_line, width_cells
 from kb.eval.comparison import Answered, Comparison, Hit, MeasuredRun, MovedQuestion
@@ -14,7 +14,7 @@ from kb.eval.report_html import verdict_reason
 from kb.eval.significance import p_text
 
 _VERDICTS = {"better": "better", "worse": "WORSE", "undecided": "undecided", "not_comparable": "NOT COMPARABLE"}
-_COLORS = {"better": "green", "worse": "red", "undecided": None, "not_comparable": "red"}
+_STYLES: dict[str, Style] = {"better": GOOD, "worse": BAD, "undecided": GOOD, "not_comparable": BAD}
 _HITS = 5
 _COLUMN_CELLS = 46
 
@@ -39,7 +39,7 @@ def show_comparison(comparison: Comparison, *, moved: int) -> None:
         _show_moved(each, comparison)
     click.echo()
     verdict = _VERDICTS[comparison.verdict]
-    shown = click.style(verdict, fg=_COLORS[comparison.verdict], bold=True) if use_color() else verdict
+    shown = styled(verdict, _STYLES[comparison.verdict])
     click.echo(f"{shown}: {plain_line(verdict_reason(comparison))}")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import click
 
 from kb.cli.terminal import plain_line, width_cells
+from kb.cli.times import local_time
 from kb.eval.metrics import METRICS
 from kb.eval.significance import p_text
 from kb.eval.tuning import Scored, config_values
@@ -56,7 +57,7 @@ def show_runs(runs: Sequence[RunRow]) -> None:
     for run in runs:
         asked = str(run.questions) if run.finished_at else f"{run.answered} of {run.questions}"
         named = [run.run_id[:8], plain_line(run.name or ""), plain_line(run.suite)]
-        rows.append([*named, run.mode, str(run.k), asked, run.created_at[:19]])
+        rows.append([*named, run.mode, str(run.k), asked, local_time(run.created_at)])
     for line in aligned(rows):
         click.echo(line)
 

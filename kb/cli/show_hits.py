@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 
 import click
 
+from kb.cli.printing import HEADING, MATCH, PLACE, QUIET, echo_folded, styled
 from kb.cli.session import use_color
-from kb.cli.terminal import columns, fold, link, plain, plain_line, shows_links
+from kb.cli.terminal import columns, fold, link, plain, plain_line, shows_links, with_code
 from kb.domain.search import RetrievalDetail, SearchHit, SearchResult
 
 _INDENT = "   "
@@ -15,35 +17,44 @@ _INDENT = "   "
 
 def show_hits(result: SearchResult, *, explain: bool) -> None:
     """Prints the hits and a footer; without a hit, what was looked for."""
-    color = use_color()
+    is_terminal = sys.stdout.isatty()
     links = shows_links()
-    width = columns() - len(_INDENT) if color else None
     for hit in result.hits:
-        _show_hit(hit, explain, color, links, width)
+        _show_hit(hit, explain, is_terminal, links)
     count = len(result.hits)
-    words = " ".join(plain_line(term) for term in result.terms)
-    footer = f"{count} hit{'' if count == 1 else 's'}  {result.query.mode}  index {result.index_version}"
     if not count:
-        footer = f"no hits for: {words or plain_line(result.query.text)}\n{footer}"
-    click.echo(click.style(footer, dim=True) if color else footer)
+        echo_folded(f"no hits for: {plain_line(result.query.text)}", style=QUIET)
+    footer = f"{count} hit{'' if count == 1 else 's'}  {result.query.mode}  index {result.index_version}"
+    echo_folded(footer, style=QUIET)
     if result.note:
-        click.echo(f"note: {plain(result.note)}", err=True)
+        echo_folded(plain_line(result.note), head="note: ", err=True)
 
 
-def _show_hit(hit: SearchHit, explain: bool, color: bool, links: bool, width: int | None) -> None:
-    where = plain_line(hit.citation.to_uri())
-    shown = click.style(where, fg="cyan") if color else where
+def _show_hit(hit: SearchHit, explain: bool, is_terminal: bool, links: bool) -> None:
+    shown = styled(plain_line(hit.citation.to_uri()), PLACE)
     number = f"{hit.rank}."
     click.echo(f"{number:<3}{hit.score:.2f}  {link(shown, hit.source_path) if links else shown}")
-    label = plain_line(" › ".join(hit.heading_path) or hit.title)
-    click.echo(_INDENT + (click.style(label, bold=True) if color else label))
-    snippet = plain(hit.snippet)
-    for start, end in fold(snippet, width) if width else [(0, len(snippet))]:
-        click.echo(_INDENT + (_highlighted(snippet, hit.snippet_matches, start, end) if color else snippet[start:end]))
+    echo_folded(plain_line(" › ".join(hit.heading_path) or hit.title), head=_INDENT, style=HEADING)
+    if is_terminal:
+        _show_snippet(hit, columns() - len(_INDENT))
+    else:
+        click.echo(_INDENT + plain_line(" ".join(hit.snippet.split())))
     if explain:
         for line in _explained(hit.retrieval):
             click.echo(f"{_INDENT}├ {line}")
         click.echo(f"{_INDENT}└ chunker {hit.chunker_version}  chunk_id {hit.chunk_id}  doc_id {hit.doc_id}")
+
+
+def _show_snippet(hit: SearchHit, width: int) -> None:
+    """The snippet, its code line by line, the rest folded."""
+    color = use_color()
+    snippet = plain(hit.snippet)
+    at = 0
+    for line, is_code in with_code(snippet.split("\n")):
+        for start, end in [(0, len(line))] if is_code else fold(line, width):
+            whole = _highlighted(snippet, hit.snippet_matches, at + start, at + end) if color else line[start:end]
+            click.echo(_INDENT + whole)
+        at += len(line) + 1
 
 
 def _explained(retrieval: RetrievalDetail) -> Iterator[str]:
@@ -64,6 +75,6 @@ def _highlighted(text: str, matches: Sequence[tuple[int, int]], start: int, end:
     for match_start, match_end in matches:
         low, high = max(match_start, at), min(match_end, end)
         if low < high:
-            shown += text[at:low] + click.style(text[low:high], fg="yellow", bold=True)
+            shown += text[at:low] + click.style(text[low:high], **MATCH)
             at = high
     return shown + text[at:end]

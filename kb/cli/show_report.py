@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import click
 
+from kb.cli.printing import echo_folded
 from kb.cli.terminal import plain_line
 from kb.operations.report import IngestReport
 
@@ -26,11 +27,11 @@ def show_report(report: IngestReport, *, summary_only: bool) -> None:
             click.echo(f"  {_MARKS[item.kind]} {plain_line(item.doc_path)}{origin}")
     for item in report.items:
         for warning in item.warnings:
-            click.echo(f"  ! {plain_line(item.doc_path)}: {plain_line(warning)}", err=True)
+            echo_folded(f"{plain_line(item.doc_path)}: {plain_line(warning)}", head="  ! ", err=True)
         if item.error is not None:
-            click.echo(f"  ✗ {plain_line(item.doc_path)}: {plain_line(item.error.message)}", err=True)
+            echo_folded(f"{plain_line(item.doc_path)}: {plain_line(item.error.message)}", head="  ✗ ", err=True)
             if item.error.hint:
-                click.echo(f"      hint: {item.error.hint}", err=True)
+                echo_folded(plain_line(item.error.hint), head="      hint: ", err=True)
     parts = [
         f"{counts.new} new",
         f"{counts.updated} updated",
@@ -41,16 +42,16 @@ def show_report(report: IngestReport, *, summary_only: bool) -> None:
     ]
     head = "would be: " if report.dry_run else "stopped: " if report.aborted else ""
     work = f"{counts.chunks_indexed} chunks, {counts.embeddings_indexed} vectors, {report.duration_ms / 1000:.1f} s"
-    click.echo(f"{head}{', '.join(parts)}  ({work})")
+    echo_folded(f"{', '.join(parts)}  ({work})", head=head)
     for note in report.notes:
-        click.echo(f"note: {note}", err=True)
+        echo_folded(plain_line(note), head="note: ", err=True)
     if report.unsupported:
-        click.echo(f"not read: {_kinds(report.unsupported)}")
+        echo_folded(_kinds(report.unsupported), head="not read: ")
     reasons = [f"{count} by {reason}" for reason, count in sorted(report.skipped_by_reason.items())]
     if report.not_included:
         reasons.append(f"{report.not_included} not in workspace.include")
     if reasons:
-        click.echo(f"left out by rules: {', '.join(reasons)}")
+        echo_folded(", ".join(reasons), head="left out by rules: ")
 
 
 def _kinds(unsupported: Mapping[str, int]) -> str:

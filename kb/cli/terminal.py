@@ -1,4 +1,4 @@
-"""How text from documents reaches a terminal: control characters removed, folded to its width, linked where it can."""
+"""How text from documents reaches a terminal: control characters removed, folded to its width, linked to its file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import os
 import re
 import sys
 import unicodedata
+from collections.abc import Iterable, Iterator
 
-_LINKING_PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio")
+_FENCES = ("```", "~~~")
 
 
 def plain(text: str) -> str:
@@ -55,6 +56,17 @@ def fold(text: str, width: int) -> list[tuple[int, int]]:
     return lines
 
 
+def with_code(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Each line with whether it belongs to fenced code, fences included."""
+    fence = ""
+    for line in lines:
+        start = line.lstrip(" \t>")[:3]
+        is_fence = start in _FENCES and fence in ("", start)
+        yield line, is_fence or bool(fence)
+        if is_fence:
+            fence = "" if fence else start
+
+
 def end_within(text: str, width: int) -> str:
     """The end of `text` in at most `width` cells, for a path: its name is what tells it apart."""
     if width_cells(text) <= width:
@@ -74,12 +86,16 @@ def columns() -> int:
 
 
 class Folding:
-    """Folds a text that comes in pieces: a word is handed on once whole, on a new line where the last has no room."""
+    """Folds a text that comes in pieces: a word is handed on once whole, on a new line where the last has no room.
+
+    Code between fences keeps its lines.
+    """
 
     def __init__(self, width: int) -> None:
         self._width = width
         self._word = ""
         self._column = 0
+        self._in_code = False
 
     def feed(self, piece: str) -> str:
         """What can be shown now."""
@@ -98,7 +114,9 @@ class Folding:
         if part in ("", "\n"):
             self._column = 0
             return part
-        broken = 0 < self._width < self._column + cells and self._column > 0
+        if self._column == 0 and part.startswith(_FENCES):
+            self._in_code = not self._in_code
+        broken = 0 < self._width < self._column + cells and self._column > 0 and not self._in_code
         if part.isspace():
             self._column += 0 if broken else cells
             return "" if broken else part
@@ -108,26 +126,20 @@ class Folding:
 
 def link(text: str, path: str) -> str:
     """`text` as an OSC 8 hyperlink to a file on this machine."""
-    from socket import gethostname
     from urllib.parse import quote
 
-    return f"\x1b]8;;file://{gethostname()}{quote(path)}\x1b\\{text}\x1b]8;;\x1b\\"
+    return f"\x1b]8;;file://{os.uname().nodename}{quote(path)}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
 def shows_links() -> bool:
-    """Whether standard output is a terminal known to have OSC 8 links; KB_HYPERLINKS=1 or 0 decides otherwise."""
+    """Whether standard output is a terminal; those without OSC 8 links leave the codes out of sight.
+
+    Not on the Linux console, which shows them. KB_HYPERLINKS=1 or 0 decides otherwise.
+    """
     forced = os.environ.get("KB_HYPERLINKS")
     if forced in ("0", "1"):
         return forced == "1"
-    env = os.environ
-    if not sys.stdout.isatty() or env.get("TERM") == "dumb":
-        return False
-    return (
-        env.get("TERM_PROGRAM") in _LINKING_PROGRAMS
-        or env.get("TERM", "").startswith(("xterm-kitty", "foot", "alacritty"))
-        or bool(re.fullmatch(r"[5-9]\d{3}|\d{5,}", env.get("VTE_VERSION", "")))  # 0.50 and later
-        or any(name in env for name in ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WT_SESSION"))
-    )
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "linux", "")
 
 
 def _cells(char: str) -> int:

@@ -196,7 +196,7 @@ def _provenance(comparison: Comparison) -> str:
     rows = "".join(
         f"<tr><td>{side}</td><td>{escape(run.name or '–')}</td><td><code>{run.run_id}</code></td><td>{run.mode}</td>"
         f'<td class="figure">{group.latency_p50_ms:.1f}</td><td class="figure">{group.latency_p95_ms:.1f}</td>'
-        f"<td>{escape(run.created_at[:19])}</td></tr>"
+        f"<td>{escape(run.created_at[:19])} UTC</td></tr>"
         for side, measured in (("before", comparison.before), ("after", comparison.after))
         for run in (measured.run,)
         for group in measured.groups

@@ -11,11 +11,12 @@ from typing import NamedTuple
 from kb.domain.text import stored_text
 
 _ELLIPSIS = "…"
+_FENCES = ("```", "~~~")
 _SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
 
 
 class Snippet(NamedTuple):
-    """A one-line piece of a chunk. `matches` are [start, end) character ranges of `text`."""
+    """A piece of a chunk on one line, its code on lines of their own. `matches`: [start, end) characters of `text`."""
 
     text: str
     full_text: bool
@@ -37,8 +38,8 @@ def below_headings(text: str, heading_path: Sequence[str] = ()) -> str:
 
 
 def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet:
-    """The densest window of `text`, white space folded, never longer than `snippet_chars` characters."""
-    flat = " ".join(stored_text(text).split())
+    """The densest window of `text`, white space outside code folded, never longer than `snippet_chars` characters."""
+    flat = _folded(stored_text(text))
     matches = find_matches(flat, terms)
     if len(flat) <= snippet_chars:
         return Snippet(flat, True, tuple(matches))
@@ -48,6 +49,30 @@ def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet
     shift = len(head) - start
     shown = tuple((a + shift, b + shift) for a, b in matches if a >= start and b <= end)
     return Snippet(head + flat[start:end] + tail, False, shown)
+
+
+def _folded(text: str) -> str:
+    """`text` on one line, except that fenced code keeps its lines and their indentation."""
+    if not any(fence in text for fence in _FENCES):
+        return " ".join(text.split())
+    lines: list[str] = []
+    prose: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        start = line.lstrip(" \t>")[:3]
+        is_fence = start in _FENCES and fence in ("", start)
+        if not fence and not is_fence:
+            prose += line.split()
+            continue
+        if prose:
+            lines.append(" ".join(prose))
+            prose = []
+        lines.append(line.rstrip())
+        if is_fence:
+            fence = "" if fence else start
+    if prose:
+        lines.append(" ".join(prose))
+    return "\n".join(lines).strip()
 
 
 def find_matches(text: str, terms: Sequence[str]) -> list[tuple[int, int]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from kb.cli.printing import echo_folded
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain_line, plain_start
+from kb.cli.times import local_time
 from kb.operations.answers import find_answer, list_answers
 
 
@@ -19,7 +21,7 @@ def command() -> None:
 @json_option("Print one answer_summary.v1 a line.")
 @pass_session
 def list_(session: Session, limit: int, as_json: bool) -> int:
-    """List the answers, the newest first. Exit code 1 when there is none."""
+    """List the answers, the newest first, with local times. Exit code 1 when there is none."""
     rows = list_answers(session.config.sqlite, limit)
     for row in rows:
         if as_json:
@@ -28,7 +30,10 @@ def list_(session: Session, limit: int, as_json: bool) -> int:
             print_json(answer_summary_v1(row))
         else:
             outcome = row.refusal_reason or ("grounded" if row.grounded else "not grounded")
-            click.echo(f"{row.trace_id}  {row.created_at[:19]}  {outcome:<12}  {plain_start(row.query)}")
+            head = f"{row.trace_id}  {local_time(row.created_at)}  {outcome:<12}  "
+            echo_folded(plain_start(row.query), head=head)
+    if not rows and not as_json:
+        click.echo('no answer was given yet: kb ask "…"', err=True)
     return 0 if rows else 1
 
 
@@ -49,5 +54,5 @@ def show(session: Session, id: str | None, explain: bool, as_json: bool) -> None
         return
     from kb.cli.show_answer import show_answer
 
-    click.echo(f"{answer.retrieval.trace_id}  {answer.created_at[:19]}  {plain_line(answer.question)}\n")
+    click.echo(f"{answer.retrieval.trace_id}  {local_time(answer.created_at)}  {plain_line(answer.question)}\n")
     show_answer(answer, explain=explain)

@@ -16,6 +16,7 @@ from kb.operations.asking import AskEvent, AskRequest
 _EPILOG = """\b
 Examples:
   kb ask "청킹 규칙은?"
+  kb ask 게이트웨이 재시도 횟수                     several words need no quotes
   kb ask "How often does the gateway retry?" --explain
   kb ask "배터리는 몇 시간 버티나?" --session 점검     then:  kb ask "그럼 언제 교체해?" --session 점검
   kb ask "retry policy" --provider extractive     no language model, only your own sentences
@@ -25,7 +26,7 @@ Examples:
 
 
 @click.command("ask", epilog=_EPILOG)
-@click.argument("question", required=False)
+@click.argument("question", nargs=-1)
 @click.option("--k", type=click.IntRange(1, 1000), help="How many passages to look for [default: search.default_k].")
 @click.option(
     "--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them."
@@ -45,7 +46,7 @@ Examples:
 @pass_session
 def command(
     session: Session,
-    question: str | None,
+    question: tuple[str, ...],
     k: int | None,
     mode: str | None,
     filters: SearchFilters,
@@ -63,14 +64,15 @@ def command(
     Exit code 1 for a refusal.
     """
     config = session.config
-    if question is None or not question.strip():
+    text = " ".join(question)
+    if not text.strip():
         raise UsageError("no question", 'example: kb ask "청킹 규칙은?"')
     if stream and not as_json:
         raise UsageError("--stream goes with --json", "on a terminal an answer is shown as it comes anyway")
     if session_id is not None and not session_id.strip():
         raise UsageError("the name of a session is empty", "example: --session 점검")
     request = AskRequest(
-        question,
+        text,
         mode or config.search.mode,  # type: ignore[arg-type]
         k or config.search.default_k,
         filters,

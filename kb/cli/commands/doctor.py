@@ -7,16 +7,17 @@ from collections.abc import Mapping
 
 import click
 
-from kb.cli.session import Session, json_option, pass_session, print_json, use_color
+from kb.cli.printing import BAD, GOOD, QUIET, Style, echo_folded, styled
+from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain_line
 from kb.operations.checks import State
 from kb.operations.doctor import diagnose
 
-_MARKS: Mapping[State, tuple[str, str]] = {
-    "ok": ("✓", "green"),
-    "failed": ("✗", "red"),
-    "absent": ("–", "yellow"),
-    "unchecked": ("–", "yellow"),
+_MARKS: Mapping[State, tuple[str, Style]] = {
+    "ok": ("✓", GOOD),
+    "failed": ("✗", BAD),
+    "absent": ("–", QUIET),
+    "unchecked": ("–", QUIET),
 }
 
 
@@ -35,13 +36,11 @@ def command(session: Session, as_json: bool) -> int:
 
         print_json(doctor_v1(checks))
     else:
-        color = use_color()
         for check in checks:
-            mark, hue = _MARKS[check.state]
-            shown = click.style(mark, fg=hue) if color else mark
-            click.echo(f"{shown} {check.name:<18} {plain_line(check.detail)}")
+            mark, style = _MARKS[check.state]
+            echo_folded(plain_line(check.detail), head=f"{styled(mark, style)} {check.name:<18} ")
             if check.hint:
-                click.echo(f"    hint: {check.hint}")
+                echo_folded(check.hint, head="    hint: ")
         click.echo(_summary(states))
     return 3 if states["failed"] else 0
 

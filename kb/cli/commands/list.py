@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli.filters import filter_options
+from kb.cli.printing import echo_folded
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain_line
 from kb.domain.search import SearchFilters
@@ -44,5 +45,10 @@ def docs(
     else:
         for row in rows:
             where = f"{plain_line(row.workspace_path)}  {plain_line(row.title)}"
-            click.echo(f"{row.doc_id[:12]}  {row.lang:<3} {row.chunk_count:>4}  {where}")
+            echo_folded(where, head=f"{row.doc_id[:12]}  {row.lang:<3} {row.chunk_count:>4}  ")
+        if not rows:
+            is_filtered = filters != SearchFilters()
+            echo_folded(
+                "no document passes these filters" if is_filtered else "nothing is indexed yet: kb ingest", err=True
+            )
     return 0 if rows else 1

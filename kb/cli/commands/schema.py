@@ -8,6 +8,7 @@ from typing import cast
 import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.times import local_time
 from kb.operations.introspect import introspect
 
 
@@ -48,4 +49,5 @@ def command(session: Session, wire: str | None, as_json: bool) -> None:
         click.echo("no knowledge base yet: kb init")
     else:
         click.echo(f"{stats['documents']} documents, {stats['chunks']} chunks, {stats['source_bytes']} bytes")
-        click.echo(f"last ingest     {stats['last_ingest_at'] or 'never'}")
+        last = stats["last_ingest_at"]
+        click.echo(f"last ingest     {local_time(last) if last else 'never'}")

@@ -13,6 +13,7 @@ from kb.operations.search import open_searcher
 _EPILOG = """\b
 Examples:
   kb search "청킹 규칙은?"
+  kb search 노트 연결                         several words need no quotes
   kb search "retry backoff" --tag infra --path-glob "projects/**" --k 5
   kb search "'chunk* NEAR(heading, 5)'"       a raw FTS5 expression, in single quotes
   kb search "인증 토큰" --json | jq -r '.hits[].citation.uri'
@@ -21,7 +22,7 @@ Examples:
 
 
 @click.command("search", epilog=_EPILOG)
-@click.argument("query", required=False)
+@click.argument("query", nargs=-1)
 @click.option("--k", type=click.IntRange(1, 1000), help="How many hits [default: search.default_k].")
 @click.option(
     "--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them."
@@ -33,7 +34,7 @@ Examples:
 @pass_session
 def command(
     session: Session,
-    query: str | None,
+    query: tuple[str, ...],
     k: int | None,
     mode: str | None,
     filters: SearchFilters,
@@ -48,7 +49,7 @@ def command(
     """
     config = session.config
     if bulk:
-        if query is not None or k or explain or filters != SearchFilters():
+        if query or k or explain or filters != SearchFilters():
             raise UsageError(
                 "--bulk reads each question with its filters from stdin",
                 """leave them out here; a line looks like {"query": "비교 정렬", "k": 5, "lang": "ko"}""",
@@ -56,10 +57,11 @@ def command(
         from kb.cli.bulk import run_bulk
 
         return run_bulk(config)
-    if query is None or not query.strip():
+    text = " ".join(query)
+    if not text.strip():
         raise UsageError("no question", 'example: kb search "청킹 규칙은?"')
     asked = SearchQuery(
-        query,
+        text,
         mode or config.search.mode,  # type: ignore[arg-type]
         k or config.search.default_k,
         filters,

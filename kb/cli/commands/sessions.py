@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from kb.cli.printing import echo_folded
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain, plain_line
+from kb.cli.times import local_time
 from kb.operations.answers import delete_session, list_sessions, show_session
 from kb.operations.clock import from_ns
 
@@ -19,7 +21,7 @@ def command() -> None:
 @json_option("Print one chat_session.v1 a line, without its turns.")
 @pass_session
 def list_(session: Session, as_json: bool) -> int:
-    """List the conversations, the one last spoken in first. Exit code 1 when there is none."""
+    """List the conversations, the one last spoken in first, with local times. Exit code 1 when there is none."""
     rows = list_sessions(session.config.sqlite)
     for row in rows:
         if as_json:
@@ -27,9 +29,11 @@ def list_(session: Session, as_json: bool) -> int:
 
             print_json(chat_session_v1(row, ()))
         else:
-            when = from_ns(row.updated_at * 1_000_000_000)[:19]
+            when = local_time(from_ns(row.updated_at * 1_000_000_000))
             name = plain_line(row.session_id)
-            click.echo(f"{name:<16}  {when}  {row.turns:>3} turns  {plain_line(row.title or '')}")
+            echo_folded(plain_line(row.title or ""), head=f"{name:<16}  {when}  {row.turns:>3} turns  ")
+    if not rows and not as_json:
+        click.echo("no conversation was begun yet: kb ask --session NAME …", err=True)
     return 0 if rows else 1
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from kb.cli.session import Session, json_option, pass_session, print_json, use_color
+from kb.cli.printing import BAD, GOOD, echo_folded, styled
+from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain_line
 from kb.errors import UsageError
 from kb.operations.verify import AnswerCheck, verify
 
 _SIGNS = {"stands": "✓", "moved": "→", "changed": "✗", "missing": "✗", "unreadable": "?"}
-_COLORS = {"stands": "green", "moved": "yellow"}
 
 _EPILOG = """\b
 Examples:
@@ -40,7 +40,7 @@ def command(session: Session, id: str | None, every: bool, as_json: bool) -> int
             print_json(answer_check_v1(check))
     else:
         for check in checks:
-            _show(check, use_color())
+            _show(check)
         quotes = [quote for check in checks for quote in check.quotes]
         standing = sum(quote.standing in ("stands", "moved") for quote in quotes)
         answers = f"{len(checks)} answer{'' if len(checks) == 1 else 's'}"
@@ -48,11 +48,11 @@ def command(session: Session, id: str | None, every: bool, as_json: bool) -> int
     return 0 if all(check.holds for check in checks) else 1
 
 
-def _show(check: AnswerCheck, color: bool) -> None:
+def _show(check: AnswerCheck) -> None:
     click.echo(f"{check.trace_id}  {plain_line(check.question)}")
     for quote in check.quotes:
         sign = _SIGNS[quote.standing]
-        shown = click.style(sign, fg=_COLORS.get(quote.standing, "red")) if color else sign
+        shown = styled(sign, GOOD if quote.standing in ("stands", "moved") else BAD)
         now = "" if quote.standing != "moved" or quote.now_at is None else f" → {plain_line(quote.now_at.to_uri())}"
         click.echo(f"  {shown} {quote.standing:<10} {plain_line(quote.cited.to_uri())}{now}")
-        click.echo(f"      「{plain_line(quote.quote)}」")
+        echo_folded(f"「{plain_line(quote.quote)}」", head="      ")

@@ -1,0 +1,195 @@
+"""What is printed on a terminal: words joined, lines broken between words, code kept, readable colours, local times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Kb, make_vault, run_kb
+from on_terminal import on_a_terminal, shown_text
+
+from kb.cli import printing
+from kb.cli.printing import Style
+from kb.cli.terminal import Folding, end_within, width_cells, with_code
+from kb.cli.times import local_time
+from kb.retrieve.snippet import make_snippet
+
+CODE = """\
+def backoff(attempt: int) -> float:
+    delay = 0.5 * 2**attempt
+    return delay
+"""
+NOTE = f"# Backoff\n\nThe gateway waits as long as this function says:\n\n```python\n{CODE}```\n"
+
+
+def test_words_without_quotes_are_one_question(kb: Kb, tmp_path: Path) -> None:
+    assert kb("search", "gateway", "retries", "--json").json["query"] == "gateway retries"
+    vault = make_vault(tmp_path)
+    run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    run_kb("--config", str(vault.config), "ask", "gateway", "retries", "--provider", "extractive")
+    assert run_kb("--config", str(vault.config), "answers", "list", "--json").json["query"] == "gateway retries"
+
+
+def test_no_hits_names_what_was_typed(kb: Kb) -> None:
+    ran = kb("search", "What", "is", "Zanzibar's", "capital?", "--mode", "lexical", "--lang", "ko")
+    assert "no hits for: What is Zanzibar's capital?\n" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("list", "docs"), "nothing is indexed yet: kb ingest"),
+        (("list", "docs", "--tag", "x"), "no document passes these filters"),
+        (("answers", "list"), "no answer was given yet"),
+        (("sessions", "list"), "no conversation was begun yet"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_an_empty_list_says_so(command: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    config = str(make_vault(tmp_path, {}).config)
+    assert run_kb("--config", config, "init").code == 0
+    ran = run_kb("--config", config, *command)
+    assert (ran.code, ran.stdout) == (1, "")
+    assert said in ran.stderr
+    assert run_kb("--config", config, *command, "--json").stderr == ""
+
+
+@pytest.mark.parametrize(
+    "question", ["Which chapter of the tax law covers inherited vineyards?", "상속 포도밭 세금은?"]
+)
+def test_a_refusal_is_folded_at_words_in_the_language_of_the_question(question: str, tmp_path: Path) -> None:
+    vault = make_vault(tmp_path)
+    run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    shown = shown_text(on_a_terminal(vault.config, "ask", question, "--provider", "extractive"))
+    heading = "nearest places:" if question.isascii() else "가장 가까운 곳:"
+    lines = shown.splitlines()
+    assert max(width_cells(line) for line in lines) <= 40
+    piped = run_kb("--config", str(vault.config), "ask", question, "--provider", "extractive").stdout
+    assert (heading in lines) == ("1. " in piped)
+    words = {word for line in piped.splitlines() for word in line.split()} - {"ms"}
+    assert {word for word in words if not word.isdecimal()} <= {word for line in lines for word in line.split()}
+
+
+def test_code_keeps_its_lines_in_hits(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {"a.md": NOTE})
+    run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    lines = shown_text(on_a_terminal(vault.config, "search", "backoff", "attempt")).splitlines()
+    for line in CODE.splitlines():
+        assert f"   {line}" in lines
+    piped = run_kb("--config", str(vault.config), "search", "backoff attempt").stdout.splitlines()
+    assert len(piped) == 4
+
+
+def test_code_keeps_its_lines_in_answers(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {"a.md": NOTE})
+    run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    asked = ("ask", "How long does the gateway wait?", "--provider", "extractive")
+    shown = shown_text(on_a_terminal(vault.config, *asked, columns=20)).splitlines()
+    for line in CODE.splitlines():
+        assert line in shown
+
+
+def test_code_that_streams_in_is_not_folded() -> None:
+    folding = Folding(12)
+    text = f"It waits as long as\n```python\n{CODE}```\nsays it is"
+    shown = "".join(folding.feed(text[at : at + 3]) for at in range(0, len(text), 3)) + folding.end()
+    assert CODE in shown
+    assert shown.startswith("It waits as \nlong as\n")
+    assert shown.endswith("says it is")
+
+
+def test_a_snippet_keeps_code_lines_and_its_matches_fit() -> None:
+    snippet = make_snippet(NOTE, ["attempt"], 220)
+    assert CODE in snippet.text
+    assert [snippet.text[start:end] for start, end in snippet.matches] == ["attempt", "attempt"]
+    assert "\n" not in make_snippet("one\n\ntwo\nthree", ["two"], 220).text
+
+
+def test_which_lines_are_code() -> None:
+    lines = ["a", "```", "b", "~~~", "```", "c", "> ~~~", "> d", "> ~~~"]
+    assert [is_code for _, is_code in with_code(lines)] == [False, True, True, True, True, False, True, True, True]
+
+
+# xterm's colours; the eight dark ones are those that kb's styles name.
+PALETTE = {
+    "black": (0, 0, 0),
+    "red": (205, 0, 0),
+    "green": (0, 205, 0),
+    "yellow": (205, 205, 0),
+    "blue": (0, 0, 238),
+    "magenta": (205, 0, 205),
+    "cyan": (0, 205, 205),
+    "white": (229, 229, 229),
+}
+
+
+def contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
+    """The contrast of two colours, from 1 to 21 (WCAG 2.2, 1.4.3)."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(color: tuple[int, int, int]) -> float:
+    parts = [part / 255 for part in color]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+STYLES = {name: value for name, value in vars(printing).items() if name.isupper() and isinstance(value, dict)}
+
+
+@pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)
+@pytest.mark.parametrize("background", [(0, 0, 0), (255, 255, 255)], ids=["dark", "light"])
+def test_colours_can_be_read_on_a_dark_and_on_a_light_background(
+    style: Style, background: tuple[int, int, int]
+) -> None:
+    assert set(style) <= {"fg", "bold", "dim", "underline"}
+    if "fg" in style:
+        # 4.5 for running text, 3 for what is bold.
+        assert contrast(PALETTE[style["fg"]], background) >= (3 if style.get("bold") else 4.4)
+
+
+@pytest.mark.parametrize(
+    ("zone", "shown"),
+    [
+        ("UTC", "2026-04-27 15:42 +00:00"),
+        ("Asia/Seoul", "2026-04-28 00:42 +09:00"),
+        ("America/New_York", "2026-04-27 11:42 -04:00"),
+    ],
+)
+def test_times_are_local_and_say_so(zone: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import time
+
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert local_time("2026-04-27T15:42:11.123456Z") == shown
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_the_list_of_answers_has_local_times(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path)
+    run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    run_kb("--config", str(vault.config), "ask", "gateway retries", "--provider", "extractive")
+    shown = on_a_terminal(vault.config, "answers", "list", columns=120, TZ="Asia/Seoul")
+    assert " +09:00  " in shown
+    narrow = on_a_terminal(vault.config, "answers", "list", columns=60).splitlines()
+    assert narrow[1] == "    gateway retries"
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"), [(20, "notes/게이트.md"), (15, "notes/게이트.md"), (9, "…이트.md"), (0, "")]
+)
+def test_a_path_is_cut_at_its_start(width: int, shown: str) -> None:
+    assert end_within("notes/게이트.md", width) == shown
+    assert width_cells(shown) <= width
+
+
+def test_errors_and_hints_are_folded_and_indented(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path)
+    shown = on_a_terminal(vault.config, "search", "gateway", codes=(2,)).splitlines()
+    assert shown[0].startswith("error: ")
+    hint = next(at for at, line in enumerate(shown) if line.startswith("  hint: "))
+    assert all(line.startswith("       ") for line in shown[1:hint])
