@@ -28,7 +28,7 @@ COMMANDS = {
     "answers": "Look again at answers that were given.",
     "sessions": "Look at conversations.",
     "verify": "Say which quotations of an answer still stand in their files.",
-    "open": "Show where a citation leads, in your editor or viewer.",
+    "open": "Open a hit, a citation or a file in your editor or viewer.",
     "list": "List what is indexed.",
     "inspect": "Show all that is stored of one document or chunk.",
     "models": "Install and check the models that find passages by meaning.",

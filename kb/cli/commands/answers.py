@@ -52,7 +52,10 @@ def show(session: Session, id: str | None, explain: bool, as_json: bool) -> None
 
         print_json(answer_v1(answer))
         return
+    from kb.cli.remember import remember
     from kb.cli.show_answer import show_answer
+    from kb.operations.last_shown import shown_answer
 
     click.echo(f"{answer.retrieval.trace_id}  {local_time(answer.created_at)}  {plain_line(answer.question)}\n")
     show_answer(answer, explain=explain)
+    remember(session.config.data_dir, shown_answer(answer))

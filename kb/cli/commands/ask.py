@@ -21,7 +21,7 @@ Examples:
   kb ask "배터리는 몇 시간 버티나?" --session 점검     then:  kb ask "그럼 언제 교체해?" --session 점검
   kb ask "retry policy" --provider extractive     no language model, only your own sentences
   kb ask "인증 토큰 만료는?" --json | jq -r '.citations[].citation.uri'
-  kb open 1                                       shows the first citation of the last answer
+  kb open 1                                       opens the first citation just shown
 """
 
 
@@ -92,9 +92,12 @@ def command(
         answer = ask(config, request, tell)
         print_json(answer_v1(answer))
     else:
+        from kb.cli.remember import remember
         from kb.cli.show_answer import show_answer, show_tokens
+        from kb.operations.last_shown import shown_answer
 
         with show_tokens(live=sys.stdout.isatty()) as tokens:
             answer = ask(config, request, tokens.take)
         show_answer(answer, explain=explain or config.rag.explain_default, shown=tokens.shown)
+        remember(config.data_dir, shown_answer(answer))
     return 1 if answer.refusal_reason else 0

@@ -73,7 +73,10 @@ def command(
 
         print_json(search_response_v1(result))
     else:
+        from kb.cli.remember import remember
         from kb.cli.show_hits import show_hits
+        from kb.operations.last_shown import shown_hits
 
         show_hits(result, explain=explain)
+        remember(config.data_dir, shown_hits(result))
     return 0 if result.hits else 1

@@ -1,0 +1,90 @@
+"""The list a person saw last, hits or the places of an answer: what the number in `kb open N` counts in.
+
+A small file in the data directory: a cold search that wrote to the database would wait for its lock.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.domain.answers import Answer
+from kb.domain.citations import Citation, citation_from_json, citation_to_json
+from kb.domain.search import SearchResult
+from kb.errors import StoreError
+
+_FILE = "last_shown.json"
+
+
+class Place(NamedTuple):
+    """A numbered place of a list: where it is cited, and the file on this machine."""
+
+    number: int
+    citation: Citation
+    source_path: str
+
+
+class Shown(NamedTuple):
+    """What was shown: the hits of a search or the places of an answer, for that question."""
+
+    command: str
+    question: str
+    places: tuple[Place, ...]
+
+
+def shown_hits(result: SearchResult) -> Shown:
+    """The hits of a search by their ranks."""
+    places = tuple(Place(hit.rank, hit.citation, hit.source_path) for hit in result.hits)
+    return Shown("search", result.query.text, places)
+
+
+def shown_answer(answer: Answer) -> Shown:
+    """The places of an answer by their markers; those of a refusal, which have none, as they are counted."""
+    marked = {int(each.marker[1:-1]): each for each in answer.citations if each.marker is not None}
+    numbered = marked or dict(enumerate(answer.citations, 1))
+    places = tuple(Place(number, each.citation, each.source_path) for number, each in numbered.items())
+    return Shown("ask", answer.question, places)
+
+
+def keep_shown(data_dir: Path, shown: Shown) -> str | None:
+    """Keeps what was shown for the next `kb open`; returns why it could not be kept, where that is so."""
+    if not data_dir.is_dir():
+        return None  # no knowledge base, so no place was shown
+    stored = {
+        "command": shown.command,
+        "question": shown.question,
+        "places": [
+            {"number": each.number, "citation": citation_to_json(each.citation), "source_path": each.source_path}
+            for each in shown.places
+        ],
+    }
+    temporary = data_dir / f"{_FILE}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "w", encoding="utf-8", errors="surrogateescape") as file:
+            json.dump(stored, file, ensure_ascii=False)
+        os.replace(temporary, data_dir / _FILE)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        return f"kb open N cannot count in this list: {data_dir / _FILE} cannot be written ({error.strerror})"
+    return None
+
+
+def last_shown(data_dir: Path) -> Shown | None:
+    """What was shown last; None where nothing was yet. Raises: StoreError for a file that does not say."""
+    try:
+        stored = json.loads((data_dir / _FILE).read_text(encoding="utf-8", errors="surrogateescape"))
+        places = tuple(
+            Place(each["number"], citation_from_json(each["citation"]), each["source_path"])
+            for each in stored["places"]
+        )
+        return Shown(stored["command"], stored["question"], places)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{data_dir / _FILE} cannot be read: {error}", "search or ask again, then kb open N"
+        ) from error

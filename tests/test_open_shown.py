@@ -1,0 +1,103 @@
+"""`kb open N` counts in what was shown last, whichever command showed it, from one process to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Ran, Vault, make_vault, run_kb
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Vault:
+    made = make_vault(tmp_path)
+    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    return made
+
+
+def kb(vault: Vault, *args: str) -> Ran:
+    return run_kb("--config", str(vault.config), *args, env={"VISUAL": "vim"})
+
+
+def printed(vault: Vault, *args: str) -> str:
+    ran = kb(vault, "open", *args, "--print")
+    assert (ran.code, ran.stderr) == (0, "")
+    return ran.stdout.strip()
+
+
+def test_the_nth_hit_of_the_last_search_is_opened(notes: Vault) -> None:
+    hits = kb(notes, "search", "gateway retries", "--json").json["hits"]
+    kb(notes, "search", "gateway retries")
+    for number, hit in enumerate(hits, 1):
+        start = hit["citation"]["start"]
+        assert printed(notes, str(number)) == f"vim +{start} {notes.root / hit['doc_path']}"
+
+
+def test_what_was_shown_last_counts_search_or_ask(notes: Vault) -> None:
+    kb(notes, "ask", "정전이 나면 배터리가 얼마나 버티나?", "--provider", "extractive")
+    answered = printed(notes, "1")
+    assert answered.endswith("projects/gateway/log.md")
+    kb(notes, "search", "귤")
+    assert printed(notes, "1").endswith("/projects/gateway/meeting #2.md'")
+    kb(notes, "answers", "show")
+    assert printed(notes, "1") == answered
+
+
+def test_what_a_program_reads_is_not_what_was_shown(notes: Vault) -> None:
+    kb(notes, "search", "귤")
+    kb(notes, "search", "청킹", "--json")
+    kb(notes, "search", "--bulk")
+    assert printed(notes, "1").endswith("/projects/gateway/meeting #2.md'")
+
+
+def test_a_number_that_was_not_shown_names_the_question_and_what_there_is(notes: Vault) -> None:
+    kb(notes, "search", "귤")
+    ran = kb(notes, "open", "7")
+    assert ran.code == 2
+    assert "'귤'" in ran.stderr
+    assert "it showed 1" in ran.stderr
+    kb(notes, "search", "platypus")
+    assert "it showed no place" in kb(notes, "open", "1").stderr
+
+
+def test_the_nearest_places_of_a_refusal_open_by_the_numbers_they_show(notes: Vault) -> None:
+    ran = kb(
+        notes, "ask", "Which chapter of the tax law covers inherited gateway vineyards?", "--provider", "extractive"
+    )
+    assert ran.code == 1
+    places = [line.removeprefix("1.  ") for line in ran.stdout.splitlines() if line.startswith("1.  ")]
+    assert places
+    assert places[0].partition("#L")[0] in printed(notes, "1").replace("'", "")
+
+
+def test_without_anything_shown_the_last_answer_counts_and_without_one_it_is_said(notes: Vault) -> None:
+    assert "no answer was given yet" in kb(notes, "open", "1").stderr
+    kb(notes, "ask", "정전이 나면 배터리가 얼마나 버티나?", "--provider", "extractive", "--json")
+    assert printed(notes, "1").endswith("projects/gateway/log.md")
+
+
+def test_a_file_is_opened_by_its_path(notes: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert printed(notes, "chunking.md") == f"vim {notes.root / 'chunking.md'}"
+    assert printed(notes, "projects/gateway/meeting #2.md") == f"vim '{notes.root}/projects/gateway/meeting #2.md'"
+    assert printed(notes, str(notes.root / "chunking.md")) == f"vim {notes.root / 'chunking.md'}"
+    monkeypatch.chdir(notes.root / "projects")
+    assert printed(notes, "notes.md") == f"vim {notes.root / 'projects/notes.md'}"
+    ran = kb(notes, "open", "nowhere.md")
+    assert ran.code == 2
+    assert "kb list docs" in ran.stderr
+
+
+def test_a_list_that_cannot_be_kept_is_shown_and_says_so(notes: Vault) -> None:
+    (notes.sqlite.parent / "last_shown.json").mkdir()
+    ran = kb(notes, "search", "귤")
+    assert ran.code == 0
+    assert "meeting #2.md" in ran.stdout
+    assert "kb open N cannot count in this list" in ran.stderr
+    assert [path.name for path in notes.sqlite.parent.glob("*.tmp")] == []
+
+
+def test_a_damaged_list_is_an_error_with_a_way_out(notes: Vault) -> None:
+    (notes.sqlite.parent / "last_shown.json").write_text("{", encoding="utf-8")
+    ran = kb(notes, "open", "1")
+    assert ran.code == 2
+    assert "search or ask again" in ran.stderr
