@@ -24,7 +24,7 @@ SEGMENTS = (TranscriptSegment(0, 2_000, "One."), TranscriptSegment(2_000, 4_500,
 PAGES = PdfText((PdfPage("head\n\nbody", (PageBlock("furniture", 0, 0, 4, Box(0, 0, 9, 9)),), 595, 842),))
 DERIVED: dict[DerivedName, bytes] = {
     "pdf-text": PAGES.to_json(),
-    "ocr": json.dumps(OCR.to_json()).encode(),
+    "ocr": page_ocr_json({1: OCR}),
     "caption": json.dumps(ModelCaption("A cat.", "m", "1").to_json()).encode(),
     "transcript": json.dumps(Transcript(SEGMENTS, 4_500, "en", "w", "1").to_json()).encode(),
 }
@@ -48,7 +48,7 @@ def test_the_text_at_a_place(citation: Citation, text: str | None) -> None:
 
 
 def test_a_page_has_its_running_head_and_what_ocr_read() -> None:
-    only = {"pdf-text": PAGES.to_json()}
+    only: dict[DerivedName, bytes] = {"pdf-text": PAGES.to_json()}
     assert cited_text(PageCitation("a", 1), b"", only) == "head\n\nbody"
     assert cited_text(PageCitation("a", 2), b"", only) is None
     assert cited_text(PageCitation("a", 1), b"", {**only, "ocr": page_ocr_json({1: OCR})}) == "first line\n둘째 줄"

@@ -39,6 +39,17 @@ def test_a_scanned_korean_page_answers_with_its_page(scanned: Path) -> None:
 
 
 @needs_tesseract
+def test_a_quotation_from_a_picture_can_be_checked(scanned: Path) -> None:
+    answer = kb(scanned, "ask", "How much does the crane lift when the wind is weak?", "--json").json
+    cited = answer["citations"][0]["citation"]["uri"]
+    assert cited.startswith("crane.jpg#xywh=")
+    ran = kb(scanned, "verify", "--json")
+    assert (ran.code, ran.stderr) == (0, "")
+    assert {quote["standing"] for quote in ran.json["quotes"]} == {"stands"}
+    assert {quote["citation"]["uri"] for quote in ran.json["quotes"]} == {cited}
+
+
+@needs_tesseract
 def test_a_changed_scan_no_longer_stands(scanned: Path, tmp_path: Path) -> None:
     config = tmp_path / "copy" / scanned.name
     shutil.copytree(scanned.parent, config.parent)

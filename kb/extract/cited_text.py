@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from kb.domain.citations import Citation, LineCitation
-from kb.domain.derived import DerivedName, ModelCaption, OcrText, Transcript
+from kb.domain.derived import DerivedName, ModelCaption, Transcript
 from kb.domain.media_citations import CaptionCitation, PageCitation, RegionCitation, TimeCitation
 from kb.domain.spans import Box
 
@@ -52,9 +52,12 @@ def _page(number: int, derived: Mapping[DerivedName, bytes]) -> str | None:
 
 
 def _region(region: Box, derived: Mapping[DerivedName, bytes]) -> str | None:
+    """The lines of a picture that lie in the region; only a file of a single picture is cited so."""
+    from kb.extract.pdf_document import read_page_ocr
+
     if "ocr" not in derived:
         return None
-    lines = OcrText.from_json(json.loads(derived["ocr"])).regions
+    lines = [line for picture in read_page_ocr(derived["ocr"]).values() for line in picture.regions]
     return "\n".join(line.text for line in lines if _share_inside(line.box, region) >= _INSIDE_SHARE)
 
 
