@@ -250,3 +250,9 @@ class PromptTooLong(ModelError):
     """The prompt leaves no room for an answer in the model's context window."""
 
     code = "prompt_too_long"
+
+
+def worded(error: BaseException) -> str:
+    """What a library's exception says, on one line; where it says nothing, its kind."""
+    words = " ".join(str(error).split())
+    return words or f"{type(error).__name__}, without a word"

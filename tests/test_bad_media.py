@@ -64,9 +64,12 @@ def test_bad_pdfs_are_told(workspace: Workspace) -> None:
         "locked.pdf": pdf.tobytes(encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="secret", owner_pw="secret"),
         "looped.pdf": pdf_with(looped),
         "no-page.pdf": pdf_with(b"2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj"),
+        "picture.pdf": (IMAGES / "en.png").read_bytes(),
         "text.pdf": b"# A note under a wrong name",
     }
     assert_told(workspace, bad, "fine.pdf")
+    failed = {item.doc_path: item.error.message for item in workspace.ingest().items if item.error}
+    assert failed["text.pdf"] == failed["picture.pdf"] == "not a PDF, though it is named like one"
 
 
 def test_five_thousand_pages_are_read_in_little_memory(workspace: Workspace) -> None:

@@ -201,7 +201,7 @@ def test_hostile_nesting_is_one_file_read(text: str) -> None:
 def test_a_very_long_line_is_read_as_markdown_at_its_beginning_only() -> None:
     doc = read("# a\n\n" + "word *x* " * 20_000 + "\n\n- b")
     assert [block.kind for block in doc.blocks] == ["heading", "paragraph", "list"]
-    assert [warning.kind for warning in doc.warnings] == ["extract_failed"]
+    assert [warning.kind for warning in doc.warnings] == ["markup_not_read"]
     assert "line 3: 180,000 characters" in doc.warnings[0].note
     assert len(doc.source_text) == 180_010
 
@@ -216,7 +216,7 @@ def test_text_the_parser_fails_on_is_kept_by_line(monkeypatch: pytest.MonkeyPatc
         ("paragraph", 4, 5, Text("a\nb")),
         ("paragraph", 7, 7, Text("# c")),
     ]
-    assert [warning.kind for warning in doc.warnings] == ["extract_failed"]
+    assert [warning.kind for warning in doc.warnings] == ["markup_not_read"]
 
 
 def test_the_registry_names_the_extractor_and_its_version() -> None:

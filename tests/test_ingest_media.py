@@ -14,11 +14,15 @@ from ingest_fixtures import Workspace, analyse_by_word, counted
 
 pymupdf = pytest.importorskip("pymupdf")
 
-from kb.domain.derived import Engine  # noqa: E402
+from kb.domain.derived import Derived, Engine  # noqa: E402
+from kb.domain.ids import AssetId  # noqa: E402
+from kb.domain.media import MediaType  # noqa: E402
 from kb.domain.media_citations import PageCitation  # noqa: E402
-from kb.domain.steps import ExtractSettings  # noqa: E402
+from kb.domain.paths import WorkspacePath  # noqa: E402
+from kb.domain.steps import ExtractSettings, Job  # noqa: E402
 from kb.errors import ModelMissing  # noqa: E402
 from kb.extract import pdf_text  # noqa: E402
+from kb.extract.pdf_document import assemble_pdf  # noqa: E402
 from kb.extract.registry import STEPPED_EXTRACTORS, Step  # noqa: E402
 from kb.operations import ingest_media, prepare  # noqa: E402
 from kb.operations.events import AssetFinished, ExtractProgress  # noqa: E402
@@ -193,17 +197,18 @@ def unruly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_engine_that_fails_costs_its_file_only(workspace: Workspace, unruly: None) -> None:
-    for name in ("crash", "leave", "noise", "memory"):
+    for name in ("crash", "leave", "noise", "memory", "wordless"):
         workspace.write(f"{name}.pdf", name.encode())
     workspace.write("fine.pdf", pdf_of(*WORDS))
     report = workspace.ingest()
-    assert counted(report) == {"new": 1, "errors": 4}
+    assert counted(report) == {"new": 1, "errors": 5}
     failed = {item.doc_path: item.error for item in report.items if item.error is not None}
     assert {error.code for error in failed.values()} == {"engine_failed"}
     assert all(error.hint for error in failed.values())
     assert "SIGABRT" in failed["crash.pdf"].message
     assert "code 3" in failed["leave.pdf"].message
-    assert "ZeroDivisionError" in failed["noise.pdf"].message
+    assert failed["noise.pdf"].message == "the engine failed (ZeroDivisionError): an engine's bug"
+    assert failed["wordless.pdf"].message == "the engine failed (AssertionError)"
     assert "memory" in failed["memory.pdf"].message
     assert workspace.search("watchdog")
 
@@ -255,3 +260,28 @@ def test_the_cache_is_shown_and_pruned(workspace: Workspace, tmp_path: Path) -> 
     assert pruned["parts"][1]["entries"] == 0
     assert run_kb(*call, "prune", "--max-size", "much").code == 2
     assert "derived" in run_kb(*call, "stats").stdout
+
+
+def test_a_repaired_pdf_is_no_failure(workspace: Workspace) -> None:
+    workspace.write("manual.pdf", pdf_of(*WORDS).replace(b"startxref", b"startxxxx"))
+    (item,) = workspace.ingest().items
+    assert (item.kind, item.error) == ("new", None)
+    assert item.warnings == ("repaired: the PDF is damaged; it was repaired while it was read",)
+    assert workspace.search("watchdog")
+
+
+def test_a_page_that_breaks_without_a_word_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_page = pdf_text._raw_page
+
+    def break_on_the_second(page: pymupdf.Page, label: str | None) -> object:
+        if page.number == 1:
+            raise AssertionError
+        return read_page(page, label)
+
+    monkeypatch.setattr(pdf_text, "_raw_page", break_on_the_second)
+    job = Job(pdf_of(*WORDS), MediaType("pdf"), {}, ExtractSettings(), lambda progress: None)
+    derived = Derived("pdf-text", Engine("pymupdf", "1"), pdf_text.derive(job))
+    made = assemble_pdf({"pdf-text": derived}, workspace_path=WorkspacePath("a.pdf"), asset_id=AssetId("a" * 32))
+    assert [(each.kind, each.note) for each in made.warnings] == [
+        ("read_in_part", "page 2 cannot be read: AssertionError, without a word")
+    ]

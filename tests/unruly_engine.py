@@ -34,6 +34,8 @@ def derive(job: Job) -> bytes:
             _read_long(job)
         case b"noise":
             raise ZeroDivisionError("an engine's bug")
+        case b"wordless":
+            raise AssertionError
         case b"unloadable":
             raise ImportError("libunruly.so.2: cannot open shared object file")
         case b"damaged model":

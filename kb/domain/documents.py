@@ -16,10 +16,11 @@ WarningKind = Literal[
     "malformed_frontmatter",
     "malformed_table",
     "encoding_fallback",
-    "extract_failed",
+    "markup_not_read",
+    "repaired",
+    "read_in_part",
     "empty_file",
     "no_text",
-    "engine_missing",
 ]
 
 SOURCE_TYPES: tuple[SourceType, ...] = ("markdown", "note", "paper", "reference", "inbox")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
-from kb.errors import ExtractFailed
+from kb.errors import ExtractFailed, worded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,4 +70,4 @@ def _opened(data: bytes) -> Iterator[InputContainer]:
                 raise ExtractFailed("the file holds no sound", "is it a recording?")
             yield container
     except av.FFmpegError as error:
-        raise ExtractFailed(f"not a recording, or damaged: {error.strerror}", _HINT) from error
+        raise ExtractFailed(f"not a recording, or damaged: {error.strerror or worded(error)}", _HINT) from error

@@ -9,11 +9,12 @@ from __future__ import annotations
 import io
 import struct
 import warnings
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.errors import ExtractFailed
+from kb.errors import ExtractFailed, worded
 from kb.extract.image_geometry import Affine, exif_orientation, scaling
 
 if TYPE_CHECKING:
@@ -68,8 +69,11 @@ def _opened(data: bytes) -> Iterator[Image]:
                 yield image
     except UnidentifiedImageError as error:
         raise ExtractFailed("not an image, or damaged at its start", "open it in a viewer and save it anew") from error
-    except (OSError, ValueError, SyntaxError, EOFError, struct.error, KeyError, IndexError, TypeError) as error:
-        raise ExtractFailed(f"damaged image: {error}", "open it in a viewer and save it anew") from error
+    except (
+        *(OSError, ValueError, SyntaxError, EOFError, struct.error, zlib.error, LookupError, TypeError),
+        *(AssertionError, AttributeError, ArithmeticError, RuntimeError),
+    ) as error:
+        raise ExtractFailed(f"damaged image: {worded(error)}", "open it in a viewer and save it anew") from error
     except MemoryError as error:
         raise ExtractFailed("the image does not fit into memory", "make it smaller") from error
 

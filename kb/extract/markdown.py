@@ -61,7 +61,7 @@ def _read_body(doc_id: DocumentId, lines: list[str], front: Frontmatter) -> Bloc
         builder.warnings.append(Warning("empty_file", "no text"))
     builder.warnings.extend(
         Warning(
-            "extract_failed",
+            "markup_not_read",
             f"line {number}: {len(line):,} characters; its markup is read in the first {MAX_LINE_CHARS:,}, "
             "its text is indexed whole",
         )
@@ -72,7 +72,7 @@ def _read_body(doc_id: DocumentId, lines: list[str], front: Frontmatter) -> Bloc
         tokens = parse_lines(body)
     except _PARSER_FAULTS as error:
         note = f"not readable as Markdown ({type(error).__name__}); indexed as plain text"
-        builder.warnings.append(Warning("extract_failed", note))
+        builder.warnings.append(Warning("markup_not_read", note))
         tokens = []
     builder.add_tokens(tokens, body, first_line)
     if has_body and not builder.blocks:

@@ -16,7 +16,7 @@ from kb.domain.ids import AssetId, Json, document_id
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import Box, PageSpan
 from kb.extract.numbered_blocks import NumberedBlocks
-from kb.extract.pdf_pages import PageBlock, PdfPage, PdfText, read_pdf_text
+from kb.extract.pdf_pages import REPAIRED_NOTE, PageBlock, PdfPage, PdfText, read_pdf_text
 from kb.language.detect import SAMPLE_CHARS, detect_language
 
 # Bumped whenever the same pages would give other blocks, spans or metadata.
@@ -118,7 +118,7 @@ def _metadata(text: PdfText) -> Metadata:
 
 
 def _warnings(text: PdfText, scanned: list[int], recognised: Mapping[int, OcrText]) -> Iterator[Warning]:
-    yield from (Warning("extract_failed", note) for note in text.notes)
+    yield from (Warning("repaired" if note == REPAIRED_NOTE else "read_in_part", note) for note in text.notes)
     unread = [number for number in scanned if number not in recognised]
     if unread:
         shown = ", ".join(map(str, unread[:_SHOWN_PAGES])) + (" …" if len(unread) > _SHOWN_PAGES else "")

@@ -8,6 +8,9 @@ from typing import Any, Literal, NamedTuple
 
 from kb.domain.spans import Box
 
+# The note of a PDF that MuPDF had to put in order; every other note is about a page that cannot be read.
+REPAIRED_NOTE = "the PDF is damaged; it was repaired while it was read"
+
 PageBlockKind = Literal["heading", "paragraph", "table", "furniture"]
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from kb.domain.derived import Engine
 from kb.domain.steps import ExtractSettings, Job, Progress, Results
-from kb.errors import ExtractFailed
+from kb.errors import ExtractFailed, worded
 from kb.extract.pdf_labels import page_labels
 from kb.extract.pdf_layout import RawBlock, RawPage, body_height, cover_title, lay_out
-from kb.extract.pdf_pages import OutlineEntry, PdfText
+from kb.extract.pdf_pages import REPAIRED_NOTE, OutlineEntry, PdfText
 from kb.extract.pdf_tables import Rectangle, grids, with_tables
 from kb.extract.text_quality import has_letters, is_readable
 from kb.models.requirements import lacking_packages, require
@@ -70,12 +70,12 @@ def derive(job: Job) -> bytes:
     import pymupdf
 
     with open_pdf(job.data) as pdf:
-        notes = ["damaged: repaired while reading"] if pdf.is_repaired else []
+        notes = [REPAIRED_NOTE] if pdf.is_repaired else []
         outline = _outline(pdf)
         pages = list(_raw_pages(pdf, notes, job))
         if not any(page is not None for page in pages):
             raise ExtractFailed(
-                f"no page of the PDF can be read: {notes[-1] if notes else ''}", "open and save it anew"
+                f"no page of the PDF can be read{f': {notes[-1]}' if notes else ''}", "open and save it anew"
             )
         blank = RawPage(pymupdf.paper_size("a4")[0], pymupdf.paper_size("a4")[1], ())
         meta = pdf.metadata or {}
@@ -104,7 +104,10 @@ def open_pdf(data: bytes) -> pymupdf.Document:
         pdf = pymupdf.open(stream=data, filetype="pdf")
         page_count = 0 if pdf.needs_pass else pdf.page_count
     except _pdf_faults() as error:
-        raise ExtractFailed(f"not a readable PDF: {error}", "open it in a viewer and save it anew") from error
+        raise ExtractFailed(f"not a readable PDF: {worded(error)}", "open it in a viewer and save it anew") from error
+    if not pdf.is_pdf:  # MuPDF opens text and pictures too, whatever it is told they are
+        pdf.close()
+        raise ExtractFailed("not a PDF, though it is named like one", "give it the extension of what it is")
     if pdf.needs_pass:
         pdf.close()
         raise ExtractFailed("the PDF is encrypted and opens with a password only", "save a copy without a password")
@@ -118,7 +121,10 @@ def _pdf_faults() -> tuple[type[Exception], ...]:
     """What MuPDF raises on a file its author did not think of."""
     import pymupdf
 
-    return (RuntimeError, ValueError, IndexError, TypeError, OverflowError, pymupdf.mupdf.FzErrorBase)
+    return (
+        *(RuntimeError, ValueError, LookupError, TypeError, AttributeError, OverflowError, AssertionError),
+        pymupdf.mupdf.FzErrorBase,
+    )
 
 
 def _raw_pages(pdf: pymupdf.Document, notes: list[str], job: Job) -> Iterator[RawPage | None]:
@@ -131,7 +137,7 @@ def _raw_pages(pdf: pymupdf.Document, notes: list[str], job: Job) -> Iterator[Ra
             page = _raw_page(pdf[index], labels[index] if labels else None)
             broken = 0
         except faults as error:
-            notes.append(f"page {index + 1} cannot be read: {error}")
+            notes.append(f"page {index + 1} cannot be read: {worded(error)}")
             broken += 1
             if broken > _MOST_BROKEN_IN_A_ROW:
                 return

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from kb.errors import ExtractFailed, ModelMissing
+from kb.errors import ExtractFailed, ModelMissing, worded
 from kb.extract.image_geometry import Rectangle
 from kb.models.requirements import lacking_packages, lacking_tesseract, require
 
@@ -57,7 +57,9 @@ def tesseract_version() -> str:
     try:
         return str(pytesseract.get_tesseract_version().public)
     except (pytesseract.TesseractNotFoundError, subprocess.CalledProcessError, SystemExit) as error:
-        raise ModelMissing(f"{NEEDED_BY} need tesseract, which does not run: {error}", "reinstall it") from error
+        raise ModelMissing(
+            f"{NEEDED_BY} need tesseract, which does not run: {worded(error)}", "reinstall it"
+        ) from error
 
 
 @lru_cache(maxsize=4)
@@ -94,7 +96,7 @@ def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[l
     except TesseractNotFoundError as error:
         raise ModelMissing(f"{NEEDED_BY} need tesseract, which is not installed any more", "reinstall it") from error
     except (TesseractError, RuntimeError) as error:
-        raise ExtractFailed(f"tesseract failed: {error}") from error
+        raise ExtractFailed(f"tesseract failed: {worded(error)}") from error
     table = (directory / "read.tsv").read_text(encoding="utf-8")
     texts = (directory / "read.txt").read_text(encoding="utf-8").split("\f")
     return [

@@ -11,7 +11,7 @@ import json
 
 from kb.domain.derived import Engine, ModelCaption
 from kb.domain.steps import CaptionSettings, ExtractSettings, Job, Results
-from kb.errors import ExtractFailed, ModelError, ModelMissing
+from kb.errors import ExtractFailed, ModelError, ModelMissing, worded
 from kb.llm.ollama import pulled_models, require_pulled
 from kb.llm.ollama_http import OllamaServer, Timeouts
 from kb.models.requirements import lacking_packages, require
@@ -76,7 +76,7 @@ def _small_jpeg(data: bytes) -> bytes:
             image.thumbnail((_SIDE_PIXELS, _SIDE_PIXELS))
             picture = ImageOps.exif_transpose(image).convert("RGBA")
     except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
-        raise ExtractFailed(f"damaged image: {error}", "open it in a viewer and save it anew") from error
+        raise ExtractFailed(f"damaged image: {worded(error)}", "open it in a viewer and save it anew") from error
     paper = Image.new("RGBA", picture.size, "white")
     jpeg = io.BytesIO()
     Image.alpha_composite(paper, picture).convert("RGB").save(jpeg, "JPEG", quality=85)

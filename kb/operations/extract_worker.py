@@ -18,7 +18,7 @@ from typing import TypeAlias
 from kb.domain.derived import DerivedName
 from kb.domain.media import MediaType
 from kb.domain.steps import ExtractSettings, Job, OnKept, OnProgress, Progress, Results
-from kb.errors import KbError, ModelMissing
+from kb.errors import KbError, ModelMissing, worded
 from kb.extract.registry import Step
 from kb.private import kept_private
 
@@ -123,15 +123,22 @@ def serve(work: Work, data: bytes, outbox: Connection) -> Reply:
         except KbError as error:
             return StepFailed(step.name, error.code, error.message, error.hint, results)
         except ImportError as error:  # a package that is there, and lacks a library of the system
+            message = f"the engine cannot be loaded: {worded(error)}"
             hint = "reinstall it, or install the library it names"
-            return StepFailed(step.name, ModelMissing.code, f"the engine cannot be loaded: {error}", hint, results)
+            return StepFailed(step.name, ModelMissing.code, message, hint, results)
         except MemoryError:
             hint = "split the file, or raise indexing.extract_memory_mb"
             return StepFailed(step.name, "engine_failed", "the engine ran out of memory", hint, results)
         except Exception as error:  # noqa: BLE001 - whatever an engine raises on a stranger's file is that file's failure
             hint = "open the file and save it anew, or list it in .kbignore"
-            return StepFailed(step.name, "engine_failed", f"{type(error).__name__}: {error}", hint, results)
+            return StepFailed(step.name, "engine_failed", _in_words(error), hint, results)
     return StepsDone(results)
+
+
+def _in_words(error: Exception) -> str:
+    """`the engine failed (ZeroDivisionError): division by zero`; without the second part where it says nothing."""
+    words = " ".join(str(error).split())
+    return f"the engine failed ({type(error).__name__})" + (f": {words}" if words else "")
 
 
 def _reporter(name: DerivedName, work: Work, outbox: Connection) -> OnProgress:
