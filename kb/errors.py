@@ -151,7 +151,7 @@ class NotFound(KbError):
 
 
 class FileError(KbError):
-    """One file could not be indexed; the run goes on."""
+    """A file could not be read or written; one that was to be indexed is an item of the report."""
 
     code = "io_error"
 

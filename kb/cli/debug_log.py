@@ -20,17 +20,40 @@ def start_log(directory: Path) -> None:
 
     Raises: StoreReadOnly where the log cannot be written.
     """
-    path = directory / f"kb-{datetime.now(UTC):%Y-%m-%d}.log"
+    path = log_file(directory)
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(path, encoding="utf-8")
+        _log.addHandler(_handler(path))
     except OSError as error:
         raise StoreReadOnly(f"{path} cannot be written: {error.strerror}", "set storage.log_dir") from error
-    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(message)s"))
-    _log.addHandler(handler)
     _log.setLevel(logging.DEBUG)
     trace_statements(_log.debug)
     click.echo(f"debug log: {path}", err=True)
+
+
+def log_file(directory: Path) -> Path:
+    """Today's log."""
+    return directory / f"kb-{datetime.now(UTC):%Y-%m-%d}.log"
+
+
+def keep_traceback(directory: Path, error: BaseException) -> Path | None:
+    """Adds an error with its traceback to today's log, which it returns; None where it cannot be written."""
+    path = log_file(directory)
+    try:
+        handler = _handler(path)
+    except OSError:
+        return None
+    _log.addHandler(handler)
+    log_traceback(error)
+    _log.removeHandler(handler)
+    handler.close()
+    return path
+
+
+def _handler(path: Path) -> logging.Handler:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(message)s"))
+    return handler
 
 
 def log_traceback(error: BaseException) -> None:

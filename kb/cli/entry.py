@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from typing import NoReturn
 
 
@@ -10,9 +11,27 @@ def run() -> NoReturn:
     """Runs kb on the process's arguments and exits.
 
     Without garbage collection: a cold command ends before a collection would pay, importing included. Commands that
-    work longer turn it on again.
+    work longer turn it on again. What is raised before `kb.cli.main` can take it, or while it tells of an error, ends
+    the process here: Ctrl-C at any moment, and a library that cannot be imported.
     """
     gc.disable()
-    from kb.cli.main import run as run_main
+    try:
+        from kb.cli.main import run as run_main
 
-    run_main()
+        run_main()
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001  what main could not take
+        _end(error)
+
+
+def _end(error: BaseException) -> NoReturn:
+    said = "aborted" if isinstance(error, KeyboardInterrupt) else _said(error)
+    try:
+        os.write(2, f"{said}\n".encode(errors="replace"))
+    finally:
+        os._exit(2)
+
+
+def _said(error: BaseException) -> str:
+    return f"error: kb could not be started: {type(error).__name__}: {error}\n  hint: install kb again"

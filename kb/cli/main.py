@@ -100,16 +100,20 @@ def cli(ctx: click.Context, config_path: str | None, settings: tuple[str, ...], 
 
 def run() -> NoReturn:
     """Runs kb on the process's arguments and ends the process."""
+    from kb.cli.streams import open_missing_streams, replace_what_cannot_be_shown
+
+    open_missing_streams()
+    replace_what_cannot_be_shown()
     code = main(sys.argv[1:])
-    with suppress(BrokenPipeError):  # the reader went away
-        sys.stdout.flush()
-        sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # the reader went away, or its disk is full: main has told
+            stream.flush()
     # Everything is written and closed. Taking the interpreter apart would cost a cold search a tenth of its time.
     os._exit(code)
 
 
 def main(args: list[str]) -> int:
-    """The exit code of one call."""
+    """The exit code of one call. Whatever is raised, foreseen or not, ends here as an error with a hint."""
     with kept_private():
         return _main(args)
 
@@ -119,21 +123,18 @@ def _main(args: list[str]) -> int:
         code = _call(args)
         sys.stdout.flush()
         return code if isinstance(code, int) else EXIT_OK
-    except KbError as error:
-        _show(error, args)
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.ctx.get_help() if error.ctx else error.format_message(), err=True)
-    except click.ClickException as error:
-        from kb.errors import UsageError
-
-        usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else None
-        _show(UsageError(error.format_message(), usage), args)
+    except SystemExit:  # the answer to a shell's completion
+        raise
     except (click.Abort, KeyboardInterrupt):
-        click.echo("aborted", err=True)
-    except BrokenPipeError:
-        # The reader (head, less) went away: nothing is wrong, and nothing more may be written.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
+        with suppress(OSError):
+            click.echo("aborted", err=True)
+    except BaseException as error:  # noqa: BLE001  the last handler
+        from kb.cli.streams import reader_went_away
+
+        if isinstance(error, BrokenPipeError) and reader_went_away():
+            return EXIT_OK  # the reader (head, less) went away: nothing is wrong, and nothing more may be written
+        with suppress(OSError):  # standard error may be closed or full: the exit code stands
+            _tell(error, args)
     return EXIT_ERROR
 
 
@@ -148,14 +149,42 @@ def _call(args: list[str]) -> object:
         return done.exit_code
 
 
+def _tell(error: BaseException, args: list[str]) -> None:
+    """Shows what was raised: in kb's own words where it was foreseen, else what the last handler makes of it."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.ctx.get_help() if error.ctx else error.format_message(), err=True)
+    elif isinstance(error, click.ClickException):
+        from kb.errors import UsageError
+
+        usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else None
+        _show(UsageError(error.format_message(), usage), args)
+    elif isinstance(error, KbError):
+        _show(error, args)
+    else:
+        from kb.cli.unforeseen import unforeseen
+
+        words = cli.make_context("kb", list(args), resilient_parsing=True).params
+        session = Session(words["config_path"], words["settings"], words["verbose"], words["debug"])
+        _show(unforeseen(error, session), args)
+
+
 def _show(error: KbError, args: list[str]) -> None:
     if "--json" in args or "--bulk" in args:
-        import json
-
+        from kb.cli.session import json_line
+        from kb.cli.streams import as_utf8
         from kb.wire.error import error_v1
 
-        click.echo(json.dumps(error_v1(error), ensure_ascii=False), err=True)
-        return
+        as_utf8(sys.stderr).write(json_line(error_v1(error)) + "\n")
+        sys.stderr.flush()
+    else:
+        _show_text(error, args)
+    if "--debug" in args:
+        from kb.cli.debug_log import log_traceback
+
+        log_traceback(error)
+
+
+def _show_text(error: KbError, args: list[str]) -> None:
     from kb.cli.printing import echo_folded
     from kb.cli.terminal import plain_line
 
@@ -167,7 +196,3 @@ def _show(error: KbError, args: list[str]) -> None:
         while cause is not None:
             click.echo(f"  caused by: {type(cause).__name__}: {plain_line(str(cause))}", err=True)
             cause = cause.__cause__
-    if "--debug" in args:
-        from kb.cli.debug_log import log_traceback
-
-        log_traceback(error)

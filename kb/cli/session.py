@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from kb.cli.streams import as_utf8
 from kb.config import Config, load
 
 
@@ -46,21 +47,22 @@ def json_option(help_text: str) -> Callable[[Command], Command]:
 
 def print_json(value: object) -> None:
     """Writes one JSON value on one line."""
-    sys.stdout.write(_dumps(value) + "\n")
+    as_utf8(sys.stdout).write(json_line(value) + "\n")
     sys.stdout.flush()
 
 
 def print_json_with_list(value: Mapping[str, object], key: str, items: Iterable[object]) -> None:
     """Writes `value` with the list `items` under `key` on one line, an item at a time: the list may be long."""
-    head = _dumps({name: part for name, part in value.items() if name != key})
-    sys.stdout.write(f"{head[:-1]},{_dumps(key)}:[")
+    head = json_line({name: part for name, part in value.items() if name != key})
+    as_utf8(sys.stdout).write(f"{head[:-1]},{json_line(key)}:[")
     for position, item in enumerate(items):
-        sys.stdout.write(f",{_dumps(item)}" if position else _dumps(item))
+        sys.stdout.write(f",{json_line(item)}" if position else json_line(item))
     sys.stdout.write("]}\n")
     sys.stdout.flush()
 
 
-def _dumps(value: object) -> str:
+def json_line(value: object) -> str:
+    """`value` as JSON without a line end in it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     # A lone surrogate, from an argument that is no UTF-8, goes out as JSON's own escape of it.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

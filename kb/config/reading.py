@@ -71,6 +71,10 @@ def _file_values(file: Path) -> dict[str, Any]:
         table = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: {error}", "check the TOML syntax near that line") from error
+    except RecursionError as error:
+        raise ConfigError(
+            f"{file}: nested too deeply", "sections and lists are all that a configuration has"
+        ) from error
     except OSError as error:
         raise ConfigError(
             f"{file}: {error.strerror}", "make the file readable, or name another with --config"

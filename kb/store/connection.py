@@ -40,6 +40,13 @@ def sqlite_errors(path: Path) -> Iterator[None]:
         raise StoreCorrupt(
             f"{path} is not a SQLite database", "move it away and run: kb init; kb ingest rebuilds it from your files"
         ) from error
+    except apsw.SQLError as error:
+        if not str(error).startswith(("no such table:", "no such column:")):
+            raise
+        raise StoreCorrupt(
+            f"{path} lacks what kb put there: {error}",
+            "move it away and run kb ingest, which rebuilds it from your files",
+        ) from error
     except apsw.CorruptError as error:
         raise StoreCorrupt(
             f"{path} is damaged: {error}",
@@ -86,8 +93,12 @@ def open_reader(path: Path) -> apsw.Connection:
 
     Raises: NotIndexed when there is none, NotAKnowledgeBase for a foreign file, SchemaTooNew, StoreCorrupt.
     """
-    if not path.exists():
-        raise NotIndexed(f"no knowledge base at {path}", "create it with: kb init, then kb ingest")
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NotIndexed(f"no knowledge base at {path}", "create it with: kb init, then kb ingest") from error
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}", "check that its directory is yours") from error
     with sqlite_errors(path):
         try:
             db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)

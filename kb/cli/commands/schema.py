@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import cast
 
 import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.times import local_time
+from kb.cli.streams import as_utf8
 from kb.operations.introspect import introspect
 
 
@@ -27,7 +29,7 @@ def command(session: Session, wire: str | None, as_json: bool) -> None:
         schemas = json_schemas()
         if wire not in schemas:
             raise UsageError(f"no wire schema {wire!r}", "one of " + ", ".join(schemas))
-        click.echo(json.dumps(schemas[wire], indent=2, ensure_ascii=False))
+        as_utf8(sys.stdout).write(json.dumps(schemas[wire], indent=2, ensure_ascii=False) + "\n")
         return
     from kb.wire.schema import schema_v1
 

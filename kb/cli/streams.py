@@ -1,0 +1,49 @@
+"""Standard input, output and error as kb needs them, whatever the locale and whoever stands at the other end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from io import TextIOWrapper
+from typing import TextIO
+
+
+def open_missing_streams() -> None:
+    """Puts the null device in the place of a stream the caller closed (`kb … >&-`).
+
+    Otherwise the next file that is opened takes its number, and what is printed goes into it.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  as long as the process
+
+
+def replace_what_cannot_be_shown() -> None:
+    """A character that the locale's encoding lacks is shown as a question mark, not the end of the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")
+
+
+def as_utf8(stream: TextIO) -> TextIO:
+    """`stream`, from now on written in UTF-8, which JSON is in every locale."""
+    if isinstance(stream, TextIOWrapper) and stream.encoding.lower() not in ("utf-8", "utf8"):
+        stream.reconfigure(encoding="utf-8")
+    return stream
+
+
+def reader_went_away() -> bool:
+    """Whether nobody reads standard output or standard error any more; if so, both go to the null device."""
+    import select
+
+    gone = False
+    for stream in (sys.stdout, sys.stderr):
+        poll = select.poll()
+        try:
+            poll.register(stream.fileno(), 0)  # no event asked for: an error or a hang-up is told all the same
+        except (OSError, ValueError):  # not a file of the system
+            continue
+        if poll.poll(0):
+            gone = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return gone
