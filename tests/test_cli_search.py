@@ -41,6 +41,17 @@ def test_every_question_is_answered_in_order(kb: Kb) -> None:
     assert all(item["error"] is None for item in items)
 
 
+def test_mode_and_k_beside_bulk_hold_for_lines_that_name_none(kb: Kb) -> None:
+    lines = "\n".join(
+        json.dumps(line) for line in ({"query": "gateway"}, {"query": "gateway", "k": 2, "mode": "hybrid"})
+    )
+    ran = kb("--set", "search.mode=hybrid", "search", "--bulk", "--mode", "lexical", "--k", "1", stdin=lines)
+    first, second = (item["response"] for item in ran.lines)
+    assert (first["k"], len(first["hits"]), first["note"]) == (1, 1, None)  # no word of vectors that are missing
+    assert (second["k"], len(second["hits"])) == (2, 2)
+    assert "by words only" in second["note"]
+
+
 def test_a_question_in_bulk_gives_what_it_gives_alone(kb: Kb) -> None:
     (item,) = bulk(
         kb,

@@ -15,22 +15,25 @@ from kb.wire.schemas import read_bulk_query, read_json_line
 from kb.wire.search_response import search_response_v1
 
 
-def run_bulk(config: Config) -> int:
-    """Answers every line of stdin in order; a bad line is an item with an error. Exit code 0."""
+def run_bulk(config: Config, k: int, mode: str) -> int:
+    """Answers every line of stdin in order, with `k` hits and in `mode` where the line does not say.
+
+    A bad line is an item with an error. Exit code 0.
+    """
     with open_searcher(config, many=True) as answer:
         index = 0
         for line in sys.stdin.buffer:
             if line.strip():
-                print_json(_answer_line(answer, index, line, config))
+                print_json(_answer_line(answer, index, line, k, mode))
                 index += 1
     return 0
 
 
-def _answer_line(answer: Searcher, index: int, line: bytes, config: Config) -> BulkSearchItemV1:
+def _answer_line(answer: Searcher, index: int, line: bytes, k: int, mode: str) -> BulkSearchItemV1:
     value: object = None
     try:
         value = read_json_line(line)
-        query = search_query(read_bulk_query(value), config.search.default_k, config.search.mode)
+        query = search_query(read_bulk_query(value), k, mode)
         return bulk_search_item_v1(index, value, search_response_v1(answer(query)), None)
     except KbError as error:
         return bulk_search_item_v1(index, value, None, error_v1(error))

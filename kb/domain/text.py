@@ -10,3 +10,14 @@ def stored_text(text: str) -> str:
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def start_of(text: str, *, max_words: int, max_bytes: int) -> str:
+    """The words that `text` begins with, at most `max_bytes` of UTF-8 together; a longer first word is cut."""
+    if len(text) <= max_words and 4 * len(text) <= max_bytes:
+        return text
+    start = text[: max_bytes + 1].encode("utf-8", "replace")[:max_bytes].decode("utf-8", "ignore")
+    if len(start) < len(text) and not text[len(start)].isspace():
+        start = start.rpartition(" ")[0] or start
+    words = start.split()
+    return start if len(words) <= max_words else " ".join(words[:max_words])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kb.config import Config
 from kb.domain.embeddings import EmbeddingModel, QueryEncoder
 from kb.domain.search import QueryVectors, SearchFilters, SearchQuery
+from kb.domain.text import start_of
 from kb.embed.adapters import query_encoder
 from kb.embed.codec import unpack_vector
 from kb.errors import ModelError, ModelMissing
@@ -21,6 +22,11 @@ from kb.store.vector_tables import ANN_PAYS_ABOVE_CHUNKS, load_vector_functions,
 
 if TYPE_CHECKING:
     from kb.store.lance_table import LanceTable
+
+# How much of a question is encoded: an encoder takes up to a millisecond a token, and its attention grows with the
+# square of their number. The longest of 5,800 questions of the development sets has 302 bytes of UTF-8.
+ENCODED_WORDS = 64
+ENCODED_BYTES = 384
 
 
 class VectorSource:
@@ -53,11 +59,16 @@ class VectorSource:
 
         A question with filters is left to the exact scan, which looks at nothing else than what they let through.
         """
-        vector = self._primary.encode(query.text)
-        secondary = self._encode_secondary(query.text)
+        text = self.encoded_part(query.text)
+        vector = self._primary.encode(text)
+        secondary = self._encode_secondary(text)
         if self._ann is None or query.filters != SearchFilters():
             return QueryVectors(vector, secondary)
         return QueryVectors(vector, secondary, ann_neighbours(self._ann, vector, depth, self._langs))
+
+    def encoded_part(self, question: str) -> str:
+        """What of a question is encoded: all of it, unless it is very long."""
+        return start_of(question, max_words=ENCODED_WORDS, max_bytes=ENCODED_BYTES)
 
     def encode_text(self, text: str) -> bytes:
         """A sentence under the primary model, as a question: float32 little-endian, L2 = 1."""
@@ -69,7 +80,7 @@ class VectorSource:
         By the secondary model, where there is one: it tells sentences apart across languages, in an eighth of the time.
         """
         encoder = self._open_secondary() or self._primary
-        asked = unpack_vector(encoder.encode(question))
+        asked = unpack_vector(encoder.encode(self.encoded_part(question)))
         return [sum(map(mul, asked, unpack_vector(encoder.encode(sentence)))) for sentence in sentences]
 
     def _encode_secondary(self, text: str) -> bytes | None:

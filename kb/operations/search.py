@@ -79,7 +79,7 @@ class Answering:
 
     def answer_near(self, query: SearchQuery, source: VectorSource, vectors: QueryVectors) -> SearchResult:
         """The hits of a question whose vectors are known."""
-        return search_hybrid(
+        result = search_hybrid(
             self._reader.db,
             query,
             vectors,
@@ -88,6 +88,9 @@ class Answering:
             index_version=self._reader.index_version,
             embedding_model=source.model,
         )
+        if source.encoded_part(query.text) != query.text:
+            return result._replace(note="a long question: only its beginning is compared by meaning")
+        return result
 
     def vector_source(self, query: SearchQuery) -> VectorSource | None:
         """The encoders; None where the question is answered by words alone, the reason kept where that is a lack.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -127,9 +128,20 @@ def _window(text: str, matches: Sequence[tuple[int, int]], room: int) -> tuple[i
 def _window_start(text: str, matches: Sequence[tuple[int, int]], room: int) -> int:
     """The start of the window of `room` characters with the most distinct matched words, earliest first."""
     best_start, best_count = 0, -1
+    words = [text[start:end].lower() for start, end in matches]
+    inside: Counter[str] = Counter()  # the words of the window that slides from match to match
+    after = 0
     for index, (start, _) in enumerate(matches):
-        words = {text[a:b].lower() for a, b in matches[index:] if b <= start + room}
-        if len(words) > best_count:
-            best_start, best_count = start, len(words)
+        while after < len(matches) and matches[after][1] <= start + room:
+            inside[words[after]] += 1
+            after += 1
+        if len(inside) > best_count:
+            best_start, best_count = start, len(inside)
+        if after > index:
+            inside[words[index]] -= 1
+            if not inside[words[index]]:
+                del inside[words[index]]
+        else:  # a match longer than the window
+            after = index + 1
     lead = room // 6
     return max(0, min(best_start - lead, len(text) - room))

@@ -13,8 +13,11 @@ from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
 from kb.store.tokens import indexed_token
 
-# Beyond this many distinct terms a question is a document; its first terms say what it is about.
+# Beyond this many distinct terms, or words of so many characters together, a question is a document; its beginning says
+# what it is about. Of a longer text no more is looked at.
 MAX_TERMS = 64
+MAX_WORDS_CHARS = 1_000
+READ_CHARS = 20_000
 
 # An index of this size is searched by a question's rarer terms: at least so many, with at most so many occurrences.
 LARGE_INDEX_CHUNKS = 20_000
@@ -62,12 +65,22 @@ def read_query(db: Connection, text: str) -> QueryTerms:
     text = _plain(text)
     if is_raw(text):
         return QueryTerms(text[1:-1], (), (), raw=True)
-    words = list(dict.fromkeys(_WORD.findall(text)))
+    words = list(dict.fromkeys(word[:MAX_WORDS_CHARS] for word in _WORD.findall(text[:READ_CHARS])))
     content = [word for word in words if not _says_nothing(word)] or words
-    terms = _terms(db, content[:MAX_TERMS])[:MAX_TERMS]
+    terms = _terms(db, _first(content))[:MAX_TERMS]
     searched = _affordable(db, terms)
     match_expr = " OR ".join(term.to_match() for term in searched)
     return QueryTerms(match_expr, tuple(searched), tuple(term.text for term in terms), raw=False)
+
+
+def _first(words: Sequence[str]) -> Sequence[str]:
+    """The words that a question is searched by: at most `MAX_TERMS`, and not many more characters than its limit."""
+    chars = 0
+    for position, word in enumerate(words[:MAX_TERMS]):
+        chars += len(word)
+        if chars > MAX_WORDS_CHARS:
+            return words[: max(1, position)]
+    return words[:MAX_TERMS]
 
 
 def terms_json(db: Connection, terms: Sequence[Term]) -> str:

@@ -49,14 +49,14 @@ def command(
     """
     config = session.config
     if bulk:
-        if query or k or explain or filters != SearchFilters():
+        if query or explain or filters != SearchFilters():
             raise UsageError(
                 "--bulk reads each question with its filters from stdin",
                 """leave them out here; a line looks like {"query": "비교 정렬", "k": 5, "lang": "ko"}""",
             )
         from kb.cli.bulk import run_bulk
 
-        return run_bulk(config)
+        return run_bulk(config, k or config.search.default_k, mode or config.search.mode)
     text = " ".join(query)
     if not text.strip():
         raise UsageError("no question", 'example: kb search "청킹 규칙은?"')
