@@ -119,3 +119,28 @@ def _edited(citation: LineCitation | None, path: Path, env: Mapping[str, str]) -
         raise UsageError("$EDITOR names no program", "set it to your editor, or leave it unset")
     if citation is None:
         return Opening(None, path, (*program, str(path)), is_at_place=True)
+    arguments = _AT_LINE.get(Path(program[0]).name)
+    filled = [part.format(path=path, line=citation.start) for part in arguments or ("{path}",)]
+    return Opening(citation, path, (*program, *filled), arguments is not None)
+
+
+def _viewed(citation: Citation | None, path: Path, env: Mapping[str, str]) -> Opening:
+    """The page or second in a viewer that jumps there; else the file in what the desktop has for it."""
+    for viewers, is_at_place in ((_viewers_at(citation), True), (_ANYWHERE, citation is None)):
+        for viewer in viewers:
+            if shutil.which(viewer[0], path=env.get("PATH", os.defpath)):
+                return Opening(citation, path, (*viewer, str(path)), is_at_place)
+    raise UsageError(
+        f"no program was found that shows {path.name}", f"open it by hand: {citation.to_uri() if citation else path}"
+    )
+
+
+def _viewers_at(citation: Citation | None) -> list[tuple[str, ...]]:
+    """Viewers that jump to the page or second, and how each is told."""
+    if isinstance(citation, PageCitation):
+        page = str(citation.page)
+        return [("evince", f"--page-index={page}"), ("okular", "-p", page), ("zathura", "-P", page)]
+    if isinstance(citation, TimeCitation):
+        seconds = f"{citation.start_ms / 1000:g}"
+        return [("mpv", f"--start={seconds}"), ("ffplay", "-ss", seconds), ("vlc", f"--start-time={seconds}")]
+    return []
