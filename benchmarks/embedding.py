@@ -24,6 +24,7 @@ from benchmarks.installed_models import installed_models
 from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.progress import step
+from kb.config.sections import EmbeddingConfig
 from kb.embed.adapters import bulk_embedder
 from kb.embed.onnx_adapter import PREFIXES
 from kb.operations.embed import steps
@@ -132,7 +133,7 @@ def _in_turns(models: Path, texts: Sequence[str]) -> dict[str, Cost]:
     bare = _bare_fastembed(models / "multilingual-e5-small")
 
     def by_kb(part: Sequence[str]) -> None:
-        for some in steps(part):
+        for some in steps(part, EmbeddingConfig.batch_size):
             embedder.embed(some, "passage")
             embedder.count_tokens(some, "passage")
 

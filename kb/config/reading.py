@@ -49,6 +49,8 @@ def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | 
         key, equals, text = flag.partition("=")
         if not equals:
             raise ConfigError(f"--set takes section.key=value, not {flag!r}", "example: --set search.default_k=5")
+        if _is_fixed(key, text, "--set"):
+            continue
         _require_known(key, "--set")
         values[key], origins[key] = _checked(key, _from_text(key, text, "--set"), "--set"), "flag"
     return _checked_whole(_build(values, file, origins))
@@ -93,7 +95,7 @@ def _flatten(table: Mapping[str, Any], prefix: str, where: str) -> list[tuple[st
             if not any(section == key or section.startswith(key + ".") for section in SECTIONS):
                 _unknown(key, list(SECTIONS), where, "section")
             flat += _flatten(value, key + ".", where)
-        else:
+        elif not _is_fixed(key, toml_value(value), where):
             _require_known(key, where)
             flat.append((key, value))
     return flat
@@ -108,6 +110,8 @@ def _env_values(env: Mapping[str, str]) -> list[tuple[str, str, str]]:
             stem = "KB_" + section.replace(".", "_").upper() + "_"
             if name.startswith(stem):
                 key = f"{section}.{name[len(stem) :].lower()}"
+                if _is_fixed(key, env[name], name):
+                    continue
                 _require_known(key, name)
                 found.append((name, key, env[name]))
     return found
@@ -121,6 +125,23 @@ def _require_known(key: str, where: str) -> None:
     section, _, name = key.rpartition(".")
     if section not in SECTIONS or name not in keys(SECTIONS[section]):
         _unknown(key, _known_keys(), where, "key")
+
+
+def _is_fixed(key: str, text: str, where: str) -> bool:
+    """Whether the key decides nothing and says what is so anyway. Raises: ConfigError where it says something else."""
+    section, _, name = key.rpartition(".")
+    if section in SECTIONS and name in keys(SECTIONS[section]):
+        return False
+    from kb.config.fixed_keys import FIXED_KEYS
+
+    if key not in FIXED_KEYS:
+        return False
+    accepted, reason, instead = FIXED_KEYS[key]
+    if text.strip('"').lower() != toml_value(accepted).strip('"'):
+        raise ConfigError(
+            f"{key} cannot be {text} ({where}): {reason}", f"leave it out; what to set instead: {instead}"
+        )
+    return True
 
 
 def _unknown(key: str, valid: Sequence[str], where: str, what: str) -> None:

@@ -82,10 +82,16 @@ class ChunkingConfig(Section):
 
 
 class EmbeddingConfig(Section):
-    """The models that embed. `secondary` may be empty: then one model answers alone. `threads` 0 = all cores."""
+    """The models that embed, or `provider` none: then passages are found by their words alone.
 
+    `secondary` may be empty: then one model answers alone. `dimensions` 0 = the model's own, `threads` 0 = all cores.
+    """
+
+    provider: str = "auto"
     model: str = "multilingual-e5-small"
     secondary: str = "use-multilingual-v3"
+    dimensions: int = 0
+    batch_size: int = 64
     threads: int = 0
 
 

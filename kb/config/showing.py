@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kb.config.rules import MEANINGS
 from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, field_of, keys
 
 
@@ -27,6 +28,25 @@ def to_toml(config: Config, *, with_origins: bool) -> str:
             lines += ["", f"[{head}]"]
         comment = f"  # {origin}" if with_origins and origin != "default" else ""
         lines.append(f"{name} = {toml_value(value)}{comment}")
+    return "\n".join(lines) + "\n"
+
+
+def starter_toml(config: Config) -> str:
+    """A file to begin with: what differs from the defaults is set, every other key stands as a comment.
+
+    So a default that a later kb improves arrives where nothing was decided.
+    """
+    lines = [f"schema_version = {SCHEMA_VERSION}"]
+    section = ""
+    for key, value, _ in items(config):
+        head, _, name = key.rpartition(".")
+        if head != section:
+            section = head
+            lines += ["", f"[{head}]"]
+        if value == getattr(SECTIONS[head], name):
+            lines.append(f"# {name} = {toml_value(value)}  # {MEANINGS[key]}")
+        else:
+            lines.append(f"{name} = {toml_value(value)}")
     return "\n".join(lines) + "\n"
 
 

@@ -102,9 +102,13 @@ class HubQueryEncoder:
 
 
 def hub_model(name: str) -> EmbeddingModel:
-    """What the fastembed model called `name` encodes to. Raises: ModelMissing when fastembed does not know it."""
+    """What the fastembed model called `name` encodes to; its owner (`intfloat/`) may be left out.
+
+    Raises: ModelMissing when fastembed does not know it.
+    """
     for known in _text_embedding().list_supported_models():
-        if known["model"].lower() == name.lower():
+        full = known["model"].lower()
+        if name.lower() in (full, full.rpartition("/")[2]):
             origin = known["sources"]["hf"] or known["sources"]["url"]
             return EmbeddingModel(known["model"], f"fastembed:{origin}", known["dim"], None)
     raise ModelMissing(

@@ -9,7 +9,7 @@ from kb.embed.adapters import embedding_model
 from kb.embed.passage import PASSAGE_VERSION
 from kb.errors import KbError
 from kb.operations.checks import Check
-from kb.operations.models import configured_models
+from kb.operations.embedding_plan import configured_models, require_dimensions
 from kb.operations.vector_upkeep import mirror_is_gone, slot_model
 from kb.store import embed_queries as queries
 from kb.store import mirror
@@ -26,10 +26,19 @@ _LEAST_RECALL = 0.95
 
 
 def check_models(config: Config) -> Iterator[Check]:
-    """Whether the configured models are installed."""
-    for name in configured_models(config):
+    """Whether the configured models are installed; with provider none, that there are none."""
+    try:
+        names = configured_models(config)
+    except KbError as error:
+        yield Check("embedding_model", False, error.message, error.hint)
+        return
+    if not names:
+        detail = "passages are found by their words alone (models.embedding.provider = none)"
+        yield Check("embedding_model", False, detail, needed=False)
+    for position, name in enumerate(names):
+        wanted = config.models_embedding.dimensions if position == 0 else 0
         try:
-            model = embedding_model(config.model_dir, name)
+            model = require_dimensions(embedding_model(config.model_dir, name), wanted or None)
         except KbError as error:
             yield Check("embedding_model", False, error.message, error.hint)
         else:
@@ -39,6 +48,11 @@ def check_models(config: Config) -> Iterator[Check]:
 def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
     """Each slot's vectors: complete, the same in both stores, never cut, their ANN index as good as the exact scan."""
     held = slots(db)
+    if config.models_embedding.provider == "none":
+        kept = ", ".join(row.model_id for row in held.values())
+        detail = f"the vectors of {kept} are kept and not used" if kept else "none, as configured"
+        yield Check("embeddings", False, detail, needed=False)
+        return
     if not held:
         yield Check("embeddings", False, "no passage has a vector", "kb index --embeddings")
         return

@@ -18,7 +18,7 @@ from kb.embed.passage import PASSAGE_VERSION, passage_text
 from kb.errors import ModelError
 from kb.operations.clock import now_utc
 from kb.operations.embed_progress import Tally, start_tally
-from kb.operations.embedding_plan import EmbeddingPlan
+from kb.operations.embedding_plan import EmbeddingPlan, require_dimensions
 from kb.operations.events import EmbedBatchFinished, EmbedBatchStarted, IngestEvent
 from kb.store import embed_queries as queries
 from kb.store.connection import Connection, transaction
@@ -75,7 +75,8 @@ class _LazyEmbedder:
     """The bulk embedder of one model, loaded when a text is not in the cache."""
 
     def __init__(self, plan: EmbeddingPlan, name: str) -> None:
-        self.model = embedding_model(plan.model_dir, name)
+        model = embedding_model(plan.model_dir, name)
+        self.model = require_dimensions(model, plan.dimensions if name == plan.models.get("primary") else None)
         self._plan = plan
         self._loaded: Embedder | None = None
 
@@ -239,7 +240,7 @@ def _vectors_of(
     texts = [passage_text(chunk.title, json.loads(chunk.heading_path_json), chunk.text) for chunk in chunks]
     found = {text: cached for text, cached in cache.get(texts).items() if len(cached.vector) == vector_bytes}
     missing = [text for text in dict.fromkeys(texts) if text not in found]
-    for step in steps(missing):
+    for step in steps(missing, run.plan.batch_texts):
         if run.is_canceled():
             return None
         vectors, counts = embedder.embed(step)
@@ -258,12 +259,12 @@ def _vectors_of(
     return _Made(matrix, [found[text].token_count for text in texts], len(texts) - len(missing))
 
 
-def steps(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The texts from long to short, in steps of at most `STEP_CHARS` characters (or one text)."""
+def steps(texts: Sequence[str], batch_texts: int) -> Iterator[list[str]]:
+    """The texts from long to short, in steps of at most `batch_texts` and `STEP_CHARS` characters (or one text)."""
     step: list[str] = []
     chars = 0
     for text in sorted(texts, key=len, reverse=True):
-        if step and chars + len(text) > STEP_CHARS:
+        if step and (len(step) == batch_texts or chars + len(text) > STEP_CHARS):
             yield step
             step, chars = [], 0
         step.append(text)

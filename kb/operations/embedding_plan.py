@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb.config import Config
-from kb.store.vector_tables import Slot
+from kb.domain.embeddings import EmbeddingModel
+from kb.errors import ConfigError
+from kb.store.vector_tables import SLOTS, Slot
 
 _MB = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingPlan:
-    """The models by slot; `threads` is how many cores one of them uses."""
+    """The models by slot; `threads` is how many cores one of them uses, `batch_texts` how many texts it gets at once.
+
+    `dimensions` is what the primary model's vectors must have; None where any will do.
+    """
 
     models: Mapping[Slot, str]
     model_dir: Path
@@ -23,14 +28,14 @@ class EmbeddingPlan:
     cache: Path
     cache_bytes: int
     threads: int
+    batch_texts: int
+    dimensions: int | None
 
 
 def embedding_plan(config: Config) -> EmbeddingPlan:
-    """The plan of a configuration: its model, and the second one where another is named."""
-    model, secondary = config.models_embedding.model, config.models_embedding.secondary
-    models: dict[Slot, str] = {"primary": model}
-    if secondary and secondary != model:
-        models["secondary"] = secondary
+    """The plan of a configuration: its model, and the second one where another is named; no model for provider none."""
+    names = configured_models(config)
+    models: dict[Slot, str] = dict(zip(SLOTS, names, strict=False))
     return EmbeddingPlan(
         models=models,
         model_dir=config.model_dir,
@@ -38,4 +43,40 @@ def embedding_plan(config: Config) -> EmbeddingPlan:
         cache=config.cache_dir / "vectors.sqlite",
         cache_bytes=config.storage.cache_max_mb * _MB,
         threads=config.models_embedding.threads or os.cpu_count() or 1,
+        batch_texts=config.models_embedding.batch_size,
+        dimensions=config.models_embedding.dimensions or None,
     )
+
+
+def configured_models(config: Config) -> tuple[str, ...]:
+    """The models the configuration names, the primary one first; none where passages are found by words alone.
+
+    Raises: ConfigError where fastembed is to run a model that only kb itself can.
+    """
+    embedding = config.models_embedding
+    if embedding.provider == "none":
+        return ()
+    if embedding.provider == "fastembed":
+        _require_fastembed_name(embedding.model)
+    second = embedding.secondary if embedding.secondary != embedding.model else ""
+    return (embedding.model, second) if second else (embedding.model,)
+
+
+def _require_fastembed_name(name: str) -> None:
+    from kb.embed.catalog import CATALOG
+
+    if name in CATALOG:
+        raise ConfigError(
+            f"fastembed has no model called {name} (models.embedding.provider = fastembed)",
+            "set models.embedding.provider to auto, or models.embedding.model to a fastembed name",
+        )
+
+
+def require_dimensions(model: EmbeddingModel, wanted: int | None) -> EmbeddingModel:
+    """The model, if its vectors are what the configuration says. Raises: ConfigError."""
+    if wanted is not None and model.dimensions != wanted:
+        raise ConfigError(
+            f"{model.name} makes vectors of {model.dimensions} dimensions, models.embedding.dimensions says {wanted}",
+            f"set it to {model.dimensions}, or to 0: whatever the model has",
+        )
+    return model

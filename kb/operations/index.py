@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kb.errors import NotIndexed
+from kb.errors import NotIndexed, UsageError
 from kb.operations.embedding_plan import EmbeddingPlan
 from kb.operations.events import IngestEvent
 from kb.operations.reading import reading
@@ -78,6 +78,8 @@ def rebuild(
             report.mirror_rows = vector_upkeep.rebuild_mirror(db, plan.vector_dir)
         if request.lance:
             report.lance_rows = vector_upkeep.rebuild_lance(db, plan.vector_dir)
+        if request.embeddings and not (plan.models or request.model):
+            raise UsageError("no model embeds here (models.embedding.provider = none)", "set it to auto")
         if request.embeddings:
             from kb.operations.embed import embed_ahead, embed_missing
 

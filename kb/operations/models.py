@@ -14,6 +14,7 @@ from kb.llm.catalog import CATALOG as LANGUAGE_MODELS
 from kb.models.install import install_model, is_whole
 from kb.models.installable import InstallableModel, Purpose
 from kb.models.manifest import list_models, verify_model
+from kb.operations.embedding_plan import configured_models
 from kb.operations.privacy import close_to_others, private_places
 
 OnProgress = Callable[[str, int, int], None]
@@ -37,12 +38,6 @@ class ModelStatus(NamedTuple):
     installed: bool
     used_as: str | None
     problem: str | None = None
-
-
-def configured_models(config: Config) -> tuple[str, ...]:
-    """The models the configuration names, the primary one first."""
-    embedding = config.models_embedding
-    return tuple(name for name in (embedding.model, embedding.secondary) if name)
 
 
 def install_models(config: Config, names: Sequence[str], *, force: bool, on_progress: OnProgress) -> list[str]:

@@ -48,7 +48,7 @@ def ingest_request(
         max_file_bytes=config.indexing.max_file_mb * _MB,
         extraction=extraction_plan(config, families),
         places=private_places(config),
-        embedding=embedding_plan(config) if embed else None,
+        embedding=embedding_plan(config) if embed and config.models_embedding.provider != "none" else None,
         scope=_scope(config, path),
         dry_run=dry_run,
         allow_empty=allow_empty,

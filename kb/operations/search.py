@@ -99,6 +99,13 @@ class Answering:
         """
         if _by_words(query):
             return None
+        if self._config.models_embedding.provider == "none":
+            if query.mode == "vector":
+                raise ModelMissing(
+                    "this knowledge base is searched by words alone (models.embedding.provider = none)",
+                    "ask with --mode lexical, or set models.embedding.provider to auto and run: kb index --embeddings",
+                )
+            return None
         if self._vectors is None and self._missing is None:
             from kb.operations.query_vectors import VectorSource
 

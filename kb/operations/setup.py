@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb.config import Config
-from kb.config.showing import to_toml
+from kb.config.showing import starter_toml
 from kb.errors import StoreReadOnly
 from kb.operations.privacy import close_to_others, private_places
 from kb.operations.writing import writing
@@ -16,7 +16,8 @@ from kb.private import make_folder_for_user
 from kb.store.schema_version import latest_version
 
 _CONFIG_HEADER = """\
-# kb configuration. Every key may be left out; kb config show tells what is in force.
+# kb configuration. What is set here stays; a line behind # shows a default, and follows it when a later kb changes it.
+# kb config show tells what is in force.
 # Paths may hold ~, $VAR, ${VAR:-default} and {data_dir}; a relative root counts from this file's folder.
 
 """
@@ -57,7 +58,7 @@ def _write_config(config: Config, path: Path, force: bool) -> bool:
     _make_dir(path.parent)
     temporary = path.with_name(path.name + ".tmp")
     try:
-        temporary.write_text(_CONFIG_HEADER + to_toml(config, with_origins=False), encoding="utf-8")
+        temporary.write_text(_CONFIG_HEADER + starter_toml(config), encoding="utf-8")
         os.replace(temporary, path)
     except OSError as error:
         raise StoreReadOnly(f"{path} cannot be written: {error.strerror}", "name another file with --config") from error

@@ -9,7 +9,9 @@ import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain
-from kb.operations.models import ModelStatus, configured_models, install_models, model_statuses, verify_models
+from kb.errors import UsageError
+from kb.operations.embedding_plan import configured_models
+from kb.operations.models import ModelStatus, install_models, model_statuses, verify_models
 
 
 @click.group("models")
@@ -36,6 +38,8 @@ def install(session: Session, names: tuple[str, ...], force: bool, as_json: bool
     from kb.cli.progress import show_bytes
 
     wanted = names or configured_models(session.config)
+    if not wanted:
+        raise UsageError("no model is configured (models.embedding.provider = none)", "name one: kb models list")
     with show_bytes() as on_progress:
         done = install_models(session.config, wanted, force=force, on_progress=on_progress)
     _show([status for status in model_statuses(session.config) if status.name in done], as_json)

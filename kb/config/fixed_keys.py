@@ -1,0 +1,36 @@
+"""Keys of the original design that decide nothing here: each may say what is so anyway, and nothing else.
+
+Read when a configuration names one, and by the page that documents the keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class FixedKey(NamedTuple):
+    """The value that is accepted, why there is no other, and what to set instead."""
+
+    accepted: bool | int | str
+    reason: str
+    instead: str
+
+
+FIXED_KEYS: Mapping[str, FixedKey] = {
+    "indexing.max_parallel_embeddings": FixedKey(
+        1,
+        "one model embeds at a time, on all the cores it is given: two at once take as long and twice the memory",
+        "models.embedding.threads",
+    ),
+    "indexing.watch_filesystem": FixedKey(
+        False,
+        "nothing of kb stays running; an update reads only what changed",
+        "a timer (cron, systemd, launchd) that runs `kb ingest`",
+    ),
+    "models.embedding.version": FixedKey(
+        "v1",
+        "the version is the model's own, from its installed files; passages are embedded again when it changes",
+        "models.embedding.model",
+    ),
+}
