@@ -256,4 +256,6 @@ def _chunk_rows(first: int, texts: Sequence[str]) -> Iterator[ingest_queries.Chu
             lang="en",
             heading_text="",
             tokenized_korean_text=None,
+            name_text="",
+            nfc_text=None,
         )

@@ -36,7 +36,7 @@ def bulk(kb: Kb, *lines: object) -> list[Any]:
 def test_every_question_is_answered_in_order(kb: Kb) -> None:
     items = bulk(kb, {"query": "청킹", "k": 1}, {"query": "platypus"}, {"query": "gateway", "mode": "lexical"})
     assert [item["index"] for item in items] == [0, 1, 2]
-    assert [len(item["response"]["hits"]) for item in items] == [1, 0, 3]
+    assert [len(item["response"]["hits"]) for item in items] == [1, 0, 4]
     assert items[0]["query"] == {"query": "청킹", "k": 1}
     assert all(item["error"] is None for item in items)
 

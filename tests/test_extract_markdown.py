@@ -93,8 +93,8 @@ def test_heading_paths_are_of_the_headings_above() -> None:
     ("text", "title"),
     [
         ("---\ntitle: 제목\n---\n# heading", "제목"),
-        ("text\n\n## first\n\n# second", "first"),
-        ("#\n\n## second", "second"),
+        ("text\n\n## first\n\n# second", "second"),
+        ("#\n\n## second", "my.note"),
         ("text", "my.note"),
         ("---\ntitle: ''\n---\ntext", "my.note"),
         ("# " + unicodedata.normalize("NFD", "한글"), "한글"),

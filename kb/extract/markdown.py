@@ -21,7 +21,7 @@ from kb.extract.markdown_blocks import MAX_LINE_CHARS, BlockBuilder, parse_lines
 from kb.language.detect import SAMPLE_CHARS, detect_language
 
 # Bumped whenever the same file would give other blocks, spans, payloads or metadata.
-PARSER_VERSION = "markdown-it-4-v1"
+PARSER_VERSION = "markdown-it-4-v2"
 
 # What a parser raises on text its author did not think of.
 _PARSER_FAULTS = (RecursionError, RuntimeError, IndexError, KeyError, ValueError)
@@ -40,7 +40,7 @@ def extract_markdown(data: bytes, *, workspace_path: WorkspacePath, asset_id: As
         doc_id=doc_id,
         asset_id=asset_id,
         workspace_path=workspace_path,
-        title=front.title or _first_heading(body.blocks) or PurePosixPath(workspace_path).stem,
+        title=front.title or _main_heading(body.blocks) or PurePosixPath(workspace_path).stem,
         lang=front.lang or detect_language(source_text[body_start : body_start + SAMPLE_CHARS]),
         source_text=source_text,
         blocks=tuple(body.blocks),
@@ -80,9 +80,10 @@ def _read_body(doc_id: DocumentId, lines: list[str], front: Frontmatter) -> Bloc
     return builder
 
 
-def _first_heading(blocks: list[Block]) -> str | None:
-    headings = (block.payload.text for block in blocks if isinstance(block.payload, Heading))
-    return next((text for text in headings if text), None)
+def _main_heading(blocks: list[Block]) -> str | None:
+    """The first level-1 heading; deeper ones are parts of a note that is called by its file's name."""
+    headings = (block.payload for block in blocks if isinstance(block.payload, Heading))
+    return next((heading.text for heading in headings if heading.level == 1 and heading.text), None)
 
 
 def _with_tags(metadata: Metadata, inline_tags: list[str]) -> Metadata:

@@ -117,7 +117,9 @@ def _contents(db: Connection) -> Iterator[Check]:
         "every Korean chunk has its morphemes"
         if not counts.korean_missing
         else f"{counts.korean_missing} chunks without",
-        None if not counts.korean_missing else "touch the files and run kb ingest",
+        None
+        if not counts.korean_missing
+        else "move their files out of the workspace, run kb ingest, move them back, run it again",
     )
     missing = [
         copy.storage_path for copy in queries.list_asset_copies(db) if not _has_size(copy.storage_path, copy.byte_len)

@@ -17,6 +17,7 @@ from kb.domain.media import MediaFamily, family_of
 from kb.domain.paths import WorkspacePath
 from kb.domain.text import stored_text
 from kb.extract.registry import EXTRACTORS
+from kb.language.file_names import name_timestamp, name_words
 from kb.language.korean import KoreanText, analyse, analysis_version, has_hangul
 from kb.operations.clock import from_ns
 from kb.operations.report import StageTimes
@@ -25,6 +26,9 @@ from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes
 from kb.store.artifacts import write_artifacts
 from kb.store.documents import IndexedText, PreparedDocument, SourceFile
+
+# Bumped when the words or dates that a document is found by change: title, headings, names, their languages.
+WORDS_VERSION = "words-2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +52,12 @@ class Cut:
 
 
 def pipeline_tail(family: MediaFamily, policy: ChunkPolicy) -> str:
-    """What a document of that family is made with after its parser: chunker, policy and morphemes.
+    """What a document of that family is made with after its parser: chunker, policy, morphemes and words.
 
     Its pipeline version is its parser version and this; a stored document with another one is made anew.
     """
     own = policy_of(family, policy)
-    return f"/{own.chunker_version}:{policy_hash(own)}/{analysis_version()}"
+    return f"/{own.chunker_version}:{policy_hash(own)}/{analysis_version()}/{WORDS_VERSION}"
 
 
 def cut_file(file: ScannedFile, content: FileBytes, policy: ChunkPolicy, *, stages: StageTimes) -> Cut:
@@ -89,14 +93,21 @@ def finish(
         yield PreparedDocument(
             document=cut.document,
             chunks=cut.chunks,
-            indexed=tuple(_indexed(cut, ordinal, korean) for ordinal in range(len(cut.chunks))),
+            indexed=tuple(_indexed(cut, korean)),
             korean_units=_units(cut, korean),
             source=source,
             pipeline_version=cut.document.parser_version + pipeline_tail(family_of(cut.file.media_type), policy),
             derived=cut.derived,
-            created_at=cut.document.metadata.created_at or from_ns(cut.file.mtime_ns),
+            created_at=_created_at(cut),
             updated_at=cut.document.metadata.updated_at or from_ns(cut.file.mtime_ns),
         )
+
+
+def _created_at(cut: Cut) -> str:
+    """When a document was written: as it says itself, as its name says, or else its file's time."""
+    document = cut.document
+    named = name_timestamp(document.workspace_path)
+    return document.metadata.created_at or named or from_ns(cut.file.mtime_ns)
 
 
 def _store_source(cut: Cut, assets: AssetPolicy) -> SourceFile:
@@ -127,6 +138,7 @@ def _indexed_texts(cut: Cut) -> Iterator[str]:
     for ordinal, chunk in enumerate(cut.chunks):
         yield stored_text(chunk.text)
         yield _heading_words(cut, ordinal)
+    yield _name_words(cut)
 
 
 def _heading_words(cut: Cut, ordinal: int) -> str:
@@ -136,6 +148,10 @@ def _heading_words(cut: Cut, ordinal: int) -> str:
     if ordinal == 0:
         words += [*document.metadata.tags, *_strings(document.metadata.user)]
     return stored_text("\n".join(dict.fromkeys(word for word in words if word)))
+
+
+def _name_words(cut: Cut) -> str:
+    return stored_text("\n".join(name_words(cut.document.workspace_path, cut.document.title)).replace("_", " "))
 
 
 def _strings(value: Json) -> Iterator[str]:
@@ -150,14 +166,22 @@ def _strings(value: Json) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _indexed(cut: Cut, ordinal: int, korean: Mapping[str, KoreanText]) -> IndexedText:
-    headings = _heading_words(cut, ordinal)
-    heading_morphemes = korean[headings].morphemes if headings in korean else ()
-    text = stored_text(cut.chunks[ordinal].text)
-    return IndexedText(
-        heading_text="\n".join([headings, " ".join(heading_morphemes)]) if heading_morphemes else headings,
-        tokenized_korean_text=" ".join(korean[text].morphemes) if text in korean else None,
-    )
+def _indexed(cut: Cut, korean: Mapping[str, KoreanText]) -> Iterator[IndexedText]:
+    """What is indexed beside each chunk's text."""
+    name_text = _with_morphemes(_name_words(cut), korean)
+    for ordinal, chunk in enumerate(cut.chunks):
+        text = stored_text(chunk.text)
+        yield IndexedText(
+            heading_text=_with_morphemes(_heading_words(cut, ordinal), korean),
+            tokenized_korean_text=" ".join(korean[text].morphemes) if text in korean else None,
+            name_text=name_text,
+            nfc_text=None if text == chunk.text else text,
+        )
+
+
+def _with_morphemes(words: str, korean: Mapping[str, KoreanText]) -> str:
+    """`words` and the morphemes found in them on a line of their own."""
+    return "\n".join([words, " ".join(korean[words].morphemes)]) if words in korean else words
 
 
 def _units(cut: Cut, korean: Mapping[str, KoreanText]) -> tuple[tuple[str, str, int], ...]:

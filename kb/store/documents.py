@@ -39,10 +39,12 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class IndexedText:
-    """What the lexical index holds beside a chunk's own text."""
+    """What the lexical index holds beside a chunk's own text; `nfc_text` in its place where it is not NFC."""
 
     heading_text: str
     tokenized_korean_text: str | None
+    name_text: str
+    nfc_text: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,8 @@ def _chunk_rows(prepared: PreparedDocument, now: str) -> Sequence[queries.ChunkR
             lang=chunk.lang,
             heading_text=indexed.heading_text,
             tokenized_korean_text=indexed.tokenized_korean_text,
+            name_text=indexed.name_text,
+            nfc_text=indexed.nfc_text,
         )
         for ordinal, (chunk, indexed) in enumerate(zip(prepared.chunks, prepared.indexed, strict=True))
     ]

@@ -74,6 +74,8 @@ class ChunkRow(NamedTuple):
     lang: str
     heading_text: str
     tokenized_korean_text: str | None
+    name_text: str
+    nfc_text: str | None
 
 
 class CommonTermsState(NamedTuple):

@@ -92,6 +92,7 @@ class ChunkDetail(NamedTuple):
     lang: str
     heading_text: str
     tokenized_korean_text: str | None
+    name_text: str
 
 
 class ChunkEmbedding(NamedTuple):

@@ -6,7 +6,7 @@ import apsw
 
 from kb.store.connection import Connection
 
-# As migrations/0001_init.sql declares chunks_fts.
+# As migrations/0007_names.sql declares chunks_fts.
 _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 
 

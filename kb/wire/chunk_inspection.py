@@ -41,6 +41,7 @@ class ChunkInspectionV1(TypedDict):
     policy_hash: str
     indexed_headings: str
     indexed_morphemes: str | None
+    indexed_names: str
     embeddings: list[ChunkEmbeddingV1]
 
 
@@ -63,6 +64,7 @@ def chunk_inspection_v1(found: ChunkInspection) -> ChunkInspectionV1:
         "policy_hash": chunk.policy_hash,
         "indexed_headings": chunk.heading_text,
         "indexed_morphemes": chunk.tokenized_korean_text,
+        "indexed_names": chunk.name_text,
         "embeddings": [_embedding(each) for each in found.embeddings],
     }
 

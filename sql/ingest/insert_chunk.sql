@@ -1,5 +1,5 @@
 -- Store one chunk; a trigger indexes it.
--- version 1
+-- version 2
 -- param chunk_id TEXT  the chunk
 -- param doc_id TEXT  its document
 -- param ordinal INTEGER  position in the document, from 0
@@ -15,11 +15,14 @@
 -- param lang TEXT  BCP-47 language of the text
 -- param heading_text TEXT  title, headings, aliases and their morphemes, as indexed
 -- param tokenized_korean_text TEXT?  content morphemes separated by spaces; NULL without Hangul
+-- param name_text TEXT  words of the file's name and folders and their morphemes, as indexed
+-- param nfc_text TEXT?  the text in NFC, as indexed; NULL where it is NFC as it stands
 INSERT INTO chunks (
   chunk_id, doc_id, ordinal, text, heading_path_json, section_label, source_spans_json, token_estimate,
-  chunker_version, policy_hash, block_ids_json, created_at, lang, heading_text, tokenized_korean_text
+  chunker_version, policy_hash, block_ids_json, created_at, lang, heading_text, tokenized_korean_text,
+  name_text, nfc_text
 ) VALUES (
   :chunk_id, :doc_id, :ordinal, :text, :heading_path_json, :section_label, :source_spans_json,
   :token_estimate, :chunker_version, :policy_hash, :block_ids_json, :created_at, :lang, :heading_text,
-  :tokenized_korean_text
+  :tokenized_korean_text, :name_text, :nfc_text
 );

@@ -1,5 +1,5 @@
 -- Count what must agree: chunks and their rows in the lexical index, contents and the documents that have them.
--- version 1
+-- version 2
 -- column chunks INTEGER  rows of chunks
 -- column fts_rows INTEGER  rows of chunks_fts
 -- column fts_missing INTEGER  chunks without a row in chunks_fts
@@ -14,4 +14,5 @@ SELECT
   (SELECT count(*) FROM assets AS a WHERE NOT EXISTS (
     SELECT 1 FROM documents AS d WHERE d.asset_id = a.asset_id
   )) AS orphan_assets,
-  (SELECT count(*) FROM chunks WHERE lang = 'ko' AND tokenized_korean_text IS NULL) AS korean_missing;
+  (SELECT count(*) FROM chunks
+    WHERE coalesce(nfc_text, text) GLOB '*[가-힣]*' AND tokenized_korean_text IS NULL) AS korean_missing;

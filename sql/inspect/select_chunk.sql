@@ -1,5 +1,5 @@
 -- Read all that is stored of one chunk.
--- version 1
+-- version 2
 -- param chunk_id TEXT  the chunk
 -- column chunk_id TEXT  the chunk
 -- column doc_id TEXT  its document
@@ -15,10 +15,11 @@
 -- column lang TEXT  BCP-47 language of the text
 -- column heading_text TEXT  title, headings, aliases and their morphemes, as indexed
 -- column tokenized_korean_text TEXT?  content morphemes, as indexed
+-- column name_text TEXT  words of the file's name and folders and their morphemes, as indexed
 SELECT
   c.chunk_id, c.doc_id, d.workspace_path, c.heading_path_json, c.section_label, c.text, c.source_spans_json,
   c.block_ids_json, c.token_estimate, c.chunker_version, c.policy_hash, c.lang, c.heading_text,
-  c.tokenized_korean_text
+  c.tokenized_korean_text, c.name_text
 FROM chunks AS c
 JOIN documents AS d USING (doc_id)
 WHERE c.chunk_id = :chunk_id;

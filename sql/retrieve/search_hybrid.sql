@@ -8,9 +8,9 @@
 --
 -- The filters are spelled out in each statement that takes them (search_lexical, search_hybrid, list_documents): a view
 -- has no parameters, and one of all chunks with their documents would only hide the joins.
--- version 1
+-- version 2
 -- param fusion TEXT  linear, rrf or cosine
--- param match_expr TEXT  FTS5 expression over heading_path, text and tokenized_korean_text
+-- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param terms_json TEXT  JSON array of the expression's terms, each [FTS5 string, token as indexed or null for a prefix]
 -- param primary_vec BLOB  the question under the primary model, float32 little-endian, L2 = 1
 -- param secondary_vec BLOB?  the question under the secondary model; NULL = one model
@@ -44,7 +44,7 @@
 -- column source_spans_json TEXT  JSON array of spans
 -- column chunker_version TEXT  label of the chunker
 -- column fusion_score REAL  what the hits are ranked by
--- column lexical_score REAL?  −bm25; NULL where the lexical channel did not find the chunk
+-- column lexical_score REAL?  −bm25, words of the name weighted; NULL where the lexical channel did not find the chunk
 -- column lexical_rank INTEGER?  from 1
 -- column vector_score REAL?  cosine under the primary model; NULL where the chunk has no vector yet
 -- column vector_rank INTEGER?  from 1, among the candidates
@@ -69,11 +69,11 @@ eligible AS (
     AND (:media IS NULL OR a.media_type = :media OR a.media_type LIKE :media || '/%')
 ),
 lexical_hits AS MATERIALIZED (
-  SELECT f.rowid AS chunk_rowid, -bm25(chunks_fts) AS lexical_score
+  SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
   FROM chunks_fts AS f
   WHERE chunks_fts MATCH :match_expr
     AND (:filtered = 0 OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
-  ORDER BY bm25(chunks_fts)
+  ORDER BY f.rank
   LIMIT :depth
 ),
 -- bm25max = (k1 + 1) · Σ idf over the question's terms, absent ones included, as FTS5 computes idf (k1 = 1.2).

@@ -2,8 +2,8 @@
 --
 -- The filters are spelled out in each statement that takes them (search_lexical, search_hybrid, list_documents): a view
 -- has no parameters, and one of all chunks with their documents would only hide the joins.
--- version 1
--- param match_expr TEXT  FTS5 expression over heading_path, text and tokenized_korean_text
+-- version 2
+-- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param filtered INTEGER  0 = no filter is set, 1 = look at the filters below
 -- param tags_json TEXT?  JSON array; a document with any of these tags; NULL = any
 -- param lang TEXT?  BCP-47 language of the document; NULL = any
@@ -23,7 +23,7 @@
 -- column text TEXT  the chunk, verbatim
 -- column source_spans_json TEXT  JSON array of spans
 -- column chunker_version TEXT  label of the chunker
--- column lexical_score REAL  −bm25, higher is better
+-- column lexical_score REAL  −bm25, words of the name weighted, higher is better
 WITH
 eligible AS (
   SELECT c.chunk_rowid
@@ -40,11 +40,11 @@ eligible AS (
     AND (:media IS NULL OR a.media_type = :media OR a.media_type LIKE :media || '/%')
 ),
 lexical_hits AS MATERIALIZED (
-  SELECT f.rowid AS chunk_rowid, -bm25(chunks_fts) AS lexical_score
+  SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
   FROM chunks_fts AS f
   WHERE chunks_fts MATCH :match_expr
     AND (:filtered = 0 OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
-  ORDER BY bm25(chunks_fts)
+  ORDER BY f.rank
   LIMIT max(:depth, :k)
 )
 SELECT

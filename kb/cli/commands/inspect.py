@@ -77,6 +77,7 @@ def chunk(session: Session, id: str, as_json: bool) -> None:
     click.echo(f"  chunk_id  {found.chunk_id}\n  doc_id    {found.doc_id}")
     click.echo(f"  lang      {found.lang}, {found.token_estimate} tokens, {found.chunker_version}")
     click.echo(f"  headings  {plain_line(found.heading_text.replace(chr(10), ' › '))}")
+    click.echo(f"  names     {plain_line(found.name_text.replace(chr(10), ' › ') or '-')}")
     click.echo(f"  morphemes {plain_line(found.tokenized_korean_text or '-')}")
     for each in inspected.embeddings:
         used_as = each.slot or "not searched by"
