@@ -1,0 +1,177 @@
+"""The README does what it says: its commands run, its figures are measured ones, its list of directories is whole.
+
+KB_TEST_MODEL_DIR names installed models; with them the session shown is compared line by line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from kb.cli.main import cli
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR", Path.home() / ".cache/kb-test/models"))
+
+
+def section(title: str) -> str:
+    """The text below a heading."""
+    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
+    assert found, title
+    return found[1]
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The code blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+class Home:
+    """A home directory of its own, with `kb` on its PATH."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        programs = path / "programs"
+        programs.mkdir(parents=True)
+        (programs / "kb").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kb "$@"\n', encoding="utf-8")
+        (programs / "kb").chmod(0o755)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("KB_", "XDG_"))}
+        libraries = os.pathsep.join([str(CHECKOUT), *(path for path in sys.path if path)])
+        self.env = kept | {
+            "HOME": str(path),
+            "PATH": f"{programs}:{os.environ.get('PATH', os.defpath)}",
+            "PYTHONPATH": libraries,
+            "VISUAL": "vim",
+        }
+
+    def run(self, script: str, **env: str) -> str:
+        """What a shell prints for a script that must not fail."""
+        done = subprocess.run(
+            ["bash", "-e", "-c", script],
+            env=self.env | env,
+            cwd=self.path,
+            text=True,
+            capture_output=True,
+            timeout=600,
+            check=False,
+        )
+        assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """A home with two folders of notes, the first of them indexed as the README says."""
+    made = Home(tmp_path / "home")
+    for name in ("notes", "work"):
+        (made.path / name / "projects").mkdir(parents=True)
+        (made.path / name / "projects" / "a.md").write_text(f"# Budget\n\nThe budget of {name}.\n", encoding="utf-8")
+    made.run("kb init --root ~/notes && kb ingest --no-embed")
+    return made
+
+
+def test_every_command_and_option_shown_exists() -> None:
+    lines = [line for block in (*blocks(README, "sh"), *blocks(README, "console")) for line in block.splitlines()]
+    called = [line for line in lines if re.match(r"(\$ )?kb ", line)]
+    assert len(called) > 15
+    for line in called:
+        words = shlex.split(line.removeprefix("$ "), comments=True)
+        command: click.Command = cli
+        known = {"--help"}
+        for word in words[1:]:
+            known |= {name for option in command.params for name in option.opts}
+            if isinstance(command, click.Group) and word in command.list_commands(click.Context(command)):
+                found = command.get_command(click.Context(command), word)
+                assert found is not None
+                command = found
+            elif word.startswith("--"):
+                assert word in known | {name for option in command.params for name in option.opts}, line
+        assert command is not cli, line
+
+
+def test_the_figures_of_the_table_are_measured_ones() -> None:
+    measured = "".join(
+        (CHECKOUT / "docs" / name).read_text(encoding="utf-8") for name in ("quality.md", "performance.md")
+    )
+    known = set(re.findall(r"\d[\d,.]*\d|\d", measured))
+    rows = [line.split("|")[2] for line in README.splitlines() if line.startswith("| ") and line.count("|") == 6]
+    figures = {figure for row in rows for figure in re.findall(r"\d[\d,.]*\d", row)}
+    assert len(figures) > 8
+    assert figures <= known | {"10"}  # of recall@10
+
+
+def test_updating_works_as_described(home: Home) -> None:
+    (script,) = blocks(section("Keeping it up to date"), "sh")
+    shown = home.run(script)
+    assert shown.count("1 unchanged") == 3
+
+
+def test_a_moved_vault_is_found_at_its_new_place(home: Home) -> None:
+    (script,) = blocks(section("Moving and renaming a vault"), "sh")
+    assert "0 new, 0 updated" in home.run(script)
+    assert (
+        home.run("kb search budget --mode lexical; kb open 1 --print")
+        .splitlines()[-1]
+        .endswith(f"{home.path}/knowledge/projects/a.md")
+    )
+
+
+def test_several_vaults_stay_apart(home: Home) -> None:
+    (script,) = blocks(section("Several vaults"), "sh")
+    assert "The budget of work" in home.run(script)
+    assert "The budget of notes" in home.run("kb search budget")
+    assert home.run("KB_CONFIG=~/.config/kb/work.toml kb list docs").count("\n") == 1
+
+
+def test_uninstalling_names_every_directory_that_is_written(home: Home) -> None:
+    before = {path for path in home.path.rglob("*") if "notes" in path.parts or "programs" in path.parts}
+    home.run("kb --debug search budget; kb ask budget --provider extractive || true; kb ingest")
+    removed = [home.path / Path(word[2:]) for word in _removed_paths()]
+    for written in home.path.rglob("*"):
+        if (
+            written.is_dir()
+            or written in before
+            or {"notes", "work", "programs"} & {*written.relative_to(home.path).parts}
+        ):
+            continue
+        assert any(written.is_relative_to(path) for path in removed), written
+    table = section("Where things are, and uninstalling")
+    assert all(f"`{word}/`" in table for word in _removed_paths()[:4])
+
+
+def _removed_paths() -> list[str]:
+    (script,) = blocks(section("Where things are, and uninstalling"), "sh")
+    return [word for line in script.splitlines() for word in shlex.split(line, comments=True) if word.startswith("~/")]
+
+
+@pytest.mark.skipif(not (MODELS / "multilingual-e5-small").is_dir(), reason=f"no models in {MODELS}")
+def test_the_session_shown_is_what_is_seen(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    shutil.copytree(CHECKOUT / "fixtures/vault", home.path / "fixtures/vault")
+    (session,) = blocks(section("What it looks like"), "console")
+    for call in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
+        command, _, expected = call.partition("\n")
+        lines = [line for line in expected.splitlines() if line and not line.startswith("#")]
+        seen = [
+            steady(line)
+            for line in home.run(f"{command} || test $? -eq 1", KB_STORAGE_MODEL_DIR=str(MODELS)).splitlines()
+        ]
+        wanted = [steady(line) for line in lines if line != "…"]
+        assert wanted == [line for line in seen if line in wanted], f"{command}: {seen}"
+        assert "…" in lines or wanted == seen, f"{command}: {seen}"
+
+
+def steady(line: str) -> str:
+    """A line without what differs from run to run and from processor to processor."""
+    line = re.sub(r"\d+(\.\d+)? (ms|s)\b", "<time>", line)
+    line = re.sub(r"\bv\d+-[0-9a-f]{8}\b", "<index>", line)
+    return re.sub(r"(?<![\d.])[01]\.\d\d(?!\d)", "<score>", line)
