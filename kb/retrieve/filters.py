@@ -30,7 +30,7 @@ class FilterParams(TypedDict):
 def filter_params(db: Connection, filters: SearchFilters) -> FilterParams:
     """The filters with trust levels spelled out and path globs resolved to documents.
 
-    Raises: UsageError for an unknown trust level.
+    Raises: UsageError for an unknown trust level or a malformed glob.
     """
     return {
         "filtered": int(filters != SearchFilters()),
@@ -49,11 +49,24 @@ def _trust_at_least(level: str) -> tuple[str, ...]:
 
 
 def _documents_matching(db: Connection, globs: tuple[str, ...]) -> list[str]:
-    """The documents whose path matches any glob; gitignore syntax, so `*` stays inside one folder."""
-    from pathspec import GitIgnoreSpec
+    """The documents whose path matches any glob; gitignore syntax, so `*` stays inside one folder.
 
-    spec = GitIgnoreSpec.from_lines(stored_text(glob) for glob in globs)
-    return [row.doc_id for row in queries.select_document_paths(db) if spec.match_file(row.workspace_path)]
+    Raises: UsageError for a glob that can match nothing.
+    """
+    from kb.domain.gitignore import MalformedPattern, PathPatterns
+
+    try:
+        patterns = PathPatterns(stored_text(glob) for glob in globs)
+    except MalformedPattern as error:
+        raise UsageError(
+            f"--path-glob: {error}", "globs are as in .gitignore, e.g. 'notes/**'; a backslash keeps the next character"
+        ) from error
+    if not patterns:
+        raise UsageError(
+            f"--path-glob: {globs[0]!r} is empty or a comment",
+            "globs are as in .gitignore; write \\# for a name with #",
+        )
+    return [row.doc_id for row in queries.select_document_paths(db) if patterns.matches(row.workspace_path)]
 
 
 def _json(values: Iterable[str]) -> str:

@@ -15,12 +15,13 @@ cannot be brought back, as in git. Names and patterns are compared in NFC.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from kb.scan.wildmatch import wildmatch_regex
+from kb.domain.gitignore import MalformedPattern, Pattern, parse_pattern
+from kb.errors import ConfigError
 
 IgnoreSource = Literal["gitignore", "kbignore", "builtin", "config"]
 
@@ -48,43 +49,30 @@ BUILTIN_PATTERNS = (
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of one source. `in_names` rules match a bare name, the others the path below their folder."""
+    """One line of one source."""
 
-    regex: str
-    in_names: bool
-    directory_only: bool
-    negated: bool
+    pattern: Pattern
     source: IgnoreSource
 
 
 def parse_rules(text: str, source: IgnoreSource) -> list[Rule]:
-    """The rules of an ignore file's `text`, in its order; comments, blank and malformed lines have none."""
-    return rules_of((line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")), source)
+    """The rules of an ignore file's `text`, in its order; comments, blank and malformed lines have none, as in git."""
+    lines = (line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n"))
+    rules = []
+    for line in lines:
+        with suppress(MalformedPattern):
+            rules += _rules_of(line, source)
+    return rules
 
 
 def rules_of(patterns: Iterable[str], source: IgnoreSource) -> list[Rule]:
-    """The rules of gitignore `patterns`, one a line."""
-    rules = (_rule(pattern, source) for pattern in patterns if pattern and pattern[0] != "#")
-    return [rule for rule in rules if rule is not None]
+    """The rules of gitignore `patterns`, one a line. Raises: MalformedPattern."""
+    return [rule for pattern in patterns for rule in _rules_of(pattern, source)]
 
 
-def _rule(line: str, source: IgnoreSource) -> Rule | None:
-    pattern = unicodedata.normalize("NFC", _without_trailing_spaces(line.partition("\0")[0]))
-    negated = pattern.startswith("!")
-    pattern = pattern[negated:]
-    directory_only = pattern.endswith("/")
-    pattern = pattern[: len(pattern) - directory_only]
-    in_names = "/" not in pattern
-    regex = wildmatch_regex(pattern.removeprefix("/"))
-    return None if regex is None or not pattern else Rule(regex, in_names, directory_only, negated, source)
-
-
-def _without_trailing_spaces(line: str) -> str:
-    """`line` without the spaces at its end, unless a backslash keeps them."""
-    kept = line.rstrip(" ")
-    if len(kept) < len(line) and (len(kept) - len(kept.rstrip("\\"))) % 2:
-        kept += " "
-    return kept
+def _rules_of(line: str, source: IgnoreSource) -> list[Rule]:
+    pattern = parse_pattern(line)
+    return [] if pattern is None else [Rule(pattern, source)]
 
 
 class Level:
@@ -95,7 +83,7 @@ class Level:
     def __init__(self, rules: Sequence[Rule], folder: str = "") -> None:
         """`folder` is the workspace path the rules are relative to, empty for the root."""
         self._skip_chars = len(folder) + 1 if folder else 0
-        self._files = _compile([rule for rule in rules if not rule.directory_only])
+        self._files = _compile([rule for rule in rules if not rule.pattern.directory_only])
         self._directories = _compile(rules)
 
     def last_match(self, path: str, name: str, is_directory: bool) -> Rule | None:
@@ -120,9 +108,9 @@ def _compile(rules: Sequence[Rule]) -> list[_Matcher]:
 
 def _matchers(last_first: list[tuple[int, Rule]]) -> Iterator[_Matcher]:
     for in_names in (True, False):
-        numbered = [(position, rule) for position, rule in last_first if rule.in_names is in_names]
+        numbered = [(position, rule) for position, rule in last_first if rule.pattern.in_names is in_names]
         if numbered:
-            expression = "|".join(f"({rule.regex})" for _, rule in numbered)
+            expression = "|".join(f"({rule.pattern.regex})" for _, rule in numbered)
             yield in_names, re.compile(expression, re.DOTALL), numbered
 
 
@@ -138,8 +126,17 @@ class IgnoreRules:
 
     @classmethod
     def at_root(cls, exclude: Sequence[str]) -> IgnoreRules:
-        """The rules that hold before any ignore file is read."""
-        return cls(Level(rules_of(BUILTIN_PATTERNS, "builtin")), Level(rules_of(exclude, "config")))
+        """The rules that hold before any ignore file is read.
+
+        Raises: ConfigError naming a pattern of `exclude` that is malformed.
+        """
+        try:
+            configured = rules_of(exclude, "config")
+        except MalformedPattern as error:
+            raise ConfigError(
+                f"workspace.exclude: {error}", 'patterns are as in .gitignore, e.g. "drafts/" or "*.tmp.md"'
+            ) from error
+        return cls(Level(rules_of(BUILTIN_PATTERNS, "builtin")), Level(configured))
 
     def below(self, rules: Sequence[Rule], folder: str) -> IgnoreRules:
         """These rules and, before them, those of the ignore files in `folder`."""
@@ -152,11 +149,11 @@ class IgnoreRules:
             rule = level.last_match(path, name, is_directory)
             if rule is not None:
                 break
-        if rule is not None and not rule.negated:
+        if rule is not None and not rule.pattern.negated:
             return rule.source
         for level in (self._config, self._builtin):
             listed = level.last_match(path, name, is_directory)
-            if listed is not None and not listed.negated:
+            if listed is not None and not listed.pattern.negated:
                 wanted_back = level is self._builtin and rule is not None and rule.source == "kbignore"
                 return None if wanted_back else listed.source
         return None

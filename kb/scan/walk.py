@@ -37,7 +37,7 @@ def walk(root: Path, *, include: Sequence[str], exclude: Sequence[str], scope: s
     without links, else where the first link leads to it.
 
     Raises, at once: FileVanished, FileUnreadable or PathNotUnicode if there is no such folder `root` or nothing
-    at `scope`; UsageError if `scope` leads out of `root`; ConfigError for a malformed `include`.
+    at `scope`; UsageError if `scope` leads out of `root`; ConfigError for a malformed `include` or `exclude`.
     """
     real_root = os.path.realpath(root)
     try:

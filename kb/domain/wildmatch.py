@@ -1,10 +1,12 @@
-"""Ignore patterns as regular expressions, matching what git's own `wildmatch.c` matches.
+"""One gitignore pattern as a regular expression that takes time linear in pattern × name, matching what git matches.
 
-Open this when a pattern line means something else to kb than to git. pathspec, which kb uses for every other
-glob, answers "is this path or a folder above it matched"; a directory walk asks about one name at a time, and
-git drops or reads otherwise a few patterns that pathspec keeps (`[x\\]`, `[a-9]`, `[[:alpha:]]`, `foo**/bar`).
+Open this when a pattern line means something else to kb than to git. A naive translation of `*a*a*a*b` tries every way
+to share a name out among the asterisks. Here each asterisk takes as little as lets the characters up to the next one
+match, and that is final (an atomic group): what is left over, the next one can take. The same holds for the folders
+that `**/` takes. Only what follows the last asterisk and the last `**/` must reach the end, and so may be tried again.
 
-One difference is meant: `?` and `[…]` stand for one character here; git counts bytes, three for a Hangul syllable.
+One difference to git is meant: `?` and `[…]` stand for one character here; git counts bytes, three for a syllable of
+Hangul.
 """
 
 from __future__ import annotations
@@ -32,6 +34,12 @@ _POSIX_CLASSES = {
 }
 
 
+_STAR = "*"  # any characters of one segment
+_FOLDERS = "**/"  # any number of whole segments
+_REST = "**"  # anything at all, at the end
+_WHOLE_SEGMENTS = "(?:[^/]*+/)*?"
+
+
 def wildmatch_regex(pattern: str) -> str | None:
     """`pattern` as a regular expression without capturing groups, for `fullmatch` with `re.DOTALL`.
 
@@ -41,14 +49,62 @@ def wildmatch_regex(pattern: str) -> str | None:
     special = _SPECIAL.search(pattern)
     if special is None:
         return re.escape(pattern)
+    parts = _parts(pattern, special.start())
+    if parts is None:
+        return None
+    groups: list[list[str]] = [[]]
+    for part in parts:
+        if part == _FOLDERS:
+            groups.append([])
+        else:
+            groups[-1].append(part)
+    *earlier, last = groups
+    whole = [_settled(group, at > 0) for at, group in enumerate(earlier)]
+    return "".join(whole) + (_WHOLE_SEGMENTS if earlier else "") + _up_to_the_end(last)
+
+
+def _settled(group: list[str], after_folders: bool) -> str:
+    """What stands before a `**/`: found where it comes first, and there it stays."""
+    body = "".join(_taking_little(piece) for piece in _pieces(group))
+    return f"(?>{_WHOLE_SEGMENTS}{body})" if after_folders else body
+
+
+def _up_to_the_end(group: list[str]) -> str:
+    if group and group[-1] == _REST:
+        return "".join(_taking_little(piece) for piece in _pieces(group[:-1])) + ".*"
+    *earlier, (starred, fixed) = _pieces(group)
+    return "".join(map(_taking_little, earlier)) + ("[^/]*" if starred else "") + fixed
+
+
+def _taking_little(piece: tuple[bool, str]) -> str:
+    starred, fixed = piece
+    return f"(?>[^/]*?{fixed})" if starred else fixed
+
+
+def _pieces(group: list[str]) -> list[tuple[bool, str]]:
+    """Expressions of fixed length, and whether an asterisk stands before each; at least one."""
+    found = [(False, "")]
+    for part in group:
+        if part == _STAR:
+            found.append((True, ""))
+        else:
+            starred, fixed = found[-1]
+            found[-1] = (starred, fixed + part)
+    return found
+
+
+def _parts(pattern: str, wild_start: int) -> list[str] | None:
+    """Expressions of one character each, `_STAR`, `_FOLDERS` and `_REST`; None if malformed."""
     # git compares the literal head by itself: a `**` right after it counts as the start of a segment.
-    wild_start = at = special.start()
-    parts = [re.escape(pattern[:at])]
+    at = wild_start
+    parts = [re.escape(char) for char in pattern[:at]]
     while at < len(pattern):
         char = pattern[at]
         if char == "*":
-            part, at = _asterisks(pattern, at, wild_start)
-        elif char == "?":
+            found, at = _asterisks(pattern, at, wild_start)
+            parts += found
+            continue
+        if char == "?":
             part, at = "[^/]", at + 1
         elif char == "[":
             bracket = _bracket(pattern, at + 1)
@@ -62,21 +118,24 @@ def wildmatch_regex(pattern: str) -> str | None:
         else:
             part, at = re.escape(char), at + 1
         parts.append(part)
-    return "".join(parts)
+    return parts
 
 
-def _asterisks(pattern: str, start: int, wild_start: int) -> tuple[str, int]:
-    """The expression of the asterisks at `start`, and the position after what it covers."""
+def _asterisks(pattern: str, start: int, wild_start: int) -> tuple[tuple[str, ...], int]:
+    """What the asterisks at `start` stand for, and the position after what it covers."""
     end = start
     while end < len(pattern) and pattern[end] == "*":
         end += 1
     starts_segment = start == wild_start or pattern[start - 1] == "/"
-    ends_segment = end == len(pattern) or pattern[end] == "/" or pattern.startswith("\\/", end)
-    if end - start < 2 or not (starts_segment and ends_segment):
-        return "[^/]*", end
-    if pattern.startswith("/", end):
-        return "(?:.*/)?", end + 1
-    return ".*", end
+    if end - start < 2 or not starts_segment:
+        return (_STAR,), end
+    if end == len(pattern):
+        return (_REST,), end
+    if pattern[end] == "/":
+        return (_FOLDERS,), end + 1
+    if pattern.startswith("\\/", end):  # git: at least one slash, with anything before it
+        return (_STAR, "/", _FOLDERS), end + 2
+    return (_STAR,), end
 
 
 def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
