@@ -1,15 +1,17 @@
 # Sourced by quickstart and test: makes ./.venv hold this checkout and what it needs, and sets $python to it.
 # Runs from the top of the checkout.
 
+supported='import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'
+
 find_python() {
   local name
   for name in python3.13 python3.12 python3.11 python3; do
-    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    if "$name" -c "$supported" 2>/dev/null; then
       printf '%s\n' "$name"
       return
     fi
   done
-  echo "error: kb needs Python 3.11 or newer, and none was found" >&2
+  echo "error: kb needs Python 3.11, 3.12 or 3.13, and none of them was found" >&2
   echo "  hint: macOS: brew install python@3.13    Debian, Ubuntu: apt install python3 python3-venv" >&2
   return 1
 }
@@ -17,17 +19,33 @@ find_python() {
 # A .venv whose interpreter is gone (after an upgrade of the system's Python) or has no pip is made anew.
 ensure_venv() {
   python=.venv/bin/python
-  if "$python" -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+  if ! touch_in .; then
+    echo "error: nothing can be written into $PWD" >&2
+    echo "  hint: clone kb into a directory of your own" >&2
+    return 1
+  fi
+  if "$python" -c "import pip; $supported" 2>/dev/null; then
     return
   fi
   local system_python
   system_python=$(find_python)
   echo "Making .venv with $("$system_python" --version)"
-  if ! "$system_python" -m venv --clear .venv; then
-    echo "error: $system_python could not make a virtual environment" >&2
+  if ! "$system_python" -c 'import ensurepip, venv' 2>/dev/null; then
+    echo "error: $system_python comes without the modules that make virtual environments" >&2
     echo "  hint: Debian, Ubuntu: apt install python3-venv" >&2
     return 1
   fi
+  if ! "$system_python" -m venv --clear .venv; then
+    echo "error: $system_python could not make a virtual environment in $PWD/.venv" >&2
+    echo "  hint: the lines above say why; where .venv belongs to somebody else, remove it" >&2
+    return 1
+  fi
+}
+
+# touch_in DIRECTORY: whether a file can be made there: not where the user may not, nor on a disk that is full.
+touch_in() {
+  local probe=$1/.writable.$$
+  (: >"$probe") 2>/dev/null && rm -f "$probe"
 }
 
 # ensure_installed REQUIREMENT STAMP: installs unless pyproject.toml and the checkout's place are those of last time.
