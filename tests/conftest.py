@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,10 @@ from kb.cli.main import main
 # A busy machine is slow, not wrong.
 settings.register_profile("kb", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kb")
+
+# A job in a shell's background ignores Ctrl-C, and with it would every program that the tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FILE_TIME_S = 1_770_000_000  # 2026-02-02T02:40:00Z
 
@@ -133,6 +138,11 @@ def make_vault(directory: Path, notes: Mapping[str, str] = NOTES) -> Vault:
         encoding="utf-8",
     )
     return Vault(root, config, directory / "data" / "kb.sqlite")
+
+
+def cpu_limited(command: Sequence[str | bytes | Path], seconds: int = 120) -> list[str | bytes | Path]:
+    """The command, ended when it has used so much processor time: a busy machine takes long, and is not wrong."""
+    return ["sh", "-c", f'ulimit -t {seconds}; exec "$@"', "sh", *command]
 
 
 def run_kb(*args: str, stdin: str | bytes = "", env: Mapping[str, str] | None = None) -> Ran:

@@ -25,6 +25,9 @@ from kb.operations.report import IngestReport
 from kb.operations.requests import ingest_request
 from kb.operations.search import open_searcher
 
+# How long engines may say nothing: a busy machine is slow, not wrong.
+PATIENCE_S = 3600
+
 LONG_AGO_S = 1_700_000_000
 
 # What two ingests of the same files may write differently: times, the order of arrival, and the record of the runs.
@@ -52,7 +55,9 @@ class Workspace:
         self.root.mkdir(parents=True)
         self.config_path = base / "kb.toml"
         self.config_path.write_text(
-            '[workspace]\nroot = "notes"\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\n', encoding="utf-8"
+            '[workspace]\nroot = "notes"\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\n'
+            f"[indexing]\nextract_timeout_s = {PATIENCE_S}\n",
+            encoding="utf-8",
         )
         self.config = load(str(self.config_path), ())
         self.sqlite = self.config.sqlite

@@ -34,6 +34,9 @@ DONE: Step = {"done": {}}
 HANG_UP: Step = {"hang_up": True}
 
 
+SILENCE: Step = {"wait_ms": 60_000}
+
+
 @pytest.fixture
 def vault(tmp_path: Path) -> Vault:
     vault = make_vault(tmp_path, NOTES)
@@ -56,6 +59,11 @@ def asked_of(vault: Vault, steps: Sequence[Step], *args: str, provider: str = "o
     """The question put to a server that plays these steps."""
     with playing(steps) as server:
         return kb(vault, "ask", RETRY, *args, provider=provider, endpoint=server.endpoint, **llm)
+
+
+def patience(steps: Sequence[Step]) -> float:
+    """How long a server may say nothing: short only for one that is silent, and long enough for its first words."""
+    return 2 if SILENCE in steps else 60
 
 
 def last(vault: Vault) -> Any:
@@ -105,7 +113,7 @@ def test_an_odd_question_is_answered_or_refused_and_kept(vault: Vault, question:
         ([{"text": "The gateway "}, {"raw": "\x00\xff garbage\n"}], "no JSON"),
         ([{"text": "The gateway "}, {"raw": '{"message": {"content": "\xff\xfe"}}\n'}], "no JSON"),
         ([{"text": "The gateway "}, {"raw": '{"error": "out of memory"}\n'}], "out of memory"),
-        ([{"text": "The gateway "}, {"wait_ms": 900}], "said nothing"),
+        ([{"text": "The gateway "}, SILENCE], "said nothing"),
     ],
     ids=["dies", "garbage", "invalid UTF-8", "error", "silence"],
 )
@@ -113,7 +121,7 @@ def test_an_odd_question_is_answered_or_refused_and_kept(vault: Vault, question:
 def test_a_model_that_fails_midway_is_an_error_and_what_it_wrote_is_kept(
     vault: Vault, steps: Sequence[Step], message: str, provider: str
 ) -> None:
-    ran = asked_of(vault, steps, "--json", provider=provider, silence_timeout_seconds=0.3)
+    ran = asked_of(vault, steps, "--json", provider=provider, silence_timeout_seconds=patience(steps))
     assert ran.code == 2
     assert ran.stdout == ""
     assert message in ran.stderr
@@ -132,7 +140,7 @@ def test_a_model_that_fails_midway_is_an_error_and_what_it_wrote_is_kept(
         ([{"status": 404, "error": "gone"}], "does not have"),
         ([HANG_UP], "midway"),
         ([{"raw": "<html>"}], "no JSON"),
-        ([{"wait_ms": 900}], "said nothing"),
+        ([SILENCE], "said nothing"),
         ([{"status": 400, "error": "the input exceeds the context length"}], "context"),
     ],
     ids=["500", "404", "hangs up", "no JSON", "silence", "too long"],
@@ -140,11 +148,11 @@ def test_a_model_that_fails_midway_is_an_error_and_what_it_wrote_is_kept(
 def test_a_model_that_fails_before_its_first_word_leaves_it_to_the_next_unless_it_was_named(
     vault: Vault, steps: Sequence[Step], message: str
 ) -> None:
-    named = asked_of(vault, steps, "--json", silence_timeout_seconds=0.3)
+    named = asked_of(vault, steps, "--json", silence_timeout_seconds=patience(steps))
     assert named.code == 2
     assert message in named.stderr
     assert last(vault)["refusal_reason"] == "llm_stream_aborted"
-    passed_on = asked_of(vault, steps, "--json", provider="auto", silence_timeout_seconds=0.3)
+    passed_on = asked_of(vault, steps, "--json", provider="auto", silence_timeout_seconds=patience(steps))
     assert passed_on.code == 0, passed_on.stderr
     answer = passed_on.json
     assert answer["answer"].startswith(OWN)
@@ -259,7 +267,7 @@ def started(vault: Vault, endpoint: str, *args: str) -> subprocess.Popen[str]:
 
 def interrupted(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate()
     return process.returncode, stdout, stderr
 
 

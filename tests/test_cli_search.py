@@ -128,7 +128,7 @@ def test_any_number_of_questions_is_streamed(vault: Vault) -> None:
             process.stdin.flush()
             assert json.loads(process.stdout.readline())["index"] == number
         process.stdin.close()
-        assert process.wait(timeout=30) == 0
+        assert process.wait() == 0
 
 
 # --- on a terminal ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Vault, run_kb
+from conftest import Vault, cpu_limited, run_kb
 
 # Each costs between 5 ms and 2 s; none is needed to answer a question by its words.
 NOT_FOR_A_SEARCH = frozenset(
@@ -31,7 +31,12 @@ def loaded_by(*args: str, home: Path) -> tuple[int, set[str]]:
     """The exit code of one call of kb in a process of its own, and all modules it loaded."""
     env = {"HOME": str(home), "PATH": os.defpath, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run(
-        [sys.executable, "-c", PROBE, *args], env=env, cwd=home, text=True, capture_output=True, timeout=60, check=False
+        cpu_limited([sys.executable, "-c", PROBE, *args]),
+        env=env,
+        cwd=home,
+        text=True,
+        capture_output=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     code, modules = json.loads(done.stdout.splitlines()[-1])

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Kb, Vault, make_vault, run_kb
+from conftest import Kb, Vault, cpu_limited, make_vault, run_kb
 
 from kb.eval.significance import paired_difference
 from kb.operations import evaluate_ask
@@ -253,9 +253,10 @@ def test_the_page_is_drawn_by_a_browser(page: Path, tmp_path: Path) -> None:
     picture = tmp_path / "page.png"
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1120,2000"]
     done = subprocess.run(
-        ["chromium", *options, f"--user-data-dir={tmp_path}/chromium", f"--screenshot={picture}", page.as_uri()],
+        cpu_limited(
+            ["chromium", *options, f"--user-data-dir={tmp_path}/chromium", f"--screenshot={picture}", page.as_uri()]
+        ),
         capture_output=True,
-        timeout=120,
         check=False,
     )
     assert picture.exists(), done.stderr.decode()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import Ran, run_kb
+from ingest_fixtures import PATIENCE_S
 from media_fixtures import IMAGES, MODELS, SPEECH, needs_decoder, needs_tesseract, needs_whisper, truth
 
 from kb.wire.schemas import validate
@@ -22,6 +23,7 @@ def workspace(directory: Path) -> Path:
     config = directory / "kb.toml"
     config.write_text(
         '[workspace]\nroot = "notes"\n[search]\nmode = "lexical"\n[audio]\nlanguage = "en"\n'
+        f"[indexing]\nextract_timeout_s = {PATIENCE_S}\n"
         f'[storage]\ndata_dir = "data"\ncache_dir = "cache"\nlog_dir = "logs"\nmodel_dir = "{MODELS}"\n',
         encoding="utf-8",
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from conftest import cpu_limited
 
 import kb
 
@@ -33,7 +34,7 @@ class Installed:
 
     def run(self, *command: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            command, env=self.env, cwd=self.home, text=True, capture_output=True, timeout=120, check=False
+            cpu_limited(command), env=self.env, cwd=self.home, text=True, capture_output=True, check=False
         )
 
 

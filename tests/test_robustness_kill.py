@@ -1,6 +1,6 @@
 """An ingest killed at random moments: the store stays sound, the next ingest reaches the rows of an undisturbed one.
 
-KB_KILLS sets how many kills there are; the delays are spread over the length of a run, the same for the same seed.
+KB_KILLS sets how many kills there are; the moments are spread over the processor time of a run, the same each time.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from ingest_fixtures import Workspace
@@ -19,7 +19,18 @@ KILLS = int(os.environ.get("KB_KILLS", "10"))
 NOTES = 150
 
 _TESTS = Path(__file__).parent
-_CHILD = "import sys; from ingest_fixtures import run_without_analyser; run_without_analyser(sys.argv[1])"
+# The timer of processor time sends SIGPROF, which nobody handles: the process ends like one that was killed.
+_CHILD = """
+import signal, sys, time
+from ingest_fixtures import run_without_analyser
+began = time.process_time()
+signal.setitimer(signal.ITIMER_PROF, float(sys.argv[2]))
+try:
+    run_without_analyser(sys.argv[1])
+finally:
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    print(time.process_time() - began)
+"""
 
 
 def write_first_version(workspace: Workspace) -> None:
@@ -46,19 +57,22 @@ def write_second_version(workspace: Workspace) -> None:
     workspace.write("new/twin-b.md", "# Twin\n\nThe same.\n")
 
 
-def start(workspace: Workspace) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-c", _CHILD, str(workspace.config_path)],
+def run(workspace: Workspace, ends_after_s: float = 0.0) -> subprocess.CompletedProcess[str]:
+    """One ingest; the kernel ends it after that much processor time, wherever it is then."""
+    return subprocess.run(
+        [sys.executable, "-c", _CHILD, str(workspace.config_path), str(ends_after_s)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(_TESTS), str(_TESTS.parent)])},
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
 
 
 def ingest(workspace: Workspace) -> float:
-    """How many seconds an undisturbed ingest takes."""
-    began = time.perf_counter()
-    assert start(workspace).wait() == 0
-    return time.perf_counter() - began
+    """How many seconds of processor time an undisturbed ingest takes."""
+    done = run(workspace)
+    assert done.returncode == 0
+    return float(done.stdout.splitlines()[-1])
 
 
 def test_killed_at_any_moment_the_next_ingest_reaches_the_same_rows(tmp_path: Path) -> None:
@@ -77,13 +91,10 @@ def test_killed_at_any_moment_the_next_ingest_reaches_the_same_rows(tmp_path: Pa
         shutil.rmtree(data)
         shutil.copytree(first, data)
         while kills < KILLS:
-            process = start(workspace)
-            try:
-                assert process.wait(generator.uniform(0.2, 1.0) * run_seconds) == 0
+            ended = run(workspace, generator.uniform(0.02, 1.0) * run_seconds).returncode
+            if ended == 0:
                 break  # it was through before the blow
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            assert ended == -signal.SIGPROF
             kills += 1
             assert workspace.is_sound()
             between_documents += workspace.contents()["documents"] != undisturbed["documents"]

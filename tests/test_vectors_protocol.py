@@ -19,7 +19,7 @@ import apsw
 import lancedb
 import numpy as np
 import pytest
-from conftest import Vault, run_kb, write_notes
+from conftest import Vault, cpu_limited, run_kb, write_notes
 from fake_embedder import PRIMARY, SECONDARY, WIDE, FakeModels, fake_models
 
 from kb.config import Config, load
@@ -307,7 +307,7 @@ def run_child(vault: Vault, at: int) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "PYTHONPATH": path}
     return subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=False
+        cpu_limited([sys.executable, "-c", script]), env=environment, capture_output=True, text=True, check=False
     )
 
 
@@ -963,11 +963,10 @@ def test_an_ingest_with_nothing_changed_opens_neither_lance_nor_a_model(vault: V
     shutil.rmtree(config_of(vault).cache_dir)  # it is not opened either
     path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
     ran = subprocess.run(
-        [sys.executable, "-c", UNCHANGED_CHILD.format(config=str(vault.config))],
+        cpu_limited([sys.executable, "-c", UNCHANGED_CHILD.format(config=str(vault.config))]),
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=60,
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
