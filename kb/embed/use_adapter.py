@@ -192,5 +192,5 @@ def _layer_norm(values: Floats, gain: Floats, bias: Floats, epsilon: Floats) -> 
 
     centred = values - values.mean(axis=-1, keepdims=True)
     variance = np.square(centred).mean(axis=-1, keepdims=True)
-    scaled: Floats = centred / np.sqrt(variance + epsilon) * gain + bias
+    scaled: Floats = (centred / np.sqrt(variance + epsilon) * gain + bias).astype(np.float32, copy=False)
     return scaled
