@@ -19,7 +19,7 @@ find_python() {
 # A .venv whose interpreter is gone (after an upgrade of the system's Python) or has no pip is made anew.
 ensure_venv() {
   python=.venv/bin/python
-  if ! touch_in .; then
+  if ! can_write_in .; then
     echo "error: nothing can be written into $PWD" >&2
     echo "  hint: clone kb into a directory of your own" >&2
     return 1
@@ -42,8 +42,8 @@ ensure_venv() {
   fi
 }
 
-# touch_in DIRECTORY: whether a file can be made there: not where the user may not, nor on a disk that is full.
-touch_in() {
+# can_write_in DIRECTORY: whether a file can be made there: not where the user may not, nor on a disk that is full.
+can_write_in() {
   local probe=$1/.writable.$$
   (: >"$probe") 2>/dev/null && rm -f "$probe"
 }
@@ -63,21 +63,29 @@ ensure_installed() {
   { pwd; cat pyproject.toml; } >"$stamp"
 }
 
-# ensure_llama_cpp: llama-cpp-python has no wheels; building one takes eight minutes on two idle cores, so it is kept
-# outside the checkout, in $KB_WHEEL_CACHE, for this machine's processor.
-ensure_llama_cpp() {
-  local requirement wheels
-  requirement=$(sed -n 's/^ *"\(llama-cpp-python[^"]*\)".*/\1/p' pyproject.toml)
-  wheels=${KB_WHEEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kb-wheels}
-  install_llama_cpp() {
-    "$python" -m pip install --quiet --disable-pip-version-check --only-binary llama-cpp-python \
-      --find-links "$wheels" "$requirement"
-  }
-  mkdir -p "$wheels"
-  if "$python" -c 'import llama_cpp' 2>/dev/null || install_llama_cpp 2>/dev/null; then
+# llama-cpp-python has no wheels; building one takes eight minutes on two idle cores, so it is kept outside the
+# checkout, in $KB_WHEEL_CACHE, for this machine's processor. It is the same for every Python.
+wheel_cache=${KB_WHEEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kb-wheels}
+llama_cpp_requirement() {
+  sed -n 's/^ *"\(llama-cpp-python[^"]*\)".*/\1/p' pyproject.toml
+}
+
+# keep_llama_cpp_wheel: builds the wheel unless one that serves is there.
+keep_llama_cpp_wheel() {
+  local requirement builder
+  requirement=$(llama_cpp_requirement)
+  mkdir -p "$wheel_cache"
+  if "$python" -m pip download --quiet --disable-pip-version-check --no-deps --no-index \
+    --find-links "$wheel_cache" --dest "$(mktemp -d)" "$requirement" 2>/dev/null; then
     return
   fi
-  echo "Building llama-cpp-python once, into $wheels"
-  "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$wheels" "$requirement" &&
-    install_llama_cpp
+  echo "Building llama-cpp-python once, into $wheel_cache"
+  "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$wheel_cache" "$requirement"
+}
+
+# install_llama_cpp: puts the wheel that was kept into .venv.
+install_llama_cpp() {
+  "$python" -c 'import llama_cpp' 2>/dev/null ||
+    "$python" -m pip install --quiet --disable-pip-version-check --only-binary llama-cpp-python \
+      --find-links "$wheel_cache" "$(llama_cpp_requirement)"
 }

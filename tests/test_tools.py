@@ -1,0 +1,113 @@
+"""tools/: what the two commands say where the machine has not what they need."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[1]
+NOBODY = 65534
+
+
+@pytest.fixture
+def checkout() -> Iterator[Path]:
+    """The tools and the project's file in a directory that everybody may enter."""
+    with tempfile.TemporaryDirectory() as directory:
+        base = Path(directory)
+        base.chmod(0o755)
+        place = base / "빈 자리"
+        place.mkdir()
+        shutil.copytree(CHECKOUT / "tools", place / "tools")
+        shutil.copy(CHECKOUT / "pyproject.toml", place)
+        yield place
+        place.chmod(0o755)
+
+
+def program(directory: Path, name: str, script: str) -> None:
+    path = directory / name
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def ran(checkout: Path, command: str, path: str = os.defpath) -> subprocess.CompletedProcess[str]:
+    """One of the commands, as a user who owns nothing; root may write everywhere."""
+    anyone = {"user": NOBODY, "group": NOBODY, "extra_groups": ()} if os.geteuid() == 0 else {}
+    return subprocess.run(
+        ["bash", f"tools/{command}"],
+        cwd=checkout,
+        env={"PATH": path, "HOME": str(checkout)},
+        text=True,
+        capture_output=True,
+        check=False,
+        **anyone,  # type: ignore[arg-type]
+    )
+
+
+@pytest.fixture
+def programs(checkout: Path) -> Path:
+    """A directory for the PATH that has the system's programs and no Python."""
+    directory = checkout / "bin"
+    directory.mkdir()
+    for name in ("bash", "sh", "cat", "cmp", "dirname", "env", "rm", "sed"):
+        found = shutil.which(name)
+        assert found is not None
+        (directory / name).symlink_to(found)
+    return directory
+
+
+@pytest.mark.parametrize("command", ["quickstart", "test"])
+def test_a_checkout_that_may_not_be_written_is_not_blamed_on_python(checkout: Path, command: str) -> None:
+    checkout.chmod(0o555)
+    done = ran(checkout, command)
+    assert done.returncode == 1
+    assert f"nothing can be written into {checkout}" in done.stderr
+    assert "a directory of your own" in done.stderr
+    assert "python3-venv" not in done.stderr
+
+
+def test_without_a_python_that_serves_the_versions_are_named(checkout: Path, programs: Path) -> None:
+    checkout.chmod(0o777)
+    program(programs, "python3", 'case "$*" in *version_info*) exit 1 ;; esac')
+    programs.chmod(0o755)
+    (programs / "python3").chmod(0o755)
+    done = ran(checkout, "test", str(programs))
+    assert done.returncode == 1
+    assert "Python 3.11, 3.12 or 3.13" in done.stderr
+
+
+def test_a_python_without_venv_is_told_apart_from_other_failures(checkout: Path, programs: Path) -> None:
+    checkout.chmod(0o777)
+    program(programs, "python3", 'case "$*" in *ensurepip*) exit 1 ;; *venv*) exit 9 ;; esac')
+    (programs / "python3").chmod(0o755)
+    done = ran(checkout, "test", str(programs))
+    assert done.returncode == 1
+    assert "apt install python3-venv" in done.stderr
+    program(programs, "python3", 'case "$*" in *ensurepip*) exit 0 ;; *venv*) echo full >&2; exit 9 ;; esac')
+    (programs / "python3").chmod(0o755)
+    done = ran(checkout, "test", str(programs))
+    assert done.returncode == 1
+    assert "the lines above say why" in done.stderr
+    assert "python3-venv" not in done.stderr
+
+
+def test_the_pythons_named_are_those_the_commands_take() -> None:
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    prefix = "Programming Language :: Python :: 3."
+    named = [int(line.removeprefix(prefix)) for line in project["classifiers"] if line.startswith(prefix)]
+    assert project["requires-python"] == f">=3.{min(named)},<3.{max(named) + 1}"
+    script = '. tools/environment.sh; printf %s "$supported"'
+    supported = subprocess.run(["bash", "-c", script], cwd=CHECKOUT, text=True, capture_output=True, check=True).stdout
+    taken = []
+    for minor in range(9, 20):
+        code = f"import sys; sys.version_info = (3, {minor}, 0); {supported}"
+        taken += [minor] * (subprocess.run([sys.executable, "-c", code], check=False).returncode == 0)
+    assert taken == named
