@@ -12,6 +12,7 @@
     │   ├── NotIndexed      not_indexed
     │   ├── NotAKnowledgeBase store_foreign
     │   ├── StoreCorrupt    store_corrupt
+    │   ├── OtherWorkspace  other_workspace
     │   ├── SchemaTooNew    schema_too_new
     │   ├── StoreBusy       store_busy
     │   ├── StoreReadOnly   store_readonly
@@ -118,6 +119,12 @@ class StoreCorrupt(StoreError):
     """Not a SQLite file, or a damaged one."""
 
     code = "store_corrupt"
+
+
+class OtherWorkspace(StoreError):
+    """The knowledge base was made from another folder than the one that is to be indexed."""
+
+    code = "other_workspace"
 
 
 class SchemaTooNew(StoreError):

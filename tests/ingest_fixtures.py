@@ -96,11 +96,12 @@ class Workspace:
         policy: ChunkPolicy | None = None,
         dry_run: bool = False,
         allow_empty: bool = False,
+        moved: bool = False,
         on_event: Callable[[IngestEvent], None] = lambda event: None,
     ) -> IngestReport:
         """The report of one ingest in this process; its events are in `events` afterwards."""
         request = ingest_request(self.config, None, dry_run=dry_run, allow_empty=allow_empty, embed=False)
-        request = replace(request, scope=path, policy=policy or request.policy)
+        request = replace(request, scope=path, policy=policy or request.policy, moved=moved)
         self.events = []
 
         def note(event: IngestEvent) -> None:

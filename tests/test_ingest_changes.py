@@ -172,7 +172,7 @@ def test_a_workspace_that_moved_whole_is_known_and_linked_to_at_its_new_place(tw
     moved = two_notes.base / "elsewhere"
     two_notes.root.rename(moved)
     two_notes.configure(f"workspace.root={moved}")
-    assert counted(two_notes.ingest()) == {"unchanged": 2}
+    assert counted(two_notes.ingest(moved=True)) == {"unchanged": 2}
     assert [hit.source_path for hit in two_notes.search("hexagon")] == [str(moved / "a.md")]
     assert two_notes.query("SELECT source_uri FROM assets WHERE workspace_path = 'a.md'") == [(str(moved / "a.md"),)]
 

@@ -26,6 +26,7 @@ from kb.operations.prepare import Cut, cut_file
 from kb.operations.privacy import close_to_others
 from kb.operations.report import IngestItem, IngestReport
 from kb.operations.runs import record_run
+from kb.operations.workspace_root import note_root, require_same_root
 from kb.operations.writing import in_memory, writing
 from kb.scan.assets import unreferenced_assets
 from kb.scan.events import FailedFile, ScannedFile, SkippedFile
@@ -54,6 +55,8 @@ def ingest(
     start_ns = perf_counter_ns()
     report = IngestReport(str(request.root), request.include, request.exclude, now_utc(), dry_run=request.dry_run)
     with _open(request) as db:
+        if not request.moved:
+            require_same_root(db, request.root)
         run = IngestRun(request, db, report, on_event, is_canceled, Engines(request.extraction.settings))
         on_event(ScanStarted(str(request.root)))
         try:
@@ -85,6 +88,8 @@ def _open(request: IngestRequest) -> AbstractContextManager[Connection]:
 
 def _bring_in_step(run: IngestRun) -> None:
     texts, others = _scan(run)
+    if not run.request.dry_run:
+        note_root(run.db, run.request.root)
     _index_texts(run, texts)
     if others and not run.report.aborted:
         from kb.operations.ingest_media import index_media  # which a run over notes alone does without

@@ -52,6 +52,7 @@ class IngestRequest:
     scope: str = ""
     dry_run: bool = False
     allow_empty: bool = False
+    moved: bool = False
 
 
 @dataclass(slots=True)

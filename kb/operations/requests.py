@@ -26,6 +26,7 @@ def ingest_request(
     allow_empty: bool,
     embed: bool,
     families: Sequence[MediaFamily] = MEDIA_FAMILIES,
+    moved: bool = False,
 ) -> IngestRequest:
     """The ingest of the whole workspace, or of `path` below it (relative to the working directory or to the root).
 
@@ -52,6 +53,7 @@ def ingest_request(
         scope=_scope(config, path),
         dry_run=dry_run,
         allow_empty=allow_empty,
+        moved=moved,
     )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.config import Config
+from kb.config import SECTIONS, Config, load
 from kb.config.showing import starter_toml
-from kb.errors import StoreReadOnly
+from kb.domain.ids import content_hash
+from kb.errors import ConfigError, StoreReadOnly
 from kb.operations.privacy import close_to_others, private_places
 from kb.operations.writing import writing
 from kb.private import make_folder_for_user
@@ -33,6 +36,22 @@ class SetupReport:
     root: Path
     created: Mapping[str, bool]
     schema_version: int
+
+
+def settings_of_its_own(config_path: Path) -> list[str]:
+    """Settings that give the knowledge base of a configuration file other than the default a data directory of its own.
+
+    Two knowledge bases in one directory would remove each other's documents. Models are shared. A file that is written
+    anew keeps the directory it names.
+    """
+    if config_path.exists():
+        with suppress(ConfigError):
+            kept = load(str(config_path), (), {}).storage
+            return [f"storage.data_dir={kept.data_dir}", f"storage.model_dir={kept.model_dir}"]
+    default = SECTIONS["storage"].data_dir
+    name = re.sub(r"[^\w.-]", "-", config_path.stem)
+    own = f"{default}-{name}-{content_hash(str(config_path).encode('utf-8', 'surrogateescape'))[:8]}"
+    return [f"storage.data_dir={own}", f"storage.model_dir={default}/models"]
 
 
 def set_up(config: Config, config_path: Path, *, force: bool) -> SetupReport:

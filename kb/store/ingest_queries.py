@@ -226,6 +226,20 @@ def select_document_ids(db: apsw.Connection) -> list[DocumentIdRow]: ...
 def select_asset_ids(db: apsw.Connection) -> list[AssetRow]: ...
 
 
+class WorkspaceRootRow(NamedTuple):
+    """Where the documents were indexed from."""
+
+    root: str | None
+
+
+@sql("ingest/select_workspace_root.sql")
+def select_workspace_root(db: apsw.Connection) -> WorkspaceRootRow | None: ...
+
+
+@sql("ingest/upsert_workspace_root.sql")
+def upsert_workspace_root(db: apsw.Connection, *, root: str) -> None: ...
+
+
 @sql("ingest/fill_common_terms.sql")
 def fill_common_terms(db: apsw.Connection, *, least_chunks: int) -> None: ...
 

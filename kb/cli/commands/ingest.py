@@ -27,6 +27,7 @@ Examples:
 @click.argument("path", required=False)
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 @click.option("--allow-empty", is_flag=True, help="Empty the knowledge base when the workspace is empty.")
+@click.option("--moved", is_flag=True, help="Go on where the workspace folder was moved or renamed.")
 @click.option("--no-embed", is_flag=True, help="Leave the vectors for later: kb index --embeddings.")
 @click.option(
     "--media", metavar="KIND,…", help="Only these kinds of files: markdown, pdf, image, audio [default: all]."
@@ -39,6 +40,7 @@ def command(
     path: str | None,
     dry_run: bool,
     allow_empty: bool,
+    moved: bool,
     no_embed: bool,
     media: str | None,
     summary_only: bool,
@@ -55,6 +57,7 @@ def command(
         path,
         dry_run=dry_run,
         allow_empty=allow_empty,
+        moved=moved,
         embed=not no_embed,
         families=MEDIA_FAMILIES if media is None else media_families(media),
     )

@@ -8,7 +8,7 @@ import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.config import default_path, expand_variables, load
-from kb.operations.setup import set_up
+from kb.operations.setup import set_up, settings_of_its_own
 
 
 @click.command(
@@ -36,7 +36,8 @@ def command(session: Session, root: str | None, data_dir: str | None, force: boo
     if data_dir is not None:
         settings.append(f"storage.data_dir={Path(data_dir).expanduser().absolute()}")
     exists = path.exists() and not force
-    config = load(str(path), settings) if exists else load(os.devnull, settings, {}).with_file(path)
+    own = [] if data_dir or path == default_path(os.environ) else settings_of_its_own(path)
+    config = load(str(path), settings) if exists else load(os.devnull, [*own, *settings], {}).with_file(path)
     report = set_up(config, path, force=force)
     if as_json:
         from kb.wire.init_report import init_report_v1
