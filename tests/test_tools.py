@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -111,3 +112,15 @@ def test_the_pythons_named_are_those_the_commands_take() -> None:
         code = f"import sys; sys.version_info = (3, {minor}, 0); {supported}"
         taken += [minor] * (subprocess.run([sys.executable, "-c", code], check=False).returncode == 0)
     assert taken == named
+
+
+def test_tests_in_the_background_of_a_shell_can_still_interrupt_programs() -> None:
+    """There, Ctrl-C is ignored, which every program that a test starts would inherit."""
+    script = (
+        f"trap '' INT; exec {shlex.quote(sys.executable)} -c \"import conftest, signal; print(signal.getsignal(2))\""
+    )
+    search_path = os.pathsep.join([str(CHECKOUT / "tests"), *(path for path in sys.path if path)])
+    env = {**os.environ, "PYTHONPATH": search_path}
+    done = subprocess.run(["sh", "-c", script], env=env, cwd=CHECKOUT, text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "default_int_handler" in done.stdout

@@ -72,11 +72,11 @@ llama_cpp_requirement() {
 
 # keep_llama_cpp_wheel: builds the wheel unless one that serves is there.
 keep_llama_cpp_wheel() {
-  local requirement builder
+  local requirement
   requirement=$(llama_cpp_requirement)
   mkdir -p "$wheel_cache"
-  if "$python" -m pip download --quiet --disable-pip-version-check --no-deps --no-index \
-    --find-links "$wheel_cache" --dest "$(mktemp -d)" "$requirement" 2>/dev/null; then
+  if "$python" -m pip install --quiet --disable-pip-version-check --dry-run --ignore-installed --no-deps --no-index \
+    --find-links "$wheel_cache" "$requirement" 2>/dev/null; then
     return
   fi
   echo "Building llama-cpp-python once, into $wheel_cache"
