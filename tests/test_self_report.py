@@ -268,3 +268,127 @@ def test_doctor_does_not_tick_what_it_could_not_check(embedded: Vault, monkeypat
     found = checks(embedded)["fts_consistent"]
     assert (found["state"], marks(embedded)["fts_consistent"]) == ("unchecked", "–")
     assert "not checked" in found["detail"]
+
+
+def ask_of(vault: Vault, question: str, *args: str) -> Ran:
+    return call(vault, "--set", "rag.score_gate=0", "ask", question, *args)
+
+
+def test_an_answer_in_the_notes_own_words_is_called_quoted(embedded: Vault) -> None:
+    shown = ask_of(embedded, "How often does the gateway retry a failed upload?").stdout
+    footer = shown.splitlines()[-1]
+    assert footer.startswith("quoted  ")
+    assert "grounded" not in shown
+    assert "  quoted  " in call(embedded, "answers", "list").stdout
+
+
+def answered_by(text: str, vault: Vault, *settings: str) -> Ran:
+    """What `kb ask` shows where a model writes this."""
+    with playing([{"text": text}, {"done": {}}]) as server:
+        there = ("--set", f"models.llm.endpoint={server.endpoint}", "--set", "models.llm.model=scripted")
+        return call(
+            vault,
+            *there,
+            *settings,
+            "--set",
+            "rag.score_gate=0",
+            "ask",
+            "Which backoff has the gateway's failed upload?",
+        )
+
+
+def test_a_generated_answer_is_not_called_quoted(embedded: Vault) -> None:
+    text = "The gateway retries a failed upload five times with exponential backoff [1]."
+    shown = answered_by(text, embedded, "--set", "search.mode=lexical").stdout
+    assert shown.splitlines()[-1].startswith("grounded ✓  scripted")
+
+
+def test_a_model_answers_from_an_embedded_base_of_few_passages(embedded: Vault) -> None:
+    ran = answered_by("Bananas are yellow fruit [1].", embedded)
+    assert (ran.code, ran.stderr.count("error:")) == (1, 0)
+    assert "no answer: " in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("settings", "question", "reason"),
+    [
+        (("--set", "rag.score_gate=1"), "How often does the gateway retry a failed upload?", "score_gate"),
+        (("--set", "rag.score_gate=0"), "Does the gateway never retry a failed upload?", "llm_self_judge"),
+        (("--set", "search.mode=lexical"), "platypus", "no_chunks"),
+        (("--set", "storage.data_dir=none"), "platypus", "no_index"),
+    ],
+)
+def test_a_refusal_is_shown_in_words_and_the_reason_stays_in_json(
+    settings: tuple[str, ...], question: str, reason: str, embedded: Vault
+) -> None:
+    assert call(embedded, *settings, "ask", question, "--json").json["refusal_reason"] == reason
+    shown = call(embedded, *settings, "ask", question)
+    footer = shown.stdout.splitlines()[-1]
+    assert footer.startswith("no answer: ")
+    assert "_" not in footer.split("  ")[0]
+    assert reason not in shown.stdout + shown.stderr
+
+
+def test_while_embedding_has_not_ended_search_and_ask_say_so(
+    base: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kb.operations.embed.BATCH_CHUNKS", 3)
+    meanwhile: list[str | None] = []
+    embed = fake_models.embedders[PRIMARY].embed
+
+    def looking_on(texts: Any, role: Any) -> Any:
+        meanwhile.append(call(base, "search", "gateway", "--json").json["note"])
+        return embed(texts, role)
+
+    monkeypatch.setattr(fake_models.embedders[PRIMARY], "embed", looking_on)
+    assert call(base, "index", "--embeddings").code == 0
+    monkeypatch.undo()
+    assert [note and note.split(":")[0] for note in meanwhile] == ["embedding has not ended"] * 3
+    assert "3 of 8 passages" in (meanwhile[1] or "")
+    assert "6 of 8 passages" in (meanwhile[2] or "")
+
+
+def test_after_an_interrupted_run_search_and_ask_say_so_until_it_is_finished(
+    base: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("kb.operations.embed.BATCH_CHUNKS", 3)
+        embed = fake_models.embedders[PRIMARY].embed
+        left = iter([True])
+
+        def interrupted(texts: Any, role: Any) -> Any:
+            next(left)  # the second batch ends the run
+            return embed(texts, role)
+
+        patch.setattr(fake_models.embedders[PRIMARY], "embed", interrupted)
+        assert call(base, "index", "--embeddings").code == 2
+
+    note = "embedding has not ended: 3 of 8 passages are compared so far (kb index --embeddings goes on with it)"
+    found = call(base, "search", "gateway", "--json").json
+    assert (found["mode"], found["note"]) == ("hybrid", note)
+    assert f"note: {note}" in call(base, "search", "gateway").stderr
+    assert note in ask_of(base, "How often does the gateway retry?", "--json").json["notes"]
+    assert f"note: {note}" in ask_of(base, "How often does the gateway retry?").stderr
+    assert call(base, "search", "gateway", "--mode", "lexical", "--json").json["note"] is None
+
+    assert call(base, "index", "--embeddings").code == 0
+    assert call(base, "search", "gateway", "--json").json["note"] is None
+
+
+def test_a_second_model_that_has_not_begun_is_told(base: Vault) -> None:
+    alone = ("--set", "models.embedding.secondary=")
+    assert call(base, *alone, "index", "--embeddings").code == 0
+    assert call(base, *alone, "search", "gateway", "--json").json["note"] is None
+    assert (
+        f"{SECONDARY}, which compares across languages, has not begun"
+        in (call(base, "search", "gateway", "--json").json["note"])
+    )
+
+
+def test_new_notes_that_are_not_embedded_yet_are_told(embedded: Vault) -> None:
+    (embedded.root / "new.md").write_text("# New\n\nA quokka sleeps.\n", encoding="utf-8")
+    assert call(embedded, "ingest", "--no-embed").code == 0
+    assert "8 of 9 passages" in call(embedded, "search", "quokka", "--json").json["note"]
+    (embedded.root / "new.md").unlink()
+    assert call(embedded, "ingest", "--no-embed").code == 0
+    assert call(embedded, "search", "gateway", "--json").json["note"] is None

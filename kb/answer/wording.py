@@ -29,6 +29,15 @@ _REFUSALS: Mapping[RefusalReason, Mapping[str, str]] = {
     },
 }
 
+# Why there is no answer, in the line below it.
+_OUTCOMES: Mapping[str, str] = {
+    "score_gate": "no answer: too little evidence",
+    "llm_self_judge": "no answer: not in what was found",
+    "no_index": "no answer: nothing is indexed",
+    "no_chunks": "no answer: nothing was found",
+    "llm_stream_aborted": "no answer: stopped",
+}
+
 
 def refusal_text(reason: RefusalReason, language: str) -> str:
     """The sentence a refusal is shown with."""
@@ -48,3 +57,12 @@ def nearest_heading(language: str) -> str:
 def checked_heading(language: str) -> str:
     """What stands between a text shown as it was generated and what the checks left of it."""
     return _CHECKED.get(language, _CHECKED["en"])
+
+
+def outcome_words(refusal_reason: str | None, *, is_quoted: bool, grounded: bool) -> str:
+    """How an answer came about, in words that need no explanation: `quoted` from the notes, or written by a model."""
+    if refusal_reason is not None:
+        return _OUTCOMES[refusal_reason]
+    if is_quoted:
+        return "quoted"
+    return "grounded ✓" if grounded else "grounded ✗"

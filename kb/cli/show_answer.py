@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import click
 
-from kb.answer.wording import checked_heading, nearest_heading
+from kb.answer.wording import checked_heading, nearest_heading, outcome_words
 from kb.cli.printing import HEADING, PLACE, QUIET, echo_folded, styled
 from kb.cli.terminal import Folding, columns, link, plain, plain_line, shows_links, with_code
 from kb.domain.answers import Answer, AnswerCitation, Claim
@@ -16,7 +16,6 @@ from kb.language.detect import query_language
 from kb.operations.asking import AskEvent, Generated
 
 _RULE = "─" * 57
-_TICK = {True: "✓", False: "✗"}
 
 
 class Tokens:
@@ -143,13 +142,11 @@ def _show_candidates(answer: Answer) -> None:
 
 def _footer(answer: Answer, explain: bool) -> list[str]:
     retrieval, evidence = answer.retrieval, answer.evidence
-    parts = [f"grounded {_TICK[answer.grounded]}"]
-    if answer.refusal_reason is not None:
-        parts.append(answer.refusal_reason)
+    is_quoted = answer.model.provider == "extractive"
+    parts = [outcome_words(answer.refusal_reason, is_quoted=is_quoted, grounded=answer.grounded)]
     if answer.model.id != "none":
-        parts.append(answer.model.id)
-        if answer.model.provider != "extractive":
-            parts.append(answer.prompt_template_version)
+        if not is_quoted:
+            parts += [answer.model.id, answer.prompt_template_version]
         cited = sum(citation.marker is not None for citation in answer.citations)
         parts.append(f"{cited} of {retrieval.chunks_used} chunk{'' if retrieval.chunks_used == 1 else 's'}")
     if evidence is not None:
@@ -166,7 +163,9 @@ def _two_places(share: float) -> str:
 
 def _details(answer: Answer) -> Iterator[str]:
     usage = answer.usage
-    if answer.model.provider != "extractive":
+    if answer.model.provider == "extractive":
+        yield answer.model.id
+    else:
         yield f"prompt {usage.prompt_tokens} tokens  completion {usage.completion_tokens} tokens"
     yield f"embedding {answer.embedding.id if answer.embedding else '-'}"
     yield f"index {answer.index_version}"

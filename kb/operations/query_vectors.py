@@ -14,6 +14,7 @@ from kb.embed.adapters import query_encoder
 from kb.embed.codec import unpack_vector
 from kb.errors import ModelError, ModelMissing
 from kb.language.detect import query_language
+from kb.operations.embedding_plan import configured_models
 from kb.store import embed_queries as queries
 from kb.store.connection import Connection
 from kb.store.embed_queries import EmbeddingSlot
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 # square of their number. The longest of 5,800 questions of the development sets has 302 bytes of UTF-8.
 ENCODED_WORDS = 64
 ENCODED_BYTES = 384
+
+_NOT_ENDED = "embedding has not ended"
+_GOES_ON = "kb index --embeddings goes on with it"
 
 
 class VectorSource:
@@ -50,9 +54,20 @@ class VectorSource:
         self._config = config
         self._secondary_slot = held.get("secondary")
         self._secondary: QueryEncoder | None = None
+        self._db = db
         load_vector_functions(db)
         self._langs = [row.lang for row in queries.select_language_means(db) if row.slot == "primary"]
         self._ann = _ann_table(db, config, primary) if many else None
+
+    def lacking(self) -> str | None:
+        """What to tell where embedding has not ended, or was interrupted; None where every passage has its vectors."""
+        incomplete = queries.select_incomplete_slots(self._db)
+        if incomplete and (row := incomplete[0]).committed < row.chunks:
+            return f"{_NOT_ENDED}: {row.committed} of {row.chunks} passages are compared so far ({_GOES_ON})"
+        second = configured_models(self._config)[1:]
+        if second and self._secondary_slot is None:
+            return f"{_NOT_ENDED}: {second[0]}, which compares across languages, has not begun ({_GOES_ON})"
+        return None
 
     def encode(self, query: SearchQuery, *, depth: int) -> QueryVectors:
         """The vectors of one question, and from an ANN index its neighbours in each language, `depth` and some more.

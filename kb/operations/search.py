@@ -88,9 +88,10 @@ class Answering:
             index_version=self._reader.index_version,
             embedding_model=source.model,
         )
+        notes = [note for note in (source.lacking(),) if note is not None]
         if source.encoded_part(query.text) != query.text:
-            return result._replace(note="a long question: only its beginning is compared by meaning")
-        return result
+            notes.append("a long question: only its beginning is compared by meaning")
+        return result._replace(note="; ".join(notes)) if notes else result
 
     def vector_source(self, query: SearchQuery) -> VectorSource | None:
         """The encoders; None where the question is answered by words alone, the reason kept where that is a lack.

@@ -163,6 +163,14 @@ class LanguageMean(NamedTuple):
     updated_at: str
 
 
+class IncompleteSlot(NamedTuple):
+    """A slot whose model has not embedded every chunk yet."""
+
+    slot: str
+    chunks: int
+    committed: int
+
+
 @sql("embed/select_slots.sql")
 def select_slots(db: Connection) -> list[EmbeddingSlot]: ...
 
@@ -309,3 +317,7 @@ def count_long_chunks(db: Connection, *, lance_table: str, window_tokens: int) -
 
 @sql("embed/select_nearest_primary.sql")
 def select_nearest_primary(db: Connection, *, embedding: bytes, k: int) -> list[NearestChunk]: ...
+
+
+@sql("embed/select_incomplete_slots.sql")
+def select_incomplete_slots(db: Connection) -> list[IncompleteSlot]: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from kb.answer.wording import outcome_words
 from kb.cli.printing import echo_folded
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain_line, plain_start
@@ -29,7 +30,8 @@ def list_(session: Session, limit: int, as_json: bool) -> int:
 
             print_json(answer_summary_v1(row))
         else:
-            outcome = row.refusal_reason or ("grounded" if row.grounded else "not grounded")
+            quoted = row.model_provider == "extractive"
+            outcome = outcome_words(row.refusal_reason, is_quoted=quoted, grounded=bool(row.grounded))
             head = f"{row.trace_id}  {local_time(row.created_at)}  {outcome:<12}  "
             echo_folded(plain_start(row.query), head=head)
     if not rows and not as_json:
