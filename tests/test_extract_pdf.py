@@ -340,6 +340,26 @@ def test_a_truncated_pdf_gives_what_is_left_of_it() -> None:
     document = document_of(data[: len(data) - 200])
     assert "sheet 1" in document.source_text
     assert any("damaged" in warning.note for warning in document.warnings)
+    assert "repaired" in {warning.kind for warning in document.warnings}
+
+
+def test_a_fault_without_words_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw_page = pdf_text._raw_page
+
+    def failing(page: pymupdf.Page, label: str | None) -> object:
+        assert page.number != 1
+        return raw_page(page, label)
+
+    monkeypatch.setattr(pdf_text, "_raw_page", failing)
+    pdf = new_pdf(3)
+    for page in pdf:
+        fill(page, (60, 60, 490, 290), SENTENCE)
+    document = document_of(pdf.tobytes())
+    (warning,) = document.warnings
+    assert warning.kind == "read_in_part"
+    assert warning.note.startswith("page 2 cannot be read")
+    assert not warning.note.endswith(": ")
+    assert len(chunks_of(document)) == 2
 
 
 def test_the_registry_names_the_extractor_and_its_version() -> None:

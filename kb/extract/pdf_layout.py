@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kb.domain.spans import Box
+from kb.extract.broken_lines import ends_inside_words, joined_hangul, whole_words
 from kb.extract.pdf_pages import OutlineEntry, PageBlock, PageBlockKind, PdfPage
 
 # Running heads and page numbers stand in these shares of a page's height, and on so many pages.
@@ -31,15 +32,18 @@ _HEADING_LINES = 3
 _HEADING_CHARS = 200
 _HEADING_LEVELS = 6
 
+# A letter's width in heights of a line, and how much wider than tall a text must be level to be known as upright.
+_LETTER_WIDTH = 0.5
+_UPRIGHT_RATIO = 1.5
+
 # Columns: a gap at least so wide, text of at least so many characters on either side of it.
-_COLUMN_GAP = 8.0
+_COLUMN_GAP = 4.0
 _COLUMN_CHARS = 150
 
+Margin = Literal["top", "bottom", "side"]
+
 _DIGITS = re.compile(r"\d+|\b[ivxlcdm]+\b")
-_HYPHENATED = re.compile(r"([a-zà-ÿ]{2,})-\n([a-zà-ÿ]+[.,;:)]?)(?:[ \n]|$)")
-_BROKEN_HANGUL = re.compile(r"(?<=[가-힣])\n(?=[가-힣])")
 _LINE_END_SPACES = re.compile(r"[ \t]+\n")
-_SPACE_BEFORE_END = re.compile(r"\S \n\S")
 
 
 class RawBlock(NamedTuple):
@@ -55,9 +59,19 @@ class RawBlock(NamedTuple):
     @property
     def line_height(self) -> float:
         """The height of one line in points, from the block's own height; lines side by side are one."""
-        height = self.y1 - self.y0
+        height = self.x1 - self.x0 if self.is_upright else self.y1 - self.y0
         of_one = height / (1 + _LINE_PITCH * self.text.count("\n"))
         return of_one if of_one >= _SMALLEST_LETTERS else height
+
+    @property
+    def is_upright(self) -> bool:
+        """Whether the lines run up or down the page: the block is tall where lines lying level would be wide."""
+        if self.y1 - self.y0 <= self.x1 - self.x0 or self.is_table:
+            return False
+        longest = max(self.text.split("\n"), key=len)
+        level_width = len(longest) * (_LETTER_WIDTH if longest.isascii() else 1.0)
+        level_height = 1 + _LINE_PITCH * self.text.count("\n")
+        return level_width > _UPRIGHT_RATIO * level_height
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +84,52 @@ class RawPage:
     label: str | None = None
     usable: bool = True
 
+    @property
+    def is_sideways(self) -> bool:
+        """Whether most of its text runs up or down, so that what does is not beside it."""
+        upright = sum(len(block.text) for block in self.blocks if block.is_upright)
+        return 2 * upright > sum(len(block.text) for block in self.blocks)
+
 
 def lay_out(pages: Sequence[RawPage], outline: Sequence[OutlineEntry]) -> Iterator[PdfPage]:
-    """The pages with their blocks told apart and in reading order."""
+    """The pages with their blocks told apart and in reading order; what runs along a side of the page comes last."""
     usual_height = body_height([block for page in pages for block in page.blocks])
     repeated = _repeated(pages, usual_height)
     levels = {} if outline else _levels(pages, usual_height, repeated)
     titles = _titles_by_page(outline)
-    joins_hangul = _breaks_inside_words(pages)
+    joins_hangul = ends_inside_words(block.text for page in pages for block in page.blocks)
     for number, page in enumerate(pages, 1):
-        top: list[RawBlock] = []
-        body: list[RawBlock] = []
-        bottom: list[RawBlock] = []
-        for block in page.blocks:
-            zone = _margin(page, block)
-            if zone and (zone, _normalised(block.text)) in repeated:
-                (top if zone == "top" else bottom).append(block)
-            else:
-                body.append(block)
-        ordered: list[tuple[RawBlock, PageBlockKind, int]] = [(block, "furniture", 0) for block in top]
+        parts = _parts(page, repeated)
         wanted = dict(titles.get(number, ()))
-        for block in reading_order(body, page.width):
+        ordered: list[tuple[RawBlock, PageBlockKind, int]] = [(block, "furniture", 0) for block in parts.top]
+        for block in reading_order(parts.body, page.width):
             level = _outline_level(block, wanted) if outline else levels.get(_size(block), 0)
             is_heading = bool(level) and (bool(outline) or _may_be_heading(block))
             kind: PageBlockKind = "table" if block.is_table else "heading" if is_heading else "paragraph"
             ordered.append((block, kind, level if kind == "heading" else 0))
-        ordered += [(block, "furniture", 0) for block in bottom]
+        ordered += [(block, "paragraph", 0) for block in parts.sides]
+        ordered += [(block, "furniture", 0) for block in parts.bottom]
         yield _page(page, ordered, joins_hangul)
+
+
+class _Parts(NamedTuple):
+    """A page's blocks: what repeats above and below (or beside), the text, and what stands along its sides."""
+
+    top: list[RawBlock]
+    body: list[RawBlock]
+    sides: list[RawBlock]
+    bottom: list[RawBlock]
+
+
+def _parts(page: RawPage, repeated: set[tuple[str, str]]) -> _Parts:
+    parts = _Parts([], [], [], [])
+    for block in page.blocks:
+        margin = _margin(page, block)
+        if margin and (margin, _normalised(block.text)) in repeated:
+            (parts.top if margin == "top" else parts.bottom).append(block)
+        else:
+            (parts.sides if margin == "side" else parts.body).append(block)
+    return parts
 
 
 def body_height(blocks: Sequence[RawBlock]) -> float:
@@ -186,9 +219,13 @@ def _repeated(pages: Sequence[RawPage], usual_height: float) -> set[tuple[str, s
     return {key for key, count in counts.items() if count >= least}
 
 
-def _margin(page: RawPage, block: RawBlock) -> str | None:
+def _margin(page: RawPage, block: RawBlock) -> Margin | None:
+    """The margin of the page that a block of few lines stands in."""
     if block.text.count("\n") >= _FURNITURE_LINES or block.is_table:
         return None
+    is_outside = block.x1 <= page.width * _MARGIN_SHARE or block.x0 >= page.width * (1 - _MARGIN_SHARE)
+    if is_outside and block.is_upright and not page.is_sideways:
+        return "side"
     if block.y1 <= page.height * _MARGIN_SHARE:
         return "top"
     return "bottom" if block.y0 >= page.height * (1 - _MARGIN_SHARE) else None
@@ -218,7 +255,7 @@ def _size(block: RawBlock) -> float:
 def _may_be_heading(block: RawBlock) -> bool:
     text = block.text
     has_few_lines = text.count("\n") < _HEADING_LINES and len(text) <= _HEADING_CHARS
-    return has_few_lines and not block.is_table and any(letter.isalpha() for letter in text)
+    return has_few_lines and not block.is_table and not block.is_upright and any(letter.isalpha() for letter in text)
 
 
 def _titles_by_page(outline: Sequence[OutlineEntry]) -> Mapping[int, list[tuple[str, int]]]:
@@ -244,16 +281,6 @@ def _letters(text: str) -> str:
     return "".join(letter for letter in text.lower() if letter.isalnum())
 
 
-def _breaks_inside_words(pages: Sequence[RawPage]) -> bool:
-    """Whether lines end in a space where words do, so that a line of Hangul without one ends inside a word."""
-    ends = spaces = 0
-    for page in pages:
-        for block in page.blocks:
-            ends += block.text.count("\n")
-            spaces += len(_SPACE_BEFORE_END.findall(block.text))
-    return spaces >= 0.3 * ends > 0
-
-
 def _page(page: RawPage, ordered: Sequence[tuple[RawBlock, PageBlockKind, int]], joins_hangul: bool) -> PdfPage:
     parts: list[str] = []
     blocks: list[PageBlock] = []
@@ -270,8 +297,8 @@ def _page(page: RawPage, ordered: Sequence[tuple[RawBlock, PageBlockKind, int]],
 
 
 def _prose(text: str, joins_hangul: bool) -> str:
-    """The text of a block: words that a line's end cut in two are whole again, on the first of the two lines."""
+    """The text of a block, its words whole."""
     if joins_hangul and "\n" in text:
-        text = _BROKEN_HANGUL.sub("", text)
-    text = _LINE_END_SPACES.sub("\n", text.replace("\u00a0", " ").replace("\u00ad", "")).strip()
-    return _HYPHENATED.sub(r"\1\2\n", text).rstrip() if "-\n" in text else text
+        text = joined_hangul(text)
+    text = _LINE_END_SPACES.sub("\n", text.replace("\u00a0", " ")).strip()
+    return whole_words(text).replace("\u00ad", "").strip()

@@ -1,41 +1,30 @@
-"""Ruled tables on a PDF's page: the lines drawn there make a grid, the words that stand in it make its cells.
+"""Ruled tables on a PDF's page: the words that stand in the cells of a grid (`kb.extract.pdf_grids`), as Markdown.
 
-Tables without rules stay as text, row by row.
+Tables without rules stay as text, row by row. So does what stands under lines that are no table's: where they run
+through words, or between the words of a sentence.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TypeAlias
 
+from kb.extract.pdf_grids import Grid
 from kb.extract.pdf_layout import RawBlock
 
-Rectangle: TypeAlias = tuple[float, float, float, float]
-
-_THIN = 3.0  # points: a rectangle thinner than this is a line
-_NEAR = 3.0  # points: two lines nearer than this are one
-_LEAST_LINES = 3  # each way: two rows, two columns
 _LEAST_FILLED = 0.4  # a grid with fewer cells filled is a chart, or a form
-_MOST_LINES = 4_000
+_CUT_DEPTH = 1.5  # points: a line so deep inside a word runs through it
+_WORD_SPACE = 0.45  # of the letters' height: words nearer than this are neighbours in a sentence
+_MOST_CUT = 0.1  # of a grid's filled cells: with more sentences cut it is no table
+_SAME_LINE = 0.5  # of the letters' height: words whose middles are nearer stand on one line
+_LEAST_UNRULED_ROWS = 3  # lines that may be rows by their place alone; fewer must hold numbers
 
 Word: TypeAlias = tuple[float, float, float, float, str, int, int, int]
 """x0, y0, x1, y1, text, number of its block, of its line, of itself in the line."""
 
-
-class Grid(NamedTuple):
-    """Where a table's columns and rows begin and end, in points."""
-
-    xs: Sequence[float]
-    ys: Sequence[float]
-
-    def cell_of(self, word: Word) -> tuple[int, int] | None:
-        """The row and column that hold the middle of a word."""
-        x, y = (word[0] + word[2]) / 2, (word[1] + word[3]) / 2
-        if not (self.xs[0] <= x <= self.xs[-1] and self.ys[0] <= y <= self.ys[-1]):
-            return None
-        row, column = bisect_right(self.ys, y) - 1, bisect_right(self.xs, x) - 1
-        return min(row, len(self.ys) - 2), min(column, len(self.xs) - 2)
+Cells: TypeAlias = dict[tuple[int, int], list[Word]]
 
 
 def with_tables(blocks: Sequence[RawBlock], found: Sequence[Grid], words: Sequence[Word]) -> list[RawBlock]:
@@ -43,17 +32,17 @@ def with_tables(blocks: Sequence[RawBlock], found: Sequence[Grid], words: Sequen
     taken: set[int] = set()
     tables = []
     for grid in found:
-        cells: dict[tuple[int, int], list[str]] = {}
-        inside = []
+        cells: Cells = defaultdict(list)
+        inside = {}
         for index, word in enumerate(words):
-            cell = grid.cell_of(word)
+            cell = grid.cell_at((word[0] + word[2]) / 2, (word[1] + word[3]) / 2)
             if cell is not None and index not in taken:
-                cells.setdefault(cell, []).append(word[4].replace("\u00a0", " "))
-                inside.append(index)
+                cells[cell].append(word)
+                inside[index] = cell
         rows, columns = len(grid.ys) - 1, len(grid.xs) - 1
-        if len(cells) >= _LEAST_FILLED * rows * columns:
+        if len(cells) >= _LEAST_FILLED * rows * columns and not _cuts_sentences(grid, words, inside):
             taken.update(inside)
-            texts = [[" ".join(cells.get((row, column), ())) for column in range(columns)] for row in range(rows)]
+            texts = [texts for row in range(rows) for texts in _rows(grid, cells, row)]
             tables.append(RawBlock(grid.xs[0], grid.ys[0], grid.xs[-1], grid.ys[-1], markdown(texts), is_table=True))
     if not tables:
         return list(blocks)
@@ -67,70 +56,77 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], "|" + " --- |" * len(filled[0]), *lines[1:]])
 
 
-def grids(drawings: Sequence[Mapping[str, Any]], turned: Callable[[Rectangle], Rectangle]) -> Iterator[Grid]:
-    """The grids that the lines of a page make, from the top; `turned` gives a rectangle as the page is shown."""
-    across: list[Rectangle] = []
-    down: list[Rectangle] = []
-    for drawing in drawings:
-        for x0, y0, x1, y1 in map(turned, _lines(drawing["items"])):
-            if y1 - y0 <= _THIN < x1 - x0:
-                across.append((x0, y0, x1, y1))
-            elif x1 - x0 <= _THIN < y1 - y0:
-                down.append((x0, y0, x1, y1))
-    if len(across) + len(down) > _MOST_LINES:
-        return
-    for group in sorted(_connected([*across, *down]), key=lambda lines: min(line[1] for line in lines)):
-        ys = _merged(line[1] for line in group if line[2] - line[0] > line[3] - line[1])
-        xs = _merged(line[0] for line in group if line[2] - line[0] <= line[3] - line[1])
-        if len(xs) >= _LEAST_LINES and len(ys) >= _LEAST_LINES:
-            yield Grid(xs, ys)
+def _cuts_sentences(grid: Grid, words: Sequence[Word], inside: Mapping[int, tuple[int, int]]) -> bool:
+    """Whether upright lines run through words, or between words that stand no further apart than in a sentence."""
+    cuts = 0
+    for index, (row, _) in inside.items():
+        word = words[index]
+        cuts += any(
+            word[0] + _CUT_DEPTH < x < word[2] - _CUT_DEPTH and grid.has_wall(row, column)
+            for column, x in enumerate(grid.xs[1:-1], 1)
+        )
+    for one, other in pairwise(inside):
+        before, word = words[one], words[other]
+        if inside[one][0] == inside[other][0] and inside[one] != inside[other] and before[5:7] == word[5:7]:
+            is_near = word[0] - before[2] < _WORD_SPACE * (word[3] - word[1])
+            cuts += is_near and before[4][-1:].isalpha() and word[4][:1].isalpha()
+    return cuts > _MOST_CUT * len(set(inside.values()))
 
 
-def _lines(items: Sequence[Sequence[Any]]) -> Iterator[Rectangle]:
-    """The straight lines and the edges of the rectangles of one drawing."""
-    for item in items:
-        if item[0] == "l":
-            (ax, ay), (bx, by) = item[1], item[2]
-            yield min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
-        elif item[0] == "re":
-            x0, y0, x1, y1 = item[1]
-            if x1 - x0 <= _THIN or y1 - y0 <= _THIN:
-                yield x0, y0, x1, y1
-            else:
-                yield from ((x0, y0, x1, y0), (x0, y1, x1, y1), (x0, y0, x0, y1), (x1, y0, x1, y1))
+def _rows(grid: Grid, cells: Mapping[tuple[int, int], Sequence[Word]], row: int) -> Iterator[list[str]]:
+    """The texts of one ruled row; several where its lines are rows that are ruled off only together."""
+    columns = range(len(grid.xs) - 1)
+    whole = {column: list(cells[row, column]) for column in columns if (row, column) in cells}
+    lines = _lines(whole)
+    for line in lines if _are_rows(grid, whole, lines) else [whole]:
+        yield [" ".join(word[4].replace("\u00a0", " ") for word in line.get(column, ())) for column in columns]
 
 
-def _connected(lines: Sequence[Rectangle]) -> list[list[Rectangle]]:
-    """The lines in groups that touch each other."""
-    groups: list[tuple[Rectangle, list[Rectangle]]] = []
-    for line in sorted(lines, key=lambda line: line[1]):
-        box, members = line, [line]
-        apart = []
-        for other_box, others in groups:
-            if _touch(box, other_box):
-                box = _around(box, other_box)
-                members = [*others, *members]
-            else:
-                apart.append((other_box, others))
-        groups = [*apart, (box, members)]
-    return [members for _, members in groups]
+def _lines(row: Mapping[int, Sequence[Word]]) -> list[dict[int, list[Word]]]:
+    """The words of a row's columns, line by line."""
+    lines: list[dict[int, list[Word]]] = []
+    middle = 0.0
+    placed = [(column, word) for column, words in row.items() for word in words]
+    for column, word in sorted(placed, key=lambda pair: pair[1][1] + pair[1][3]):
+        own = (word[1] + word[3]) / 2
+        if not lines or own - middle > _SAME_LINE * (word[3] - word[1]):
+            lines.append({})
+            middle = own
+        lines[-1].setdefault(column, []).append(word)
+    return [{column: sorted(words) for column, words in line.items()} for line in lines]
 
 
-def _touch(a: Rectangle, b: Rectangle) -> bool:
-    return a[0] <= b[2] + _NEAR and b[0] <= a[2] + _NEAR and a[1] <= b[3] + _NEAR and b[1] <= a[3] + _NEAR
+def _are_rows(grid: Grid, row: Mapping[int, Sequence[Word]], lines: Sequence[Mapping[int, Sequence[Word]]]) -> bool:
+    """Whether each line is a row of its own: all go across the columns, and none is the rest of one before it."""
+    if len(lines) < 2 or len(row) < 2:
+        return False
+    first = min(row)
+    if any(first not in line or len(line) < 2 for line in lines):
+        return False
+    numbers = {column for column in row if all(_is_number(line.get(column, ())) for line in lines)}
+    if len(lines) < _LEAST_UNRULED_ROWS and not numbers:
+        return False
+    if 2 * sum(len(line) == len(row) for line in lines) < len(lines):
+        return False
+    return not any(_is_wrapped(grid, column, lines) for column in row if column not in numbers)
 
 
-def _around(a: Rectangle, b: Rectangle) -> Rectangle:
-    return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
+def _is_number(words: Sequence[Word]) -> bool:
+    return len(words) == 1 and any(map(str.isdigit, words[0][4]))
 
 
-def _merged(positions: Iterator[float]) -> list[float]:
-    """The positions in order, those that are near each other once."""
-    found: list[float] = []
-    for position in sorted(positions):
-        if not found or position - found[-1] > _NEAR:
-            found.append(position)
-    return found
+def _is_wrapped(grid: Grid, column: int, lines: Sequence[Mapping[int, Sequence[Word]]]) -> bool:
+    """Whether a line of a column ends because the next word has no room behind it."""
+    written = [line[column] for line in lines if column in line]
+    left, right = min(words[0][0] for words in written), max(words[-1][2] for words in written)
+    edge = next((x for at, x in enumerate(grid.xs) if at > column and x >= right), grid.xs[-1])
+    padding = max(0.0, min(left - grid.xs[column], edge - right))
+    room = edge - grid.xs[column] - 2 * padding
+    for before, words in pairwise(written):
+        space = _WORD_SPACE * (words[0][3] - words[0][1])
+        if before[-1][2] - before[0][0] + space + words[0][2] - words[0][0] > room:
+            return True
+    return False
 
 
 def _left_over(blocks: Sequence[RawBlock], words: Sequence[Word], taken: set[int]) -> Iterator[RawBlock]:

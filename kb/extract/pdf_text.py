@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 from kb.domain.derived import Engine
 from kb.domain.steps import ExtractSettings, Job, Progress, Results
 from kb.errors import ExtractFailed, worded
+from kb.extract.pdf_grids import Rectangle, grids
 from kb.extract.pdf_labels import page_labels
 from kb.extract.pdf_layout import RawBlock, RawPage, body_height, cover_title, lay_out
+from kb.extract.pdf_merged import overlap, taken_apart
 from kb.extract.pdf_pages import REPAIRED_NOTE, OutlineEntry, PdfText
-from kb.extract.pdf_tables import Rectangle, grids, with_tables
+from kb.extract.pdf_tables import with_tables
 from kb.extract.text_quality import has_letters, is_readable
 from kb.models.requirements import lacking_packages, require
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     import pymupdf
 
 # Bumped whenever the same PDF would give other text, order or kinds under the same MuPDF.
-_LAYOUT_VERSION = "layout-v1"
+_LAYOUT_VERSION = "layout-v2"
 
 # Signs of a table: a block lower than its number of lines, or blocks at one height, several times.
 _SIDE_BY_SIDE = 0.8
@@ -156,11 +158,13 @@ def _raw_page(page: pymupdf.Page, label: str | None) -> RawPage:
     turned = _turning(page)
     found = [each for each in text_page.extractBLOCKS() if each[6] == 0]
     blocks = [RawBlock(*turned(each[:4]), each[4].rstrip("\n")) for each in found]
-    if _may_have_table(blocks):
-        found_grids = list(grids(page.get_cdrawings(), turned))
-        if found_grids:
-            places = {each[5]: place for place, each in enumerate(found)}
-            words = [(*turned(word[:4]), word[4], places[word[5]], *word[6:]) for word in text_page.extractWORDS()]
+    is_merged, may_have_table = overlap(blocks), _may_have_table(blocks)
+    if is_merged or may_have_table:
+        places = {each[5]: place for place, each in enumerate(found)}
+        words = [(*turned(word[:4]), word[4], places[word[5]], *word[6:]) for word in text_page.extractWORDS()]
+        if is_merged:
+            blocks, words = taken_apart(blocks, words)
+        if may_have_table and (found_grids := list(grids(page.get_cdrawings(), page.rect[2:], turned))):
             blocks = with_tables(blocks, found_grids, words)
     text = "\n".join(block.text for block in blocks)
     width, height = page.rect.width, page.rect.height

@@ -1,0 +1,55 @@
+"""Words that a line's end cut in two, made whole on the first of the two lines: for text of pages and of pixels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# A hyphen of any kind at a line's end, and the rest of the word with what closes behind it.
+_HYPHENATED = re.compile(
+    r"(?P<word>[^\W\d_]+(?:-[^\W\d_]+)*)(?P<mark>[-\u2010\u00ad])[ \t]*\n[ \t]*"
+    r"(?P<rest>[^\W\d_]+(?:[-'’][^\W\d_]+)*[.,;:!?…)\]\"”’»]*)(?:[ \t]*\n|[ \t]+|$)"
+)
+_MARKS = ("-", "\u2010", "\u00ad")
+_LEAST_LETTERS = 2
+
+_BROKEN_HANGUL = re.compile(r"(?<=[가-힣])\n(?=[가-힣])")
+_SPACE_BEFORE_END = re.compile(r"\S \n\S")
+_LEAST_SPACED = 0.3
+
+
+def whole_words(text: str) -> str:
+    """The text with words whole that were hyphenated at a line's end; lines stay, the later one shorter.
+
+    A hyphen before a capital, a digit or a Korean letter belongs to the name it stands in.
+    """
+    if "\n" not in text or not any(mark in text for mark in _MARKS):
+        return text
+    joined = _HYPHENATED.sub(_joined, text)
+    while joined != text:  # a narrow column cuts one word twice
+        text, joined = joined, _HYPHENATED.sub(_joined, joined)
+    return joined.rstrip()
+
+
+def ends_inside_words(blocks: Iterable[str]) -> bool:
+    """Whether lines end in a space where words do, so that a line of Hangul without one ends inside a word."""
+    ends = spaces = 0
+    for text in blocks:
+        ends += text.count("\n")
+        spaces += len(_SPACE_BEFORE_END.findall(text))
+    return spaces >= _LEAST_SPACED * ends > 0
+
+
+def joined_hangul(text: str) -> str:
+    """The text with words of Hangul whole that a line's end without a space cut."""
+    return _BROKEN_HANGUL.sub("", text)
+
+
+def _joined(match: re.Match[str]) -> str:
+    word, mark, rest = match["word"], match["mark"], match["rest"]
+    last = word.rpartition("-")[2]
+    is_soft = mark == "\u00ad"
+    if not rest[0].islower() or not (is_soft or len(last) >= _LEAST_LETTERS) or not last[-1].islower():
+        return match[0]
+    kept = "" if is_soft or "-" not in word else "-"
+    return f"{word}{kept}{rest}\n"
