@@ -26,6 +26,7 @@
     │   ├── FileNotRegular  file_not_regular
     │   ├── PathNotUnicode  path_not_unicode
     │   └── ExtractFailed   extract_failed
+    │       ├── PasswordNeeded password_needed
     │       └── EngineFailed engine_failed
     └── ModelError          model_error
         ├── ModelMissing    model_missing
@@ -203,6 +204,12 @@ class ExtractFailed(FileError):
     """The file's content could not be read as its media type."""
 
     code = "extract_failed"
+
+
+class PasswordNeeded(ExtractFailed):
+    """The file is encrypted, and no known password opens it."""
+
+    code = "password_needed"
 
 
 class EngineFailed(ExtractFailed):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kb.config.rules import MEANINGS, RULES
+from kb.config.rules import MEANINGS, RULES, SECRETS
 from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, field_of, keys
 from kb.config.showing import toml_value
 from kb.config.variables import expand_variables
@@ -180,11 +180,16 @@ def _checked(key: str, value: Any, where: str) -> Any:
     if kind is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = tuple(value)
     if type(value) is not kind:
-        raise ConfigError(f"{key} must be {_TYPE_NAMES[kind]}, not {value!r} ({where})", _meaning(key))
+        raise ConfigError(f"{key} must be {_TYPE_NAMES[kind]}{_told(key, value)} ({where})", _meaning(key))
     accepts, wanted = RULES.get(key, (None, ""))
     if accepts is not None and not accepts(value):
-        raise ConfigError(f"{key} must be {wanted}, not {value!r} ({where})", _meaning(key))
+        raise ConfigError(f"{key} must be {wanted}{_told(key, value)} ({where})", _meaning(key))
     return value
+
+
+def _told(key: str, value: Any) -> str:
+    """A wrong value as an error names it; a secret one is not named."""
+    return "" if key in SECRETS else f", not {value!r}"
 
 
 def _meaning(key: str) -> str:

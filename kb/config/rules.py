@@ -114,6 +114,8 @@ MEANINGS: Mapping[str, str] = {
     "models.llm.connect_timeout_seconds": "how long the server may take to be reached",
     "models.llm.silence_timeout_seconds": "how long it may say nothing: loading a large model takes a while",
     "models.llm.total_timeout_seconds": "how long one answer may take in all",
+    "extract.pdf_passwords": "what opens encrypted PDFs; never shown, logged or written anywhere",
+    "extract.pdf_passwords_command": "a command that prints such passwords, one a line; run once, for an encrypted PDF",
     "ocr.enabled": "whether text is read from pixels: of images and scanned pages",
     "ocr.languages": "the languages tesseract reads, in its names, joined by +",
     "ocr.page_dpi": "how fine a scanned page is rasterised for OCR, in dots an inch",
@@ -142,3 +144,6 @@ MEANINGS: Mapping[str, str] = {
     "rag.max_answer_tokens": "how long a generated answer may get, in the model's tokens",
     "eval.suite": "the golden set that kb eval measures against when --suite names no other",
 }
+
+SECRETS = frozenset({"extract.pdf_passwords", "extract.pdf_passwords_command"})
+"""The keys whose values are shown nowhere."""

@@ -111,6 +111,13 @@ class LlmConfig(Section):
     total_timeout_seconds: float = 600.0
 
 
+class ExtractConfig(Section):
+    """What opens encrypted PDFs: the passwords themselves, or a command that prints them, one a line."""
+
+    pdf_passwords: tuple[str, ...] = ()
+    pdf_passwords_command: str = ""
+
+
 class OcrConfig(Section):
     """How text is read from pixels."""
 
@@ -177,6 +184,7 @@ class Config(Section):
     chunking: ChunkingConfig = ChunkingConfig()
     models_embedding: EmbeddingConfig = EmbeddingConfig()
     models_llm: LlmConfig = LlmConfig()
+    extract: ExtractConfig = ExtractConfig()
     ocr: OcrConfig = OcrConfig()
     image_caption: CaptionConfig = CaptionConfig()
     audio: AudioConfig = AudioConfig()
@@ -266,6 +274,7 @@ SECTIONS: Mapping[str, Any] = {
     "chunking": ChunkingConfig,
     "models.embedding": EmbeddingConfig,
     "models.llm": LlmConfig,
+    "extract": ExtractConfig,
     "ocr": OcrConfig,
     "image.caption": CaptionConfig,
     "audio": AudioConfig,

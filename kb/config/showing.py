@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from kb.config.rules import MEANINGS
+from kb.config.rules import MEANINGS, SECRETS
 from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, field_of, keys
 
 
 def items(config: Config) -> list[tuple[str, Any, str]]:
-    """Every key with its value and origin, in the order of the sections."""
+    """Every key with its value and origin, in the order of the sections; of what is secret, that it is set."""
+    return [(key, hidden(value) if key in SECRETS else value, origin) for key, value, origin in _all(config)]
+
+
+def hidden(value: Any) -> Any:
+    """What is shown in place of a secret value; an empty one is none."""
+    if not value:
+        return value
+    return (f"({len(value)} hidden)",) if isinstance(value, tuple) else "(hidden)"
+
+
+def _all(config: Config) -> list[tuple[str, Any, str]]:
     return [
         (f"{name}.{key}", getattr(getattr(config, field_of(name)), key), config.origins.get(f"{name}.{key}", "default"))
         for name, section in SECTIONS.items()
@@ -38,7 +49,7 @@ def starter_toml(config: Config) -> str:
     """
     lines = [f"schema_version = {SCHEMA_VERSION}"]
     section = ""
-    for key, value, _ in items(config):
+    for key, value, _ in _all(config):
         head, _, name = key.rpartition(".")
         if head != section:
             section = head

@@ -10,7 +10,7 @@ A step's module has three functions, and the extractor's module builds the docum
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -52,11 +52,15 @@ class SpeechSettings:
 
 @dataclass(frozen=True, slots=True)
 class ExtractSettings:
-    """What the configuration says of every engine; None where one is switched off."""
+    """What the configuration says of every engine; None where one is switched off.
+
+    `pdf_passwords` are those of encrypted PDFs, given for such a file alone; they are shown nowhere.
+    """
 
     ocr: OcrSettings | None = None
     caption: CaptionSettings | None = None
     speech: SpeechSettings | None = None
+    pdf_passwords: tuple[str, ...] = field(default=(), repr=False)
 
 
 class Progress(NamedTuple):

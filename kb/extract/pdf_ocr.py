@@ -38,7 +38,7 @@ def derive(job: Job) -> bytes:
     numbers = unusable_pages(job.earlier["pdf-text"])
     known = read_page_ocr(job.kept) if job.kept else {}
     pages = {number: known[number] for number in numbers if number in known}
-    with open_pdf(job.data) as pdf:
+    with open_pdf(job.data, job.settings.pdf_passwords) as pdf:
         for done, number in enumerate(numbers):
             if number in pages:
                 continue

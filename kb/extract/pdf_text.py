@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kb.domain.derived import Engine
 from kb.domain.steps import ExtractSettings, Job, Progress, Results
-from kb.errors import ExtractFailed, worded
+from kb.errors import ExtractFailed, PasswordNeeded, worded
 from kb.extract.pdf_grids import Rectangle, grids
 from kb.extract.pdf_labels import page_labels
 from kb.extract.pdf_layout import RawBlock, RawPage, body_height, cover_title, lay_out
@@ -71,7 +71,7 @@ def derive(job: Job) -> bytes:
     """
     import pymupdf
 
-    with open_pdf(job.data) as pdf:
+    with open_pdf(job.data, job.settings.pdf_passwords) as pdf:
         notes = [REPAIRED_NOTE] if pdf.is_repaired else []
         outline = _outline(pdf)
         pages = list(_raw_pages(pdf, notes, job))
@@ -93,10 +93,10 @@ def derive(job: Job) -> bytes:
         ).to_json()
 
 
-def open_pdf(data: bytes) -> pymupdf.Document:
-    """The PDF in `data`, open.
+def open_pdf(data: bytes, passwords: Sequence[str] = ()) -> pymupdf.Document:
+    """The PDF in `data`, open; with the first of the passwords that fits where it needs one.
 
-    Raises: ExtractFailed for what is no PDF, has no pages, or needs a password.
+    Raises: PasswordNeeded where none does, ExtractFailed for what is no PDF or has no pages.
     """
     import pymupdf
 
@@ -104,19 +104,22 @@ def open_pdf(data: bytes) -> pymupdf.Document:
     pymupdf.TOOLS.mupdf_display_warnings(False)
     try:
         pdf = pymupdf.open(stream=data, filetype="pdf")
-        page_count = 0 if pdf.needs_pass else pdf.page_count
+        is_locked = bool(pdf.needs_pass) and not any(map(pdf.authenticate, passwords))
+        page_count = 0 if is_locked else pdf.page_count
     except _pdf_faults() as error:
         raise ExtractFailed(f"not a readable PDF: {worded(error)}", "open it in a viewer and save it anew") from error
-    if not pdf.is_pdf:  # MuPDF opens text and pictures too, whatever it is told they are
-        pdf.close()
+    if pdf.is_pdf and page_count:
+        return pdf
+    is_pdf = pdf.is_pdf
+    pdf.close()
+    if not is_pdf:  # MuPDF opens text and pictures too, whatever it is told they are
         raise ExtractFailed("not a PDF, though it is named like one", "give it the extension of what it is")
-    if pdf.needs_pass:
-        pdf.close()
-        raise ExtractFailed("the PDF is encrypted and opens with a password only", "save a copy without a password")
-    if not page_count:
-        pdf.close()
-        raise ExtractFailed("the PDF has no pages", "open it in a viewer and save it anew")
-    return pdf
+    if is_locked:
+        raise PasswordNeeded(
+            f"the PDF is encrypted and {'none of the passwords fits' if passwords else 'opens with a password only'}",
+            "add its password to extract.pdf_passwords, or save a copy without one",
+        )
+    raise ExtractFailed("the PDF has no pages", "open it in a viewer and save it anew")
 
 
 def _pdf_faults() -> tuple[type[Exception], ...]:

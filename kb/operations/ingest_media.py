@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, read_labels
@@ -27,6 +27,7 @@ from kb.errors import (
     ModelMissing,
     ModelNotPulled,
     ModelUnreachable,
+    PasswordNeeded,
 )
 from kb.extract.registry import STEPPED_EXTRACTORS, Step
 from kb.operations.events import ExtractProgress
@@ -56,6 +57,7 @@ class _Open:
     results: dict[DerivedName, bytes]
     kept: dict[DerivedName, bytes] = field(default_factory=dict)
     todo: tuple[Step, ...] = ()
+    passwords: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def family(self) -> MediaFamily:
@@ -118,7 +120,8 @@ def _submit(media: _MediaRun, opened: _Open) -> None:
     plan = media.run.request.extraction
     number = next(media.numbers)
     media.in_hand[number] = opened
-    work = Work(opened.file.media_type, opened.todo, opened.results, plan.settings, plan.silence_s, opened.kept)
+    settings = replace(plan.settings, pdf_passwords=opened.passwords)
+    work = Work(opened.file.media_type, opened.todo, opened.results, settings, plan.silence_s, opened.kept)
     media.pool.submit(number, work, opened.content.data)
 
 
@@ -138,6 +141,8 @@ def _open(media: _MediaRun, file: ScannedFile) -> _Open | Reading:
         if media.cache is not None:
             _take_from_cache(run, media.cache, opened)
             _take_unfinished(run, media.cache, opened)
+        if opened.todo and not run.request.dry_run:
+            opened.passwords = run.request.extraction.passwords.needed_for(opened.family, content.data)
         return opened
     except FileError as error:
         return error
@@ -278,8 +283,8 @@ def _unread(opened: _Open, parser_version: str) -> Document:
 
 
 def _failure(reply: StepFailed) -> ExtractFailed:
-    kind = EngineFailed if reply.code == EngineFailed.code else ExtractFailed
-    return kind(reply.message, reply.hint)
+    kinds = {kind.code: kind for kind in (EngineFailed, PasswordNeeded)}
+    return kinds.get(reply.code, ExtractFailed)(reply.message, reply.hint)
 
 
 def _failure_json(failure: ExtractFailed) -> bytes:

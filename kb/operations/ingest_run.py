@@ -16,6 +16,7 @@ from kb.extract.registry import EXTRACTORS
 from kb.operations.embedding_plan import EmbeddingPlan
 from kb.operations.engines import Engines
 from kb.operations.events import IngestEvent
+from kb.operations.pdf_passwords import PdfPasswords
 from kb.operations.prepare import AssetPolicy, pipeline_tail
 from kb.operations.privacy import PrivatePlaces
 from kb.operations.report import IngestReport
@@ -28,6 +29,7 @@ class ExtractionPlan:
 
     families: tuple[MediaFamily, ...]
     settings: ExtractSettings
+    passwords: PdfPasswords
     processes: int
     silence_s: int
     memory_mb: int

@@ -12,6 +12,7 @@ from kb.domain.steps import CaptionSettings, ExtractSettings, OcrSettings, Speec
 from kb.errors import UsageError
 from kb.operations.embedding_plan import embedding_plan
 from kb.operations.ingest_run import ExtractionPlan, IngestRequest
+from kb.operations.pdf_passwords import PdfPasswords
 from kb.operations.prepare import AssetPolicy
 from kb.operations.privacy import private_places
 
@@ -77,6 +78,7 @@ def extraction_plan(config: Config, families: Sequence[MediaFamily] = MEDIA_FAMI
     return ExtractionPlan(
         families=tuple(families),
         settings=ExtractSettings(ocr=ocr, caption=_caption_settings(config), speech=_speech_settings(config)),
+        passwords=PdfPasswords(config.extract.pdf_passwords, config.extract.pdf_passwords_command),
         processes=config.indexing.max_parallel_extractors,
         silence_s=config.indexing.extract_timeout_s,
         memory_mb=config.indexing.extract_memory_mb,
