@@ -8,10 +8,11 @@ import click
 
 from kb.cli.printing import echo_folded
 from kb.cli.terminal import plain_line
-from kb.operations.report import IngestReport
+from kb.operations.report import IngestReport, LinksOutside
 
 _SHOWN_ITEMS = 20
 _SHOWN_KINDS = 8
+_SHOWN_LINKS = 3
 _MARKS = {"new": "+", "updated": "~", "moved": ">", "removed": "-"}
 
 
@@ -52,6 +53,22 @@ def show_report(report: IngestReport, *, summary_only: bool) -> None:
         reasons.append(f"{report.not_included} not in workspace.include")
     if reasons:
         echo_folded(", ".join(reasons), head="left out by rules: ")
+    if report.links_outside.count:
+        echo_folded(_links(report.links_outside))
+
+
+def _links(links: LinksOutside) -> str:
+    """`2 links lead out of the workspace: a → /b, c → /d (followed; …)`."""
+    named = [f"{plain_line(path)} → {plain_line(target)}" for path, target in links.named[:_SHOWN_LINKS]]
+    if links.count > len(named):
+        named.append(f"{links.count - len(named)} more")
+    what = "1 link leads" if links.count == 1 else f"{links.count} links lead"
+    done = (
+        "followed; workspace.follow_outside = false leaves them out"
+        if links.followed
+        else "left out by workspace.follow_outside"
+    )
+    return f"{what} out of the workspace: {', '.join(named)} ({done})"
 
 
 def _kinds(unsupported: Mapping[str, int]) -> str:

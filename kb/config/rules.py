@@ -78,6 +78,7 @@ MEANINGS: Mapping[str, str] = {
     "workspace.root": "the folder your notes lie in; a relative one counts from the configuration file's folder",
     "workspace.include": "which files are read, as gitignore patterns",
     "workspace.exclude": "which files and folders are left out, as gitignore patterns, beside .gitignore and .kbignore",
+    "workspace.follow_outside": "whether links that lead out of the workspace are followed; the report names them",
     "storage.data_dir": "where kb keeps what it makes",
     "storage.sqlite": "the one SQLite file with everything that is indexed",
     "storage.vector_dir": "where Lance keeps the vectors, a table a model",

@@ -45,6 +45,7 @@ class WorkspaceConfig(Section):
         *("**/*.wav", "**/*.mp3", "**/*.m4a", "**/*.flac", "**/*.ogg"),
     )
     exclude: tuple[str, ...] = (".git/**", "node_modules/**", ".obsidian/**")
+    follow_outside: bool = True
 
 
 class StorageConfig(Section):

@@ -29,7 +29,7 @@ from kb.operations.runs import record_run
 from kb.operations.workspace_root import note_root, require_same_root
 from kb.operations.writing import in_memory, writing
 from kb.scan.assets import unreferenced_assets
-from kb.scan.events import FailedFile, ScannedFile, SkippedFile
+from kb.scan.events import FailedFile, OutsideLink, ScannedFile, SkippedFile
 from kb.scan.read import read_bytes
 from kb.scan.walk import walk
 from kb.store import ingest_queries as queries
@@ -143,7 +143,13 @@ def _scan(run: IngestRun) -> tuple[deque[ScannedFile], deque[ScannedFile]]:
     families = request.extraction.families
     left_out = {media for media in MEDIA_TYPE_OF_EXTENSION.values() if family_of(media) not in families}
     with report.stages.measure("scan"):
-        for event in walk(request.root, include=request.include, exclude=request.exclude, scope=request.scope):
+        for event in walk(
+            request.root,
+            include=request.include,
+            exclude=request.exclude,
+            scope=request.scope,
+            follow_outside=request.follow_outside,
+        ):
             if isinstance(event, ScannedFile):
                 known = run.vanished.pop(event.workspace_path, None)
                 if event.media_type in left_out:
@@ -163,6 +169,8 @@ def _scan(run: IngestRun) -> tuple[deque[ScannedFile], deque[ScannedFile]]:
                     run.unread[family] += 1
             elif isinstance(event, SkippedFile):
                 report.skip(event.reason, event.workspace_path)
+            elif isinstance(event, OutsideLink):
+                report.links_outside.add(event.workspace_path, event.target, event.followed)
             elif isinstance(event, FailedFile):
                 run.unknown_below.append(event.workspace_path)
                 report.add(IngestItem("error", event.workspace_path, error=event.error))

@@ -52,6 +52,7 @@ class IngestRequest:
     places: PrivatePlaces
     embedding: EmbeddingPlan | None = None
     scope: str = ""
+    follow_outside: bool = True
     dry_run: bool = False
     allow_empty: bool = False
     moved: bool = False

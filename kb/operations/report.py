@@ -13,6 +13,7 @@ from kb.errors import KbError
 from kb.operations.events import IngestCounts, Result
 
 EXAMPLES_PER_REASON = 5
+LINKS_NAMED = 50
 ITEMS_PER_PACK = 200
 
 
@@ -78,6 +79,22 @@ class StageTimes:
 
 
 @dataclass(slots=True)
+class LinksOutside:
+    """The links that lead out of the workspace: how many, and the first of them, each with its target."""
+
+    count: int = 0
+    followed: bool = True
+    named: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, path: str, target: str, followed: bool) -> None:
+        """Count one; all links of a run are followed, or none is."""
+        self.count += 1
+        self.followed = followed
+        if len(self.named) < LINKS_NAMED:
+            self.named.append((path, target))
+
+
+@dataclass(slots=True)
 class IngestReport:
     """One run of ingest, as it is shown and kept in `ingest_runs`."""
 
@@ -94,6 +111,7 @@ class IngestReport:
     skip_examples: dict[str, list[str]] = field(default_factory=dict)
     unsupported: Mapping[str, int] = field(default_factory=dict)  # files of kinds kb does not read, by extension
     not_included: int = 0
+    links_outside: LinksOutside = field(default_factory=LinksOutside)
     notes: list[str] = field(default_factory=list)
     items: ItemLog = field(default_factory=ItemLog)
     stages: StageTimes = field(default_factory=StageTimes)

@@ -52,6 +52,7 @@ def ingest_request(
         places=private_places(config),
         embedding=embedding_plan(config) if embed and config.models_embedding.provider != "none" else None,
         scope=_scope(config, path),
+        follow_outside=config.workspace.follow_outside,
         dry_run=dry_run,
         allow_empty=allow_empty,
         moved=moved,

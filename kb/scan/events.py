@@ -34,6 +34,15 @@ class SkippedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class OutsideLink:
+    """A link that leads to `target`, a real path outside the workspace; what is there is indexed if `followed`."""
+
+    workspace_path: WorkspacePath
+    target: str
+    followed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class FailedFile:
     """A file that cannot be indexed, or a folder that cannot be listed: then nothing is known of what is below it.
 
@@ -56,4 +65,4 @@ class ScanTotals:
     not_included: int
 
 
-ScanEvent = ScannedFile | SkippedFile | FailedFile | ScanTotals
+ScanEvent = ScannedFile | SkippedFile | OutsideLink | FailedFile | ScanTotals

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from kb.domain.media import media_type_of
 from kb.domain.paths import WorkspacePath
 from kb.errors import FileError, FileUnreadable, FileVanished, PathNotUnicode, UsageError
-from kb.scan.events import FailedFile, ScanEvent, ScannedFile, ScanTotals, SkippedFile
+from kb.scan.events import FailedFile, OutsideLink, ScanEvent, ScannedFile, ScanTotals, SkippedFile
 from kb.scan.ignore import IGNORE_FILES, IgnoreRules, Rule, parse_rules
 from kb.scan.include import IncludePatterns
 from kb.scan.read import file_error, not_regular, read_bytes, shown
@@ -27,14 +27,16 @@ from kb.scan.unread import UnreadKinds
 _MAX_IGNORE_FILE_BYTES = 10_000_000
 
 
-def walk(root: Path, *, include: Sequence[str], exclude: Sequence[str], scope: str = "") -> Iterator[ScanEvent]:
+def walk(
+    root: Path, *, include: Sequence[str], exclude: Sequence[str], scope: str = "", follow_outside: bool = True
+) -> Iterator[ScanEvent]:
     """The files below `root` as events, in the order of their names, files before folders; last the totals.
 
     `include` and `exclude` are gitignore patterns relative to `root`. `scope` narrows the walk to one file or
     folder, a path relative to `root`; the rules of the folders above it hold all the same.
 
-    Symbolic links are followed. What a link leads to is taken once: at its own place if the walk gets there
-    without links, else where the first link leads to it.
+    Symbolic links are followed, those that lead out of `root` only with `follow_outside`. What a link leads to is taken
+    once: at its own place if the walk gets there without links, else where the first link leads to it.
 
     Raises, at once: FileVanished, FileUnreadable or PathNotUnicode if there is no such folder `root` or nothing
     at `scope`; UsageError if `scope` leads out of `root`; ConfigError for a malformed `include` or `exclude`.
@@ -54,7 +56,8 @@ def walk(root: Path, *, include: Sequence[str], exclude: Sequence[str], scope: s
     if shown(real_root) != real_root:
         raise PathNotUnicode(f"the path {shown(real_root)} is not UTF-8", "rename the folder, or set workspace.root")
     start = _inside(real_root, scope)
-    return _Walk(real_root, root_stat, IncludePatterns(include), IgnoreRules.at_root(exclude)).events(start)
+    rules = IgnoreRules.at_root(exclude)
+    return _Walk(real_root, root_stat, IncludePatterns(include), rules, follow_outside).events(start)
 
 
 def _inside(root: str, scope: str) -> str:
@@ -83,8 +86,17 @@ class _Folder(NamedTuple):
 class _Walk:
     """One walk: the counts of what it passed over, and what its links have led to so far."""
 
-    def __init__(self, root: str, root_stat: os.stat_result, include: IncludePatterns, rules: IgnoreRules) -> None:
+    def __init__(
+        self,
+        root: str,
+        root_stat: os.stat_result,
+        include: IncludePatterns,
+        rules: IgnoreRules,
+        follow_outside: bool,
+    ) -> None:
         self._root = _Folder(root, "", rules, behind_link=False)
+        self._follow_outside = follow_outside
+        self._led_out: list[OutsideLink] = []  # followed, and not yet told
         self._included = include.matches
         self._unread = UnreadKinds(include.matches)
         self._not_included = 0
@@ -100,12 +112,13 @@ class _Walk:
             if os.path.exists(source) and self._is_taken_in_place(source, os.path.isdir(source)):
                 scope = os.path.relpath(source, self._root.source)
             way = self._way_to(scope)
-            if isinstance(way, SkippedFile):
+            if not isinstance(way, _Folder):
                 yield way
                 pending = []
             else:
                 pending = [way]
                 only = os.path.basename(scope)
+        yield from self._newly_led_out()
         while pending:
             folders: list[_Folder] = []
             for event in self._entries(pending.pop(), only):
@@ -133,6 +146,7 @@ class _Walk:
             if only is not None and entry.name != only:
                 continue
             event = self._entry(entry, folder, twins)
+            yield from self._newly_led_out()
             if event is not None:
                 yield event
 
@@ -207,15 +221,30 @@ class _Walk:
             problem = PathNotUnicode(
                 f"the link leads to {shown(source)}, which is not UTF-8", "rename what it leads to"
             )
+        led_out = self._outside_link(WorkspacePath(parent.prefix + name), source)
         is_directory = stat.S_ISDIR(target.st_mode)
         event = (
             self._folder(source, name, parent, problem) if is_directory else self._file(entry, name, parent, problem)
         )
         if not isinstance(event, ScannedFile | _Folder):
             return event
+        if led_out is not None and not led_out.followed:
+            return led_out
         if self._is_taken_in_place(source, is_directory) or self._is_known(entry):
             return None
+        if led_out is not None:
+            self._led_out.append(led_out)
         return event._replace(behind_link=True) if isinstance(event, _Folder) else event._replace(source_path=source)
+
+    def _outside_link(self, path: WorkspacePath, source: str) -> OutsideLink | None:
+        """The link at `path`, if its target, the real path `source`, is outside the root."""
+        if source == self._root.source or source.startswith(os.path.join(self._root.source, "")):
+            return None
+        return OutsideLink(path, source, self._follow_outside)
+
+    def _newly_led_out(self) -> Iterator[OutsideLink]:
+        while self._led_out:
+            yield self._led_out.pop()
 
     def _is_known(self, entry: os.DirEntry[str]) -> bool:
         """Whether a link has led to the target of `entry` before; from now on one has."""
@@ -234,7 +263,7 @@ class _Walk:
         if not source.startswith(above):
             return source == self._root.source
         way = self._way_to(source.removeprefix(above))
-        if isinstance(way, SkippedFile):
+        if not isinstance(way, _Folder):
             return False
         _, folder = _with_own_rules(way, _ignore_files_in(way.source))
         name = unicodedata.normalize("NFC", os.path.basename(source))
@@ -243,7 +272,7 @@ class _Walk:
             return False
         return is_directory or (media_type_of(name) is not None and self._included(path))
 
-    def _way_to(self, relative: str) -> _Folder | SkippedFile:
+    def _way_to(self, relative: str) -> _Folder | SkippedFile | OutsideLink:
         """The folder that holds what is at `relative` to the root; if a folder on the way is left out, that one."""
         folder = self._root
         for folder_name in relative.split("/")[:-1]:
@@ -255,6 +284,11 @@ class _Walk:
                 return SkippedFile(path, reason)
             source = os.path.join(folder.source, folder_name)
             behind_link = folder.behind_link or os.path.islink(source)
+            led_out = self._outside_link(path, os.path.realpath(source)) if os.path.islink(source) else None
+            if led_out is not None:
+                if not led_out.followed:
+                    return led_out
+                self._led_out.append(led_out)
             folder = _Folder(os.path.realpath(source), path + "/", folder.rules, behind_link)
         return folder
 

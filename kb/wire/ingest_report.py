@@ -43,6 +43,21 @@ class IngestItemV1(TypedDict):
     error: NotRequired[IngestItemErrorV1]
 
 
+class OutsideLinkV1(TypedDict):
+    """A link that leads out of the workspace, and the real path it leads to."""
+
+    doc_path: str
+    target: str
+
+
+class LinksOutsideV1(TypedDict):
+    """How many links lead out of the workspace, whether they were followed, and the first fifty of them."""
+
+    count: int
+    followed: bool
+    named: list[OutsideLinkV1]
+
+
 class IngestReportV1(TypedDict):
     """Counts, the files that changed or failed (null with --summary-only), and milliseconds by stage.
 
@@ -71,6 +86,7 @@ class IngestReportV1(TypedDict):
     unsupported: int
     unsupported_by_extension: dict[str, int]
     not_included: int
+    links_outside: LinksOutsideV1
     skip_examples: dict[str, list[str]]
     stages_ms: dict[str, int]
     embeddings_indexed: int
@@ -102,6 +118,11 @@ def ingest_report_v1(report: IngestReport, *, summary_only: bool) -> IngestRepor
         "unsupported": sum(report.unsupported.values()),
         "unsupported_by_extension": dict(sorted(report.unsupported.items())),
         "not_included": report.not_included,
+        "links_outside": {
+            "count": report.links_outside.count,
+            "followed": report.links_outside.followed,
+            "named": [{"doc_path": path, "target": target} for path, target in report.links_outside.named],
+        },
         "skip_examples": report.skip_examples,
         "stages_ms": report.stages.to_ms(),
         "embeddings_indexed": counts.embeddings_indexed,
