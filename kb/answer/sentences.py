@@ -1,8 +1,8 @@
 """A passage's text → the ranges of its sentences, the smallest things an answer quotes.
 
 Paragraphs, list items and quotations are read as prose; a table row or a piece of a code block is one sentence as it
-stands. Headings, rulers and markup without a word say nothing and are left out. Nothing is changed: a sentence is a
-range, and its text is the passage's.
+stands. Headings, rulers, embeds, tags and lines of nothing but links say nothing and are left out. Nothing is changed:
+a sentence is a range, and its text is the passage's.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kb.domain.passages import Passage, Sentence
+from kb.language.markup import masked
 
 Range = tuple[int, int]
 
@@ -69,10 +70,11 @@ def sentences(passage: Passage) -> tuple[Sentence, ...]:
 
 def sentence_ranges(text: str) -> Iterator[Range]:
     """The [start, end) of each sentence of a Markdown text, in order and apart from each other."""
-    for (start, end), is_prose in _segments(text):
-        for first, last in _cut(text, start, end) if is_prose else ((start, end),):
-            first, last = _trimmed(text, first, last)
-            if _WORD.search(text, first, last):
+    shown = masked(text)
+    for (start, end), is_prose in _segments(shown):
+        for first, last in _cut(shown, start, end) if is_prose else ((start, end),):
+            first, last = _trimmed(shown, first, last)
+            if _WORD.search(shown, first, last):
                 yield first, last
 
 

@@ -21,7 +21,7 @@ from kb.extract.markdown_blocks import MAX_LINE_CHARS, BlockBuilder, parse_lines
 from kb.language.detect import SAMPLE_CHARS, detect_language
 
 # Bumped whenever the same file would give other blocks, spans, payloads or metadata.
-PARSER_VERSION = "markdown-it-4-v2"
+PARSER_VERSION = "markdown-it-4-v3"
 
 # What a parser raises on text its author did not think of.
 _PARSER_FAULTS = (RecursionError, RuntimeError, IndexError, KeyError, ValueError)

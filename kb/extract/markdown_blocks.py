@@ -16,7 +16,7 @@ from markdown_it.token import Token
 from kb.domain.documents import BlockKind, Code, Heading, List, Payload, Table, Text, Warning
 from kb.domain.ids import DocumentId
 from kb.domain.spans import LineSpan
-from kb.extract.markdown_inline import html_text, is_html_comment, read_prose, sole_image
+from kb.extract.markdown_inline import html_text, is_bare_markup, is_html_comment, read_prose, sole_image
 from kb.extract.numbered_blocks import NumberedBlocks
 from kb.extract.obsidian import note_parser
 
@@ -25,6 +25,7 @@ from kb.extract.obsidian import note_parser
 MAX_LINE_CHARS = 20_000
 
 _HEADING_ATTRIBUTES = re.compile(r"\{:?[ ]?[#.][^{}]*\}$")
+_BLOCK_ID = re.compile(r"(?:^|\s+)\^[A-Za-z0-9-]+\s*$")
 _CALLOUT = re.compile(r"\[!([^\[\]\n]+)\][+-]?[ \t]*")
 _TABLE_DELIMITER = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?|\|[ \t]*:?-+:?[ \t]*\|")
 
@@ -126,7 +127,8 @@ def _content(group: Sequence[Token]) -> _Content | None:
             return _Content("image_ref", image)
     prose = read_prose(group)
     text = prose.text
-    if opening.type == "heading_open":
+    if opening.type == "heading_open" and not is_bare_markup(group[1].children or []):
+        text = _BLOCK_ID.sub("", text)
         text = " ".join(_HEADING_ATTRIBUTES.sub("", unicodedata.normalize("NFC", text)).split())
         return _Content("heading", Heading(int(opening.tag[1]), text), prose.tags)
     if opening.type == "blockquote_open":

@@ -13,6 +13,7 @@ from kb.domain.documents import ImageRef, Link
 
 _IMAGE_NAME = re.compile(r"\.(?:avif|bmp|gif|jpe?g|png|svg|tiff?|webp)$", re.IGNORECASE)
 _EMBED_SIZE = re.compile(r"\d+(?:x\d+)?")
+_BLOCK_ID = re.compile(r"\s*\^[A-Za-z0-9-]+\s*$")
 _LINE_BREAK_TAG = re.compile(r"<br\s*/?>", re.IGNORECASE)
 # Both patterns stop at the next "<" or at the end, so that unclosed tags cost no more than closed ones.
 _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -71,6 +72,19 @@ def sole_image(children: Sequence[Token]) -> ImageRef | None:
         alias = only.meta["alias"]
         return ImageRef(only.meta["target"], "" if _EMBED_SIZE.fullmatch(alias) else alias)
     return None
+
+
+def is_bare_markup(children: Sequence[Token]) -> bool:
+    """Whether embeds, targets of wikilinks, tags and block ids stand there and nothing that could be a heading."""
+    solid = [child for child in children if child.content.strip()]
+    return bool(solid) and not any(map(_says_something, solid))
+
+
+def _says_something(child: Token) -> bool:
+    if child.type == "wikilink":
+        return not child.meta["embedded"] and bool(child.meta["alias"])
+    is_text = child.type not in ("hashtag", "html_inline", "image")
+    return is_text and any(char.isalnum() for char in _BLOCK_ID.sub("", child.content))
 
 
 def _inline_text(children: Sequence[Token], prose: Prose) -> str:

@@ -8,7 +8,7 @@
 
 A fifth, not a half: Korean and Japanese technical prose is full of Latin terms, and one Hangul syllable says as much as
 two or three Latin letters. English text that quotes some Korean stays well below. Code, links and tags are not counted:
-they are Latin in every language.
+they are Latin in every language. So are wikilinks, embeds, block ids and callout marks (`kb.language.markup`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,6 @@ _SCRIPT_SHARE = 0.2
 _FUNCTION_WORD_SHARE = 0.06
 _SHORT_TEXT_WORDS = 20
 
-_NOT_PROSE = re.compile(
-    r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)"  # fenced code
-    r"|`[^`\n]*`"
-    r"|</?[a-zA-Z][^<>]*>"
-    r"|\]\([^()\s]*\)"  # a link's target
-    r"|https?://[^\s<>)\]]+",
-    re.MULTILINE | re.DOTALL,
-)
 # Precomposed syllables, conjoining jamo (as in NFD text from macOS), compatibility jamo.
 _HANGUL = re.compile("[가-힣\u1100-\u11ff\u3131-\u318e]+")
 _KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff]+")
@@ -57,8 +49,13 @@ def passage_language(text: str, document_language: str) -> str:
     prose = text[:SAMPLE_CHARS]
     if prose.isascii() and document_language == "en":
         return "en"
-    language, letters = _detect(_prose(prose))
-    return document_language if letters < MIN_PASSAGE_LETTERS or language == "und" else language
+    bare = _prose(prose)
+    language, letters = _detect(bare)
+    if letters < MIN_PASSAGE_LETTERS or language == "und":
+        return document_language
+    if language == "en" and document_language != "en" and not _is_running_english(bare):
+        return document_language  # names and terms are English in notes of every language
+    return language
 
 
 def query_language(text: str) -> str:
@@ -73,7 +70,9 @@ def query_language(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    return _NOT_PROSE.sub(" ", text[:SAMPLE_CHARS])
+    from kb.language.markup import without_markup  # a question has no use for its patterns
+
+    return without_markup(text[:SAMPLE_CHARS])
 
 
 def _detect(prose: str) -> tuple[str, int]:
@@ -91,6 +90,13 @@ def _detect(prose: str) -> tuple[str, int]:
     function_words = sum(word.lower() in _FUNCTION_WORDS for word in words)
     is_english = len(words) < _SHORT_TEXT_WORDS or function_words >= _FUNCTION_WORD_SHARE * len(words)
     return ("en" if is_english else "und"), letters
+
+
+def _is_running_english(prose: str) -> bool:
+    """Whether English sentences stand there, however few: terms alone have no function words."""
+    words = _LATIN.findall(prose)
+    function_words = sum(word.lower() in _FUNCTION_WORDS for word in words)
+    return function_words >= max(2, _FUNCTION_WORD_SHARE * len(words))
 
 
 def _count(letters: re.Pattern[str], text: str) -> int:

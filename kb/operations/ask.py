@@ -26,7 +26,7 @@ from kb.domain.text import stored_text
 from kb.errors import KbError, ModelError, NotIndexed, StoreError, UsageError
 from kb.language.detect import query_language
 from kb.operations.answer_records import conversation, record_answer
-from kb.operations.asking import Asked, AskRequest, OnEvent, Retrieved, Written, new_trace_id, settings_of
+from kb.operations.asking import Asked, AskRequest, OnEvent, Retrieved, Written, new_trace_id, quotable, settings_of
 from kb.operations.clock import now_utc
 from kb.operations.reading import Reader, reading
 from kb.operations.search import Answering
@@ -105,8 +105,9 @@ class _Asking:
     def _found(self, request: AskRequest, history: tuple[Turn, ...], text: str, started: float) -> Asked:
         wanted = SearchQuery(text, request.mode, max(request.k, JUDGED_HITS), request.filters)
         result = self._searching.answer(wanted)
-        evidence = score_evidence(self._reader.db, text, result.hits)
-        shown = result._replace(hits=result.hits[: request.k])
+        hits = quotable(self._reader.db, result.hits)
+        evidence = score_evidence(self._reader.db, text, hits)
+        shown = result._replace(hits=hits[: request.k])
         return Asked(request, history, text, shown, evidence, self._embedding(result), self._config, started)
 
     def _passes(self, asked: Asked) -> bool:

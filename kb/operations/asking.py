@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from kb.answer.sentences import sentence_ranges
 from kb.answer.wording import refusal_text
 from kb.config import Config
 from kb.domain.answers import (
@@ -166,6 +167,13 @@ class Asked(NamedTuple):
             conversation_id=session,
             turn_index=None if session is None else len(self.history),
         )
+
+
+def quotable(db: Connection, hits: tuple[SearchHit, ...]) -> tuple[SearchHit, ...]:
+    """The hits in which a sentence stands: embeds and lists of links are near to every question and answer none."""
+    rows = queries.select_passages(db, chunk_ids_json=json.dumps([hit.chunk_id for hit in hits]))
+    said = {row.chunk_id for row in rows if next(sentence_ranges(row.text), None) is not None}
+    return tuple(hit for hit in hits if hit.chunk_id in said)
 
 
 def new_trace_id() -> str:

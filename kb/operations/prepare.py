@@ -28,7 +28,7 @@ from kb.store.artifacts import write_artifacts
 from kb.store.documents import IndexedText, PreparedDocument, SourceFile
 
 # Bumped when the words or dates that a document is found by change: title, headings, names, their languages.
-WORDS_VERSION = "words-2"
+WORDS_VERSION = "words-3"
 
 
 @dataclass(frozen=True, slots=True)
