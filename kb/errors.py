@@ -42,6 +42,7 @@ A refusal and "no hit" are values, not exceptions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 
@@ -50,10 +51,12 @@ class KbError(Exception):
 
     code: ClassVar[str] = "generic"
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
+    def __init__(self, message: str, hint: str | None = None, *, details: Mapping[str, str] | None = None) -> None:
+        """`details` are what a program needs of the message: the path, the key, the address it is about."""
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.details = dict(details or {})
 
 
 class UsageError(KbError):

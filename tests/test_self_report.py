@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -392,3 +393,21 @@ def test_new_notes_that_are_not_embedded_yet_are_told(embedded: Vault) -> None:
     (embedded.root / "new.md").unlink()
     assert call(embedded, "ingest", "--no-embed").code == 0
     assert call(embedded, "search", "gateway", "--json").json["note"] is None
+
+
+def test_an_error_names_for_programs_what_it_is_about(base: Vault) -> None:
+    def details(*args: str) -> dict[str, str]:
+        error = json.loads(call(base, *args).stderr)
+        validate("error.v1", error)
+        found: dict[str, str] = error["details"]
+        return found
+
+    elsewhere = base.config.parent / "elsewhere"
+    assert details("--set", "storage.data_dir=elsewhere", "search", "x", "--json") == {
+        "path": str(elsewhere / "kb.sqlite")
+    }
+    assert details("--set", "search.default_q=1", "search", "x", "--json") == {"key": "search.default_q"}
+    assert details("--set", "search.default_k=0", "search", "x", "--json") == {"key": "search.default_k"}
+    generated = ("--set", "models.llm.provider=ollama", "--set", "rag.score_gate=0")
+    assert details(*generated, "ask", "gateway retries", "--json") == {"endpoint": NOBODY}
+    assert details("search", "--json") == {}

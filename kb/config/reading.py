@@ -152,7 +152,7 @@ def _unknown(key: str, valid: Sequence[str], where: str, what: str) -> None:
         key, valid, n=1, cutoff=0.5
     )
     hint = f"did you mean {near[0]}?" if near else "valid: " + ", ".join(valid)
-    raise ConfigError(f"unknown {what} {key} ({where})", hint)
+    raise ConfigError(f"unknown {what} {key} ({where})", hint, details={"key": key})
 
 
 def _default(key: str) -> Any:
@@ -180,10 +180,12 @@ def _checked(key: str, value: Any, where: str) -> Any:
     if kind is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = tuple(value)
     if type(value) is not kind:
-        raise ConfigError(f"{key} must be {_TYPE_NAMES[kind]}{_told(key, value)} ({where})", _meaning(key))
+        raise ConfigError(
+            f"{key} must be {_TYPE_NAMES[kind]}{_told(key, value)} ({where})", _meaning(key), details={"key": key}
+        )
     accepts, wanted = RULES.get(key, (None, ""))
     if accepts is not None and not accepts(value):
-        raise ConfigError(f"{key} must be {wanted}{_told(key, value)} ({where})", _meaning(key))
+        raise ConfigError(f"{key} must be {wanted}{_told(key, value)} ({where})", _meaning(key), details={"key": key})
     return value
 
 

@@ -86,6 +86,7 @@ class OllamaServer:
                 raise ModelUnreachable(
                     f"no language model server at {self.endpoint}: {error.strerror or error}",
                     "start it with `ollama serve`, or set models.llm.endpoint",
+                    details={"endpoint": self.endpoint},
                 ) from error
             _limit_silence(connection, self.timeouts.silence_seconds, deadline)
             with self._failures(deadline):

@@ -96,7 +96,9 @@ def open_reader(path: Path) -> apsw.Connection:
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise NotIndexed(f"no knowledge base at {path}", "create it with: kb init, then kb ingest") from error
+        raise NotIndexed(
+            f"no knowledge base at {path}", "create it with: kb init, then kb ingest", details={"path": str(path)}
+        ) from error
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}", "check that its directory is yours") from error
     with sqlite_errors(path):

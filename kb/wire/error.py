@@ -10,14 +10,24 @@ from kb.errors import KbError
 
 
 class ErrorV1(TypedDict):
-    """What happened and what to do about it. `code` is stable; `message` and `hint` are for people."""
+    """What happened and what to do about it. `code` is stable; `message` and `hint` are for people.
+
+    `details` are for programs: `path` (not_indexed), `key` (config_invalid), `endpoint` (model_unreachable); else {}.
+    """
 
     schema_version: Literal["error.v1"]
     code: str
     message: str
     hint: str | None
+    details: dict[str, str]
 
 
 def error_v1(error: KbError) -> ErrorV1:
     """The wire form of an error."""
-    return {"schema_version": "error.v1", "code": error.code, "message": error.message, "hint": error.hint}
+    return {
+        "schema_version": "error.v1",
+        "code": error.code,
+        "message": error.message,
+        "hint": error.hint,
+        "details": error.details,
+    }
