@@ -226,12 +226,34 @@ def test_a_model_that_is_not_installed_is_named(tmp_path: Path) -> None:
 def test_a_silent_recording_loads_no_model_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     from kb.extract import speech
 
-    monkeypatch.setattr(speech, "open_whisper", None)
+    monkeypatch.setattr(speech, "kept_whisper", None)
     told: list[Progress] = []
     job = Job(wav(silence(150)), MediaType("audio/wav"), {}, settings(), told.append)
     transcript = Transcript.from_json(json.loads(derive(job)))
     assert (transcript.segments, transcript.duration_ms) == ((), 150_000)
     assert [step.done for step in told] == sorted(step.done for step in told) != []
+
+
+@needs_decoder
+@pytest.mark.usefixtures("no_log")
+def test_a_process_loads_one_model_for_all_its_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pywhispercpp")
+    from kb.extract import speech, whisper
+
+    loaded: list[Path] = []
+
+    def load(ggml: Path, threads: int) -> SpeakingModel:
+        loaded.append(ggml)
+        return SpeakingModel(segment(0, 100, "Said."))
+
+    whisper.kept_whisper.cache_clear()
+    monkeypatch.setattr(whisper, "open_whisper", load)
+    monkeypatch.setattr(speech, "engine", lambda settings: Engine("whisper.cpp", "1"))
+    for seconds in (1, 2, 3):
+        job = Job(wav(tone(seconds)), MediaType("audio/wav"), {}, settings(), lambda progress: None)
+        assert [each.text for each in Transcript.from_json(json.loads(derive(job))).segments] == ["Said."]
+    whisper.kept_whisper.cache_clear()
+    assert len(loaded) == 1
 
 
 class StoppedAtOnce(Exception):
@@ -245,7 +267,7 @@ def test_a_recording_that_was_interrupted_goes_on_from_its_last_stretch(monkeypa
     from kb.extract import speech
 
     model = SpeakingModel(segment(0, 100, "Said again."))
-    monkeypatch.setattr(speech, "open_whisper", lambda *args: model)
+    monkeypatch.setattr(speech, "kept_whisper", lambda *args: model)
     monkeypatch.setattr(speech, "engine", lambda settings: Engine("whisper.cpp", "1"))
     sound = wav(np.concatenate([part for _ in range(4) for part in (tone(1), silence(11))]))
     kept: list[bytes] = []

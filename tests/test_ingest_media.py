@@ -219,7 +219,7 @@ def test_an_engine_that_hangs_is_given_up(workspace: Workspace, unruly: None, tm
     (item,) = workspace.ingest().items
     assert item.error is not None
     assert item.error.code == "engine_failed"
-    assert "no sign of progress for 1 s" in item.error.message
+    assert "1 s of processor time without a sign of progress" in item.error.message
 
 
 def test_a_stopped_run_ends_its_engines_and_the_next_goes_on(

@@ -6,11 +6,20 @@ A `long` file is read in three parts. Its first run hangs after the second; one 
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
 
 from kb.domain.derived import Engine
 from kb.domain.steps import ExtractSettings, Job, Progress, Results
 from kb.errors import ExtractFailed, ModelCorrupt
 from kb.extract import pdf_text
+from kb.extract.pdf_pages import PdfPage, PdfText
+
+_STARVED_S = 2.5
+_served: list[str] = []  # what this process has read
 
 
 def engine(settings: ExtractSettings) -> Engine:
@@ -34,6 +43,20 @@ def derive(job: Job) -> bytes:
             _read_long(job)
         case b"noise":
             raise ZeroDivisionError("an engine's bug")
+        case b"child hangs":
+            subprocess.run([sys.executable, "-c", "while True: pass"], check=True)
+        case b"starved":
+            time.sleep(_STARVED_S)  # as a process does that gets no processor
+        case b"killed":
+            tempfile.mkdtemp(prefix="kb-ocr-")
+            os.kill(os.getpid(), signal.SIGKILL)
+        case b"holds a folder":
+            tempfile.mkdtemp(prefix="kb-ocr-")
+            job.on_progress(Progress(1, 2))
+            while True:
+                time.sleep(1)
+        case b"worn" if _served:
+            raise MemoryError
         case b"wordless":
             raise AssertionError
         case b"unloadable":
@@ -42,7 +65,10 @@ def derive(job: Job) -> bytes:
             raise ModelCorrupt("the model unruly is damaged", "install it again")
         case b"memory":
             return bytes(10**12)
+    _served.append(job.media_type)
     job.on_progress(Progress(1, 1))
+    if job.data in (b"worn", b"starved"):
+        return PdfText((PdfPage("Read all the same.", (), 595, 842),)).to_json()
     return pdf_text.derive(job)
 
 

@@ -92,7 +92,7 @@ MEANINGS: Mapping[str, str] = {
     "storage.cache_max_mb": "what the cached vectors may take, and what engines read as much again",
     "indexing.max_file_mb": "files above so many megabytes are reported, not read",
     "indexing.max_parallel_extractors": "how many files are read by engines at once, each in a process of its own",
-    "indexing.extract_timeout_s": "how long an engine may go without a sign of progress before its file is given up",
+    "indexing.extract_timeout_s": "processor seconds an engine may take without progress; by the clock, ten times that",
     "indexing.extract_memory_mb": "what one such process may take (Linux only)",
     "chunking.target_tokens": "how long a passage may get, in estimated tokens; never beyond what an embedder reads",
     "chunking.overlap_tokens": "how much two neighbouring passages of one long section share, in estimated tokens",

@@ -14,7 +14,7 @@ from kb.extract.assemble_whisper import GGML_FILE
 from kb.extract.audio_file import SAMPLE_RATE_HZ, duration_ms, samples
 from kb.extract.sounding import sounding_stretches
 from kb.extract.transcribe import METHOD_VERSION, Heard, Listener
-from kb.extract.whisper import open_whisper
+from kb.extract.whisper import kept_whisper
 from kb.models.manifest import read_installed
 from kb.models.requirements import Lack, lacking_packages, missing, require
 
@@ -57,7 +57,7 @@ def derive(job: Job) -> bytes:
         if stretch.end_ms <= heard.until_ms:
             continue
         if listener is None:  # a silent recording loads no model
-            model = open_whisper(speech.model_dir / speech.model / GGML_FILE, speech.threads)
+            model = kept_whisper(speech.model_dir / speech.model / GGML_FILE, speech.threads)
             listener = Listener(model, heard, sound.report)
         listener.hear(stretch)
         job.on_kept(heard.to_json())

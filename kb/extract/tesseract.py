@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from kb.errors import ExtractFailed, ModelMissing, worded
+from kb.errors import EngineFailed, ExtractFailed, ModelMissing, worded
 from kb.extract.image_geometry import Rectangle
 from kb.models.requirements import lacking_packages, lacking_tesseract, require
 
@@ -22,7 +22,6 @@ NEEDED_BY = "images and scanned pages"
 # How a picture is read: as lines one below the other, or as one line.
 LINES, ONE_LINE = 6, 7
 
-_TIMEOUT_SECONDS = 300
 _LINE_LEVEL, _WORD_LEVEL = 4, 5
 
 
@@ -91,11 +90,12 @@ def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[l
             "tsv",
             languages,
             config=f"--psm {mode} -c tessedit_create_tsv=1 -c tessedit_create_txt=1",
-            timeout=_TIMEOUT_SECONDS * len(pictures),
         )
     except TesseractNotFoundError as error:
         raise ModelMissing(f"{NEEDED_BY} need tesseract, which is not installed any more", "reinstall it") from error
-    except (TesseractError, RuntimeError) as error:
+    except TesseractError as error:
+        if error.status < 0:
+            raise EngineFailed(f"tesseract was ended by signal {-error.status}", "ingest again") from error
         raise ExtractFailed(f"tesseract failed: {worded(error)}") from error
     table = (directory / "read.tsv").read_text(encoding="utf-8")
     texts = (directory / "read.txt").read_text(encoding="utf-8").split("\f")

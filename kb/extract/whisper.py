@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,12 @@ def open_whisper(ggml: Path, threads: int) -> Model:
             f"whisper.cpp cannot load {ggml}: {errors[0]}", f"run `kb models install --force {ggml.parent.name}`"
         )
     return model
+
+
+@lru_cache(maxsize=1)
+def kept_whisper(ggml: Path, threads: int) -> Model:
+    """As `open_whisper`, loaded once in a process: whisper.cpp gives back little of a model that is dropped."""
+    return open_whisper(ggml, threads)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The process that runs engines: takes one file at a time, sends what its steps derived, and may be killed at any time.
 
-    python -c "from kb.operations.extract_worker import main; main()" READ_FD WRITE_FD MEMORY_BYTES
+    python -c "from kb.operations.extract_worker import main; main()" READ_FD WRITE_FD LIFE_FD MEMORY_BYTES SCRATCH
 
 Engines are C libraries that read what strangers wrote. Here one may crash, hang or eat memory, and costs one file.
 """
@@ -11,8 +11,10 @@ import os
 import pickle
 import signal
 import sys
+import threading
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import TypeAlias
 
 from kb.domain.derived import DerivedName
@@ -20,9 +22,13 @@ from kb.domain.media import MediaType
 from kb.domain.steps import ExtractSettings, Job, OnKept, OnProgress, Progress, Results
 from kb.errors import KbError, ModelMissing, worded
 from kb.extract.registry import Step
+from kb.operations.scratch import own_scratch, remove_scratch
 from kb.private import kept_private
 
-# A worker whose parent was killed ends by itself: so long after its last sign of progress.
+# A machine that leaves an engine a tenth of a processor is slow, and nothing is wrong.
+_WALL_FACTOR = 10
+
+# A worker that hangs and whose parent was killed ends by itself: so long after it should have been given up.
 _ORPHAN_GRACE_S = 30
 
 
@@ -30,15 +36,21 @@ _ORPHAN_GRACE_S = 30
 class Work:
     """One file and the steps it needs; its bytes follow on the pipe.
 
-    `silence_s` is how long a step may say nothing; `kept` is what a run that was stopped had of them.
+    `quiet_cpu_s` is how much processor time a step may take without a sign of progress; `kept` is what a run that was
+    stopped had of them.
     """
 
     media_type: MediaType
     steps: tuple[Step, ...]
     earlier: Results
     settings: ExtractSettings
-    silence_s: int
+    quiet_cpu_s: int
     kept: Results
+
+    @property
+    def quiet_wall_s(self) -> int:
+        """How long a step may say nothing by the clock: long enough for a machine that is busy with other things."""
+        return _WALL_FACTOR * self.quiet_cpu_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +95,11 @@ Reply: TypeAlias = StepProgress | StepKept | StepsDone | StepFailed
 
 def main() -> None:
     """Serves files until the pipe is closed."""
-    inbox, outbox = Connection(int(sys.argv[1])), Connection(int(sys.argv[2]))
-    _limit_memory(int(sys.argv[3]))
+    inbox, outbox, life = Connection(int(sys.argv[1])), Connection(int(sys.argv[2])), int(sys.argv[3])
+    _limit_memory(int(sys.argv[4]))
+    scratch = Path(sys.argv[5])
+    own_scratch(scratch)
+    threading.Thread(target=_end_with_parent, args=(life, scratch), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     with kept_private():
         _serve_all(inbox, outbox)
@@ -99,6 +114,13 @@ def _serve_all(inbox: Connection, outbox: Connection) -> None:
         except (EOFError, BrokenPipeError):
             return
         signal.alarm(0)
+
+
+def _end_with_parent(life: int, scratch: Path) -> None:
+    """Waits until the parent, which holds the other end of `life`, is gone, however it ended; then ends all of it."""
+    os.read(life, 1)
+    remove_scratch(scratch)
+    os.killpg(0, signal.SIGKILL)
 
 
 def serve(work: Work, data: bytes, outbox: Connection) -> Reply:
@@ -143,7 +165,7 @@ def _in_words(error: Exception) -> str:
 
 def _reporter(name: DerivedName, work: Work, outbox: Connection) -> OnProgress:
     def report(progress: Progress) -> None:
-        signal.alarm(work.silence_s + _ORPHAN_GRACE_S)
+        signal.alarm(work.quiet_wall_s + _ORPHAN_GRACE_S)
         outbox.send_bytes(pickle.dumps(StepProgress(name, progress)))
 
     return report

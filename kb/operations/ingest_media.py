@@ -121,7 +121,7 @@ def _submit(media: _MediaRun, opened: _Open) -> None:
     number = next(media.numbers)
     media.in_hand[number] = opened
     settings = replace(plan.settings, pdf_passwords=opened.passwords)
-    work = Work(opened.file.media_type, opened.todo, opened.results, settings, plan.silence_s, opened.kept)
+    work = Work(opened.file.media_type, opened.todo, opened.results, settings, plan.quiet_cpu_s, opened.kept)
     media.pool.submit(number, work, opened.content.data)
 
 

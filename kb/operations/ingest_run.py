@@ -31,7 +31,7 @@ class ExtractionPlan:
     settings: ExtractSettings
     passwords: PdfPasswords
     processes: int
-    silence_s: int
+    quiet_cpu_s: int
     memory_mb: int
     cache: Path
     cache_bytes: int

@@ -81,7 +81,7 @@ def extraction_plan(config: Config, families: Sequence[MediaFamily] = MEDIA_FAMI
         settings=ExtractSettings(ocr=ocr, caption=_caption_settings(config), speech=_speech_settings(config)),
         passwords=PdfPasswords(config.extract.pdf_passwords, config.extract.pdf_passwords_command),
         processes=config.indexing.max_parallel_extractors,
-        silence_s=config.indexing.extract_timeout_s,
+        quiet_cpu_s=config.indexing.extract_timeout_s,
         memory_mb=config.indexing.extract_memory_mb,
         cache=config.cache_dir / "derived.sqlite",
         cache_bytes=config.storage.cache_max_mb * _MB,
