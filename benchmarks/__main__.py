@@ -15,8 +15,8 @@ from benchmarks.registry import BENCHMARKS, LONG, SAMPLED, run_benchmark
 _PAGE = """\
 # Performance
 
-Written by `python -m benchmarks NAME --data DIR --write docs/performance.md`, a section a benchmark. What counts are
-the ratios and the targets: both sides of a ratio are measured in the same run, in turns. Searches and ingests are
+Written by `python -m benchmarks NAME --data DIR --write docs/performance.md`, one section per benchmark. What counts
+are the ratios and the targets: both sides of a ratio are measured in the same run, in turns. Searches and ingests are
 without vectors where nothing else is said.
 
 {machine}

@@ -22,7 +22,7 @@ class KnowledgeBase(NamedTuple):
     config: Config
 
     def ingest(self, *, embed: bool = False) -> IngestReport:
-        """Bring the index in step with the workspace; without vectors unless asked for."""
+        """Update the index from the workspace; without vectors unless asked for."""
         request = ingest_request(self.config, None, dry_run=False, allow_empty=False, embed=embed)
         return ingest(request, lambda event: None, lambda: False)
 

@@ -28,7 +28,7 @@ from kb.operations.search import open_searcher
 
 _NOTE = (
     "kb indexes with Kiwi's morphemes, blocks and citations; with both, its vectors come from a cache. LanceDB's are "
-    "made anew by the same encoder, a document a row. Recoll starts a process a question."
+    "rebuilt by the same encoder, one row per document. Recoll starts one process per question."
 )
 
 QUESTIONS = 100

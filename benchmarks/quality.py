@@ -53,7 +53,7 @@ def measure(data: Path | None, *, questions: int = QUESTIONS) -> Measurement:
     return Measurement(
         "quality",
         (
-            Table(f"{K} hits a question", ("set", "mode", *columns), tuple(means)),
+            Table(f"{K} hits per question", ("set", "mode", *columns), tuple(means)),
             Table("nDCG@10, hybrid − lexical", ("set", "change", "95 % interval", "p"), tuple(changes)),
             Table(
                 "Refusals of the extractive answerer",

@@ -1,7 +1,7 @@
 """How well the score gate tells answerable questions from others, fitted on one language and tried on both.
 
 The gate alone: no passage is read, no model asked. Its shipped weights are those of the rows "both languages" and
-"manual and strangers"; this prints them, fitted anew.
+"manual and strangers"; this prints them, fitted again.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def measure(
 
 
 def search_all(base: KnowledgeBase, judged: JudgedSet, mode: SearchMode, *, chunks: int = CHUNKS) -> CheckedRun:
-    """Every judged question asked for its best chunks in one process, every hit's citation held against its file."""
+    """Every judged question asked for its best chunks in one process, every hit's citation compared with its file."""
     holds = _citation_checker(base)
     ranked: list[RankedDocument] = []
     citations = wrong = 0

@@ -111,7 +111,7 @@ class Ran(NamedTuple):
 
     @property
     def lines(self) -> list[Any]:
-        """The JSON values on stdout, one a line."""
+        """The JSON values on stdout, one per line."""
         return [json.loads(line) for line in self.stdout.splitlines()]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
 import pytest
 from on_terminal import Screen
 
+from kb.cli.interrupt import interruptible
 from kb.cli.progress import show_progress
 from kb.operations.events import (
     AssetFinished,
@@ -50,3 +53,18 @@ def test_a_long_path_in_hand_takes_one_line_and_keeps_its_end(monkeypatch: pytes
             on_event(AssetFinished(1, 3, "long/" * 30 + "게이트웨이.md", "new", 2))
             screen.wait_for("1/3 files")
     assert "…" in shown
+
+
+def test_ctrl_c_is_answered_on_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with Screen() as screen, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", screen.file)
+        with interruptible() as is_canceled, show_progress() as on_event:
+            on_event(EmbedProgress("multilingual-e5-small", 0, 6000))
+            screen.wait_for("0/6,000 passages")
+            os.kill(os.getpid(), signal.SIGINT)
+            shown = screen.wait_for("press again to stop at once")
+            assert is_canceled()
+    line = next(line for line in shown.replace("\r", "\n").splitlines() if "stopping" in line)
+    assert line.startswith("stopping after the current step; ")

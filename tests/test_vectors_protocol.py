@@ -588,7 +588,7 @@ def test_damaged_lance_names_the_command_that_restores_it_byte_for_byte(
     embed_all(vault)
     damage(vault)
     calls = fake_models.calls
-    assert failing(vault)["lancedb_open"].split(" makes")[0] == "kb index --rebuild-lance"
+    assert failing(vault)["lancedb_open"].split(" rebuilds")[0] == "kb index --rebuild-lance"
     with pytest.raises(StoreError) as raised:
         remake(vault, mirror=True)
     assert "kb index --rebuild-lance" in (raised.value.hint or "")
@@ -781,7 +781,7 @@ def test_kb_index_shows_what_stands_and_says_what_to_do(vault: Vault) -> None:
     def told(*options: str) -> list[str]:
         return run_kb("--config", str(vault.config), "index", *options).stdout.splitlines()
 
-    assert told() == ["no passage has a vector; kb index --embeddings gives each one"]
+    assert told() == ["no passage has a vector yet: kb index --embeddings makes them"]
     embed_all(vault)
     assert told("--embeddings", "--model", WIDE)[-1] == (
         f'ready, not searched yet: set models.embedding.model = "{WIDE}", then: kb ingest'

@@ -1,4 +1,4 @@
-"""A generated text → its sentences, each held against what it cites: supported, weak, or dropped.
+"""A generated text → its sentences, each checked against what it cites: supported, weak, or dropped.
 
 The rule, for one sentence and the passages it cites (those of the next marker where it has none itself; where nothing
 follows, the passage that carries most of its words):

@@ -25,7 +25,7 @@ _REFUSALS: Mapping[RefusalReason, Mapping[str, str]] = {
     },
     "llm_stream_aborted": {
         "ko": "답변이 끝나기 전에 멈췄습니다.",
-        "en": "The answer was stopped before its end.",
+        "en": "The answer was stopped before the end.",
     },
 }
 

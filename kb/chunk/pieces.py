@@ -16,7 +16,7 @@ from kb.chunk.tokens import token_weight
 # the quotes and brackets that close around it. A full stop needs white space after it: 3.14 and kb.toml are not ends.
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s)|[。！？]++[」』”’）]*+")
 _LAST_SPACE = re.compile(r"\s\S*\Z")
-# How far ahead to look for a cut; text with more characters a token than this is cut a little early.
+# How far ahead to look for a cut; text with more characters per token than this is cut a little early.
 _CHARS_PER_TOKEN = 4
 
 

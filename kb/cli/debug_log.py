@@ -1,4 +1,4 @@
-"""The log of `--debug`: one file a day, every SQL statement with its time, and full tracebacks."""
+"""The log of `--debug`: one file per day, every SQL statement with its time, and full tracebacks."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
-"""Ctrl-C in long work: once to stop after the step in hand, twice to stop at once."""
+"""Ctrl-C in long work: once to stop after the current step, twice to stop at once."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-
-import click
 
 
 @contextmanager
@@ -21,7 +20,8 @@ def interruptible() -> Iterator[Callable[[], bool]]:
         if pressed:
             os._exit(128 + signum)
         pressed = True
-        click.echo("stopping after the step in hand; press again to stop at once", err=True)
+        # Not click.echo: a progress display takes the place of sys.stderr, and puts this on a line of its own above it.
+        print("stopping after the current step; press again to stop at once", file=sys.stderr)
 
     old = signal.signal(signal.SIGINT, press)
     try:

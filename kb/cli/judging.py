@@ -1,4 +1,4 @@
-"""One key a hit: 1 to 3 for how relevant, n or 0 for not, s to stop there, q to keep nothing."""
+"""One key per hit: 1 to 3 for how relevant, n or 0 for not, s to stop there, q to keep nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation runs as a person reads them: a table of means, one row a group."""
+"""Evaluation runs as a person reads them: a table of means, one row per group."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def show_run(report: RunReport) -> None:
 
 
 def metric_rows(groups: Sequence[GroupMetrics]) -> list[list[str]]:
-    """A header and one row a group; metrics that nothing is known of are left out."""
+    """A header and one row per group; metrics that nothing is known of are left out."""
     shown = [metric for metric in METRICS if any(getattr(group, metric.name) is not None for group in groups)]
     rows = [["", "n", *(metric.label for metric in shown), "p50 ms", "p95 ms"]]
     several = {grouping for grouping in ("lang", "category") if sum(g.grouping == grouping for g in groups) > 1}

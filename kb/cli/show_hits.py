@@ -58,7 +58,7 @@ def _show_snippet(hit: SearchHit, width: int) -> None:
 
 
 def _explained(retrieval: RetrievalDetail) -> Iterator[str]:
-    """One line a channel, and one for the fusion."""
+    """One line per channel, and one for the fusion."""
     if retrieval.lexical_score is not None:
         yield f"lexical (bm25)   rank {retrieval.lexical_rank}  score {retrieval.lexical_score:.2f}"
     if retrieval.vector_score is not None:

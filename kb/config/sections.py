@@ -113,7 +113,7 @@ class LlmConfig(Section):
 
 
 class ExtractConfig(Section):
-    """What opens encrypted PDFs: the passwords themselves, or a command that prints them, one a line."""
+    """What opens encrypted PDFs: the passwords themselves, or a command that prints them, one per line."""
 
     pdf_passwords: tuple[str, ...] = ()
     pdf_passwords_command: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-# Bumped when `passage_text` changes: it stands with every vector, and the next ingest makes those of another form anew.
+# Bumped when `passage_text` changes: it stands with every vector, and the next ingest embeds other forms again.
 PASSAGE_VERSION = "p1"
 
 

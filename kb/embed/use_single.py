@@ -1,6 +1,6 @@
 """The network of `use_adapter` on a single text, without numpy: for the one question of a fresh process.
 
-Products go to the BLAS library; what is left to Python takes .3 ms a token.
+Products go to the BLAS library; what is left to Python takes .3 ms per token.
 """
 
 from __future__ import annotations

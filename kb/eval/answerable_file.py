@@ -1,4 +1,4 @@
-"""Reads the questions a calibration is fitted to: one a line, as plain text or as a JSON object with `text`."""
+"""Reads the questions a calibration is fitted to: one per line, as plain text or as a JSON object with `text`."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ def _question(line: str, place: str, is_answerable: bool) -> Labelled:
     if not isinstance(text, str) or not text.strip() or not isinstance(target_lang, str | None):
         raise UsageError(f"{place}: no question", _HINT)
     if value.get("answerable", is_answerable) is not is_answerable:
-        raise UsageError(f"{place}: says it is {'not ' * is_answerable}answerable", "it belongs into the other file")
+        raise UsageError(f"{place}: says it is {'not ' * is_answerable}answerable", "it belongs in the other file")
     return Labelled(text.strip(), is_answerable, target_lang)

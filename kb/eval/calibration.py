@@ -185,7 +185,7 @@ def refit(questions: Sequence[Judged], enough_in: Sequence[Judged]) -> dict[Chan
 
 
 def separation(questions: Sequence[Judged], evidence: Sequence[float], thresholds: Iterable[float]) -> Separation:
-    """How well this evidence, one number a question, tells the questions apart."""
+    """How well this evidence, one number per question, tells the questions apart."""
     both = list(zip(questions, evidence, strict=True))
     answerable = sorted(value for question, value in both if question.answered_by)
     others = sorted(value for question, value in both if not question.answered_by)

@@ -70,7 +70,7 @@ class MovedQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs held against each other. `obstacles` are reasons why neither may be called better."""
+    """Two runs compared. `obstacles` are reasons why neither may be called better."""
 
     before: MeasuredRun
     after: MeasuredRun

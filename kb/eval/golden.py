@@ -10,7 +10,7 @@ from pathlib import Path
 class Expectation:
     """One thing a question should find: a file, lines of it (from 1, both ends included), a document or a passage.
 
-    Exactly one of `path`, `doc_id` and `chunk_id` is set. Paths and lines still hold when the text is cut anew; ids
+    Exactly one of `path`, `doc_id` and `chunk_id` is set. Paths and lines still hold when the text is cut again; ids
     do not. `grade` is the gain of finding it; `line` is where the golden file says so.
     """
 

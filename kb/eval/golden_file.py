@@ -94,7 +94,7 @@ def invalid(file: Path, problems: Sequence[Problem], hint: str = _HINT) -> Golde
 
 
 def write_golden(golden: GoldenSet) -> str:
-    """The text of a golden set, a question a block; reading it gives the same set."""
+    """The text of a golden set, one block per question; reading it gives the same set."""
     blocks = [f"suite: {_quoted(golden.suite)}\nquestions:\n", *map(question_yaml, golden.questions)]
     return "\n".join(blocks)
 

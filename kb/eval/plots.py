@@ -55,7 +55,7 @@ def interval(low: float, mean: float, high: float, *, reach: float, tolerance: f
 
 
 def grouped_bars(bars: Sequence[Bar]) -> str:
-    """Two bars a group, 0 to 1."""
+    """Two bars per group, 0 to 1."""
     row, left, width = 40, 130, 480
     height = row * len(bars) + 26
     scale = width - left - 60
@@ -139,7 +139,7 @@ def rank_movement(ranks: Iterable[tuple[int | None, int | None]], k: int) -> str
 
 
 def sorted_changes(changes: Sequence[float]) -> str:
-    """One bar a question, from the one that lost most to the one that gained most."""
+    """One bar per question, from the one that lost most to the one that gained most."""
     left, top, width, height = 48, 12, 480, 306
     right, bottom = width - 14, height - 28
     ordered = sorted(changes)

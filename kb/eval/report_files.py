@@ -34,7 +34,7 @@ def report_page(run: RunRow, groups: Sequence[GroupMetrics]) -> str:
 
 
 def markdown_table(groups: Sequence[GroupMetrics]) -> str:
-    """One row a group; metrics that no question says anything about are left out."""
+    """One row per group; metrics that no question says anything about are left out."""
     shown = [metric for metric in METRICS if any(getattr(group, metric.name) is not None for group in groups)]
     columns = ["questions", *(metric.label for metric in shown), "p50 ms", "p95 ms"]
     lines = ["| | " + " | ".join(columns) + " |", "| --- |" + " ---: |" * len(columns)]

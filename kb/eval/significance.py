@@ -21,7 +21,7 @@ class Difference(NamedTuple):
 
 
 def paired_difference(differences: Sequence[float]) -> Difference:
-    """What is known of the mean of these paired differences, one a question; the same every time.
+    """What is known of the mean of these paired differences, one per question; the same every time.
 
     The interval holds the middle 95 % of 10,000 bootstrap means (Efron 1979); the p-value is two-sided, from 10,000
     random changes of sign (Smucker, Allan and Carterette 2007). A run's questions stand for those that might be asked.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SAMPLE_RATE_HZ = 16_000
 
-_HINT = "play it, and save it anew"
+_HINT = "play it, and save it again"
 
 # FFmpeg tells a format by the content, whatever the name: a playlist or session description called talk.mp3 would have
 # it open sockets and other files. Only formats that hold their sound themselves are read, and from nowhere else.

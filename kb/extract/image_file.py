@@ -68,12 +68,12 @@ def _opened(data: bytes) -> Iterator[Image]:
                 _check_size(image)
                 yield image
     except UnidentifiedImageError as error:
-        raise ExtractFailed("not an image, or damaged at its start", "open it in a viewer and save it anew") from error
+        raise ExtractFailed("not an image, or damaged at its start", "open it in a viewer and save it again") from error
     except (
         *(OSError, ValueError, SyntaxError, EOFError, struct.error, zlib.error, LookupError, TypeError),
         *(AssertionError, AttributeError, ArithmeticError, RuntimeError),
     ) as error:
-        raise ExtractFailed(f"damaged image: {worded(error)}", "open it in a viewer and save it anew") from error
+        raise ExtractFailed(f"damaged image: {worded(error)}", "open it in a viewer and save it again") from error
     except MemoryError as error:
         raise ExtractFailed("the image does not fit into memory", "make it smaller") from error
 

@@ -70,7 +70,7 @@ def read_page_ocr(data: bytes) -> dict[int, OcrText]:
 
 
 def _recognised_page(page: PdfPage, ocr: OcrText | None) -> PdfPage:
-    """The page with its recognised text, a block of lines a block, boxes in points; as it is where there is none."""
+    """The page with its recognised text by blocks of lines, boxes in points; as it is where there is none."""
     if ocr is None:
         return page
     across, down = page.width / (ocr.width or 1), page.height / (ocr.height or 1)

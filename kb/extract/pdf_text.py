@@ -77,7 +77,7 @@ def derive(job: Job) -> bytes:
         pages = list(_raw_pages(pdf, notes, job))
         if not any(page is not None for page in pages):
             raise ExtractFailed(
-                f"no page of the PDF can be read{f': {notes[-1]}' if notes else ''}", "open and save it anew"
+                f"no page of the PDF can be read{f': {notes[-1]}' if notes else ''}", "open and save it again"
             )
         blank = RawPage(pymupdf.paper_size("a4")[0], pymupdf.paper_size("a4")[1], ())
         meta = pdf.metadata or {}
@@ -107,7 +107,7 @@ def open_pdf(data: bytes, passwords: Sequence[str] = ()) -> pymupdf.Document:
         is_locked = bool(pdf.needs_pass) and not any(map(pdf.authenticate, passwords))
         page_count = 0 if is_locked else pdf.page_count
     except _pdf_faults() as error:
-        raise ExtractFailed(f"not a readable PDF: {worded(error)}", "open it in a viewer and save it anew") from error
+        raise ExtractFailed(f"not a readable PDF: {worded(error)}", "open it in a viewer and save it again") from error
     if pdf.is_pdf and page_count:
         return pdf
     is_pdf = pdf.is_pdf
@@ -119,7 +119,7 @@ def open_pdf(data: bytes, passwords: Sequence[str] = ()) -> pymupdf.Document:
             f"the PDF is encrypted and {'none of the passwords fits' if passwords else 'opens with a password only'}",
             "add its password to extract.pdf_passwords, or save a copy without one",
         )
-    raise ExtractFailed("the PDF has no pages", "open it in a viewer and save it anew")
+    raise ExtractFailed("the PDF has no pages", "open it in a viewer and save it again")
 
 
 def _pdf_faults() -> tuple[type[Exception], ...]:

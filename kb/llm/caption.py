@@ -76,7 +76,7 @@ def _small_jpeg(data: bytes) -> bytes:
             image.thumbnail((_SIDE_PIXELS, _SIDE_PIXELS))
             picture = ImageOps.exif_transpose(image).convert("RGBA")
     except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
-        raise ExtractFailed(f"damaged image: {worded(error)}", "open it in a viewer and save it anew") from error
+        raise ExtractFailed(f"damaged image: {worded(error)}", "open it in a viewer and save it again") from error
     paper = Image.new("RGBA", picture.size, "white")
     jpeg = io.BytesIO()
     Image.alpha_composite(paper, picture).convert("RGB").save(jpeg, "JPEG", quality=85)

@@ -57,7 +57,7 @@ class LlamaRuntime:
         return prompt
 
     def pieces(self, prompt: Sequence[int], temperature: float, seed: int | None) -> Generator[str | None, None, None]:
-        """One text a token, empty while a character is not whole; None when the model ends the text.
+        """One text per token, empty while a character is not whole; None when the model ends the text.
 
         Raises: StreamBroken.
         """

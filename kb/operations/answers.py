@@ -48,7 +48,7 @@ def all_answers(sqlite: Path) -> list[Answer]:
 
 
 def list_sessions(sqlite: Path) -> list[SessionRow]:
-    """The conversations, the one last spoken in first."""
+    """The conversations, the latest first."""
     with reading(sqlite) as reader:
         return queries.list_sessions(reader.db)
 

@@ -86,7 +86,7 @@ class _Asking:
             self._keep(asked.refusal("llm_stream_aborted", notes=(error.message,)), request)
             raise
         except KeyboardInterrupt:
-            answer, fault = asked.refusal("llm_stream_aborted", notes=("stopped before its end",)), None
+            answer, fault = asked.refusal("llm_stream_aborted", notes=("stopped before the end",)), None
         kept = self._keep(answer, request)
         if fault is not None:
             raise fault
@@ -152,7 +152,8 @@ class _Asking:
         if not quoted.claims:
             return asked.refusal("llm_self_judge", written)
         if quoted.reading is not None and quoted.reading < READING_GATE:
-            note = f"read against the question: {quoted.reading:.2f}, below {READING_GATE} ({WEIGHTS_VERSION})"
+            fit = f"{quoted.reading:.2f}, below {READING_GATE} ({WEIGHTS_VERSION})"
+            note = f"how well the best sentence fits the question: {fit}"
             return _noting(asked.refusal("llm_self_judge", written), (note,))
         return asked.answer(written, quoted.text, quoted.claims, quoted.cited)
 

@@ -12,7 +12,7 @@ _COMMON_SHARE = 0.002
 
 
 def refresh_common_terms(db: Connection) -> bool:
-    """Counts the common words anew where the index has grown or shrunk by 5 % since; True when it did."""
+    """Counts the common words again where the index has grown or shrunk by 5 % since; True when it did."""
     state = queries.select_common_terms_state(db)
     if state is None or max(state.chunk_total, state.counted_at) < LEAST_CHUNKS:
         return False

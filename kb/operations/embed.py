@@ -175,7 +175,7 @@ def _fill_slot(run: _Run, slot: Slot, embedder: _LazyEmbedder) -> None:
     if not has_mirror(db, slot):
         raise upkeep.mirror_is_gone(slot)
     before = queries.select_slot_state(db, slot=slot, passage_version=PASSAGE_VERSION)
-    # A table that should hold committed vectors is not made anew in silence.
+    # A table that should hold committed vectors is not rebuilt in silence.
     lance = LanceTable(plan.vector_dir, model, "never" if before and before.committed else "if_missing")
     removed = upkeep.clear_tombstones(db, slot, lance)
     restored = upkeep.restore_mirror(db, slot, lance)

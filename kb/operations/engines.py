@@ -49,7 +49,7 @@ class Engines:
     def are_those_of(self, family: MediaFamily, parser_version: str) -> bool:
         """Whether a document with that parser version would be derived the same way now.
 
-        An engine that is not installed any more makes nothing anew: what it derived is better than nothing.
+        An engine that is not installed any more makes nothing again: what it derived is better than nothing.
         """
         extractor = STEPPED_EXTRACTORS[family]
         base, labels = read_labels(parser_version)

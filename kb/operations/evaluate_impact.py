@@ -33,7 +33,7 @@ class Impact(NamedTuple):
 def impact(config: Config, suite: Path) -> list[Impact]:
     """The golden questions and stored answers whose cited lines moved, changed or vanished.
 
-    Questions are held against what stood there at the newest whole run of the suite, answers against their quotations.
+    Questions are compared with the newest complete run of the suite, answers with their quotations.
     Raises: NotFound where there is no run.
     """
     with reading(config.sqlite) as reader:

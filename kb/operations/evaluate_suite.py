@@ -41,7 +41,7 @@ def import_suite(
 
 
 def require_search_settings(settings: Sequence[str]) -> None:
-    """Raises UsageError for a setting that a run cannot try out, because the index would have to be made anew."""
+    """Raises UsageError for a setting that a run cannot try out, because the index would have to be rebuilt."""
     for setting in settings:
         if not setting.startswith(("search.", "rag.", "models.llm.")):
             raise UsageError(

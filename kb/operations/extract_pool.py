@@ -128,7 +128,7 @@ class ExtractPool(Generic[Key]):
             reply: Reply = pickle.loads(worker.outbox.recv_bytes())
         except (EOFError, ConnectionResetError):
             self._discard(worker)
-            return _failed(worker, f"the engine's process {_ending(worker.process)}", "save the file anew")
+            return _failed(worker, f"the engine's process {_ending(worker.process)}", "save the file again")
         if isinstance(reply, (StepProgress, StepKept)):
             worker.note_progress()
             worker.at_step = reply.name

@@ -152,7 +152,7 @@ def serve(work: Work, data: bytes, outbox: Connection) -> Reply:
             hint = "split the file, or raise indexing.extract_memory_mb"
             return StepFailed(step.name, "engine_failed", "the engine ran out of memory", hint, results)
         except Exception as error:  # noqa: BLE001 - whatever an engine raises on a stranger's file is that file's failure
-            hint = "open the file and save it anew, or list it in .kbignore"
+            hint = "open the file and save it again, or list it in .kbignore"
             return StepFailed(step.name, "engine_failed", _in_words(error), hint, results)
     return StepsDone(results)
 

@@ -121,7 +121,7 @@ def _stream(
                 if shown := markers.feed(item.text):
                     on_event(Generated(shown))
     except KeyboardInterrupt:
-        broke = "stopped before its end"
+        broke = "stopped before the end"
     except ModelError as error:
         broke, fault = error.message, error
     if rest := markers.end():

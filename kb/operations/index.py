@@ -1,4 +1,4 @@
-"""Makes parts of the index anew from what is stored, and tells what vectors stand: `kb index`."""
+"""Rebuilds parts of the index from what is stored, and tells which vectors there are: `kb index`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kb.store.connection import transaction
 
 @dataclass(slots=True)
 class RebuildReport:
-    """What was made anew: rows of the lexical index, vectors embedded, taken from the cache, or restored; what stands.
+    """What was rebuilt: rows of the lexical index, vectors embedded, taken from the cache, or restored; what there is.
 
     `tables` are the vector tables afterwards, where vectors were asked for or nothing was; `dropped` those removed.
     """
@@ -37,7 +37,7 @@ class RebuildReport:
 
 @dataclass(frozen=True, slots=True)
 class RebuildRequest:
-    """What to make anew, in this order. `model` is embedded with instead of the configured ones."""
+    """What to rebuild, in this order. `model` is embedded with instead of the configured ones."""
 
     fts: bool = False
     mirror: bool = False
@@ -55,7 +55,7 @@ def rebuild(
     on_event: Callable[[IngestEvent], None],
     is_canceled: Callable[[], bool],
 ) -> RebuildReport:
-    """Makes the asked parts anew.
+    """Rebuilds the parts that are asked for.
 
     The lexical index changes in one transaction: searches see the old one or the new one.
     Raises: NotIndexed, StoreBusy; ModelMissing and its kin for embeddings.
@@ -79,7 +79,7 @@ def rebuild(
         if request.lance:
             report.lance_rows = vector_upkeep.rebuild_lance(db, plan.vector_dir)
         if request.embeddings and not (plan.models or request.model):
-            raise UsageError("no model embeds here (models.embedding.provider = none)", "set it to auto")
+            raise UsageError("embedding is switched off (models.embedding.provider = none)", "set it to auto")
         if request.embeddings:
             from kb.operations.embed import embed_ahead, embed_missing
 

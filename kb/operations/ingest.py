@@ -1,4 +1,4 @@
-"""Brings the index in step with the workspace: scan → read → extract → chunk → store, one document a transaction.
+"""Updates the index from the workspace: scan → read → extract → chunk → store, one transaction per document.
 
 Size and time decide what is read again, the hash decides what is new. Each document is stored in a transaction of
 its own, so a run may end anywhere: what is stored is whole, and the next run goes on from there.
@@ -46,7 +46,7 @@ BATCH_BYTES = 500_000
 def ingest(
     request: IngestRequest, on_event: Callable[[IngestEvent], None], is_canceled: Callable[[], bool]
 ) -> IngestReport:
-    """Brings the index in step with the workspace and reports what changed.
+    """Updates the index from the workspace and reports what changed.
 
     Whatever ends the run, `Finished` is its last event and, once anything may have been stored, it is recorded.
 

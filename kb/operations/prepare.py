@@ -54,7 +54,7 @@ class Cut:
 def pipeline_tail(family: MediaFamily, policy: ChunkPolicy) -> str:
     """What a document of that family is made with after its parser: chunker, policy, morphemes and words.
 
-    Its pipeline version is its parser version and this; a stored document with another one is made anew.
+    Its pipeline version is its parser version and this; a stored document with another one is rebuilt.
     """
     own = policy_of(family, policy)
     return f"/{own.chunker_version}:{policy_hash(own)}/{analysis_version()}/{WORDS_VERSION}"

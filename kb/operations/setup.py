@@ -21,7 +21,7 @@ from kb.store.schema_version import latest_version
 _CONFIG_HEADER = """\
 # kb configuration. What is set here stays; a line behind # shows a default, and follows it when a later kb changes it.
 # kb config show tells what is in force.
-# Paths may hold ~, $VAR, ${VAR:-default} and {data_dir}; a relative root counts from this file's folder.
+# Paths may hold ~, $VAR, ${VAR:-default} and {data_dir}; a relative root starts at this file's folder.
 
 """
 
@@ -42,7 +42,7 @@ def settings_of_its_own(config_path: Path) -> list[str]:
     """Settings that give the knowledge base of a configuration file other than the default a data directory of its own.
 
     Two knowledge bases in one directory would remove each other's documents. Models are shared. A file that is written
-    anew keeps the directory it names.
+    again keeps the directory it names.
     """
     if config_path.exists():
         with suppress(ConfigError):
@@ -55,7 +55,7 @@ def settings_of_its_own(config_path: Path) -> list[str]:
 
 
 def set_up(config: Config, config_path: Path, *, force: bool) -> SetupReport:
-    """Creates what is missing; `force` writes the configuration file anew and touches nothing else.
+    """Creates what is missing; `force` writes the configuration file again and touches nothing else.
 
     Raises: StoreReadOnly where a folder or file cannot be made; StoreError and its kin.
     """

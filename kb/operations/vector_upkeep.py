@@ -1,4 +1,4 @@
-"""Keeps the two vector stores in step: tombstones, either store made anew from the other, the language means."""
+"""Keeps the two vector stores equal: tombstones, either store rebuilt from the other, the language means."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def mirror_is_gone(slot: Slot) -> StoreError:
 
 
 def rebuild_mirror(db: Connection, vector_dir: Path) -> int:
-    """Makes every mirror table anew from Lance; returns how many vectors were restored.
+    """Rebuilds every mirror table from Lance; returns how many vectors were restored.
 
     Searches see the old table until the new one is whole.
     Raises: StoreError, with nothing changed, where Lance cannot be read or has fewer vectors than the mirror.
@@ -113,7 +113,7 @@ def rebuild_mirror(db: Connection, vector_dir: Path) -> int:
 
 
 def rebuild_lance(db: Connection, vector_dir: Path) -> int:
-    """Makes every active model's Lance table anew from the mirror; returns how many vectors were restored.
+    """Rebuilds every active model's Lance table from the mirror; returns how many vectors were restored.
 
     Raises: StoreError, with nothing changed, where the mirror has fewer vectors than Lance.
     """
@@ -136,7 +136,7 @@ def rebuild_lance(db: Connection, vector_dir: Path) -> int:
 
 
 def _refill_mirror(db: Connection, slot: Slot, row: queries.EmbeddingSlot, lance: LanceTable) -> int:
-    """Makes a mirror table anew with what Lance has, in one transaction; the rest is pending afterwards."""
+    """Rebuilds a mirror table with what Lance has, in one transaction; the rest is pending afterwards."""
     with mirror.vector_transaction(db):
         remake_mirror(db, slot, row.dimensions)
         queries.reset_records(db, lance_table=row.lance_table)

@@ -66,7 +66,7 @@ def parse_rules(text: str, source: IgnoreSource) -> list[Rule]:
 
 
 def rules_of(patterns: Iterable[str], source: IgnoreSource) -> list[Rule]:
-    """The rules of gitignore `patterns`, one a line. Raises: MalformedPattern."""
+    """The rules of gitignore `patterns`, one per line. Raises: MalformedPattern."""
     return [rule for pattern in patterns for rule in _rules_of(pattern, source)]
 
 

@@ -1,4 +1,4 @@
-"""A cache beside the knowledge base: a SQLite file that may be deleted, and is made anew when it is damaged."""
+"""A cache beside the knowledge base: a SQLite file that may be deleted, and is rebuilt when it is damaged."""
 
 from __future__ import annotations
 

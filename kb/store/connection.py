@@ -137,7 +137,7 @@ def open_writer(path: Path) -> apsw.Connection:
 def _require_own(db: apsw.Connection, path: Path) -> None:
     """Raises NotAKnowledgeBase unless the file is empty or carries kb's mark, SchemaTooNew when a newer kb wrote it."""
     db.set_busy_timeout(BUSY_TIMEOUT_MS)
-    # One plan a statement, whatever is bound: the same every time, and not worked out anew for every question.
+    # One plan per statement, whatever is bound: the same every time, and not worked out again for every question.
     db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     application_id = db.pragma("application_id")
     if application_id == APPLICATION_ID:

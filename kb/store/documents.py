@@ -1,4 +1,4 @@
-"""Puts one document into the tables, takes one out, and keeps assets in step; the caller holds the transaction."""
+"""Puts one document into the tables, takes one out, and keeps assets up to date; the caller holds the transaction."""
 
 from __future__ import annotations
 

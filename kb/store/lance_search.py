@@ -1,7 +1,7 @@
 """Asks a Lance table's ANN index for neighbours: the one thing a search wants of Lance, in as few steps as it allows.
 
-Through lancedb's asynchronous calls, on an event loop of its own: the others read the schema three times a question, a
-quarter of its time.
+Through lancedb's asynchronous calls, on an event loop of its own: the others read the schema three times per question,
+a quarter of its time.
 """
 
 from __future__ import annotations

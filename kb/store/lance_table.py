@@ -1,4 +1,4 @@
-"""The Lance table of one model: the vectors' own store, from which the mirror can be made anew, and their ANN index.
+"""The Lance table of one model: the vectors' own store, from which the mirror can be rebuilt, and their ANN index.
 
 lancedb takes over a second to import, so this module is imported by what writes vectors, and by a search only where
 an ANN index pays.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kb.store.lance_search import AnnSearch
 
 _VERSION_KEY = b"kb_model_version"
-_MEND = "kb index --rebuild-lance makes it anew from the mirror"
+_MEND = "kb index --rebuild-lance rebuilds it from the mirror"
 
 # Bits a dimension of IVF_RQ's codes; IVF_PQ finds .55 of the nearest ten.
 ANN_BITS = 8
@@ -122,7 +122,7 @@ class LanceTable:
             return any("vector" in index.columns for index in self._table.list_indices())
 
     def build_ann_index(self) -> None:
-        """Builds the ANN index anew over all vectors."""
+        """Rebuilds the ANN index over all vectors."""
         from lancedb.index import Bitmap, IvfRq
 
         with _lance_errors(self._where):

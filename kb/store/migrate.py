@@ -1,4 +1,4 @@
-"""Brings a knowledge base to this kb's schema: pending migrations, then the views and triggers made anew.
+"""Brings a knowledge base to this kb's schema: pending migrations, then the views and triggers rebuilt.
 
 `migrations/` is history: append-only, one transaction each. `sql/views` and `sql/triggers` are repeatable: when
 their combined hash differs from the one in `schema_meta`, they are dropped and made again; a user's own stay.

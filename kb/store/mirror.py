@@ -1,4 +1,4 @@
-"""Reads and writes the mirror tables by slot: one function a statement, whichever of the two tables it is for."""
+"""Reads and writes the mirror tables by slot: one function per statement, whichever of the two tables it is for."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def sql_text(name: str) -> str:
 
 
 class Binding(typing.NamedTuple):
-    """What a stub promises of its file; the contract tests hold it against the prepared statement."""
+    """What a stub promises of its file; the contract tests compare it with the prepared statement."""
 
     name: str
     stub: Callable[..., Any]

@@ -1,4 +1,4 @@
-"""The mirror: one sqlite-vec table a slot, for nearest neighbours and exact cosines inside SQL.
+"""The mirror: one sqlite-vec table per slot, for nearest neighbours and exact cosines inside SQL.
 
 `vec_primary` and `vec_secondary` hold the vectors of the models that `embedding_slots` names; an unused one is there
 too, empty, because the search statement names both. Their DDL is the one SQL text made in Python, because a vec0
@@ -86,7 +86,7 @@ def lance_table_name(model: EmbeddingModel) -> str:
 
 
 def ensure_slot(db: Connection, slot: Slot, model: EmbeddingModel, now: str) -> bool:
-    """Makes a slot's mirror hold `model`; True when it had to be made anew and is empty. The caller's transaction.
+    """Makes a slot's mirror hold `model`; True when it had to be rebuilt and is empty. The caller's transaction.
 
     What the model's records call committed is not in the empty mirror: they become pending. Records of another version
     of the model go, as its vectors do.
@@ -130,7 +130,7 @@ def drop_slot(db: Connection, slot: Slot) -> None:
 
 
 def remake_mirror(db: Connection, slot: Slot, dimensions: int) -> None:
-    """Makes a slot's table anew and empty. `dimensions` is validated: it becomes part of the statement."""
+    """Rebuilds a slot's table, empty. `dimensions` is validated: it becomes part of the statement."""
     if not 1 <= dimensions <= MAX_DIMENSIONS:
         raise StoreError(f"{dimensions} dimensions", f"sqlite-vec takes 1 to {MAX_DIMENSIONS}")
     db.execute(f"DROP TABLE IF EXISTS vec_{_checked(slot)}")

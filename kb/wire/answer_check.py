@@ -1,4 +1,4 @@
-"""answer_check.v1: an answer held against the files; one line of `kb verify --json`."""
+"""answer_check.v1: an answer compared with the files; one line of `kb verify --json`."""
 
 from __future__ import annotations
 

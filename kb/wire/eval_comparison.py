@@ -47,7 +47,7 @@ class MovedV1(TypedDict):
 
 
 class EvalComparisonV1(TypedDict):
-    """Two runs held against each other; with `obstacles` neither is called better."""
+    """Two runs compared; with `obstacles` neither is called better."""
 
     schema_version: Literal["eval_comparison.v1"]
     verdict: Literal["better", "worse", "undecided", "not_comparable"]

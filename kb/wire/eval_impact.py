@@ -1,4 +1,4 @@
-"""eval_impact.v1: something cited that is not as it was; one a line from `kb eval impact --json`."""
+"""eval_impact.v1: something cited that is not as it was; one per line from `kb eval impact --json`."""
 
 from __future__ import annotations
 

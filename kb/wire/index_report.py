@@ -1,4 +1,4 @@
-"""index_report.v1: what `kb index` made anew; printed with --json."""
+"""index_report.v1: what `kb index` rebuilt; printed with --json."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class VectorTableV1(TypedDict):
 
 
 class IndexReportV1(TypedDict):
-    """What was made anew: rows of the lexical index, vectors embedded, taken from the cache, or restored; what stands.
+    """What was rebuilt: rows of the lexical index, vectors embedded, taken from the cache, or restored; what there is.
 
     `tables` are the vector tables afterwards, where vectors were asked for or nothing was; `dropped` those removed.
     """

@@ -1,4 +1,4 @@
--- List the conversations, the one last spoken in first.
+-- List the conversations, the latest first.
 -- version 1
 -- column session_id TEXT  its name
 -- column title TEXT?  the start of its first question

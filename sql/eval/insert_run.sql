@@ -7,7 +7,7 @@
 -- param created_at TEXT  RFC 3339
 -- param name TEXT?  what the user calls the run
 -- param mode TEXT  lexical, vector or hybrid
--- param k INTEGER  hits a question
+-- param k INTEGER  hits per question
 -- param questions INTEGER  questions of the suite
 -- param suite_hash TEXT  of the golden questions
 -- param corpus_hash TEXT  of the indexed files

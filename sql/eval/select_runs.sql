@@ -5,7 +5,7 @@
 -- column name TEXT?  what the user calls it
 -- column suite TEXT  name of the golden set
 -- column mode TEXT  lexical, vector or hybrid
--- column k INTEGER  hits a question
+-- column k INTEGER  hits per question
 -- column questions INTEGER  questions of the suite
 -- column answered INTEGER  questions asked so far
 -- column suite_hash TEXT  of the golden questions

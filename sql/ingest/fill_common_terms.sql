@@ -1,4 +1,4 @@
--- Count the words that stand in many chunks anew.
+-- Count again the words that stand in many chunks.
 -- version 1
 -- param least_chunks INTEGER  words in at least so many chunks
 DELETE FROM common_terms;

@@ -1,4 +1,4 @@
--- Make the lexical index anew from the chunks.
+-- Rebuild the lexical index from the chunks.
 -- version 2
 DELETE FROM chunks_fts;
 INSERT INTO chunks_fts (rowid, chunk_id, doc_id, heading_path, text, tokenized_korean_text, name)

@@ -1,4 +1,4 @@
--- Write the statements that drop kb's views and triggers as they stand, so that they can be made anew.
+-- Write the statements that drop kb's views and triggers as they stand, so that they can be rebuilt.
 -- version 2
 -- param names_json TEXT?  JSON array of the names kb made; NULL = all, in a file that does not say
 -- column statement TEXT  one DROP statement

@@ -1,4 +1,4 @@
--- One row a chunk: its text and exactly where it stands, as `path#L12-L34`, `#page=13`, `#xywh=…`, `#t=…` or `#caption=…`.
+-- One row per chunk: its text and exactly where it stands, as `path#L12-L34`, `#page=13`, `#xywh=…`, `#t=…` or `#caption=…`.
 -- version 2
 CREATE VIEW chunk_source AS
 SELECT

@@ -1,4 +1,4 @@
--- One row a hit of an evaluation run: where it stands and what it is worth.
+-- One row per hit of an evaluation run: where it stands and what it is worth.
 --
 -- grade is that of the passage, doc_grade that of its document; doc_rank is empty where a better hit of the same
 -- document stands above. exact says whether the cited lines hold the passage, word for word and no line more.

@@ -1,4 +1,4 @@
--- One row a question of an evaluation run: its metrics, empty where it says nothing about one.
+-- One row per question of an evaluation run: its metrics, empty where it says nothing about one.
 --
 -- hit_at_1, hit_at_k and mrr count passages that an expectation covers; ndcg_at_10 (Järvelin and Kekäläinen 2002, gain
 -- = grade) and recall_at_k_doc count documents, each at its best passage; precision_at_k_chunk divides by k, and only

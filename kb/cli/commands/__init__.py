@@ -1,1 +1,1 @@
-"""One module a command; each is imported only when it runs."""
+"""One module per command; each is imported only when it runs."""

@@ -14,12 +14,12 @@ from kb.operations.answers import find_answer, list_answers
 
 @click.group("answers")
 def command() -> None:
-    """Look again at answers that were given."""
+    """Show earlier answers."""
 
 
 @command.command("list", epilog="\b\nExamples:\n  kb answers list --limit 5\n  kb answers list --json | jq -r .query\n")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many.")
-@json_option("Print one answer_summary.v1 a line.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="At most this many.")
+@json_option("Print one answer_summary.v1 per line.")
 @pass_session
 def list_(session: Session, limit: int, as_json: bool) -> int:
     """List the answers, the newest first, with local times. Exit code 1 when there is none."""
@@ -43,7 +43,7 @@ def list_(session: Session, limit: int, as_json: bool) -> int:
     "show", epilog="\b\nExamples:\n  kb answers show            the last one\n  kb answers show ret_4a8b --explain\n"
 )
 @click.argument("id", required=False)
-@click.option("--explain", is_flag=True, help="Show what each sentence stands on.")
+@click.option("--explain", is_flag=True, help="Show the source of each sentence.")
 @json_option("Print answer.v1.")
 @pass_session
 def show(session: Session, id: str | None, explain: bool, as_json: bool) -> None:

@@ -39,8 +39,8 @@ Examples:
 )
 @click.option("--temperature", type=click.FloatRange(0, 2), help="0 gives the same answer every time.")
 @click.option("--seed", type=int, help="For temperatures above 0.")
-@click.option("--session", "session_id", metavar="NAME", help="Go on with this conversation, or begin it.")
-@click.option("--explain", is_flag=True, help="Show what each sentence stands on, and how the passages were found.")
+@click.option("--session", "session_id", metavar="NAME", help="Continue this conversation, or begin it.")
+@click.option("--explain", is_flag=True, help="Show the source of each sentence, and how the passages were found.")
 @click.option("--stream", is_flag=True, help="With --json: print answer_event.v1 lines as it is made, then answer.v1.")
 @json_option("Print answer.v1.")
 @pass_session
@@ -58,9 +58,10 @@ def command(
     stream: bool,
     as_json: bool,
 ) -> int:
-    """Answer a question from your own notes, each sentence with its source, or say that they do not hold it.
+    """Answer a question from your own notes, each sentence with its source, or say that they hold no answer.
 
-    A language model writes where one is there (Ollama, or a GGUF file); else your own sentences answer, word for word.
+    A language model writes the answer where there is one (Ollama, or a GGUF file); otherwise your own sentences are
+    quoted, word for word.
     Exit code 1 for a refusal.
     """
     config = session.config

@@ -16,7 +16,7 @@ _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 @click.group("cache")
 def command() -> None:
-    """Show and shrink what is kept so that nothing is embedded or read twice.
+    """Show and shrink the caches, which save reading and embedding twice.
 
     Losing it costs time, never data.
     """
@@ -35,7 +35,7 @@ def stats(session: Session, as_json: bool) -> None:
 @json_option("Print cache_report.v1.")
 @pass_session
 def prune(session: Session, max_size: str, as_json: bool) -> None:
-    """Forget what was not used for the longest time."""
+    """Delete what has not been used for the longest time."""
     _show(prune_caches(session.config, _read_size(max_size)), as_json)
 
 

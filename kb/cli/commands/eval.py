@@ -32,7 +32,7 @@ Examples:
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @suite_option
-@click.option("--queries", default="queries.jsonl", metavar="NAME", help="The questions, one JSON object a line.")
+@click.option("--queries", default="queries.jsonl", metavar="NAME", help="The questions, one JSON object per line.")
 @click.option("--qrels", default="qrels.tsv", metavar="NAME", help="The judgements: query_id, path, relevance.")
 @click.option("--prefix", default="", metavar="PATH/", help="Where the documents lie below the workspace root.")
 @click.option("--name", metavar="NAME", help="What the set is called [default: the folder's name].")
@@ -69,7 +69,7 @@ Examples:
 )
 @suite_option
 @click.option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="As in kb search.")
-@click.option("--k", type=click.IntRange(1, 1000), help="How many hits a question [default: search.default_k].")
+@click.option("--k", type=click.IntRange(1, 1000), help="How many hits per question [default: search.default_k].")
 @click.option("--name", metavar="NAME", help="What to call the run; the newest of a name counts.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a key for this run: search.…, rag.….")
 @click.option("--with-ask", is_flag=True, help="Answer each question too, and measure refusals and what answers say.")
@@ -118,7 +118,7 @@ def run(
 
 
 @command.command("list", epilog="\b\nExamples:\n  kb eval list\n  kb eval list --json | head -1\n")
-@json_option("Print one eval_run.v1 a line.")
+@json_option("Print one eval_run.v1 per line.")
 @pass_session
 def list_(session: Session, as_json: bool) -> int:
     """List the runs, the newest first. Exit code 1 when there is none."""
@@ -173,7 +173,7 @@ def compare(
     report: Path | None,
     as_json: bool,
 ) -> int:
-    """Hold two runs against each other: what changed, how sure that is, and which questions moved.
+    """Compare two runs: what changed, how sure that is, and which questions moved.
 
     Exit code 1 when a metric fell by more than the tolerance, 2 when the runs cannot be compared: over other files,
     other questions or another number of hits.
@@ -275,12 +275,13 @@ def judge(session: Session, query: str, suite: str | None, k: int, mode: str | N
 
 @command.command("impact", epilog="\b\nExamples:\n  kb ingest && kb eval impact\n  kb eval impact --json | jq -r .id\n")
 @suite_option
-@json_option("Print one eval_impact.v1 a line.")
+@json_option("Print one eval_impact.v1 per line.")
 @pass_session
 def impact(session: Session, suite: str | None, as_json: bool) -> int:
     """List the golden questions and stored answers whose cited lines moved, changed or vanished.
 
-    Questions are held against the newest whole run of the golden set. Exit code 1 when something changed or vanished.
+    Questions are compared with the newest complete run of the golden set. Exit code 1 when something changed or
+    vanished.
     """
     from kb.operations.evaluate_impact import impact as find_impact
     from kb.operations.evaluate_suite import suite_file

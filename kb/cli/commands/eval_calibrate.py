@@ -20,8 +20,8 @@ Examples:
 )
 @click.option("--answerable", type=click.Path(path_type=Path), metavar="FILE", help="Questions the notes answer.")
 @click.option("--unanswerable", type=click.Path(path_type=Path), metavar="FILE", help="Questions they do not.")
-@click.option("--apply", "applies", is_flag=True, help="Judge evidence by the refit, unless it does worse.")
-@click.option("--reset", is_flag=True, help="Judge evidence as shipped again.")
+@click.option("--apply", "applies", is_flag=True, help="Switch to the refit, unless it does worse.")
+@click.option("--reset", is_flag=True, help="Go back to the calibration that kb came with.")
 @json_option("Print eval_calibration.v1.")
 @pass_session
 def command(
@@ -29,8 +29,8 @@ def command(
 ) -> None:
     """Fit the score gate of kb ask to your own questions, and see what it keeps and refuses before anything changes.
 
-    A file has one question a line: plain text, or JSON as {"text": …, "target_lang": "en"} where the answer stands in
-    another language. A channel takes 30 questions of each kind. kb doctor shows the calibration in force.
+    A file has one question per line: plain text, or JSON as {"text": …, "target_lang": "en"} where the answer stands in
+    another language. A channel needs 30 questions of each kind. kb doctor shows the calibration in use.
     """
     from kb.cli.progress import show_count
     from kb.errors import UsageError

@@ -18,20 +18,20 @@ from kb.operations.vector_inventory import VectorTable
     "index",
     epilog="""\b
 Examples:
-  kb index                              which vectors stand, under which models
-  kb index --embeddings                 embed what has no vectors yet (goes on where it stopped)
+  kb index                              which vectors there are, by model
+  kb index --embeddings                 embed what has no vectors yet (continues where it stopped)
   kb index --embeddings --model NAME    embed with another model as well, into its own table
   kb index --drop-unused                remove the tables of models that are not configured
   kb index --rebuild-mirror             after kb doctor says so
   kb index --ann                        for more than about 50,000 passages
 """,
 )
-@click.option("--embeddings", is_flag=True, help="Give every passage its vectors.")
+@click.option("--embeddings", is_flag=True, help="Embed every passage that has no vectors yet.")
 @click.option("--model", metavar="NAME", help="With --embeddings: prepare this model; searches stay as they are.")
-@click.option("--resume", is_flag=True, help="Go on where an earlier run stopped; --embeddings always does.")
-@click.option("--rebuild-fts", "fts", is_flag=True, help="Fill the lexical index anew from the stored chunks.")
-@click.option("--rebuild-mirror", "mirror", is_flag=True, help="Fill the vector tables in SQLite anew from Lance.")
-@click.option("--rebuild-lance", "lance", is_flag=True, help="Fill the Lance tables anew from SQLite.")
+@click.option("--resume", is_flag=True, help="Continue where an earlier run stopped; --embeddings always does.")
+@click.option("--rebuild-fts", "fts", is_flag=True, help="Rebuild the full-text index from the stored passages.")
+@click.option("--rebuild-mirror", "mirror", is_flag=True, help="Rebuild the vector tables in SQLite from Lance.")
+@click.option("--rebuild-lance", "lance", is_flag=True, help="Rebuild the Lance tables from SQLite.")
 @click.option("--ann", is_flag=True, help="Build the approximate nearest-neighbour index.")
 @click.option("--drop-unused", is_flag=True, help="Remove the vectors of models that are not configured.")
 @json_option("Print index_report.v1.")
@@ -48,10 +48,10 @@ def command(
     drop_unused: bool,
     as_json: bool,
 ) -> None:
-    """Make parts of the index anew from what is stored, your files unread; with no option, show which vectors stand.
+    """Rebuild parts of the index from what is stored, without reading your files; with no option, show its vectors.
 
     To change the model: embed with --model while the old one still answers, then name it in the configuration and
-    run kb ingest, which only has to take the new vectors over.
+    run kb ingest, which then only switches to the new vectors.
     """
     gc.enable()
     request = RebuildRequest(fts, mirror, lance, embeddings or resume, ann, drop_unused, model)
@@ -108,7 +108,7 @@ def _is_named(table: VectorTable, name: str | None) -> bool:
 
 def _show_tables(report: RebuildReport) -> None:
     if not report.tables:
-        click.echo("no passage has a vector; kb index --embeddings gives each one")
+        click.echo("no passage has a vector yet: kb index --embeddings makes them")
     for table in report.tables:
         used_as = table.used_as or "unused"
         name = table.model or table.lance_table

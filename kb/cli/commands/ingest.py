@@ -17,7 +17,7 @@ from kb.operations.requests import ingest_request, media_families
     "ingest",
     epilog="""\b
 Examples:
-  kb ingest                    everything below workspace.root that is new or changed
+  kb ingest                    everything new or changed below workspace.root
   kb ingest projects/kb        only this folder
   kb ingest --media markdown   only notes; what needs an engine stays as it is
   kb ingest --dry-run          what would change, changing nothing
@@ -27,12 +27,12 @@ Examples:
 @click.argument("path", required=False)
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 @click.option("--allow-empty", is_flag=True, help="Empty the knowledge base when the workspace is empty.")
-@click.option("--moved", is_flag=True, help="Go on where the workspace folder was moved or renamed.")
+@click.option("--moved", is_flag=True, help="Continue after the workspace folder was moved or renamed.")
 @click.option("--no-embed", is_flag=True, help="Leave the vectors for later: kb index --embeddings.")
 @click.option(
     "--media", metavar="KIND,…", help="Only these kinds of files: markdown, pdf, image, audio [default: all]."
 )
-@click.option("--summary-only", is_flag=True, help="Leave the single files out of the report.")
+@click.option("--summary-only", is_flag=True, help="Do not list the files in the report.")
 @json_option("Print ingest_progress.v1 lines, then ingest_report.v1.")
 @pass_session
 def command(
@@ -46,10 +46,10 @@ def command(
     summary_only: bool,
     as_json: bool,
 ) -> int:
-    """Bring the index in step with your files: new, changed, moved and deleted ones.
+    """Update the index from your files: new, changed, moved and deleted ones.
 
-    PATH is a file or folder below the workspace root. Ctrl-C stops after the document in hand; the next run goes on
-    from there. Searching works all the while.
+    PATH is a file or folder below the workspace root. Ctrl-C stops after the current document; the next run continues
+    from there. Searching works meanwhile.
     """
     gc.enable()
     request = ingest_request(

@@ -19,9 +19,9 @@ Examples:
   kb --config ./kb.toml init --root .      a knowledge base of its own
 """,
 )
-@click.option("--root", metavar="DIR", help="The folder your notes lie in [default: ~/KnowledgeBase].")
+@click.option("--root", metavar="DIR", help="The folder with your notes [default: ~/KnowledgeBase].")
 @click.option("--data-dir", metavar="DIR", help="Where kb keeps what it makes [default: ~/.local/share/kb].")
-@click.option("--force", is_flag=True, help="Write the configuration file anew. Nothing else is touched.")
+@click.option("--force", is_flag=True, help="Write the configuration file again, with defaults; touch nothing else.")
 @json_option("Print init_report.v1.")
 @pass_session
 def command(session: Session, root: str | None, data_dir: str | None, force: bool, as_json: bool) -> None:
@@ -48,5 +48,5 @@ def command(session: Session, root: str | None, data_dir: str | None, force: boo
         click.echo(f"{'created' if report.created[name] else 'kept   '} {place}")
     click.echo(f"opened  {report.sqlite} (schema v{report.schema_version})")
     if exists and settings:
-        click.echo("note    the configuration file was kept; --force writes it anew with these settings")
+        click.echo("note    the configuration file was kept; --force writes it again with these settings")
     click.echo(f"hint    put notes into {report.root}, then: kb ingest")

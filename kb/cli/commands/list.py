@@ -26,8 +26,8 @@ Examples:
 """,
 )
 @filter_options
-@click.option("--limit", type=click.IntRange(1), help="At most so many.")
-@json_option("Print one doc_summary.v1 a line.")
+@click.option("--limit", type=click.IntRange(1), help="At most this many.")
+@json_option("Print one doc_summary.v1 per line.")
 @pass_session
 def docs(
     session: Session,

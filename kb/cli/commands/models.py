@@ -30,8 +30,8 @@ Examples:
 """,
 )
 @click.argument("names", nargs=-1)
-@click.option("--force", is_flag=True, help="Make it anew even if it is there whole.")
-@json_option("Print one model_status.v1 a line.")
+@click.option("--force", is_flag=True, help="Install it again even if it is complete.")
+@json_option("Print one model_status.v1 per line.")
 @pass_session
 def install(session: Session, names: tuple[str, ...], force: bool, as_json: bool) -> None:
     """Install models: fetched once, checked against pinned checksums, resumed where a try was cut off."""
@@ -46,7 +46,7 @@ def install(session: Session, names: tuple[str, ...], force: bool, as_json: bool
 
 
 @command.command("list", epilog="\b\nExamples:\n  kb models list\n")
-@json_option("Print one model_status.v1 a line.")
+@json_option("Print one model_status.v1 per line.")
 @pass_session
 def list_(session: Session, as_json: bool) -> None:
     """List the models kb can install, and whether they are there."""
@@ -55,7 +55,7 @@ def list_(session: Session, as_json: bool) -> None:
 
 @command.command("verify", epilog="\b\nExamples:\n  kb models verify\n")
 @click.argument("names", nargs=-1)
-@json_option("Print one model_status.v1 a line.")
+@json_option("Print one model_status.v1 per line.")
 @pass_session
 def verify(session: Session, names: tuple[str, ...], as_json: bool) -> int:
     """Compare every file of the installed models with its checksum. Exit code 3 when one is off."""

@@ -29,7 +29,7 @@ Examples:
 )
 @filter_options
 @click.option("--explain", is_flag=True, help="Show how each hit was found.")
-@click.option("--bulk", is_flag=True, help="Read one JSON question a line on stdin, write one result a line.")
+@click.option("--bulk", is_flag=True, help="Read one JSON question per line on stdin, write one result per line.")
 @json_option("Print search_response.v1.")
 @pass_session
 def command(

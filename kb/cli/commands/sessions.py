@@ -14,14 +14,14 @@ from kb.operations.clock import from_ns
 
 @click.group("sessions")
 def command() -> None:
-    """Look at conversations, begun with kb ask --session NAME."""
+    """Show and delete conversations, begun with kb ask --session NAME."""
 
 
 @command.command("list", epilog="\b\nExamples:\n  kb sessions list\n  kb sessions list --json | jq -r .session_id\n")
-@json_option("Print one chat_session.v1 a line, without its turns.")
+@json_option("Print one chat_session.v1 per line, without its turns.")
 @pass_session
 def list_(session: Session, as_json: bool) -> int:
-    """List the conversations, the one last spoken in first, with local times. Exit code 1 when there is none."""
+    """List the conversations, the latest first, with local times. Exit code 1 when there is none."""
     rows = list_sessions(session.config.sqlite)
     for row in rows:
         if as_json:
@@ -58,7 +58,7 @@ def show(session: Session, name: str, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @pass_session
 def delete(session: Session, name: str, yes: bool) -> int:
-    """Forget a conversation. Its answers stay among the answers."""
+    """Delete a conversation. Its answers stay in kb answers."""
     turns = len(show_session(session.config.sqlite, name).turns)
     what = f"{plain_line(name)} with its {turns} turn{'' if turns == 1 else 's'}"
     if not yes and not click.confirm(f"forget {what}?", default=False):

@@ -23,10 +23,10 @@ Examples:
 @click.command("verify", epilog=_EPILOG)
 @click.argument("id", required=False)
 @click.option("--all", "every", is_flag=True, help="Every answer that was kept.")
-@json_option("Print one answer_check.v1 a line.")
+@json_option("Print one answer_check.v1 per line.")
 @pass_session
 def command(session: Session, id: str | None, every: bool, as_json: bool) -> int:
-    """Say which quotations of an answer still stand in their files, which moved, and which changed.
+    """Check which quotations of an answer are still in their files, which moved, and which changed.
 
     Reads the files themselves, not the index. Exit code 1 when a quotation is no longer anywhere.
     """
