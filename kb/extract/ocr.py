@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.domain.derived import OcrRegion, OcrText
 from kb.extract.image_geometry import Affine, Rectangle
 from kb.extract.page_blocks import column_blocks
-from kb.extract.page_image import PageImage, ink_of, prepare_page, reduced, turned
-from kb.extract.tesseract import LINES, ONE_LINE, Line, Word, read_pictures, tesseract_version
+from kb.extract.page_image import PageImage, ink_of, is_photograph, prepare_page, reduced, turned
+from kb.extract.tesseract import COLUMN, LINES, ONE_LINE, WHOLE_PAGE, Line, Word, read_pictures, tesseract_version
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -27,14 +27,16 @@ if TYPE_CHECKING:
 ENGINE = "tesseract"
 
 # Bumped whenever the same image would give other lines from the same tesseract.
-METHOD_VERSION = "1"
+METHOD_VERSION = "2"
 
 KOREAN = "kor"
 
 _LEAST_LINE_CONFIDENCE = 0.35
 _SURE_PAGE_CONFIDENCE = 0.70
+_SURE_AREA_CONFIDENCE = 0.80
 _SURE_WORD_CONFIDENCE = 0.92
 _LEAST_SECOND_CONFIDENCE = 0.60
+_LEAST_EVIDENCE = 3.0
 _MARGIN_PIXELS = 10
 _LATIN = re.compile("[A-Za-z]")
 _HANGUL = re.compile("[가-힣]")
@@ -49,19 +51,12 @@ class _Read(NamedTuple):
     @property
     def confidence(self) -> float:
         """The mean of its characters', 0 to 1; 0 without any."""
-        lines = [line for block in self.blocks for line in block]
-        characters = sum(len(line.text) for line in lines)
-        return sum(line.confidence * len(line.text) for line in lines) / characters if characters else 0.0
+        return _confidence([line for block in self.blocks for line in block])
 
     @property
     def evidence(self) -> float:
         """How much was read and how surely: tells the right way up from the others."""
-        return sum(
-            len(word.text) * max(0.0, word.confidence - 0.5)
-            for block in self.blocks
-            for line in block
-            for word in line.words
-        )
+        return _evidence([line for block in self.blocks for line in block])
 
 
 def recognise(grey: Image, to_original: Affine, original_size: tuple[int, int], languages: str) -> OcrText:
@@ -83,6 +78,8 @@ def recognise(grey: Image, to_original: Affine, original_size: tuple[int, int], 
 
 def _best_turn(page: PageImage, languages: str) -> _Read:
     """The page read as it lies, or turned by quarters where that cannot be read and another way can."""
+    if is_photograph(page.image) and not _has_text(page, languages):
+        return _Read(page, ())
     best = _read(page, languages)
     if best.confidence >= _SURE_PAGE_CONFIDENCE:
         return best
@@ -95,18 +92,53 @@ def _best_turn(page: PageImage, languages: str) -> _Read:
     return best
 
 
+def _has_text(page: PageImage, languages: str) -> bool:
+    """Whether a photograph shows any text, told from one quick look at a reduced copy."""
+    small = reduced(page.image)
+    with tempfile.TemporaryDirectory(prefix="kb-ocr-") as name:
+        paths = _save(small, [Rectangle(0, 0, *small.size)], Path(name))
+        return any(_evidence(lines) >= _LEAST_EVIDENCE for lines in read_pictures(paths, languages, WHOLE_PAGE))
+
+
 def _read(page: PageImage, languages: str) -> _Read:
     with tempfile.TemporaryDirectory(prefix="kb-ocr-") as name:
         directory = Path(name)
         areas = _areas(page)
         found = read_pictures(_save(page.image, areas, directory), languages, LINES)
+        surest = _read_again(page.image, areas, found, languages, directory)
         blocks = [
             tuple(_moved(line, area.left - _MARGIN_PIXELS, area.top - _MARGIN_PIXELS) for line in lines)
-            for area, lines in zip(areas, found, strict=True)
+            for area, lines in zip(areas, surest, strict=True)
         ]
         if KOREAN in languages.split("+") and languages != KOREAN:
             blocks = _second_look(page.image, blocks, directory)
     return _Read(page, tuple(blocks))
+
+
+def _read_again(
+    image: Image, areas: Sequence[Rectangle], found: Sequence[Sequence[Line]], languages: str, directory: Path
+) -> list[Sequence[Line]]:
+    """What was read in each area; where that is doubtful, as another way of finding its lines reads it more surely."""
+    best = list(found)
+    for mode in (COLUMN, WHOLE_PAGE):
+        doubtful = [at for at, lines in enumerate(best) if _confidence(lines) < _SURE_AREA_CONFIDENCE]
+        if not doubtful:
+            break
+        others = read_pictures(_save(image, [areas[at] for at in doubtful], directory), languages, mode)
+        for at, lines in zip(doubtful, others, strict=True):
+            best[at] = max(best[at], lines, key=_evidence)
+    return best
+
+
+def _confidence(lines: Sequence[Line]) -> float:
+    """The mean of their characters', 0 to 1; 0 without any."""
+    characters = sum(len(line.text) for line in lines)
+    return sum(line.confidence * len(line.text) for line in lines) / characters if characters else 0.0
+
+
+def _evidence(lines: Sequence[Line]) -> float:
+    """How much was read and how surely."""
+    return sum(len(word.text) * max(0.0, word.confidence - 0.5) for line in lines for word in line.words)
 
 
 def _areas(page: PageImage) -> list[Rectangle]:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kb.extract.image_geometry import Rectangle
-from kb.extract.page_image import line_height, runs
+from kb.extract.page_image import line_height, runs, written
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,33 +25,54 @@ _COLUMN = 2.5
 _MAX_DEPTH = 6
 _MOST_CUTS = 12
 
+# A gutter not much wider than a space parts columns that are so many lines tall and wide, and mostly full of text. The
+# wider one is looked for first, above and below a heading too: spaces between its words may stand over a gutter.
+_NARROW_GUTTERS = (0.65, 0.4)
+_TALL_COLUMN = 7.0
+_WIDE_COLUMN = 6.0
+_FULL_COLUMN = 0.6
+
+# In heights of a line: what is thinner than this and runs down between columns is a rule.
+_RULE = 0.35
+
 
 def column_blocks(ink: Ink) -> list[Rectangle]:
     """The parts of the page to be read one after another; at least one, also of an empty page."""
     whole = Rectangle(0, 0, ink.shape[1], ink.shape[0])
     line = line_height(ink)
-    return _parts(ink, whole, line, _MAX_DEPTH) if line else [whole]
+    return _parts(written(ink, line), whole, line, _MAX_DEPTH) if line else [whole]
 
 
 def _parts(ink: Ink, area: Rectangle, line: int, depth: int) -> list[Rectangle]:
     """The area in reading order: its columns, or what is above and what is below a cut where columns begin or end."""
     if depth == 0:
         return [area]
-    columns = _columns(ink, area, line)
-    if len(columns) > 1:
-        return [leaf for column in columns for leaf in _parts(ink, column, line, depth - 1)]
-    for cut in _cuts(ink, area, line):
-        above, below = area._replace(bottom=cut), area._replace(top=cut)
-        if any(len(_columns(ink, part, line)) > 1 for part in (above, below)):
-            return [*_parts(ink, above, line, depth - 1), *_parts(ink, below, line, depth - 1)]
+    has_columns = len(_columns(ink, area, line, _NARROW_GUTTERS[-1])) > 1
+    for gutter in (_GUTTER, *_NARROW_GUTTERS):
+        columns = _columns(ink, area, line, gutter)
+        if len(columns) > 1:
+            return [leaf for column in columns for leaf in _parts(ink, column, line, depth - 1)]
+        for cut in _cuts(ink, area, line):
+            parts = area._replace(bottom=cut), area._replace(top=cut)
+            undivided = [part for part in parts if len(_columns(ink, part, line, gutter)) == 1]
+            is_heading = len(undivided) == 1 and _height(ink, undivided[0]) < _TALL_COLUMN * line
+            if is_heading if has_columns else len(undivided) < 2:
+                return [leaf for part in parts for leaf in _parts(ink, part, line, depth - 1)]
     return [area]
 
 
-def _columns(ink: Ink, area: Rectangle, line: int) -> list[Rectangle]:
+def _height(ink: Ink, area: Rectangle) -> int:
+    """The rows from the first with ink to the last."""
+    rows = runs(ink[area.top : area.bottom, area.left : area.right].sum(axis=1) > 0)
+    return rows[-1][1] - rows[0][0] if rows else 0
+
+
+def _columns(ink: Ink, area: Rectangle, line: int, gutter: float) -> list[Rectangle]:
     """The area parted where a white gutter runs from its top to its bottom; itself where none does."""
     part = ink[area.top : area.bottom, area.left : area.right]
-    stretches = _between(part.sum(axis=0), max(1, round(_GUTTER * line)))
-    if len(stretches) < 2 or not all(_is_column(part[:, start:end], line) for start, end in stretches):
+    is_column = _is_column if gutter == _GUTTER else _is_full_column
+    stretches = _between(part.sum(axis=0), max(2, round(gutter * line)), _RULE * line)
+    if len(stretches) < 2 or not all(is_column(part[:, start:end], line) for start, end in stretches):
         return [area]
     middles = [area.left + (end + start) // 2 for (_, end), (start, _) in pairwise(stretches)]
     edges = [area.left, *middles, area.right]
@@ -66,16 +87,27 @@ def _cuts(ink: Ink, area: Rectangle, line: int) -> list[int]:
 
 
 def _is_column(ink: Ink, line: int) -> bool:
-    rows = runs(ink.sum(axis=1) > 0)
-    return bool(rows) and rows[-1][1] - rows[0][0] >= _COLUMN * line
+    return _height(ink, Rectangle(0, 0, ink.shape[1], ink.shape[0])) >= _COLUMN * line
 
 
-def _between(counts: NDArray[np.int64], gap: int) -> list[tuple[int, int]]:
-    """The stretches with ink, those nearer to each other than `gap` taken as one."""
+def _is_full_column(ink: Ink, line: int) -> bool:
+    """Whether a stretch is as tall and wide as a column of text, most of its lines reaching from side to side."""
+    rows = ink.any(axis=1)
+    filled = ink[rows]
+    if ink.shape[1] < _WIDE_COLUMN * line or not len(filled):
+        return False
+    if _height(ink, Rectangle(0, 0, ink.shape[1], ink.shape[0])) < _TALL_COLUMN * line:
+        return False
+    lengths = ink.shape[1] - filled[:, ::-1].argmax(axis=1) - filled.argmax(axis=1)
+    return bool(lengths.mean() >= _FULL_COLUMN * ink.shape[1])
+
+
+def _between(counts: NDArray[np.int64], gap: int, least: float = 0.0) -> list[tuple[int, int]]:
+    """The stretches with ink, those nearer to each other than `gap` as one, without those thinner than `least`."""
     joined: list[tuple[int, int]] = []
     for start, end in runs(counts > 0):
         if joined and start - joined[-1][1] < gap:
             joined[-1] = (joined[-1][0], end)
         else:
             joined.append((start, end))
-    return joined
+    return [(start, end) for start, end in joined if end - start >= least]

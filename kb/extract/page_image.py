@@ -33,6 +33,13 @@ _LEAST_CONTRAST = 8
 _FULL_CONTRAST = 200
 _INK_CONTRAST = 0.5
 
+# A photograph has so many pixels of middling grey; a page of text has a tenth, the edges of its letters.
+_PHOTOGRAPH_SHARE = 0.4
+
+# A speck has less ink than this in the square of a line's height around it; with such a share they are in the way.
+_LEAST_DENSITY = 0.08
+_MANY_SPECKS = 0.01
+
 
 @dataclass(frozen=True, slots=True)
 class PageImage:
@@ -44,7 +51,7 @@ class PageImage:
 
 def prepare_page(grey: Image) -> PageImage:
     """The page as it is recognised best."""
-    page = straightened(PageImage(lightened(grey)))
+    page = cleaned(straightened(PageImage(lightened(grey))))
     line_pixels = line_height(ink_of(page.image))
     if 0 < line_pixels < _SMALL_LINE_PIXELS:
         page = enlarged(page, min(_MAX_UPSCALE, _SMALL_LINE_PIXELS * 1.5 / line_pixels))
@@ -97,6 +104,19 @@ def turned(page: PageImage, degrees: float) -> PageImage:
     return replace(page, image=image, to_original=page.to_original.after(back))
 
 
+def cleaned(page: PageImage) -> PageImage:
+    """The page without the specks between its texts, where there are many: each would be read as a letter."""
+    from PIL import Image
+
+    ink = ink_of(reduced(page.image))
+    line = line_height(ink)
+    kept = written(ink, line)
+    if ink.sum() - kept.sum() < _MANY_SPECKS * ink.sum():
+        return page
+    near = Image.fromarray(_around(kept, line) > 0).resize(page.image.size)
+    return replace(page, image=Image.composite(page.image, Image.new("L", page.image.size, WHITE), near))
+
+
 def enlarged(page: PageImage, factor: float) -> PageImage:
     """The page `factor` times as large."""
     from PIL import Image
@@ -136,6 +156,31 @@ def line_height(ink: Ink) -> int:
     filled = rows > max(1, 0.02 * rows.max())
     heights = [end - start for start, end in runs(filled) if end - start >= 4]
     return int(np.median(heights)) if heights else 0
+
+
+def is_photograph(page: Image) -> bool:
+    """Whether most of a page is neither paper nor ink."""
+    import numpy as np
+
+    values = np.asarray(reduced(page))
+    return bool(np.mean((values > WHITE * 0.2) & (values < WHITE * 0.8)) >= _PHOTOGRAPH_SHARE)
+
+
+def written(ink: Ink, line: int) -> Ink:
+    """The ink without what stands alone: specks, whose surroundings of a line's height hold almost no ink."""
+    kept: Ink = ink & (_around(ink, line) >= _LEAST_DENSITY * line * line)
+    return kept
+
+
+def _around(ink: Ink, line: int) -> NDArray[np.int32]:
+    """int32[height, width]: how many pixels of ink lie in the square of a line's height around each."""
+    import numpy as np
+
+    reach = max(1, line // 2)
+    side = 2 * reach + 1
+    sums = np.pad(ink, ((reach + 1, reach), (reach + 1, reach))).astype(np.int32).cumsum(axis=0).cumsum(axis=1)
+    counts: NDArray[np.int32] = sums[side:, side:] - sums[:-side, side:] - sums[side:, :-side] + sums[:-side, :-side]
+    return counts
 
 
 def runs(filled: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -19,8 +19,8 @@ from kb.models.requirements import lacking_packages, lacking_tesseract, require
 
 NEEDED_BY = "images and scanned pages"
 
-# How a picture is read: as lines one below the other, or as one line.
-LINES, ONE_LINE = 6, 7
+# How a picture is read: as lines one below the other, as lines of several sizes, as one line, or as tesseract finds it.
+LINES, COLUMN, ONE_LINE, WHOLE_PAGE = 6, 4, 7, 3
 
 _LINE_LEVEL, _WORD_LEVEL = 4, 5
 

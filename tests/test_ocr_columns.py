@@ -1,0 +1,123 @@
+"""Scans of several columns: read column by column, no worse than bare tesseract; specks and photographs are no text."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from media_fixtures import needs_tesseract
+
+pymupdf = pytest.importorskip("pymupdf")
+pytest.importorskip("PIL")
+
+from PIL import Image  # noqa: E402
+
+from benchmarks.ocr import character_error  # noqa: E402
+from kb.extract import ocr  # noqa: E402
+from kb.extract.image_geometry import IDENTITY  # noqa: E402
+from kb.extract.page_blocks import column_blocks  # noqa: E402
+from kb.extract.page_image import cleaned, ink_of, is_photograph, prepare_page, reduced  # noqa: E402
+
+SENTENCES = (
+    "The heron stands still in shallow water and waits for fish to come near.",
+    "Steel mills of the valley closed after the flood and never opened again.",
+    "A visit that found nothing is entered all the same, with the hour it ended.",
+)
+PIXELS_PER_INCH = 150
+
+
+def columns(count: int, gutter: float, title: str = "") -> tuple[Image.Image, str]:
+    """A page of so many columns, so many points apart, and its text."""
+    pdf = pymupdf.open()
+    page = pdf.new_page(width=420, height=420)
+    width = (380 - gutter * (count - 1)) / count
+    if title:
+        page.insert_text((20, 30), title, fontsize=15)
+    parts = [title] if title else []
+    for column in range(count):
+        left = 20 + column * (width + gutter)
+        text = " ".join(SENTENCES[(column + at) % len(SENTENCES)] for at in range(9 // count))
+        assert page.insert_textbox((left, 50, left + width, 410), text, fontsize=10, align=3) >= 0
+        parts.append(text)
+    pixels = page.get_pixmap(dpi=PIXELS_PER_INCH, colorspace=pymupdf.csGRAY)
+    return Image.frombytes("L", (pixels.width, pixels.height), pixels.samples), "\n".join(parts)
+
+
+def speckled(page: Image.Image) -> Image.Image:
+    chance = np.random.default_rng(3)
+    values = np.asarray(page).copy()
+    ys, xs = (chance.integers(0, side - 2, values.size // 1500) for side in values.shape)
+    for down, across in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        values[ys + down, xs + across] = 40
+    return Image.fromarray(values)
+
+
+def parts_of(page: Image.Image) -> int:
+    return len(column_blocks(ink_of(reduced(page))))
+
+
+@pytest.mark.parametrize(("count", "gutter"), [(1, 0), (2, 6), (2, 12), (2, 24), (3, 9), (3, 12)])
+def test_columns_a_few_points_apart_are_parted(count: int, gutter: float) -> None:
+    page, _ = columns(count, gutter)
+    assert parts_of(page) == count
+    assert parts_of(speckled(page)) == count
+
+
+@pytest.mark.parametrize("gutter", [7, 12, 24])
+def test_a_title_stands_above_its_columns(gutter: float) -> None:
+    page, _ = columns(2, gutter, "A heading across the columns of a page of birds")
+    assert parts_of(page) == 3
+
+
+def test_specks_between_texts_are_taken_away() -> None:
+    page, _ = columns(1, 0)
+    dirty = prepare_page(speckled(page)).image
+    below = np.asarray(dirty)[int(dirty.height * 0.6) :]
+    assert below.min() == 255
+    clean = prepare_page(page)
+    assert cleaned(clean) is clean
+
+
+@needs_tesseract
+@pytest.mark.parametrize(("count", "gutter", "dirty"), [(1, 0, True), (2, 6, False), (2, 6, True), (3, 8, False)])
+def test_columns_are_read_no_worse_than_by_bare_tesseract(
+    tmp_path: Path, count: int, gutter: float, dirty: bool
+) -> None:
+    page, text = columns(count, gutter)
+    page = speckled(page) if dirty else page
+    page.save(tmp_path / "page.png", dpi=(PIXELS_PER_INCH, PIXELS_PER_INCH))
+    command = ["tesseract", str(tmp_path / "page.png"), "-", "-l", "eng"]
+    bare = subprocess.run(command, check=True, capture_output=True, env={**os.environ, "OMP_THREAD_LIMIT": "1"}).stdout
+    ours = ocr.recognise(page, IDENTITY, page.size, "eng").joined
+    assert character_error(ours, text) <= character_error(bare.decode(), text) + 0.01
+
+
+def photograph() -> Image.Image:
+    """Soft shapes of all greys."""
+    chance = np.random.default_rng(5)
+    small = Image.fromarray(chance.integers(0, 255, (24, 32), dtype=np.uint8))
+    return small.resize((1600, 1200), Image.Resampling.BICUBIC)
+
+
+@needs_tesseract
+def test_a_photograph_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    read_pictures = ocr.read_pictures
+
+    def noted(pictures: list[Path], languages: str, mode: int) -> object:
+        looks.append(mode)
+        return read_pictures(pictures, languages, mode)
+
+    monkeypatch.setattr(ocr, "read_pictures", noted)
+    read = ocr.recognise(photograph(), IDENTITY, (1600, 1200), "eng")
+    assert (read.regions, looks) == ((), [ocr.WHOLE_PAGE])
+
+
+def test_a_page_of_text_is_no_photograph() -> None:
+    page, _ = columns(2, 12)
+    assert not is_photograph(prepare_page(page).image)
+    assert not is_photograph(prepare_page(speckled(page)).image)
+    assert is_photograph(prepare_page(photograph()).image)
