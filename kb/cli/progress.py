@@ -161,3 +161,18 @@ def show_count(what: str) -> Iterator[Callable[[int, int], None]]:
             bar.update(task, state=_state(bar.tasks[0], "questions"))
 
         yield draw
+
+
+@contextmanager
+def show_stage() -> Iterator[Callable[[str], None]]:
+    """A function that takes what is being done and draws it on stderr, with the time it takes."""
+    if not sys.stderr.isatty():
+        yield lambda stage: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("checking", total=None)
+        yield lambda stage: bar.update(task, description=stage)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
 
 from kb.config import Config
 from kb.errors import KbError, StoreBusy, StoreCorrupt, StoreReadOnly
@@ -20,25 +22,43 @@ from kb.store.connection import Connection, open_reader, open_writer, sqlite_err
 from kb.store.migrate import repeatable_hash
 from kb.store.schema_version import latest_version, schema_state
 
+_REBUILD = "move the file away and run kb ingest, which rebuilds it from your files; keep it: answers are in it alone"
 
-def diagnose(config: Config) -> list[Check]:
-    """All checks, in the order a user would mend them."""
+
+def diagnose(
+    config: Config, *, quick: bool = False, on_pages: Callable[[Path], None] = lambda path: None
+) -> list[Check]:
+    """All checks, in the order a user would mend them; `quick` leaves out what reads the whole database.
+
+    `on_pages` is told before that begins. Whatever a check itself fails with is its finding: the others go on.
+    """
     return [
-        *_surroundings(config),
-        *check_models(config),
-        *check_language_model(config),
-        *check_engines(config),
-        *_database(config),
+        *_held("surroundings", config, _surroundings(config)),
+        *_held("models", config, check_models(config)),
+        *_held("language_model", config, check_language_model(config)),
+        *_held("engines", config, check_engines(config)),
+        *_database(config, quick, on_pages),
     ]
+
+
+def _held(name: str, config: Config, checks: Iterable[Check]) -> Iterator[Check]:
+    """The checks, and where they cannot go on, one of that name that says why."""
+    try:
+        with sqlite_errors(config.sqlite):
+            yield from checks
+    except KbError as error:
+        yield Check(name, False, error.message, error.hint)
+    except Exception as error:  # noqa: BLE001  what doctor looks at may be damaged in any way
+        yield Check(name, False, f"cannot be checked: {type(error).__name__}: {error}", _REBUILD)
 
 
 def _surroundings(config: Config) -> Iterator[Check]:
     yield Check("config_loaded", True, str(config.file) if config.file else "defaults (no configuration file)")
     root = config.workspace_root
-    readable = root.is_dir() and os.access(root, os.R_OK | os.X_OK)
+    readable = os.path.isdir(root) and os.access(root, os.R_OK | os.X_OK)
     yield Check("workspace_readable", readable, str(root), None if readable else "create it, or set workspace.root")
     data_dir = config.data_dir
-    writable = data_dir.is_dir() and os.access(data_dir, os.W_OK | os.X_OK)
+    writable = os.path.isdir(data_dir) and os.access(data_dir, os.W_OK | os.X_OK)
     yield Check("data_dir_writable", writable, str(data_dir), None if writable else "kb init, or set storage.data_dir")
     yield _closed_to_others(config)
 
@@ -56,21 +76,25 @@ def _closed_to_others(config: Config) -> Check:
     )
 
 
-def _database(config: Config) -> Iterator[Check]:
+def _database(config: Config, quick: bool, on_pages: Callable[[Path], None]) -> Iterator[Check]:
     try:
         db = open_reader(config.sqlite)
     except KbError as error:
         yield Check("sqlite_open", False, error.message, error.hint)
         return
     try:
-        with sqlite_errors(config.sqlite):
-            yield from _schema(db, config)
-            yield from _contents(db)
-            yield from check_vectors(db, config)
-            yield from check_gate(db)
-        yield _fts_consistent(config)
-    except KbError as error:
-        yield Check("sqlite_readable", False, error.message, error.hint)
+        yield from _held("sqlite_open", config, _schema(db, config))
+        if not quick:
+            on_pages(config.sqlite)
+        yield from _held("sqlite_integrity", config, _integrity(db, quick))
+        if not quick:
+            yield from _held("references", config, _references(db))
+        if _is_older(db):  # its tables are not yet those that the other checks read; sqlite_open has said so
+            return
+        yield from _held("contents", config, _contents(db))
+        yield from _held("vectors", config, check_vectors(db, config))
+        yield from _held("score_gate", config, check_gate(db))
+        yield from _held("fts_consistent", config, _fts_consistent(config))
     finally:
         db.close()
 
@@ -84,13 +108,6 @@ def _schema(db: Connection, config: Config) -> Iterator[Check]:
         f"{config.sqlite.name} (schema v{state.schema_version}, SQLite {sqlite_version()})",
         None if current else "kb ingest brings it up to date",
     )
-    faults = [row.quick_check for row in queries.check_integrity(db) if row.quick_check != "ok"]
-    yield Check(
-        "sqlite_integrity",
-        not faults,
-        faults[0] if faults else "ok",
-        "move the file away and run kb ingest: it is rebuilt from your files" if faults else None,
-    )
     fresh = state.index_version == index_version()
     yield Check(
         "index_version",
@@ -98,6 +115,30 @@ def _schema(db: Connection, config: Config) -> Iterator[Check]:
         state.index_version or "none",
         None if fresh else "kb ingest re-indexes what changed; kb index --rebuild-fts does it at once",
     )
+
+
+def _is_older(db: Connection) -> bool:
+    with suppress(Exception):  # a damaged file: the checks themselves will tell
+        return 0 < schema_state(db).schema_version < latest_version()
+    return False
+
+
+def _integrity(db: Connection, quick: bool) -> Iterator[Check]:
+    """Whether every page is sound and every index agrees with its table; `quick` leaves out the indexes."""
+    if quick:
+        found = [row.quick_check for row in queries.quick_check(db)]
+    else:
+        found = [row.integrity_check for row in queries.check_integrity(db)]
+    faults = [fault for fault in found if fault != "ok"]
+    sound = "ok, without the indexes" if quick else "ok"
+    yield Check("sqlite_integrity", not faults, faults[0] if faults else sound, _REBUILD if faults else None)
+
+
+def _references(db: Connection) -> Iterator[Check]:
+    """Whether every row that another one names is there."""
+    found = queries.check_foreign_keys(db)
+    tables = f"{len(found)} rows of {found[0].table} and others name what is not there" if found else "ok"
+    yield Check("references", not found, tables, _REBUILD if found else None)
 
 
 def _contents(db: Connection) -> Iterator[Check]:
@@ -133,7 +174,11 @@ def _contents(db: Connection) -> Iterator[Check]:
     )
 
 
-def _fts_consistent(config: Config) -> Check:
+def _fts_consistent(config: Config) -> Iterator[Check]:
+    yield _checked_fts(config)
+
+
+def _checked_fts(config: Config) -> Check:
     """FTS5's own integrity check; it is spelled as a write, so it needs a writing connection."""
     if not os.access(config.sqlite, os.W_OK):
         return Check("fts_consistent", None, "not checked: the file is read-only")

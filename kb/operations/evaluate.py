@@ -78,9 +78,9 @@ def _ask_all(
     for batch in (left[at : at + QUESTIONS_A_TRANSACTION] for at in range(0, len(left), QUESTIONS_A_TRANSACTION)):
         if is_canceled():
             return
-        with transaction(db):
-            for query_no, question in batch:
-                result, candidates = asking.ask(query_no, question, expected[question.id])
+        outcomes = [(no, question, *asking.ask(no, question, expected[question.id])) for no, question in batch]
+        with transaction(db):  # written once all is asked: whoever writes beside it waits for milliseconds
+            for query_no, question, result, candidates in outcomes:
                 queries.insert_query_result(db, run_id=run.run_id, query_id=question.id, result_json=result)
                 queries.insert_candidates(
                     db, _candidate_rows(run.run_no, query_no, candidates, expected[question.id].documents)

@@ -149,7 +149,7 @@ class IndexCounts(NamedTuple):
 class IntegrityRow(NamedTuple):
     """One line of the integrity check."""
 
-    quick_check: str
+    integrity_check: str
 
 
 class AssetCopy(NamedTuple):
@@ -212,6 +212,29 @@ def select_corpus_stats(db: apsw.Connection) -> CorpusStats | None: ...
 
 @sql("inspect/count_index_rows.sql")
 def count_index_rows(db: apsw.Connection) -> IndexCounts | None: ...
+
+
+class QuickCheckRow(NamedTuple):
+    """`ok`, or a fault of the file."""
+
+    quick_check: str
+
+
+class DanglingRow(NamedTuple):
+    """A row that refers to one that is not there."""
+
+    table: str
+    rowid: int | None
+    parent: str
+    fkid: int
+
+
+@sql("inspect/quick_check.sql")
+def quick_check(db: apsw.Connection) -> list[QuickCheckRow]: ...
+
+
+@sql("inspect/check_foreign_keys.sql")
+def check_foreign_keys(db: apsw.Connection) -> list[DanglingRow]: ...
 
 
 @sql("inspect/check_integrity.sql")

@@ -1,4 +1,4 @@
--- Check the file: one row "ok", or one row a fault.
--- version 1
--- column quick_check TEXT  ok, or what is wrong
-PRAGMA quick_check(10);
+-- Check every page of the file, and every index against its table: one row "ok", or one row a fault.
+-- version 2
+-- column integrity_check TEXT  ok, or what is wrong
+PRAGMA integrity_check(10);

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
 import click
 
 from kb.cli.printing import BAD, GOOD, QUIET, Style, echo_folded, styled
+from kb.cli.progress import show_stage
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain_line
 from kb.operations.checks import State
@@ -22,14 +24,16 @@ _MARKS: Mapping[State, tuple[str, Style]] = {
 
 
 @click.command("doctor", epilog="\b\nExamples:\n  kb doctor\n  kb doctor --json | jq '.checks[] | select(.ok | not)'\n")
+@click.option("--quick", is_flag=True, help="Leave out what reads the whole database: pages, indexes, references.")
 @json_option("Print doctor.v1.")
 @pass_session
-def command(session: Session, as_json: bool) -> int:
+def command(session: Session, quick: bool, as_json: bool) -> int:
     """Check that everything kb stands on is as it should be. Exit code 3 when a check fails.
 
     ✓ is in order, ✗ is a fault; – is optional and not here, or could not be checked.
     """
-    checks = diagnose(session.config)
+    with show_stage() as on_stage:
+        checks = diagnose(session.config, quick=quick, on_pages=lambda path: on_stage(_reading(path)))
     states = Counter(check.state for check in checks)
     if as_json:
         from kb.wire.doctor import doctor_v1
@@ -43,6 +47,11 @@ def command(session: Session, as_json: bool) -> int:
                 echo_folded(check.hint, head="    hint: ")
         click.echo(_summary(states))
     return 3 if states["failed"] else 0
+
+
+def _reading(path: Path) -> str:
+    size_mb = path.stat().st_size / 1e6
+    return f"reading all of {path.name}, {size_mb:.0f} MB; kb doctor --quick does not"
 
 
 def _summary(states: Mapping[State, int]) -> str:
