@@ -311,14 +311,14 @@ def test_an_answer_is_given_where_it_cannot_be_kept(asked: Vault, monkeypatch: p
 
 def test_all_that_went_in_is_kept(asked: Vault, answered_by: Callable[[LanguageModel | None], None]) -> None:
     import sqlite3
+    from contextlib import closing
 
     answered_by(ScriptedModel("The gateway retries a failed upload five times [1]."))
     asking(asked, None, temperature=0.5, seed=7)
-    row = (
-        sqlite3.connect(asked.sqlite)
-        .execute("SELECT settings_json, packed_chunks_json, messages_json, generated_text, prompt_tokens FROM answers")
-        .fetchone()
-    )
+    with closing(sqlite3.connect(asked.sqlite)) as db:
+        row = db.execute(
+            "SELECT settings_json, packed_chunks_json, messages_json, generated_text, prompt_tokens FROM answers"
+        ).fetchone()
     settings, packed, messages = (json.loads(part) for part in row[:3])
     assert (settings["temperature"], settings["seed"]) == (0.5, 7)
     assert packed[0]["text"].endswith("Then it keeps the batch on disk.")

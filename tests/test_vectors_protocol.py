@@ -364,7 +364,7 @@ def test_changed_removed_and_moved_documents_leave_both_stores_in_step(vault: Va
 def test_a_document_deleted_in_plain_sqlite_is_forgotten_by_the_next_ingest(vault: Vault) -> None:
     ingest(vault)
     whole = stores(vault.config)
-    with sqlite3.connect(vault.sqlite) as db:
+    with closing(sqlite3.connect(vault.sqlite)) as db, db:
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("DELETE FROM documents WHERE workspace_path IN ('n/3.md', 'n/4.md')")
     (vault.root / "n/3.md").unlink()
@@ -931,7 +931,7 @@ def test_a_cache_damaged_inside_is_made_anew(tmp_path: Path) -> None:
 def test_a_cached_vector_of_another_length_is_not_used(vault: Vault, undisturbed: Stores) -> None:
     embed_all(vault)
     config = config_of(vault)
-    with sqlite3.connect(config.cache_dir / "vectors.sqlite") as db:
+    with closing(sqlite3.connect(config.cache_dir / "vectors.sqlite")) as db, db:
         db.execute("UPDATE vectors SET vector = zeroblob(8)")
     with writing(vault.sqlite, with_vectors=True) as db:
         db.execute("DELETE FROM vec_primary; UPDATE embedding_records SET status = 'pending'")
