@@ -43,7 +43,7 @@ def asked(indexed: Vault, tmp_path: Path) -> Vault:
     shutil.copytree(indexed.config.parent, tmp_path / "own")
     config = tmp_path / "own" / indexed.config.name
     vault = Vault(config.parent / "notes", config, config.parent / "data" / "kb.sqlite")
-    assert run_kb("--config", str(config), "ingest", "--no-embed").code == 0
+    assert run_kb("--config", str(config), "ingest", "--no-embed", "--moved").code == 0
     return vault
 
 
