@@ -116,7 +116,7 @@ MEANINGS: Mapping[str, str] = {
     "models.llm.silence_timeout_seconds": "how long it may say nothing: loading a large model takes a while",
     "models.llm.total_timeout_seconds": "how long one answer may take in all",
     "extract.pdf_passwords": "what opens encrypted PDFs; never shown, logged or written anywhere",
-    "extract.pdf_passwords_command": "a command that prints such passwords, one per line; run once, if one is encrypted",
+    "extract.pdf_passwords_command": "a command that prints them, one per line; run once, for an encrypted PDF",
     "ocr.enabled": "whether text is read from pixels: of images and scanned pages",
     "ocr.languages": "the languages tesseract reads, in its names, joined by +",
     "ocr.page_dpi": "how fine a scanned page is rasterised for OCR, in dots an inch",
