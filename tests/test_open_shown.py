@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def test_the_nth_hit_of_the_last_search_is_opened(notes: Vault) -> None:
     kb(notes, "search", "gateway retries")
     for number, hit in enumerate(hits, 1):
         start = hit["citation"]["start"]
-        assert printed(notes, str(number)) == f"vim +{start} {notes.root / hit['doc_path']}"
+        assert shlex.split(printed(notes, str(number))) == ["vim", f"+{start}", str(notes.root / hit["doc_path"])]
 
 
 def test_what_was_shown_last_counts_search_or_ask(notes: Vault) -> None:
