@@ -22,12 +22,12 @@ from benchmarks.progress import step
 from benchmarks.remembered_questions import remembered_questions
 from benchmarks.retrieval import SETS
 from benchmarks.scoring import score_one
+from kb.domain.candidates import Candidate
 from kb.domain.search import SearchQuery
 from kb.operations.query_vectors import VectorSource
 from kb.operations.reading import reading
 from kb.operations.search import fusion_rule
 from kb.retrieve.search import hybrid_candidates
-from kb.store.retrieve_queries import HybridRow
 
 QUESTIONS = 300
 GRID = tuple(round(0.01 * step, 2) for step in range(61))
@@ -35,7 +35,7 @@ SHOWN = (0.0, 0.1, 0.15, 0.2, 0.25, 0.28, 0.3, 0.4, 0.5)
 RRF_K = 60
 RESAMPLES = 5_000
 
-Order: TypeAlias = Callable[[HybridRow], float]
+Order: TypeAlias = Callable[[Candidate], float]
 # A row a question, a column a weight of the grid: nDCG@10.
 Grid: TypeAlias = NDArray[np.float64]
 
@@ -90,7 +90,7 @@ def _tried(judged: JudgedSet) -> Tried:
                 rows = hybrid_candidates(reader.db, query, source.encode(query, depth=rule.depth), rule)
                 relevant = judged.judgements[question]
 
-                def ndcg(order: Order, rows: Sequence[HybridRow] = rows, relevant: dict[str, int] = relevant) -> float:
+                def ndcg(order: Order, rows: Sequence[Candidate] = rows, relevant: dict[str, int] = relevant) -> float:
                     ranked = sorted(rows, key=lambda row: (-order(row), row.lexical_rank or 1e9, row.chunk_id))
                     return score_one(relevant, list(dict.fromkeys(row.workspace_path for row in ranked))).ndcg_at_10
 
@@ -106,7 +106,7 @@ def _linear(weight: float) -> Order:
     return lambda row: weight * row.lexical_share + (1 - weight) * (row.vector_score or 0)
 
 
-def _rrf(row: HybridRow) -> float:
+def _rrf(row: Candidate) -> float:
     return sum(1 / (RRF_K + rank) for rank in (row.lexical_rank, row.vector_rank) if rank is not None)
 
 

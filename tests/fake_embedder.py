@@ -24,6 +24,8 @@ WIDE = "fake-wide"
 _DOORS = (
     ("kb.operations.embed.embedding_model", "model"),
     ("kb.operations.embed.bulk_embedder", "embedder"),
+    ("kb.operations.embed_sentences.embedding_model", "model"),
+    ("kb.operations.embed_sentences.bulk_embedder", "embedder"),
     ("kb.operations.doctor_vectors.embedding_model", "model"),
     ("kb.operations.query_vectors.query_encoder", "embedder"),
 )

@@ -9,9 +9,9 @@ import pytest
 from kb.answer.across import choose_across
 from kb.answer.listing import with_listing
 from kb.answer.quoting import quote_across, quote_answer
-from kb.answer.sentences import sentences
 from kb.domain.citations import LineCitation
 from kb.domain.passages import Passage, TermWeight
+from kb.language.sentences import sentences
 from tests.answer_passages import passage
 
 KOREAN = '배터리는 3월에 교체한다.\n\n<img src="battery.png">\n\n창고는 북쪽에 있다.'

@@ -8,12 +8,12 @@ import pytest
 
 from kb.answer.expectation import expectation
 from kb.answer.extractive import WEIGHTS, choose_sentences, fewest, sentence_citation
-from kb.answer.sentences import sentences
 from kb.answer.words import folded_term, words_of
 from kb.domain.citations import LineCitation
 from kb.domain.media_citations import PageCitation
 from kb.domain.passages import Passage, TermWeight
 from kb.domain.search import RetrievalDetail
+from kb.language.sentences import sentences
 
 HARBOUR = """\
 # Harbour

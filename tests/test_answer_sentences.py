@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.answer.sentences import sentence_ranges
+from kb.language.sentences import sentence_ranges
 
 
 def cut(text: str) -> list[str]:

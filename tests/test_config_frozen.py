@@ -186,7 +186,7 @@ def test_vectors_are_kept_while_they_are_not_used(base: Vault, fake_models: Fake
     assert "not used" in call(base, *words_alone, "doctor").stdout
     assert fake_models.calls == calls
     assert call(base, "ingest").code == 0
-    assert fake_models.calls == calls + 2, "the new passage, by both models"
+    assert fake_models.calls == calls + 4, "the new passage by both models, its heading and its sentence"
     assert call(base, "search", "quokka", "--json").json["mode"] == "hybrid"
 
 

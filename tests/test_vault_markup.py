@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from ingest_fixtures import Workspace
 
-from kb.answer.sentences import sentence_ranges
 from kb.language.detect import detect_language, passage_language
 from kb.language.markup import masked
+from kb.language.sentences import sentence_ranges
 from kb.operations.ask import ask
 from kb.operations.asking import AskRequest
 

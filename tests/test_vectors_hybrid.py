@@ -18,6 +18,7 @@ from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, Vectors, fake_models
 
 from kb.config import load
+from kb.domain.candidates import Candidate
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.search import SearchFilters, SearchMode, SearchQuery
 from kb.operations.search import open_searcher
@@ -27,7 +28,6 @@ from kb.store.embed_queries import MirrorRow
 from kb.store.lance_table import AnnHit
 from kb.store.migrate import migrate
 from kb.store.mirror import write_vectors
-from kb.store.retrieve_queries import HybridRow
 from kb.store.sqlfile import SQL_DIR
 from kb.store.vector_tables import SLOTS, ensure_slot, load_vector_functions
 from kb.wire.schemas import validate
@@ -219,7 +219,7 @@ def filled(db: apsw.Connection) -> Iterator[Callable[[list[Passage]], apsw.Conne
     db.execute("ROLLBACK TO filled; RELEASE filled")
 
 
-def statement(db: apsw.Connection, asked: Question, *, k: int = 100, depth: int = 100, **more: Any) -> list[HybridRow]:
+def statement(db: apsw.Connection, asked: Question, *, k: int = 100, depth: int = 100, **more: Any) -> list[Candidate]:
     """The rows of the hybrid statement."""
     by_words = asked.fusion != "cosine"
     words = asked.words if by_words else ()
@@ -349,7 +349,7 @@ def paths(ran: Ran) -> list[str]:
 def test_json_is_valid_in_every_mode(mode: str, fusion: str, embedded: Vault, fake_models: FakeModels) -> None:
     ran = run_kb(
         *("--config", str(embedded.config), "--set", f"search.hybrid_fusion={fusion}"),
-        *("search", "pump in the cellar", "--mode", mode, "--json"),
+        *("--set", "rerank.provider=none", "search", "pump in the cellar", "--mode", mode, "--json"),
     )
     assert (ran.code, ran.stderr) == (0, "")
     validate("search_response.v1", ran.json)
@@ -477,7 +477,8 @@ def test_a_raw_expression_is_obeyed(embedded: Vault, fake_models: FakeModels) ->
 def test_plain_sqlite3_gives_the_rows_of_kb_search(
     question: list[str], embedded: Vault, fake_models: FakeModels, tmp_path: Path
 ) -> None:
-    hits = search(embedded, *question, "--json").json["hits"]
+    unread = ("--config", str(embedded.config), "--set", "rerank.provider=none")
+    hits = run_kb(*unread, "search", *question, "--json").json["hits"]
     rc = tmp_path / "kb.rc"
     assert run_kb("--config", str(embedded.config), "sql", "--rc", str(rc), "--query", *question).code == 0
     statement = SQL_DIR / "retrieve" / "search_hybrid.sql"

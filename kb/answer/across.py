@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from kb.answer.extractive import Chosen
-from kb.answer.sentences import sentences
 from kb.domain.passages import Passage, Sentence
+from kb.language.sentences import sentences
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 """A question and sentences → the cosine of the question to each of them."""

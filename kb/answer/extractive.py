@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kb.answer.expectation import expectation
-from kb.answer.sentences import sentences
 from kb.answer.words import Words, folded_term, words_of
 from kb.domain.citations import Citation, LineCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
+from kb.language.sentences import sentences
 
 
 class Signals(NamedTuple):

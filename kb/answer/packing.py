@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kb.answer.sentences import sentence_ranges
 from kb.domain.passages import Passage
+from kb.language.sentences import sentence_ranges
 
 # A passage cut to less than this says too little to be worth its heading.
 _LEAST_CHARS = 80

@@ -11,8 +11,8 @@ from itertools import dropwhile, groupby
 from typing import NamedTuple
 
 from kb.answer.markers import show_markers, without_brackets
-from kb.answer.sentences import is_code
 from kb.domain.passages import Passage, Sentence
+from kb.language.sentences import is_code
 
 
 class Piece(NamedTuple):

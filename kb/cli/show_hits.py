@@ -58,7 +58,7 @@ def _show_snippet(hit: SearchHit, width: int) -> None:
 
 
 def _explained(retrieval: RetrievalDetail) -> Iterator[str]:
-    """One line per channel, and one for the fusion."""
+    """One line per channel, one for the fusion, and one for the reading."""
     if retrieval.lexical_score is not None:
         yield f"lexical (bm25)   rank {retrieval.lexical_rank}  score {retrieval.lexical_score:.2f}"
     if retrieval.vector_score is not None:
@@ -67,6 +67,9 @@ def _explained(retrieval: RetrievalDetail) -> Iterator[str]:
     if retrieval.fusion_score is not None:
         shares = f"of words {retrieval.lexical_share:.2f} and meaning {retrieval.vector_share:.2f}"
         yield f"fusion           score {retrieval.fusion_score:.3f}  {shares}"
+    if (read := retrieval.read) is not None:
+        cosines = f"of sentence {read.sentence:.2f}, passage {read.passage:.2f} and headings {read.heading:.2f}"
+        yield f"reading          score {read.logit:.2f}  share {read.share:.2f}  {cosines}"
 
 
 def _highlighted(text: str, matches: Sequence[tuple[int, int]], start: int, end: int) -> str:

@@ -91,6 +91,7 @@ class EmbeddingConfig(Section):
     provider: str = "auto"
     model: str = "multilingual-e5-small"
     secondary: str = "use-multilingual-v3"
+    sentences: bool = True
     dimensions: int = 0
     batch_size: int = 64
     threads: int = 0
@@ -160,6 +161,12 @@ class SearchConfig(Section):
     snippet_chars: int = 220
 
 
+class RerankConfig(Section):
+    """What puts the passages found into the order they are shown in."""
+
+    provider: str = "reading"
+
+
 class EvalConfig(Section):
     """What `kb eval` measures against."""
 
@@ -190,6 +197,7 @@ class Config(Section):
     image_caption: CaptionConfig = CaptionConfig()
     audio: AudioConfig = AudioConfig()
     search: SearchConfig = SearchConfig()
+    rerank: RerankConfig = RerankConfig()
     rag: RagConfig = RagConfig()
     eval: EvalConfig = EvalConfig()
     file: Path | None = None
@@ -280,6 +288,7 @@ SECTIONS: Mapping[str, Any] = {
     "image.caption": CaptionConfig,
     "audio": AudioConfig,
     "search": SearchConfig,
+    "rerank": RerankConfig,
     "rag": RagConfig,
     "eval": EvalConfig,
 }

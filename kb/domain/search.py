@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kb.domain.citations import Citation
 
+if TYPE_CHECKING:
+    from kb.domain.candidates import Ranked
+
 SearchMode = Literal["lexical", "vector", "hybrid"]
-ScoreKind = Literal["bm25", "cosine", "rrf", "linear"]
+ScoreKind = Literal["bm25", "cosine", "rrf", "linear", "reading"]
 Fusion = Literal["linear", "rrf"]
 
 
@@ -30,13 +33,28 @@ class SearchQuery(NamedTuple):
     filters: SearchFilters = SearchFilters()
 
 
+class ReadFigures(NamedTuple):
+    """What reading a passage against the question gave: cosines under the secondary model, and the judgement.
+
+    `passage` is that of the whole passage, `heading` that of its title and headings, `sentence` that of its best
+    sentence. `logit` is the weighted sum of all figures; `share` is the passage's part, in [0, 1], of what speaks for
+    all candidates (softmax of the logits).
+    """
+
+    passage: float
+    heading: float
+    sentence: float
+    logit: float
+    share: float
+
+
 class RetrievalDetail(NamedTuple):
     """Each channel's rank (from 1) and score; None where the channel did not find the chunk.
 
     `lexical_score` is −bm25; `vector_score` and `secondary_score` are cosines under the two models. The shares are
     what fusion took of each channel: bm25 / bm25max, own or lent, and the corrected cosine.
     `nearness` is how much nearer the question stands to the passage than to its language as a whole, in cosine;
-    `is_own` whether the passage is in the question's language, or in none.
+    `is_own` whether the passage is in the question's language, or in none. `read` is what reading the passage gave.
     """
 
     method: SearchMode
@@ -50,6 +68,7 @@ class RetrievalDetail(NamedTuple):
     vector_share: float | None = None
     nearness: float | None = None
     is_own: bool = True
+    read: ReadFigures | None = None
 
 
 class FusionRule(NamedTuple):
@@ -101,7 +120,8 @@ class SearchHit(NamedTuple):
 class SearchResult(NamedTuple):
     """The hits of one question, with the words it was read as.
 
-    `query.mode` is how it was searched; `note` says why, where that is not how it was asked.
+    `query.mode` is how it was searched; `note` says why, where that is not how it was asked. `candidates` are what the
+    hits were chosen from.
     """
 
     query: SearchQuery
@@ -109,3 +129,4 @@ class SearchResult(NamedTuple):
     hits: tuple[SearchHit, ...]
     index_version: str
     note: str | None = None
+    candidates: tuple[Ranked, ...] = ()

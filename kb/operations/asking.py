@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from kb.answer.sentences import sentence_ranges
 from kb.answer.wording import refusal_text
 from kb.config import Config
 from kb.domain.answers import (
@@ -25,6 +24,7 @@ from kb.domain.generation import Message, ModelRef, TokenUsage
 from kb.domain.passages import Passage
 from kb.domain.search import SearchFilters, SearchHit, SearchMode, SearchResult
 from kb.language.detect import query_language
+from kb.language.sentences import sentence_ranges
 from kb.operations.clock import now_utc
 from kb.store import answer_queries as queries
 from kb.store.connection import Connection

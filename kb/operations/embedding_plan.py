@@ -19,7 +19,8 @@ _MB = 1_000_000
 class EmbeddingPlan:
     """The models by slot; `threads` is how many cores one of them uses, `batch_texts` how many texts it gets at once.
 
-    `dimensions` is what the primary model's vectors must have; None where any will do.
+    `dimensions` is what the primary model's vectors must have; None where any will do. `sentences`: whether sentences
+    get vectors too.
     """
 
     models: Mapping[Slot, str]
@@ -30,6 +31,7 @@ class EmbeddingPlan:
     threads: int
     batch_texts: int
     dimensions: int | None
+    sentences: bool = True
 
 
 def embedding_plan(config: Config) -> EmbeddingPlan:
@@ -45,6 +47,7 @@ def embedding_plan(config: Config) -> EmbeddingPlan:
         threads=config.models_embedding.threads or os.cpu_count() or 1,
         batch_texts=config.models_embedding.batch_size,
         dimensions=config.models_embedding.dimensions or None,
+        sentences=config.models_embedding.sentences,
     )
 
 

@@ -82,9 +82,12 @@ def rebuild(
             raise UsageError("embedding is switched off (models.embedding.provider = none)", "set it to auto")
         if request.embeddings:
             from kb.operations.embed import embed_ahead, embed_missing
+            from kb.operations.embed_sentences import embed_sentences
 
             if request.model is None or request.model in plan.models.values():
                 done = embed_missing(db, plan, on_event, is_canceled)
+                if not done.aborted:
+                    embed_sentences(db, plan, is_canceled)
             else:
                 done = embed_ahead(db, plan, request.model, on_event, is_canceled)
             report.embedded, report.from_cache, report.aborted = done.embedded, done.from_cache, done.aborted

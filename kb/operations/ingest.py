@@ -107,6 +107,7 @@ def _bring_in_step(run: IngestRun) -> None:
 def _embed(run: IngestRun) -> None:
     """Gives the new chunks their vectors; a model that is not installed is a note, not the end of the run."""
     from kb.operations.embed import embed_missing
+    from kb.operations.embed_sentences import embed_sentences
 
     plan, report = run.request.embedding, run.report
     if plan is None:
@@ -114,6 +115,8 @@ def _embed(run: IngestRun) -> None:
     with report.stages.measure("embed"):
         try:
             done = embed_missing(run.db, plan, run.on_event, run.is_canceled)
+            if not done.aborted:
+                embed_sentences(run.db, plan, run.is_canceled)
         except ModelMissing as error:
             report.notes.append(f"{error.message}: passages are found by their words only ({error.hint})")
             return

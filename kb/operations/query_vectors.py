@@ -19,6 +19,7 @@ from kb.store import embed_queries as queries
 from kb.store.connection import Connection
 from kb.store.embed_queries import EmbeddingSlot
 from kb.store.retrieve_queries import select_chunk_total
+from kb.store.sentence_queries import select_sentence_version
 from kb.store.vector_tables import ANN_PAYS_ABOVE_CHUNKS, load_vector_functions, slots
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class VectorSource:
         self._db = db
         load_vector_functions(db)
         self._langs = [row.lang for row in queries.select_language_means(db) if row.slot == "primary"]
+        self.reads = config.rerank.provider == "reading" and _has_sentences(db, self._secondary_slot)
         self._ann = _ann_table(db, config, primary) if many else None
 
     def lacking(self) -> str | None:
@@ -101,9 +103,9 @@ class VectorSource:
     def _encode_secondary(self, text: str) -> bytes | None:
         """The question under the secondary model, where a passage may stand in another language than it does.
 
-        The secondary model judges those alone, so an index of the question's language does not pay for loading it.
+        It judges those, and what is read; without either the question does not pay for loading it.
         """
-        if not set(self._langs) - {query_language(text), "und"}:
+        if not (self.reads or set(self._langs) - {query_language(text), "und"}):
             return None
         encoder = self._open_secondary()
         return None if encoder is None else encoder.encode(text)
@@ -113,6 +115,12 @@ class VectorSource:
         if self._secondary is None and slot is not None:
             self._secondary = _encoder(self._config, slot.model_id, slot.model_version)
         return self._secondary
+
+
+def _has_sentences(db: Connection, slot: EmbeddingSlot | None) -> bool:
+    """Whether the index holds sentence vectors of the model in the secondary slot."""
+    held = select_sentence_version(db)
+    return slot is not None and held is not None and held.version.startswith(f"{slot.model_id}@{slot.model_version}/")
 
 
 def ann_neighbours(table: LanceTable, vector: bytes, depth: int, langs: Sequence[str]) -> tuple[tuple[str, float], ...]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kb.config import Config
+from kb.domain.candidates import Reranker
 from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult
 from kb.errors import ModelMissing
 from kb.operations.reading import Reader, reading
+from kb.retrieve.reader import SentenceReader
 from kb.retrieve.search import hybrid_params, lexical_params, search_hybrid, search_lexical
 from kb.retrieve.terms import is_raw, read_query
 
@@ -62,6 +65,10 @@ class Answering:
         self._vectors: VectorSource | None = None
         self._missing: ModelMissing | None = None
 
+    @cached_property
+    def _reranker(self) -> Reranker:
+        return SentenceReader(self._reader.db)
+
     def answer(self, query: SearchQuery) -> SearchResult:
         """The hits of one question."""
         source = self.vector_source(query)
@@ -84,6 +91,7 @@ class Answering:
             query,
             vectors,
             fusion_rule(self._config),
+            self._reranker if source.reads else None,
             snippet_chars=self._config.search.snippet_chars,
             index_version=self._reader.index_version,
             embedding_model=source.model,

@@ -6,10 +6,12 @@ import json
 from contextlib import nullcontext
 from typing import TypedDict
 
+from kb.domain.candidates import Candidate, Ranked, Reranker
 from kb.domain.citations import cite
 from kb.domain.search import FusionRule, QueryVectors, RetrievalDetail, ScoreKind, SearchHit, SearchQuery, SearchResult
 from kb.retrieve.filters import FilterParams, filter_params
 from kb.retrieve.places import matched_spans
+from kb.retrieve.reader import READ_DEPTH
 from kb.retrieve.snippet import below_headings, make_snippet
 from kb.retrieve.terms import QueryTerms, read_query, terms_json
 from kb.store import retrieve_queries as queries
@@ -89,6 +91,7 @@ def search_hybrid(
     query: SearchQuery,
     vectors: QueryVectors,
     rule: FusionRule,
+    reranker: Reranker | None = None,
     *,
     snippet_chars: int,
     index_version: str,
@@ -96,26 +99,48 @@ def search_hybrid(
 ) -> SearchResult:
     """The best passages by words and meaning, or by meaning alone where `query.mode` is vector.
 
+    A hybrid question's candidates are put in order by `reranker`, where there is one, else by the fusion rule.
     `db` has sqlite-vec loaded. Raises: QuerySyntaxError for a raw expression that FTS5 does not accept.
     """
     read = read_query(db, query.text)
-    with expression_errors() if read.raw else nullcontext():
-        rows = queries.search_hybrid(db, **hybrid_params(db, query, read, vectors, rule))
-    kind: ScoreKind = "cosine" if query.mode == "vector" else rule.fusion
+    ranked = ranked_candidates(db, query, read, vectors, rule, reranker)
+    is_read = reranker is not None and query.mode == "hybrid"
+    kind: ScoreKind = "cosine" if query.mode == "vector" else "reading" if is_read else rule.fusion
     shown: Shown = {
         "terms": read.terms,
         "snippet_chars": snippet_chars,
         "index_version": index_version,
         "embedding_model": embedding_model,
     }
-    hits = tuple(_hit(row, _detail(row, query), row.fusion_score, kind, shown) for row in rows)
-    return SearchResult(query, read.terms, hits, index_version)
+    hits = tuple(
+        _hit(each.candidate._replace(rank=rank), _detail(each, query), _score(each), kind, shown)
+        for rank, each in enumerate(ranked[: query.k], 1)
+    )
+    return SearchResult(query, read.terms, hits, index_version, candidates=tuple(ranked))
 
 
-def hybrid_candidates(
-    db: Connection, query: SearchQuery, vectors: QueryVectors, rule: FusionRule
-) -> list[queries.HybridRow]:
-    """Every candidate that the hits of `search_hybrid` were chosen from, best first."""
+def ranked_candidates(
+    db: Connection,
+    query: SearchQuery,
+    read: QueryTerms,
+    vectors: QueryVectors,
+    rule: FusionRule,
+    reranker: Reranker | None,
+) -> list[Ranked]:
+    """What the hits of `search_hybrid` are the first of: every candidate where they are read, else `query.k`."""
+    params = hybrid_params(db, query, read, vectors, rule)
+    reads = reranker is not None and query.mode == "hybrid"
+    if reads:
+        params["depth"], params["k"] = max(READ_DEPTH, 2 * query.k), _EVERY
+    with expression_errors() if read.raw else nullcontext():
+        candidates = queries.search_hybrid(db, **params)
+    if reranker is None or not reads:
+        return [Ranked(candidate) for candidate in candidates]
+    return reranker.rerank(candidates, vectors)
+
+
+def hybrid_candidates(db: Connection, query: SearchQuery, vectors: QueryVectors, rule: FusionRule) -> list[Candidate]:
+    """Every candidate that the fusion rule orders, best first."""
     params = hybrid_params(db, query, read_query(db, query.text), vectors, rule)
     params["k"] = _EVERY
     return queries.search_hybrid(db, **params)
@@ -165,7 +190,12 @@ def hybrid_params(
     }
 
 
-def _detail(row: queries.HybridRow, query: SearchQuery) -> RetrievalDetail:
+def _score(each: Ranked) -> float:
+    return each.candidate.fusion_score if each.read is None else each.read.share
+
+
+def _detail(each: Ranked, query: SearchQuery) -> RetrievalDetail:
+    row = each.candidate
     return RetrievalDetail(
         method=query.mode,
         lexical_score=row.lexical_score,
@@ -178,11 +208,12 @@ def _detail(row: queries.HybridRow, query: SearchQuery) -> RetrievalDetail:
         vector_share=row.vector_share,
         nearness=row.nearness,
         is_own=bool(row.is_own),
+        read=each.read,
     )
 
 
 def _hit(
-    row: queries.LexicalRow | queries.HybridRow, detail: RetrievalDetail, score: float, kind: ScoreKind, shown: Shown
+    row: queries.LexicalRow | Candidate, detail: RetrievalDetail, score: float, kind: ScoreKind, shown: Shown
 ) -> SearchHit:
     heading_path = tuple(json.loads(row.heading_path_json))
     snippet = make_snippet(below_headings(row.text, heading_path), shown["terms"], shown["snippet_chars"])

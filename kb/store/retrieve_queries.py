@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kb.domain.candidates import Candidate
 from kb.store.connection import Connection
 from kb.store.sqlfile import sql
 
@@ -24,32 +25,6 @@ class LexicalRow(NamedTuple):
     source_spans_json: str
     chunker_version: str
     lexical_score: float
-
-
-class HybridRow(NamedTuple):
-    """One hit of both channels, with each channel's part."""
-
-    rank: int
-    chunk_id: str
-    doc_id: str
-    workspace_path: str
-    source_path: str
-    title: str
-    heading_path_json: str
-    section_label: str | None
-    text: str
-    source_spans_json: str
-    chunker_version: str
-    fusion_score: float
-    lexical_score: float | None
-    lexical_rank: int | None
-    vector_score: float | None
-    vector_rank: int | None
-    secondary_score: float | None
-    is_own: int
-    lexical_share: float
-    vector_share: float
-    nearness: float | None
 
 
 class KoreanUnitRow(NamedTuple):
@@ -83,6 +58,14 @@ class IndexedWord(NamedTuple):
     """A word that is a term of the index."""
 
     word: str
+
+
+class Weight(NamedTuple):
+    """One weight of a model of the view `weights`."""
+
+    feature: str
+    weight: float
+    version: str
 
 
 class DocumentPath(NamedTuple):
@@ -135,7 +118,7 @@ def search_hybrid(
     media: str | None,
     depth: int,
     k: int,
-) -> list[HybridRow]: ...
+) -> list[Candidate]: ...
 
 
 @sql("retrieve/select_korean_units.sql")
@@ -160,3 +143,7 @@ def select_term_counts(db: Connection, *, terms_json: str) -> list[TermCount]: .
 
 @sql("retrieve/select_chunk_total.sql")
 def select_chunk_total(db: Connection) -> ChunkTotal | None: ...
+
+
+@sql("retrieve/select_weights.sql")
+def select_weights(db: Connection, *, model: str) -> list[Weight]: ...

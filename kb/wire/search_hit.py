@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from kb.domain.search import SearchHit
+from kb.domain.search import ReadFigures, SearchHit
 from kb.wire.citation import CitationV1, citation_v1
 
 
 class RetrievalV1(TypedDict):
-    """Each channel's score and rank (from 1); null where the channel did not find the passage."""
+    """Each channel's score and rank (from 1); null where the channel did not find the passage.
+
+    The last four are there where passages were read: cosines under the second model to the whole passage, to its title
+    and headings and to its best sentence, and the weighted sum of all figures that the hits are ranked by.
+    """
 
     method: Literal["lexical", "vector", "hybrid"]
     lexical_score: float | None
@@ -22,6 +26,10 @@ class RetrievalV1(TypedDict):
     secondary_score: float | None
     lexical_share: float | None
     vector_share: float | None
+    passage_score: NotRequired[float]
+    heading_score: NotRequired[float]
+    sentence_score: NotRequired[float]
+    reading_score: NotRequired[float]
 
 
 class SearchHitV1(TypedDict):
@@ -30,7 +38,7 @@ class SearchHitV1(TypedDict):
     schema_version: Literal["search_hit.v1"]
     rank: int
     score: float
-    score_kind: Literal["rrf", "bm25", "cosine", "linear"]
+    score_kind: Literal["rrf", "bm25", "cosine", "linear", "reading"]
     chunk_id: str
     doc_id: str
     doc_path: str
@@ -72,8 +80,27 @@ def search_hit_v1(hit: SearchHit) -> SearchHitV1:
             "secondary_score": hit.retrieval.secondary_score,
             "lexical_share": hit.retrieval.lexical_share,
             "vector_share": hit.retrieval.vector_share,
+            **_read(hit.retrieval.read),
         },
         "index_version": hit.index_version,
         "embedding_model": hit.embedding_model,
         "chunker_version": hit.chunker_version,
+    }
+
+
+class _Read(TypedDict, total=False):
+    passage_score: float
+    heading_score: float
+    sentence_score: float
+    reading_score: float
+
+
+def _read(figures: ReadFigures | None) -> _Read:
+    if figures is None:
+        return {}
+    return {
+        "passage_score": figures.passage,
+        "heading_score": figures.heading,
+        "sentence_score": figures.sentence,
+        "reading_score": figures.logit,
     }

@@ -8,7 +8,7 @@
 --
 -- The filters are spelled out in each statement that takes them (search_lexical, search_hybrid, list_documents): a view
 -- has no parameters, and one of all chunks with their documents would only hide the joins.
--- version 2
+-- version 3
 -- param fusion TEXT  linear, rrf or cosine
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param terms_json TEXT  JSON array of the expression's terms, each [FTS5 string, token as indexed or null for a prefix]
@@ -33,6 +33,7 @@
 -- param depth INTEGER  candidates a channel
 -- param k INTEGER  hits
 -- column rank INTEGER  from 1
+-- column chunk_rowid INTEGER  the chunk's number
 -- column chunk_id TEXT  the chunk
 -- column doc_id TEXT  its document
 -- column workspace_path TEXT  path below the workspace root
@@ -43,6 +44,7 @@
 -- column text TEXT  the chunk, verbatim
 -- column source_spans_json TEXT  JSON array of spans
 -- column chunker_version TEXT  label of the chunker
+-- column lang TEXT  language of the chunk
 -- column fusion_score REAL  what the hits are ranked by
 -- column lexical_score REAL?  −bm25, words of the name weighted; NULL where the lexical channel did not find the chunk
 -- column lexical_rank INTEGER?  from 1
@@ -284,6 +286,7 @@ best AS MATERIALIZED (
 )
 SELECT
   b.rank,
+  b.chunk_rowid,
   b.chunk_id,
   c.doc_id,
   d.workspace_path,
@@ -294,6 +297,7 @@ SELECT
   c.text,
   c.source_spans_json,
   c.chunker_version,
+  b.lang,
   b.fusion_score,
   b.lexical_score,
   b.lexical_rank,

@@ -1,0 +1,57 @@
+"""What a search may show: passages with every channel's figures, and what reading them adds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from kb.domain.search import QueryVectors, ReadFigures
+
+
+class Candidate(NamedTuple):
+    """A passage that a channel found, `rank` by the fusion rule: a row of `sql/retrieve/search_hybrid.sql`.
+
+    `lexical_score` is −bm25, `vector_score` and `secondary_score` are cosines, None where that channel says nothing.
+    """
+
+    rank: int
+    chunk_rowid: int
+    chunk_id: str
+    doc_id: str
+    workspace_path: str
+    source_path: str
+    title: str
+    heading_path_json: str
+    section_label: str | None
+    text: str
+    source_spans_json: str
+    chunker_version: str
+    lang: str
+    fusion_score: float
+    lexical_score: float | None
+    lexical_rank: int | None
+    vector_score: float | None
+    vector_rank: int | None
+    secondary_score: float | None
+    is_own: int
+    lexical_share: float
+    vector_share: float
+    nearness: float | None
+
+
+class Ranked(NamedTuple):
+    """A candidate in its place; `read` None where it was not read."""
+
+    candidate: Candidate
+    read: ReadFigures | None = None
+
+
+class Reranker(Protocol):
+    """Puts candidates in the order in which they are shown."""
+
+    @property
+    def name(self) -> str:
+        """What the order is called on the wire, with the version of its weights."""
+
+    def rerank(self, candidates: Sequence[Candidate], vectors: QueryVectors) -> list[Ranked]:
+        """All of the candidates, the one most likely to answer first."""

@@ -1,0 +1,92 @@
+"""The statements about `chunk_sentences`: which chunks have sentence vectors, how near a question stands to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kb.store.connection import Connection
+from kb.store.sqlfile import sql, sql_many
+
+
+class UnreadChunk(NamedTuple):
+    """A chunk whose sentences have no vectors yet."""
+
+    chunk_rowid: int
+    title: str
+    heading_path_json: str
+    text: str
+
+
+class SentenceVector(NamedTuple):
+    """A sentence `start_char`..`end_char` of a chunk's text, or at position 0 its title with the headings."""
+
+    chunk_rowid: int
+    position: int
+    start_char: int
+    end_char: int
+    vector: bytes
+
+
+class SentenceVersion(NamedTuple):
+    """What made the sentence vectors."""
+
+    version: str
+
+
+class ReadCandidate(NamedTuple):
+    """The cosines of a question to a chunk as a whole, to its title and headings, and to its best sentence."""
+
+    chunk_rowid: int
+    passage: float | None
+    heading: float | None
+    sentence: float | None
+
+
+class ReadSentence(NamedTuple):
+    """The cosine of a question to one sentence of a chunk."""
+
+    chunk_rowid: int
+    start_char: int
+    end_char: int
+    cosine: float
+
+
+@sql("embed/select_unread_chunks.sql")
+def select_unread_chunks(db: Connection, *, after_rowid: int, row_limit: int) -> list[UnreadChunk]:
+    """The next chunks without sentence vectors."""
+
+
+@sql_many("embed/insert_sentence.sql")
+def insert_sentences(db: Connection, rows: Iterable[SentenceVector]) -> None:
+    """Keeps sentence vectors."""
+
+
+@sql("embed/delete_sentences.sql")
+def delete_sentences(db: Connection) -> int:
+    """Forgets all sentence vectors."""
+
+
+@sql("embed/delete_sentence_version.sql")
+def delete_sentence_version(db: Connection) -> int:
+    """Forgets what made the sentence vectors."""
+
+
+@sql("embed/select_sentence_version.sql")
+def select_sentence_version(db: Connection) -> SentenceVersion | None:
+    """What made the sentence vectors; None where there are none."""
+
+
+@sql("embed/upsert_sentence_version.sql")
+def upsert_sentence_version(db: Connection, *, version: str) -> None:
+    """Notes what makes the sentence vectors."""
+
+
+@sql("read/candidates.sql")
+def read_candidates(db: Connection, *, rowids_json: str, question: bytes, question_int8: bytes) -> list[ReadCandidate]:
+    """The cosines of a question to chunks, in the order of `rowids_json`."""
+
+
+@sql("read/sentences.sql")
+def read_sentences(db: Connection, *, rowids_json: str, question_int8: bytes) -> list[ReadSentence]:
+    """The cosines of a question to the sentences of chunks, in the order of `rowids_json` and of the text."""

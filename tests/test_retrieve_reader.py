@@ -1,0 +1,142 @@
+"""Passages are ranked by reading their sentences and headings; both languages are compared by margins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import apsw
+import pytest
+from conftest import Ran, Vault, make_vault, run_kb
+from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models, hashed_words
+
+from kb.domain.candidates import Candidate
+from kb.retrieve.reader import candidate_features, int8_vector
+from kb.store.sentence_queries import ReadCandidate
+from kb.store.vector_tables import load_vector_functions
+
+__all__ = ["fake_models"]
+
+NOTES = {
+    "boiler.md": "# Boiler\n\nThe boiler hums.\n\nBleed the radiators every autumn before frost.\n",
+    "garden.md": "# Garden\n\nWater the beans daily.\n",
+    **{f"filler/{at}.md": f"# Filler {at}\n\nNothing but number {at} stands here.\n" for at in range(8)},
+}
+
+
+@pytest.fixture
+def vault(tmp_path: Path, fake_models: FakeModels) -> Vault:
+    made = make_vault(tmp_path / "vault", NOTES)
+    configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
+    models = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n'
+    made.config.write_text(configured + models, encoding="utf-8")
+    ingest(made)
+    return made
+
+
+def ingest(vault: Vault, *settings: str) -> None:
+    ran = run_kb("--config", str(vault.config), *settings, "ingest")
+    assert ran.code == 0, ran.stderr
+
+
+def search(vault: Vault, *settings: str) -> Ran:
+    return run_kb(
+        "--config", str(vault.config), *settings, "search", "bleed radiators before frost", "--explain", "--json"
+    )
+
+
+def sentences(vault: Vault, path: str) -> list[str]:
+    """The texts that have sentence vectors, of one document."""
+    db = apsw.Connection(str(vault.sqlite), flags=apsw.SQLITE_OPEN_READONLY)
+    rows = db.execute(
+        "SELECT substr(c.text, s.start_char + 1, s.end_char - s.start_char) FROM chunk_sentences AS s "
+        "JOIN chunks AS c USING (chunk_rowid) JOIN documents AS d USING (doc_id) "
+        "WHERE d.workspace_path = ? AND s.position > 0 ORDER BY c.ordinal, s.position",
+        (path,),
+    )
+    return [text for (text,) in rows]
+
+
+def count(vault: Vault) -> int:
+    db = apsw.Connection(str(vault.sqlite), flags=apsw.SQLITE_OPEN_READONLY)
+    return int(db.execute("SELECT count(*) FROM chunk_sentences").fetchall()[0][0])
+
+
+def test_each_sentence_has_a_vector_at_its_place(vault: Vault) -> None:
+    assert sentences(vault, "boiler.md") == ["The boiler hums.", "Bleed the radiators every autumn before frost."]
+
+
+def test_a_changed_passage_has_the_vectors_of_its_sentences_of_today(vault: Vault) -> None:
+    before = count(vault)
+    (vault.root / "boiler.md").write_text("# Boiler\n\nIt was sold.\n", encoding="utf-8")
+    ingest(vault)
+    assert sentences(vault, "boiler.md") == ["It was sold."]
+    assert count(vault) == before - 1
+
+
+def test_another_second_model_reads_anew_and_none_reads_nothing(vault: Vault) -> None:
+    whole = count(vault)
+    ingest(vault, "--set", "models.embedding.sentences=false")
+    assert count(vault) == 0
+    assert {hit["score_kind"] for hit in search(vault).json["hits"]} == {"linear"}
+    ingest(vault)
+    assert count(vault) == whole
+    assert {hit["score_kind"] for hit in search(vault).json["hits"]} == {"reading"}
+
+
+def test_reading_says_what_it_went_by(vault: Vault) -> None:
+    hits = search(vault).json["hits"]
+    assert hits[0]["doc_path"] == "boiler.md"
+    best = hits[0]["retrieval"]
+    exact = hashed_words("bleed radiators before frost", 16) @ hashed_words(
+        "Bleed the radiators every autumn before frost.", 16
+    )
+    assert best["sentence_score"] == pytest.approx(exact, abs=0.01)
+    assert [hit["retrieval"]["reading_score"] for hit in hits] == sorted(
+        (hit["retrieval"]["reading_score"] for hit in hits), reverse=True
+    )
+    assert sum(hit["score"] for hit in hits) <= 1 + 1e-9
+
+
+def test_int8_keeps_the_direction() -> None:
+    vector = hashed_words("some words of a sentence", 64)
+    db = apsw.Connection(":memory:")
+    load_vector_functions(db)
+    distance = db.execute(
+        "SELECT vec_distance_cosine(vec_int8(?), vec_int8(?))",
+        (int8_vector(vector.tobytes()), int8_vector((vector * 3).tobytes())),
+    ).fetchall()[0][0]
+    assert distance == pytest.approx(0, abs=1e-4)
+
+
+def candidate(rank: int, lang: str, cosine: float | None, words: float = 0.0) -> Candidate:
+    return Candidate(
+        *(rank, rank, str(rank), "d", "p", "s", "t", "[]", None, "text", "[]", "v", lang, 0.5, None, None),
+        *(cosine, None, None, int(lang == "ko"), words, 0.5, None),
+    )
+
+
+def features(candidates: Sequence[Candidate]) -> list[dict[str, float]]:
+    read = [ReadCandidate(each.chunk_rowid, 0.2, 0.2, 0.2) for each in candidates]
+    return candidate_features(candidates, read)
+
+
+def test_a_language_is_compared_with_itself_alone() -> None:
+    korean = [candidate(at, "ko", cosine) for at, cosine in enumerate((0.90, 0.88, 0.88), 1)]
+    english = [candidate(at, "en", cosine) for at, cosine in enumerate((0.80, 0.74, 0.74), 4)]
+    found = features([*korean, *english])
+    assert found[0]["own.e5"] == pytest.approx(20 * 0.02)
+    assert found[3]["other.e5"] == pytest.approx(20 * 0.06)
+    assert features(korean)[0]["own.e5"] == pytest.approx(found[0]["own.e5"])
+
+
+def test_the_fewer_words_are_found_the_more_meaning_counts() -> None:
+    without = features([candidate(1, "ko", 0.9), candidate(2, "ko", 0.8)])
+    with_words = features([candidate(1, "ko", 0.9, words=0.75), candidate(2, "ko", 0.8)])
+    assert without[0]["own.e5_by_meaning"] == pytest.approx(without[0]["own.e5"])
+    assert with_words[0]["own.e5_by_meaning"] == pytest.approx(0.25 * with_words[0]["own.e5"])
+
+
+def test_a_passage_without_a_vector_counts_as_the_least_similar_one() -> None:
+    found = features([candidate(1, "ko", 0.9), candidate(2, "ko", None), candidate(3, "ko", 0.7)])
+    assert found[1]["own.e5"] == found[2]["own.e5"]
