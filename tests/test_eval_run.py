@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +23,7 @@ from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
 from kb.eval.outcome import cited_lines_hold
 from kb.operations import evaluate
 from kb.store import eval_queries as queries
+from kb.store.connection import writer_lock
 from kb.store.migrate import migrate
 
 __all__ = ["fake_models"]
@@ -121,6 +126,89 @@ def test_a_stopped_run_goes_on(measured: Vault, monkeypatch: pytest.MonkeyPatch)
     assert "4 questions, 2 of them asked before" in ran.stdout
     assert len(kb("eval", "list", "--json").lines) == 1
     assert "asked before" not in kb("eval", "run").stdout, "a whole run is not taken up again"
+
+
+@pytest.mark.parametrize("with_ask", [(), ("--with-ask",)])
+def test_an_ingest_and_a_question_beside_a_run_succeed_at_once(
+    with_ask: tuple[str, ...], measured: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = kb_in(measured)
+    settings = ("--set", "models.llm.provider=extractive", "--set", "rag.score_gate=0.0", "--json")
+    quiet = kb("eval", "run", *with_ask, *settings).json
+    assert kb("eval", "forget", quiet["run_id"]).code == 0
+    beside: list[subprocess.CompletedProcess[str]] = []
+    ask = evaluate.Asking.ask
+
+    def disturbed(self: evaluate.Asking, query_no: int, question: Any, expected: Any) -> Any:
+        if question.id == "overlap":
+            (measured.root / "later.md").write_text("# 이웃한 조각의 겹침\n\n이웃한 조각의 겹침은 80 토큰.\n")
+            program = [sys.executable, "-m", "kb", "--config", str(measured.config)]
+            for call in (["ingest", "--no-embed"], ["--set", "models.llm.provider=extractive", "ask", "겹침"]):
+                command = [*program, *call]
+                beside.append(subprocess.run(command, capture_output=True, text=True, check=False))
+        return ask(self, query_no, question, expected)
+
+    monkeypatch.setattr(evaluate.Asking, "ask", disturbed)
+    ran = kb("eval", "run", *with_ask, *settings)
+    assert [(done.returncode, done.stderr) for done in beside] == [(0, ""), (0, "")]
+    assert rows(measured, "SELECT query FROM answers") == [("겹침",)]
+    assert rows(measured, "SELECT count(*) FROM documents WHERE workspace_path = 'later.md'") == [(1,)]
+    assert (ran.code, ran.json["answered"], ran.json["corpus_revision"]) == (0, 4, quiet["corpus_revision"])
+    assert "the index changed meanwhile" in ran.stderr
+    timed = ("latency_p50_ms", "latency_p95_ms")
+    for group, before in zip(ran.json["groups"], quiet["groups"], strict=True):
+        assert {**group, **dict.fromkeys(timed)} == {**before, **dict.fromkeys(timed)}, "another index was measured"
+
+
+def test_a_run_begins_beside_an_ingest(measured: Vault) -> None:
+    with writer_lock(measured.sqlite):
+        assert kb_in(measured)("eval", "run").code == 0
+
+
+def test_a_run_that_is_forgotten_while_it_asks_ends_with_an_error(
+    measured: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = evaluate.Asking.ask
+
+    def forgetting(self: evaluate.Asking, query_no: int, question: Any, expected: Any) -> Any:
+        if question.id == "overlap":
+            with closing(sqlite3.connect(measured.sqlite)) as db, db:
+                db.execute("DELETE FROM eval_runs")
+        return ask(self, query_no, question, expected)
+
+    monkeypatch.setattr(evaluate.Asking, "ask", forgetting)
+    ran = kb_in(measured)("eval", "run")
+    assert (ran.code, "forgotten while" in ran.stderr) == (2, True)
+
+
+def test_two_calls_of_one_run_keep_each_question_once(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    kb = kb_in(measured)
+    ask = evaluate.Asking.ask
+    second: list[int] = []
+
+    def doubled(self: evaluate.Asking, query_no: int, question: Any, expected: Any) -> Any:
+        if not second:
+            second.append(-1)
+            second[0] = kb("eval", "run").code
+        return ask(self, query_no, question, expected)
+
+    monkeypatch.setattr(evaluate.Asking, "ask", doubled)
+    assert (kb("eval", "run").code, second) == (0, [0])
+    assert rows(measured, "SELECT count(*), count(DISTINCT run_id) FROM eval_query_results") == [(4, 1)]
+
+
+def test_ctrl_c_keeps_every_question_that_was_asked(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = evaluate.Asking.ask
+
+    def interrupted(self: evaluate.Asking, query_no: int, question: Any, expected: Any) -> Any:
+        if question.id == "retry":
+            os.kill(os.getpid(), signal.SIGINT)
+        return ask(self, query_no, question, expected)
+
+    monkeypatch.setattr(evaluate.Asking, "ask", interrupted)
+    ran = kb_in(measured)("eval", "run")
+    assert (ran.code, "stopped after 2 of 4 questions" in ran.stdout) == (1, True)
+    assert rows(measured, "SELECT query_id FROM eval_query_results ORDER BY query_id") == [("overlap",), ("retry",)]
 
 
 def test_another_setting_is_another_run(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:

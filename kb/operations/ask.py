@@ -45,7 +45,12 @@ def open_asker(config: Config, *, many: bool = False) -> Iterator[Asker]:
     the answer having been kept.
     """
     with reading(config.sqlite) as reader:
-        yield _Asking(reader, config, many).ask
+        yield asker_over(reader, config, many=many)
+
+
+def asker_over(reader: Reader, config: Config, *, many: bool) -> Asker:
+    """The same over a knowledge base that is open already."""
+    return _Asking(reader, config, many).ask
 
 
 def ask(config: Config, request: AskRequest, on_event: OnEvent, stopped: Callable[[], bool] = lambda: False) -> Answer:

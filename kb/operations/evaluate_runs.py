@@ -19,7 +19,7 @@ from kb.operations.clock import now_utc
 from kb.operations.reading import Reader, reading
 from kb.operations.writing import writing
 from kb.store import eval_queries as queries
-from kb.store.connection import Connection
+from kb.store.connection import Connection, transaction
 from kb.store.embed_queries import select_slots
 from kb.store.eval_queries import RunRow
 from kb.store.inspect_queries import select_corpus_stats
@@ -40,8 +40,10 @@ class RunRequest:
 
 
 def begin_run(reader: Reader, db: Connection, config: Config, golden: GoldenSet, request: RunRequest) -> RunRow:
-    """The run to fill: an unfinished one of the same questions, corpus, settings and versions, or a new one."""
-    stats = select_corpus_stats(db)
+    """The run to fill: an unfinished one of the same questions, corpus, settings and versions, or a new one.
+
+    What is measured is read from `reader`; the run is kept through `db`.
+    """
     identity = {
         "suite": golden.suite,
         "config_snapshot_json": json.dumps(_snapshot(config, request), ensure_ascii=False),
@@ -51,17 +53,18 @@ def begin_run(reader: Reader, db: Connection, config: Config, golden: GoldenSet,
         "k": request.k,
         "questions": len(golden.questions),
         "suite_hash": suite_hash(golden),
-        "corpus_hash": corpus_hash(db),
-        "corpus_revision": stats.corpus_revision if stats else 0,
-        "versions_json": json.dumps(_versions(reader, db)),
+        "corpus_hash": corpus_hash(reader.db),
+        "corpus_revision": corpus_revision(reader.db),
+        "versions_json": json.dumps(_versions(reader)),
     }
-    for run in queries.select_runs(db):
-        if run.finished_at is None and all(getattr(run, key) == value for key, value in identity.items()):
-            return run
-    created_at = now_utc()
-    run_id = id_from({"kind": "eval_run", "suite": golden.suite, "created_at": created_at})
-    queries.insert_run(db, run_id=run_id, created_at=created_at, **identity)  # type: ignore[arg-type]
-    return next(run for run in queries.select_runs(db) if run.run_id == run_id)
+    with transaction(db):
+        for run in queries.select_runs(db):
+            if run.finished_at is None and all(getattr(run, key) == value for key, value in identity.items()):
+                return run
+        created_at = now_utc()
+        run_id = id_from({"kind": "eval_run", "suite": golden.suite, "created_at": created_at})
+        queries.insert_run(db, run_id=run_id, created_at=created_at, **identity)  # type: ignore[arg-type]
+        return next(run for run in queries.select_runs(db) if run.run_id == run_id)
 
 
 def list_runs(config: Config) -> list[RunRow]:
@@ -115,6 +118,12 @@ def suite_hash(golden: GoldenSet) -> str:
     return content_hash(canonical_json(questions))
 
 
+def corpus_revision(db: Connection) -> int:
+    """How often the index had changed."""
+    stats = select_corpus_stats(db)
+    return stats.corpus_revision if stats else 0
+
+
 def corpus_hash(db: Connection) -> str:
     """The same for the same files with the same content, however they were read, cut and indexed."""
     return content_hash(canonical_json([list(row) for row in queries.select_corpus(db)]))
@@ -125,10 +134,10 @@ def _snapshot(config: Config, request: RunRequest) -> dict[str, object]:
     return {**settings, "with_ask": request.with_ask}
 
 
-def _versions(reader: Reader, db: Connection) -> dict[str, object]:
+def _versions(reader: Reader) -> dict[str, object]:
     """What made the index, its vectors and the run."""
-    made = queries.select_index_versions(db)
-    models = {slot.slot: f"{slot.model_id} {slot.model_version}" for slot in select_slots(db)}
+    made = queries.select_index_versions(reader.db)
+    models = {slot.slot: f"{slot.model_id} {slot.model_version}" for slot in select_slots(reader.db)}
     return {
         "kb": kb.__version__,
         "index": reader.index_version,

@@ -165,6 +165,14 @@ def transaction(db: Connection) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def snapshot(db: Connection) -> Iterator[None]:
+    """Inside, the connection reads the database as it is now, whatever others write meanwhile."""
+    with db:
+        db.pragma("schema_version")  # SQLite takes the snapshot at the first read
+        yield
+
+
 def open_in_memory() -> Connection:
     """An empty database that leaves no trace."""
     db = apsw.Connection(":memory:")

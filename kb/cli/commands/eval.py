@@ -108,6 +108,11 @@ def run(
     )
     with interruptible() as is_canceled, show_count("asking") as on_progress:
         report = run_suite(config, request, on_progress, is_canceled)
+    if report.index_changed:
+        click.echo(
+            "the index changed meanwhile: measured is what it was at the start (citations: the files as they are now)",
+            err=True,
+        )
     if as_json:
         from kb.wire.eval_run import eval_run_v1
 
