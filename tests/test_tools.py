@@ -43,7 +43,7 @@ def ran(checkout: Path, command: str, path: str = os.defpath) -> subprocess.Comp
     """One of the commands, as a user who owns nothing; root may write everywhere."""
     anyone = {"user": NOBODY, "group": NOBODY, "extra_groups": ()} if os.geteuid() == 0 else {}
     return subprocess.run(
-        ["bash", f"tools/{command}"],
+        [Path(shutil.which("bash") or "bash").resolve(), f"tools/{command}"],
         cwd=checkout,
         env={"PATH": path, "HOME": str(checkout)},
         text=True,
@@ -61,7 +61,7 @@ def programs(checkout: Path) -> Path:
     for name in ("bash", "sh", "cat", "cmp", "dirname", "env", "rm", "sed"):
         found = shutil.which(name)
         assert found is not None
-        (directory / name).symlink_to(found)
+        (directory / name).symlink_to(Path(found).resolve())  # the PATH's own directory may be closed to others
     return directory
 
 
