@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
@@ -22,6 +26,18 @@ settings.load_profile("kb")
 # A job in a shell's background ignores Ctrl-C, and with it would every program that the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@functools.cache
+def tool(name: str) -> ModuleType:
+    """A program of tools/ as a module."""
+    loader = SourceFileLoader(name, str(Path(__file__).parents[1] / "tools" / name))
+    spec = spec_from_loader(name, loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
 
 FILE_TIME_S = 1_770_000_000  # 2026-02-02T02:40:00Z
 

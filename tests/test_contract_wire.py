@@ -5,13 +5,12 @@ from __future__ import annotations
 import copy
 import pkgutil
 from collections.abc import Callable
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from conftest import tool
 from jsonschema import Draft202012Validator
 
 import kb.wire
@@ -23,12 +22,7 @@ CHECKOUT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def generate() -> ModuleType:
-    loader = SourceFileLoader("generate", str(CHECKOUT / "tools/generate"))
-    spec = spec_from_loader("generate", loader)
-    assert spec is not None
-    module = module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return tool("generate")
 
 
 def test_generated_pages_are_up_to_date(generate: ModuleType) -> None:
@@ -38,6 +32,39 @@ def test_generated_pages_are_up_to_date(generate: ModuleType) -> None:
 
 def test_nothing_on_the_wire_was_taken_away(generate: ModuleType) -> None:
     assert generate.breaking_changes() == []
+
+
+def test_a_changed_statement_has_a_new_version(generate: ModuleType) -> None:
+    assert generate.changed_without_version() == []
+
+
+SEARCH = "-- Rank.\n-- version 4\nSELECT 'a -- b'  AS x\nFROM chunks;\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (SEARCH, None),
+        (SEARCH.replace("Rank.", "Rank chunks."), None),
+        (SEARCH.replace("\nFROM", " -- of all\n  FROM"), None),
+        (SEARCH.replace("x\n", "y\n"), "write `-- version 5` in its header, then run tools/generate"),
+        (SEARCH.replace("a -- b", "a -- c"), "write `-- version 5`"),
+        (SEARCH.replace("a -- b", "a  -- b"), "write `-- version 5`"),
+        (SEARCH.replace("x\n", "y\n").replace("version 4", "version 5"), None),
+        (SEARCH.replace("version 4", "version 3"), "went down from 4 to 3"),
+    ],
+)
+def test_the_lock_catches_a_statement_changed_under_its_version(
+    text: str, said: str | None, generate: ModuleType, tmp_path: Path
+) -> None:
+    """What SQLite acts on counts: neither comments nor line breaks, but every blank inside a quoted text."""
+    path = tmp_path / "retrieve/search.sql"
+    path.parent.mkdir()
+    path.write_text(SEARCH, encoding="utf-8")
+    known = generate.read_lock(generate.lock_text(generate.locked(tmp_path)))
+    path.write_text(text, encoding="utf-8")
+    told = list(generate.unversioned(known, generate.locked(tmp_path)))
+    assert [said in line for line in told] == ([] if said is None else [True])
 
 
 def test_every_schema_is_valid_and_names_itself() -> None:
