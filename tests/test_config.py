@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import cpu_limited
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -96,6 +99,50 @@ def test_a_file_that_is_not_toml(text: str | bytes, tmp_path: Path) -> None:
         read(tmp_path, text)
     assert "kb.toml" in message(caught)
     assert "TOML" in (caught.value.hint or "")
+
+
+LONG_KEY = ".".join(["a"] * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"[search]\n{LONG_KEY} = 1\n", "nested too deeply"),
+        (f"[{LONG_KEY}]\n", "nested too deeply"),
+        (f"search = {{ {LONG_KEY.replace('.', ' . ')} = 1 }}\n", "nested too deeply"),
+        (".".join(['"a.b"'] * 50_000) + " = 1\n", "nested too deeply"),
+        (".".join(["'#'"] * 50_000) + " = 1\n", "nested too deeply"),
+        ("x = " + "[" * 100_000, "nested too deeply"),
+        ("a" * 200_000, "kb.toml"),
+        ('"\\"' * 60_000, "kb.toml"),
+        ("a." * 500_000 + "a", "longer than 1,000,000 bytes"),
+        (f"[search]\ndefault_k = {'1' * 5000}\n", "kb.toml"),
+        (f"[search]\ndefault_k = 0x{'f' * 5000}\n", "beyond 64 bits"),
+        (f"[workspace]\ninclude = [0x{'f' * 5000}]\n", "beyond 64 bits"),
+    ],
+)
+def test_a_hostile_configuration_is_refused_in_bounded_memory(text: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "kb.toml"
+    file.write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "kb", "--config", str(file), "config", "show"]
+    limited = ["sh", "-c", 'ulimit -v 1000000; exec "$@"', "sh", *cpu_limited(command, 20)]
+    ran = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert says in ran.stderr
+    assert "did not foresee" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'include = ["{LONG_KEY}"]',
+        f"include = ['{LONG_KEY}']",
+        f'include = ["""\n{LONG_KEY}"""]',
+        f"include = ['x'] # {LONG_KEY}",
+    ],
+)
+def test_dots_in_a_string_or_a_comment_make_no_long_key(line: str, tmp_path: Path) -> None:
+    assert len(read(tmp_path, f"[workspace]\n{line}\n").workspace.include) == 1
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from kb.config.rules import MEANINGS, RULES, SECRETS
 from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, field_of, keys
 from kb.config.showing import toml_value
+from kb.config.toml_file import read_toml
 from kb.config.variables import expand_variables
 from kb.errors import ConfigError, ConfigNotFound
 
@@ -67,20 +68,7 @@ def _checked_whole(config: Config) -> Config:
 
 
 def _file_values(file: Path) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        table = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: {error}", "check the TOML syntax near that line") from error
-    except RecursionError as error:
-        raise ConfigError(
-            f"{file}: nested too deeply", "sections and lists are all that a configuration has"
-        ) from error
-    except OSError as error:
-        raise ConfigError(
-            f"{file}: {error.strerror}", "make the file readable, or name another with --config"
-        ) from error
+    table = read_toml(file)
     version = table.pop("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise ConfigError(f"{file}: schema_version {version!r}; this kb reads {SCHEMA_VERSION}", "update kb")
