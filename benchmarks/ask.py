@@ -32,10 +32,10 @@ from benchmarks.progress import step
 from kb.config import Config, load
 from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult
 from kb.llm.catalog import MODEL_FILE, SMOLLM2
-from kb.operations import ask as asking
-from kb.operations.asking import AskEvent, AskRequest, Generated, Retrieved
-from kb.operations.reading import Reader
-from kb.operations.writing import writing
+from kb.operations.ask import ask as asking
+from kb.operations.ask.asking import AskEvent, AskRequest, Generated, Retrieved
+from kb.operations.opening.reader import Reader
+from kb.operations.opening.writer import writing
 from kb.retrieve.search import search_hybrid
 from kb.store.vector_tables import load_vector_functions
 

@@ -32,8 +32,8 @@ from kb.answer.extractive import WEIGHTS, Signals, choose_sentences, fewest, sen
 from kb.domain.citations import LineCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.domain.search import SearchHit, SearchQuery
-from kb.operations.reading import reading
-from kb.operations.search import open_searcher
+from kb.operations.opening.reader import reading
+from kb.operations.search.search import open_searcher
 from kb.retrieve.terms import read_query, terms_json
 from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection

@@ -24,9 +24,9 @@ from benchmarks.retrieval import SETS
 from benchmarks.scoring import score_one
 from kb.domain.candidates import Candidate
 from kb.domain.search import SearchQuery
-from kb.operations.query_vectors import VectorSource
-from kb.operations.reading import reading
-from kb.operations.search import fusion_rule
+from kb.operations.opening.reader import reading
+from kb.operations.search.query_vectors import VectorSource
+from kb.operations.search.search import fusion_rule
 from kb.retrieve.search import hybrid_candidates
 
 QUESTIONS = 300

@@ -15,7 +15,7 @@ from time import perf_counter, process_time
 
 from benchmarks.measurement import Measurement, Table, Target
 from kb.eval.tuning import Setting, grid
-from kb.operations.writing import in_memory
+from kb.operations.opening.writer import in_memory
 from kb.store import eval_queries as queries
 from kb.store.connection import Connection, transaction
 

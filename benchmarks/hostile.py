@@ -10,7 +10,7 @@ from time import perf_counter
 from benchmarks.knowledge_base import knowledge_base
 from benchmarks.measurement import Cell, Measurement, Table, Target
 from kb.domain.search import SearchQuery
-from kb.operations.search import open_searcher
+from kb.operations.search.search import open_searcher
 
 LINE_BYTES = 50_000_000
 _NEEDLE = "lighthouse"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.config import Config, load
-from kb.operations.ingest import ingest
-from kb.operations.report import IngestReport
-from kb.operations.requests import ingest_request
+from kb.operations.ingest.ingest import ingest
+from kb.operations.ingest.report import IngestReport
+from kb.operations.ingest.requests import ingest_request
 
 
 class KnowledgeBase(NamedTuple):

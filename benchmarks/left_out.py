@@ -15,8 +15,8 @@ from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.progress import step
 from kb.eval.answerable_file import Labelled
 from kb.eval.calibration import Judged
-from kb.operations.calibrate import JudgedMode, judge_questions
-from kb.operations.reading import reading
+from kb.operations.evaluate.calibrate import JudgedMode, judge_questions
+from kb.operations.opening.reader import reading
 
 LEFT_OUT = 0.3
 MANUAL = "xling-fastapi"

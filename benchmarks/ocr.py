@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchmarks.measurement import Measurement, Table, Target
 from kb.domain.derived import OcrText
-from kb.extract.image_file import frames
-from kb.extract.ocr import recognise
+from kb.extract.image.file import frames
+from kb.extract.ocr.recognise import recognise
 
 IMAGES = Path(__file__).resolve().parents[1] / "fixtures" / "media" / "images"
 LANGUAGES = "kor+eng"

@@ -25,7 +25,7 @@ def measure(data: Path | None) -> Measurement:
 
     from kb.domain.media import PDF
     from kb.domain.steps import ExtractSettings, Job
-    from kb.extract.pdf_text import derive
+    from kb.extract.pdf.text import derive
 
     def bare(content: bytes) -> None:
         with pymupdf.open(stream=content, filetype="pdf") as pdf:

@@ -24,7 +24,7 @@ from benchmarks.progress import step
 from benchmarks.scoring import Run, score
 from kb.config import Config
 from kb.domain.search import SearchMode, SearchQuery
-from kb.operations.search import open_searcher
+from kb.operations.search.search import open_searcher
 
 _NOTE = (
     "kb indexes with Kiwi's morphemes, blocks and citations; with both, its vectors come from a cache. LanceDB's are "

@@ -20,9 +20,9 @@ from kb.domain.search import SearchMode
 from kb.eval.golden import Expectation, GoldenSet, Question
 from kb.eval.golden_file import read_golden, write_golden
 from kb.eval.judged_folder import read_judged_folder
-from kb.operations.evaluate import run_suite
-from kb.operations.evaluate_compare import compare_runs
-from kb.operations.evaluate_runs import RunRequest
+from kb.operations.evaluate.compare import compare_runs
+from kb.operations.evaluate.evaluate import run_suite
+from kb.operations.evaluate.runs import RunRequest
 from kb.store.eval_queries import GroupMetrics
 
 QUESTIONS = 300

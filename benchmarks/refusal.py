@@ -17,8 +17,8 @@ from benchmarks.remembered_questions import remembered_questions
 from kb.config import Config
 from kb.domain.answers import Channel
 from kb.eval.calibration import Judged, Separation, Weights, evidence_of, examples_of, fit_weights, separation
-from kb.operations.calibrate import JudgedMode, calibrations, weights_of
-from kb.operations.writing import in_memory
+from kb.operations.evaluate.calibrate import JudgedMode, calibrations, weights_of
+from kb.operations.opening.writer import in_memory
 
 GATE = Config().rag.score_gate
 QUESTIONS = 300

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from kb.domain.embeddings import EmbeddingModel, QueryEncoder
 from kb.embed.adapters import query_encoder
-from kb.operations import query_vectors
+from kb.operations.search import query_vectors
 from kb.store.vector_cache import CachedVector, VectorCache
 
 _MOST_BYTES = 1_000_000_000

@@ -19,7 +19,7 @@ from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.scoring import Scores, score
 from kb.domain.search import SearchHit, SearchMode, SearchQuery
-from kb.operations.search import open_searcher
+from kb.operations.search.search import open_searcher
 
 SETS = ("cranfield", "korquad-dev", "squad2-dev")
 MODES: tuple[SearchMode, ...] = ("lexical",)

@@ -22,10 +22,10 @@ from benchmarks.knowledge_base import knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.search import FusionRule, QueryVectors, SearchMode, SearchQuery, SearchResult
-from kb.operations.common_terms import refresh_common_terms
-from kb.operations.query_vectors import ann_neighbours
-from kb.operations.vector_upkeep import update_language_means
-from kb.operations.writing import writing
+from kb.operations.embedding.vector_upkeep import update_language_means
+from kb.operations.ingest.common_terms import refresh_common_terms
+from kb.operations.opening.writer import writing
+from kb.operations.search.query_vectors import ann_neighbours
 from kb.retrieve.search import search_hybrid
 from kb.store import embed_queries, ingest_queries, mirror
 from kb.store.connection import Connection, transaction

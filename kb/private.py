@@ -1,7 +1,7 @@
 """What keeps a process of kb to itself: libraries report nothing, and what kb makes is its user's alone.
 
 Every process enters `kept_private` before it loads a library: the command in `kb.cli.main`, a worker in
-`kb.operations.extract_worker`. Environment and umask belong to the process, so they are set once, at its start, and
+`kb.workers.worker`. Environment and umask belong to the process, so they are set once, at its start, and
 the programs and libraries it starts inherit them. What is made for the user at a place of their own (a report, a golden
 set, an editor that is opened) is made as the user's shell would make it.
 """

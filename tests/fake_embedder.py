@@ -22,12 +22,12 @@ WIDE = "fake-wide"
 
 # Where kb looks a model up, and by which of the three doors.
 _DOORS = (
-    ("kb.operations.embed.embedding_model", "model"),
-    ("kb.operations.embed.bulk_embedder", "embedder"),
-    ("kb.operations.embed_sentences.embedding_model", "model"),
-    ("kb.operations.embed_sentences.bulk_embedder", "embedder"),
-    ("kb.operations.doctor_vectors.embedding_model", "model"),
-    ("kb.operations.query_vectors.query_encoder", "embedder"),
+    ("kb.operations.embedding.embed.embedding_model", "model"),
+    ("kb.operations.embedding.embed.bulk_embedder", "embedder"),
+    ("kb.operations.embedding.embed_sentences.embedding_model", "model"),
+    ("kb.operations.embedding.embed_sentences.bulk_embedder", "embedder"),
+    ("kb.operations.doctor.vectors.embedding_model", "model"),
+    ("kb.operations.search.query_vectors.query_encoder", "embedder"),
 )
 
 

@@ -16,14 +16,14 @@ from typing import Any
 from kb.cli.main import main
 from kb.config import load
 from kb.domain.chunks import ChunkPolicy
+from kb.domain.ingest_events import IngestEvent
 from kb.domain.search import SearchHit, SearchQuery
 from kb.language.korean import KoreanText, hangul
-from kb.operations import prepare
-from kb.operations.events import IngestEvent
-from kb.operations.ingest import ingest
-from kb.operations.report import IngestReport
-from kb.operations.requests import ingest_request
-from kb.operations.search import open_searcher
+from kb.operations.ingest import prepare
+from kb.operations.ingest.ingest import ingest
+from kb.operations.ingest.report import IngestReport
+from kb.operations.ingest.requests import ingest_request
+from kb.operations.search.search import open_searcher
 
 # How long engines may say nothing: a busy machine is slow, not wrong.
 PATIENCE_S = 3600

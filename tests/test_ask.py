@@ -14,8 +14,8 @@ from kb.config import load
 from kb.domain.answers import Answer
 from kb.domain.generation import Done, LanguageModel, TokenChunk, TokenStream, TokenUsage
 from kb.errors import ModelError, StreamBroken
-from kb.operations.ask import ask
-from kb.operations.asking import AskEvent, AskRequest, Generated, Retrieved
+from kb.operations.ask.ask import ask
+from kb.operations.ask.asking import AskEvent, AskRequest, Generated, Retrieved
 from tests.answer_passages import ScriptedModel
 from tests.conftest import Ran, Vault, make_vault, run_kb
 
@@ -65,7 +65,9 @@ def answered_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[LanguageModel | No
     """Puts a model in the place of the configured one."""
 
     def put(model: LanguageModel | None) -> None:
-        monkeypatch.setattr("kb.operations.language_model.language_models", lambda config, provider=None: iter([model]))
+        monkeypatch.setattr(
+            "kb.operations.ask.language_model.language_models", lambda config, provider=None: iter([model])
+        )
 
     return put
 
@@ -116,7 +118,7 @@ def test_no_model_is_looked_for_where_the_gate_refuses(asked: Vault, monkeypatch
     def loaded(*_: object) -> None:
         raise AssertionError("a model was looked for")
 
-    monkeypatch.setattr("kb.operations.language_model.language_models", loaded)
+    monkeypatch.setattr("kb.operations.ask.language_model.language_models", loaded)
     answer, _ = asking(asked, None, "Which chapter of the tax law covers inherited vineyards?")
     assert answer.refusal_reason == "score_gate"
 

@@ -19,9 +19,9 @@ from test_llm_parts import ARCHITECTURE, CONTEXT, gguf
 from test_store_migrate import legacy_v1
 
 from kb.config import load
-from kb.operations import language_model
-from kb.operations.ask import ask
-from kb.operations.asking import AskEvent, AskRequest, Generated, Retrieved
+from kb.operations.ask import language_model
+from kb.operations.ask.ask import ask
+from kb.operations.ask.asking import AskEvent, AskRequest, Generated, Retrieved
 
 NOTES = {
     "gateway.md": "# Gateway\n\nThe gateway retries a failed upload five times.\nThen it keeps the batch on disk.\n",
@@ -364,7 +364,7 @@ def make_asked(tmp_path: Path) -> Vault:
 
 def test_pieces_are_handed_on_before_the_text_is_whole(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     model = ScriptedModel("The gateway retries a failed upload five times [#1].")
-    monkeypatch.setattr("kb.operations.language_model.language_models", lambda config, provider=None: iter([model]))
+    monkeypatch.setattr("kb.operations.ask.language_model.language_models", lambda config, provider=None: iter([model]))
     events: list[AskEvent] = []
     ask(load(str(vault.config), ()), AskRequest(RETRY, "lexical", 5), events.append)
     pieces = [event.text for event in events if isinstance(event, Generated)]

@@ -25,9 +25,9 @@ from kb.domain.answers import Answer
 from kb.domain.citations import LineCitation
 from kb.domain.generation import LanguageModel
 from kb.llm.catalog import MODEL_FILE, SMOLLM2
-from kb.operations import language_model
-from kb.operations.ask import ask, open_asker
-from kb.operations.asking import AskEvent, AskRequest, Generated
+from kb.operations.ask import language_model
+from kb.operations.ask.ask import ask, open_asker
+from kb.operations.ask.asking import AskEvent, AskRequest, Generated
 
 GENERATED = int(os.environ.get("KB_GENERATED", "4"))
 CONTEXT_TOKENS = 2048

@@ -14,7 +14,7 @@ from media_fixtures import IMAGES, MODELS, SPEECH, needs_decoder, needs_tesserac
 
 pymupdf = pytest.importorskip("pymupdf")
 
-from kb.operations import prepare  # noqa: E402
+from kb.operations.ingest import prepare  # noqa: E402
 
 SMALL_MEMORY_MB = 600
 

@@ -18,7 +18,7 @@ from kb.domain.chunks import Chunk, ChunkPolicy
 from kb.domain.documents import Document
 from kb.domain.ids import AssetId, chunk_id
 from kb.domain.paths import WorkspacePath
-from kb.extract.markdown import extract_markdown
+from kb.extract.markdown.document import extract_markdown
 
 POLICY = ChunkPolicy(500, 80, True, CHUNKER_VERSION)
 SMALL = ChunkPolicy(60, 20, True, CHUNKER_VERSION)

@@ -16,7 +16,7 @@ from kb.config.showing import items
 from kb.embed.catalog import E5_SMALL
 from kb.embed.fastembed_adapter import hub_model
 from kb.errors import ConfigError
-from kb.operations.embed import steps
+from kb.operations.embedding.embed import steps
 
 __all__ = ["fake_models"]
 

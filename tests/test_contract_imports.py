@@ -15,8 +15,8 @@ from conftest import Vault, cpu_limited, run_kb
 NOT_FOR_A_SEARCH = frozenset(
     "asyncio blake3 concurrent.futures email fastembed http httpx jinja2 kiwipiepy lancedb logging markdown_it "
     "multiprocessing numpy onnxruntime pydantic pymupdf requests rfc8785 rich sqlite_vec ssl tokenizers "
-    "tomli unittest urllib.request xml yaml kb.chunk.md_heading kb.extract.markdown kb.operations.ingest kb.scan.walk "
-    "kb.wire.schemas".split()
+    "tomli unittest urllib.request xml yaml kb.chunk.md_heading kb.extract.markdown.document "
+    "kb.operations.ingest.ingest kb.scan.walk kb.wire.schemas".split()
 )
 
 PROBE = """
@@ -76,7 +76,7 @@ def test_nothing_heavy_is_loaded_to_quote_an_answer_and_keep_it(fresh_vault: Vau
     assert ended == 0
     assert "kb.answer.extractive" in modules
     assert heavy(modules) == set()
-    assert not {"llama_cpp", "http.client", "shutil", "kb.llm.ollama", "kb.operations.generate"} & modules
+    assert not {"llama_cpp", "http.client", "shutil", "kb.llm.ollama", "kb.operations.ask.generate"} & modules
 
 
 def test_nothing_heavy_is_loaded_for_a_path_glob(vault: Vault, tmp_path: Path) -> None:

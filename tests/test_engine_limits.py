@@ -22,7 +22,8 @@ from ingest_fixtures import Workspace, analyse_by_word, counted
 from media_fixtures import MODELS, needs_decoder, needs_whisper
 
 from kb.extract.registry import STEPPED_EXTRACTORS, Step
-from kb.operations import extract_worker, prepare
+from kb.operations.ingest import prepare
+from kb.workers import worker as extract_worker
 
 TESTS = Path(__file__).parent
 UNRULY = Step("pdf-text", "unruly_engine", is_required=True)

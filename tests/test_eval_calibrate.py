@@ -278,7 +278,7 @@ def test_too_few_questions_are_not_applied(unchanged: Vault) -> None:
 
 def test_a_refit_that_does_worse_is_not_applied(unchanged: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "kb.operations.calibrate.held_out_evidence",
+        "kb.operations.evaluate.calibrate.held_out_evidence",
         lambda questions, current: [float(question.answered_by is None) for question in questions],
     )
     ran = calibrating(unchanged, "--apply")

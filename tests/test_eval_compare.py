@@ -22,7 +22,7 @@ import pytest
 from conftest import Kb, Vault, cpu_limited, make_vault, run_kb
 
 from kb.eval.significance import paired_difference
-from kb.operations import evaluate_ask
+from kb.operations.evaluate import question as evaluate_ask
 
 GOLDEN = "suite: notes\nquestions:\n" + "".join(
     f"- {{id: q{number:02}, query: {query}, lang: {lang}, expected: [{path}]}}\n"

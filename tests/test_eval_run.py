@@ -21,7 +21,7 @@ from conftest import Kb, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
 
 from kb.eval.outcome import cited_lines_hold
-from kb.operations import evaluate
+from kb.operations.evaluate import evaluate
 from kb.store import eval_queries as queries
 from kb.store.connection import writer_lock
 from kb.store.migrate import migrate

@@ -20,7 +20,7 @@ from kb.config.editing import with_values
 from kb.config.sections import SearchConfig
 from kb.eval import tuning
 from kb.eval.significance import Difference
-from kb.operations.reading import reading
+from kb.operations.opening.reader import reading
 from kb.store import eval_queries as queries
 
 WORDS = (
@@ -128,7 +128,7 @@ def test_chance_is_called_noise_and_not_written(measured: Vault) -> None:
 
 def test_a_gain_is_written_on_demand(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     sure = Difference(0.1, 0.05, 0.15, 0.001)
-    monkeypatch.setattr("kb.operations.evaluate_tune.held_out_gain", lambda *args: sure)
+    monkeypatch.setattr("kb.operations.evaluate.tune.held_out_gain", lambda *args: sure)
     before = measured.config.read_text(encoding="utf-8")
     ran = kb_in(measured)("eval", "tune", "now", "--json", "--apply")
     try:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kb.domain.documents import Metadata
-from kb.extract.frontmatter import MAX_FRONTMATTER_CHARS, Frontmatter, read_frontmatter
+from kb.extract.markdown.frontmatter import MAX_FRONTMATTER_CHARS, Frontmatter, read_frontmatter
 
 
 def read(yaml_lines: str) -> Frontmatter:

@@ -12,8 +12,8 @@ from media_fixtures import needs_pillow
 
 from kb.domain.spans import Box
 from kb.errors import ExtractFailed
-from kb.extract.image_file import MAX_FRAMES, Frame, frames
-from kb.extract.image_geometry import Rectangle
+from kb.extract.image.file import MAX_FRAMES, Frame, frames
+from kb.extract.ocr.geometry import Rectangle
 
 pytestmark = needs_pillow
 

@@ -10,8 +10,8 @@ from kb.domain.documents import Block, Code, Document, Heading, ImageRef, Link, 
 from kb.domain.ids import AssetId, document_id
 from kb.domain.media import MARKDOWN, family_of
 from kb.domain.paths import WorkspacePath
-from kb.extract import markdown
-from kb.extract.markdown import PARSER_VERSION, extract_markdown
+from kb.extract.markdown import document as markdown
+from kb.extract.markdown.document import PARSER_VERSION, extract_markdown
 from kb.extract.registry import EXTRACTORS
 
 ASSET = AssetId("0" * 32)

@@ -14,7 +14,7 @@ from kb.domain.ids import AssetId
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import RegionSpan
 from kb.errors import ModelMissing
-from kb.extract.tesseract import read_table
+from kb.extract.ocr.tesseract import read_table
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -68,7 +68,7 @@ def test_a_picture_without_text_says_nothing(tmp_path: Path) -> None:
 
 @needs_tesseract
 def test_a_language_that_is_not_installed_is_named() -> None:
-    from kb.extract.tesseract import check_languages
+    from kb.extract.ocr.tesseract import check_languages
 
     with pytest.raises(ModelMissing, match="xyz"):
         check_languages("kor+xyz")
@@ -76,7 +76,7 @@ def test_a_language_that_is_not_installed_is_named() -> None:
 
 @needs_pillow
 def test_the_document_of_an_image() -> None:
-    from kb.extract.image_document import assemble_image
+    from kb.extract.image.document import assemble_image
 
     lines = [
         {"box": [10, 20, 100, 12], "text": "첫 줄", "confidence": 0.9, "block": 0},

@@ -8,7 +8,7 @@ import pytest
 from media_fixtures import needs_pillow
 
 from kb.domain.spans import Box
-from kb.extract.image_geometry import IDENTITY, Rectangle, turned_size, turning
+from kb.extract.ocr.geometry import IDENTITY, Rectangle, turned_size, turning
 
 pytestmark = needs_pillow
 
@@ -30,7 +30,7 @@ def ruled(width: int = 800, height: int = 500, columns: int = 1) -> Any:
 def test_skew_is_found(degrees: float) -> None:
     from PIL import Image
 
-    from kb.extract.page_image import ink_of, skew_degrees
+    from kb.extract.ocr.page_image import ink_of, skew_degrees
 
     page = ruled().rotate(-degrees, Image.Resampling.BICUBIC, expand=True, fillcolor=255)
     assert skew_degrees(ink_of(page)) == pytest.approx(degrees, abs=0.25)
@@ -39,8 +39,8 @@ def test_skew_is_found(degrees: float) -> None:
 def test_an_empty_page_has_no_skew_and_no_lines() -> None:
     from PIL import Image
 
-    from kb.extract.page_blocks import column_blocks
-    from kb.extract.page_image import ink_of, line_height, skew_degrees
+    from kb.extract.ocr.page_blocks import column_blocks
+    from kb.extract.ocr.page_image import ink_of, line_height, skew_degrees
 
     ink = ink_of(Image.new("L", (300, 200), 255))
     assert (skew_degrees(ink), line_height(ink)) == (0.0, 0)
@@ -50,14 +50,14 @@ def test_an_empty_page_has_no_skew_and_no_lines() -> None:
 def test_white_on_black_is_turned_over() -> None:
     from PIL import ImageOps
 
-    from kb.extract.page_image import lightened
+    from kb.extract.ocr.page_image import lightened
 
     assert lightened(ImageOps.invert(ruled())).getpixel((0, 0)) == 255
 
 
 def test_columns_are_read_one_after_the_other() -> None:
-    from kb.extract.page_blocks import column_blocks
-    from kb.extract.page_image import ink_of
+    from kb.extract.ocr.page_blocks import column_blocks
+    from kb.extract.ocr.page_image import ink_of
 
     left, right = column_blocks(ink_of(ruled(columns=2)))
     assert left.right == right.left
@@ -65,8 +65,8 @@ def test_columns_are_read_one_after_the_other() -> None:
 
 
 def test_a_heading_over_two_columns_comes_first() -> None:
-    from kb.extract.page_blocks import column_blocks
-    from kb.extract.page_image import ink_of
+    from kb.extract.ocr.page_blocks import column_blocks
+    from kb.extract.ocr.page_image import ink_of
 
     page = ruled(columns=2)
     page.paste(255, (0, 0, 800, 110))
@@ -77,8 +77,8 @@ def test_a_heading_over_two_columns_comes_first() -> None:
 
 
 def test_words_of_one_column_are_not_columns() -> None:
-    from kb.extract.page_blocks import column_blocks
-    from kb.extract.page_image import ink_of
+    from kb.extract.ocr.page_blocks import column_blocks
+    from kb.extract.ocr.page_image import ink_of
 
     assert len(column_blocks(ink_of(ruled()))) == 1
 
@@ -87,7 +87,7 @@ def test_words_of_one_column_are_not_columns() -> None:
 def test_the_way_back_leads_to_the_same_place(degrees: float) -> None:
     from PIL import ImageOps
 
-    from kb.extract.page_image import PageImage, turned
+    from kb.extract.ocr.page_image import PageImage, turned
 
     page = PageImage(ruled().point(lambda _: 255))
     page.image.paste(0, (100, 50, 180, 90))

@@ -21,12 +21,13 @@ from kb.domain.paths import WorkspacePath  # noqa: E402
 from kb.domain.spans import Box, PageSpan  # noqa: E402
 from kb.domain.steps import ExtractSettings, Job, OcrSettings  # noqa: E402
 from kb.errors import ExtractFailed  # noqa: E402
-from kb.extract import pdf_text  # noqa: E402
-from kb.extract.pdf_document import PARSER_VERSION, assemble_pdf, page_ocr_json, read_page_ocr  # noqa: E402
-from kb.extract.pdf_layout import RawBlock, reading_order  # noqa: E402
-from kb.extract.pdf_pages import PdfText, read_pdf_text, unusable_pages  # noqa: E402
+from kb.extract.ocr.recognised_pages import page_ocr_json, read_page_ocr  # noqa: E402
+from kb.extract.pdf import text as pdf_text  # noqa: E402
+from kb.extract.pdf.document import PARSER_VERSION, assemble_pdf  # noqa: E402
+from kb.extract.pdf.layout import RawBlock, reading_order  # noqa: E402
+from kb.extract.pdf.pages import PdfText, read_pdf_text, unusable_pages  # noqa: E402
+from kb.extract.pdf.text_quality import is_readable  # noqa: E402
 from kb.extract.registry import STEPPED_EXTRACTORS  # noqa: E402
-from kb.extract.text_quality import is_readable  # noqa: E402
 
 A4 = (595, 842)
 POLICY = ChunkPolicy(500, 80, True, CHUNKER_VERSION)
@@ -244,7 +245,7 @@ def test_a_scanned_page_is_known_and_read_by_ocr() -> None:
 
 def test_ocr_that_was_interrupted_goes_on_from_what_was_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("PIL")
-    from kb.extract import pdf_ocr
+    from kb.extract.pdf import ocr as pdf_ocr
 
     pdf = scan_of(SENTENCE * 3)
     for _ in range(4):

@@ -12,7 +12,7 @@ import pytest
 from kb.domain.documents import Document, List, Payload, Text
 from kb.domain.ids import AssetId
 from kb.domain.paths import WorkspacePath
-from kb.extract.markdown import extract_markdown
+from kb.extract.markdown.document import extract_markdown
 
 ASSET = AssetId("0" * 32)
 

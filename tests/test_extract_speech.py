@@ -24,11 +24,11 @@ from kb.domain.paths import WorkspacePath
 from kb.domain.spans import TimeSpan
 from kb.domain.steps import ExtractSettings, Job, Progress, SpeechSettings
 from kb.errors import ExtractFailed, ModelMissing
-from kb.extract.audio_document import assemble_audio
-from kb.extract.audio_file import SAMPLE_RATE_HZ, duration_ms, samples
-from kb.extract.sounding import Stretch, sounding_stretches
-from kb.extract.speech import derive, engine
-from kb.extract.transcribe import Heard, Listener, placed
+from kb.extract.audio.document import assemble_audio
+from kb.extract.audio.file import SAMPLE_RATE_HZ, duration_ms, samples
+from kb.extract.audio.sounding import Stretch, sounding_stretches
+from kb.extract.audio.speech import derive, engine
+from kb.extract.audio.transcribe import Heard, Listener, placed
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -133,7 +133,7 @@ def no_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """whisper.cpp is not there to log anything."""
     from contextlib import contextmanager
 
-    from kb.extract import transcribe
+    from kb.extract.audio import transcribe
 
     @contextmanager
     def quiet() -> Iterator[list[str]]:
@@ -224,7 +224,7 @@ def test_a_model_that_is_not_installed_is_named(tmp_path: Path) -> None:
 @needs_decoder
 @needs_whisper
 def test_a_silent_recording_loads_no_model_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kb.extract import speech
+    from kb.extract.audio import speech
 
     monkeypatch.setattr(speech, "kept_whisper", None)
     told: list[Progress] = []
@@ -238,7 +238,7 @@ def test_a_silent_recording_loads_no_model_and_says_nothing(monkeypatch: pytest.
 @pytest.mark.usefixtures("no_log")
 def test_a_process_loads_one_model_for_all_its_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pywhispercpp")
-    from kb.extract import speech, whisper
+    from kb.extract.audio import speech, whisper
 
     loaded: list[Path] = []
 
@@ -264,7 +264,7 @@ class StoppedAtOnce(Exception):
 @pytest.mark.usefixtures("no_log")
 def test_a_recording_that_was_interrupted_goes_on_from_its_last_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pywhispercpp")
-    from kb.extract import speech
+    from kb.extract.audio import speech
 
     model = SpeakingModel(segment(0, 100, "Said again."))
     monkeypatch.setattr(speech, "kept_whisper", lambda *args: model)

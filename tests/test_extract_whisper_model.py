@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kb.errors import ModelCorrupt
-from kb.extract.assemble_whisper import GGML_FILE, assemble_whisper, mel_filters
+from kb.extract.audio.assemble_whisper import GGML_FILE, assemble_whisper, mel_filters
 
 WIDTH, VOCABULARY, LAYERS = 64, 300, 2
 

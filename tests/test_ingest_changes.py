@@ -13,9 +13,9 @@ from ingest_fixtures import Workspace, counted
 from kb.domain.chunks import ChunkPolicy
 from kb.errors import FileUnreadable, UsageError
 from kb.extract.registry import EXTRACTORS
-from kb.operations.embedding_plan import embedding_plan
-from kb.operations.index import RebuildRequest, rebuild
-from kb.operations.search import open_searcher
+from kb.operations.embedding.index import RebuildRequest, rebuild
+from kb.operations.embedding.plan import embedding_plan
+from kb.operations.search.search import open_searcher
 
 HEXAGON = "# Hexagon\n\nA hexagon has six corners.\n"
 SPIRAL = "# Spiral\n\nA spiral winds around its centre.\n"
@@ -298,7 +298,7 @@ def test_another_chunking_policy_cuts_every_document_anew(two_notes: Workspace) 
 
 def test_another_parser_reads_every_document_anew(two_notes: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     before = two_notes.query("SELECT doc_id FROM documents ORDER BY workspace_path")
-    monkeypatch.setattr("kb.extract.markdown.PARSER_VERSION", "another-parser")
+    monkeypatch.setattr("kb.extract.markdown.document.PARSER_VERSION", "another-parser")
     monkeypatch.setitem(EXTRACTORS, "markdown", replace(EXTRACTORS["markdown"], parser_version="another-parser"))
     assert counted(two_notes.ingest()) == {"updated": 2}
     assert two_notes.query("SELECT DISTINCT parser_version FROM documents") == [("another-parser",)]

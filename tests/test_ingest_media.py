@@ -16,18 +16,19 @@ pymupdf = pytest.importorskip("pymupdf")
 
 from kb.domain.derived import Derived, Engine  # noqa: E402
 from kb.domain.ids import AssetId  # noqa: E402
+from kb.domain.ingest_events import AssetFinished, ExtractProgress  # noqa: E402
 from kb.domain.media import MediaType  # noqa: E402
 from kb.domain.media_citations import PageCitation  # noqa: E402
 from kb.domain.paths import WorkspacePath  # noqa: E402
 from kb.domain.steps import ExtractSettings, Job  # noqa: E402
 from kb.errors import ModelMissing  # noqa: E402
-from kb.extract import pdf_text  # noqa: E402
-from kb.extract.pdf_document import assemble_pdf  # noqa: E402
+from kb.extract.pdf import text as pdf_text  # noqa: E402
+from kb.extract.pdf.document import assemble_pdf  # noqa: E402
 from kb.extract.registry import STEPPED_EXTRACTORS, Step  # noqa: E402
-from kb.operations import ingest_media, prepare  # noqa: E402
-from kb.operations.events import AssetFinished, ExtractProgress  # noqa: E402
-from kb.operations.extract_pool import ExtractPool  # noqa: E402
+from kb.operations.ingest import media as ingest_media  # noqa: E402
+from kb.operations.ingest import prepare  # noqa: E402
 from kb.store.derived_cache import DerivedCache  # noqa: E402
+from kb.workers.pool import ExtractPool  # noqa: E402
 
 WORDS = ["The watchdog restarts the gateway.", "The pump runs dry at noon.", "배터리는 네 시간을 버틴다."]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from ingest_fixtures import Workspace, counted
 
+from kb.domain.ingest_events import AssetFinished, AssetStarted, Finished, IngestEvent, ScanCompleted, ScanStarted
 from kb.errors import FileVanished
-from kb.operations.events import AssetFinished, AssetStarted, Finished, IngestEvent, ScanCompleted, ScanStarted
-from kb.operations.ingest import BATCH_FILES
+from kb.operations.ingest.ingest import BATCH_FILES
 
 REPOSITORY = Path(__file__).parents[1]
 NOTES = 2 * BATCH_FILES + 5

@@ -44,7 +44,7 @@ def test_an_unforeseen_exception_is_an_error_with_a_hint_and_a_traceback_in_the_
     def fail(*args: object, **options: object) -> None:
         raise raised
 
-    monkeypatch.setattr("kb.operations.search.search_lexical", fail)
+    monkeypatch.setattr("kb.operations.search.search.search_lexical", fail)
     call = ["--config", str(vault.config), "--set", f"storage.log_dir={tmp_path / 'logs'}", "search", "gateway"]
     ran = run_kb(*call)
     assert (ran.code, ran.stdout) == (2, "")
@@ -67,7 +67,7 @@ def test_an_unforeseen_exception_where_no_log_can_be_written(
     def fail(*args: object, **options: object) -> None:
         raise ValueError("odd value")
 
-    monkeypatch.setattr("kb.operations.search.search_lexical", fail)
+    monkeypatch.setattr("kb.operations.search.search.search_lexical", fail)
     (tmp_path / "file").write_text("")
     ran = run_kb(
         "--config", str(vault.config), "--set", f"storage.log_dir={tmp_path / 'file' / 'logs'}", "search", "gateway"

@@ -15,8 +15,8 @@ from kb.config import Config, load
 from kb.domain.generation import LanguageModel, ModelRef
 from kb.errors import ConfigError, ModelCorrupt, ModelMissing, ModelUnreachable, UsageError
 from kb.installation import extra_command
-from kb.operations import language_model
-from kb.operations.language_model import check_language_model, language_models
+from kb.operations.ask import language_model
+from kb.operations.ask.language_model import check_language_model, language_models
 
 NOBODY = "http://127.0.0.1:9"
 

@@ -14,9 +14,9 @@ from kb.domain.media_citations import CaptionCitation, PageCitation, RegionCitat
 from kb.domain.spans import Box
 from kb.errors import NotFound
 from kb.extract.cited_text import cited_text
-from kb.extract.pdf_document import page_ocr_json
-from kb.extract.pdf_pages import PageBlock, PdfPage, PdfText
-from kb.operations.locate import locate
+from kb.extract.ocr.recognised_pages import page_ocr_json
+from kb.extract.pdf.pages import PageBlock, PdfPage, PdfText
+from kb.operations.answers.locate import locate
 
 LINES = (OcrRegion(Box(0, 0, 100, 10), "first line", 0.9, 0), OcrRegion(Box(0, 20, 100, 10), "둘째 줄", 0.8, 0))
 OCR = OcrText(LINES, 200, 100, "reader", "1")

@@ -16,7 +16,7 @@ from conftest import make_vault
 from ingest_fixtures import Workspace, analyse_by_word, counted
 
 from kb.extract.registry import STEPPED_EXTRACTORS, Step
-from kb.operations import prepare
+from kb.operations.ingest import prepare
 
 ROOT = Path(__file__).parents[1]
 ENGINE_PACKAGES = {"pymupdf", "fitz", "pil", "pillow", "pytesseract", "av", "pywhispercpp", "_pywhispercpp"}

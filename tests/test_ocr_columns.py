@@ -16,10 +16,10 @@ pytest.importorskip("PIL")
 from PIL import Image  # noqa: E402
 
 from benchmarks.ocr import character_error  # noqa: E402
-from kb.extract import ocr  # noqa: E402
-from kb.extract.image_geometry import IDENTITY  # noqa: E402
-from kb.extract.page_blocks import column_blocks  # noqa: E402
-from kb.extract.page_image import cleaned, ink_of, is_photograph, prepare_page, reduced  # noqa: E402
+from kb.extract.ocr import recognise as ocr  # noqa: E402
+from kb.extract.ocr.geometry import IDENTITY  # noqa: E402
+from kb.extract.ocr.page_blocks import column_blocks  # noqa: E402
+from kb.extract.ocr.page_image import cleaned, ink_of, is_photograph, prepare_page, reduced  # noqa: E402
 
 SENTENCES = (
     "The heron stands still in shallow water and waits for fish to come near.",

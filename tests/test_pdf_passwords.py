@@ -15,8 +15,9 @@ pymupdf = pytest.importorskip("pymupdf")
 from kb.config.sections import ExtractConfig  # noqa: E402
 from kb.domain.steps import ExtractSettings  # noqa: E402
 from kb.errors import ConfigError, PasswordNeeded  # noqa: E402
-from kb.operations import extract_pool, prepare  # noqa: E402
-from kb.operations.pdf_passwords import PdfPasswords  # noqa: E402
+from kb.operations.ingest import prepare  # noqa: E402
+from kb.operations.ingest.pdf_passwords import PdfPasswords  # noqa: E402
+from kb.workers import pool as extract_pool  # noqa: E402
 
 SECRET = "open-Sesame-가나다-9317"
 

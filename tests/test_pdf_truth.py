@@ -15,8 +15,8 @@ pytest.importorskip("pymupdf")
 
 from kb.domain.media_citations import PageCitation
 from kb.domain.search import SearchFilters, SearchHit, SearchQuery
-from kb.operations.locate import locate
-from kb.operations.search import open_searcher
+from kb.operations.answers.locate import locate
+from kb.operations.search.search import open_searcher
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/media/pdf"
 LEAST_RIGHT = 0.98

@@ -168,7 +168,7 @@ def test_someone_who_is_offline_on_purpose_stays_so(tmp_path: Path, monkeypatch:
 def test_a_worker_is_kept_private_too(tmp_path: Path) -> None:
     """Workers are started with the environment and umask of the process that starts them, and see to it themselves."""
     probe = (
-        "import os, kb.private, kb.operations.extract_worker as worker\n"
+        "import os, kb.private, kb.workers.worker as worker\n"
         "worker._serve_all = lambda *_: print(os.environ['ORT_DISABLE_TELEMETRY'], oct(os.umask(0)))\n"
         "worker.main()"
     )
@@ -208,7 +208,7 @@ _LIST = "ffconcat version 1.0\nfile {url}/talk.mp3\n"
 def test_a_recording_that_names_others_opens_no_socket(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("av")
     from kb.errors import ExtractFailed
-    from kb.extract.audio_file import duration_ms
+    from kb.extract.audio.file import duration_ms
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
@@ -222,7 +222,7 @@ def test_every_kind_of_recording_is_still_read() -> None:
     av = pytest.importorskip("av")
     import io
 
-    from kb.extract.audio_file import duration_ms
+    from kb.extract.audio.file import duration_ms
 
     for name, codec in (
         ("wav", "pcm_s16le"), ("mp3", "libmp3lame"), ("ipod", "aac"), ("flac", "flac"), ("ogg", "flac"),

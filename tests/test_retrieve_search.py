@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 from kb.config import load
 from kb.domain.search import SearchFilters, SearchQuery, SearchResult
 from kb.errors import QuerySyntaxError, UsageError
-from kb.operations.search import Searcher, open_searcher
+from kb.operations.search.search import Searcher, open_searcher
 from kb.retrieve.filters import filter_params
 from kb.retrieve.terms import MAX_TERMS, QueryTerms, Term, read_query
 from kb.store import retrieve_queries

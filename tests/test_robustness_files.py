@@ -9,7 +9,7 @@ import pytest
 from conftest import run_kb
 from ingest_fixtures import Workspace, counted
 
-from kb.operations.report import IngestItem
+from kb.operations.ingest.report import IngestItem
 
 GOOD_NOTE = "# Anchor\n\nThe anchor holds the ship.\n"
 

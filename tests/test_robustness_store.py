@@ -14,8 +14,8 @@ import pytest
 from conftest import run_kb
 from ingest_fixtures import Workspace, counted
 
+from kb.domain.ingest_events import AssetFinished, Finished
 from kb.errors import DiskFull, StoreReadOnly
-from kb.operations.events import AssetFinished, Finished
 
 NOTES = 60
 

@@ -333,7 +333,7 @@ def test_a_refusal_is_shown_in_words_and_the_reason_stays_in_json(
 def test_while_embedding_has_not_ended_search_and_ask_say_so(
     base: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kb.operations.embed.BATCH_CHUNKS", 3)
+    monkeypatch.setattr("kb.operations.embedding.embed.BATCH_CHUNKS", 3)
     meanwhile: list[str | None] = []
     embed = fake_models.embedders[PRIMARY].embed
 
@@ -353,7 +353,7 @@ def test_after_an_interrupted_run_search_and_ask_say_so_until_it_is_finished(
     base: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("kb.operations.embed.BATCH_CHUNKS", 3)
+        patch.setattr("kb.operations.embedding.embed.BATCH_CHUNKS", 3)
         embed = fake_models.embedders[PRIMARY].embed
         left = iter([True])
 

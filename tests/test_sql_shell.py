@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.cli.main import main
-from kb.operations.sql_shell import BoundQuery, query_lines
+from kb.operations.inspect.sql_shell import BoundQuery, query_lines
 from kb.store.sqlfile import SQL_DIR
 from kb.wire.schemas import validate
 

@@ -11,7 +11,7 @@ from kb.language.detect import detect_language, passage_language
 from kb.language.markup import masked
 from kb.language.sentences import sentence_ranges
 from kb.operations.ask import ask
-from kb.operations.asking import AskRequest
+from kb.operations.ask.asking import AskRequest
 
 KOREAN_LINE = "환기창은 매일 아침 여덟 시에 열고 저녁 여섯 시에 닫는다.\n"
 EMBEDS = "".join(f"![[Weekly review of the garden and what to do next#^note-{number}]]\n" for number in range(12))

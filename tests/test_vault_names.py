@@ -11,7 +11,7 @@ import pytest
 from ingest_fixtures import Workspace, counted
 
 from kb.language.file_names import name_date, name_words
-from kb.operations.doctor import diagnose
+from kb.operations.doctor.doctor import diagnose
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from kb.config import load
 from kb.domain.candidates import Candidate
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.search import SearchFilters, SearchMode, SearchQuery
-from kb.operations.search import open_searcher
-from kb.operations.vector_upkeep import update_language_means
+from kb.operations.embedding.vector_upkeep import update_language_means
+from kb.operations.search.search import open_searcher
 from kb.store import retrieve_queries
 from kb.store.embed_queries import MirrorRow
 from kb.store.lance_table import AnnHit
@@ -394,7 +394,7 @@ def test_an_ann_index_gives_the_hits_of_the_exact_scan(
     questions = [SearchQuery(text, mode, 40) for text in ("pump in the cellar", "지하실 펌프") for mode in MODES]
     with open_searcher(config, many=True) as answer:
         exact = [answer(question).hits for question in questions]
-    monkeypatch.setattr("kb.operations.query_vectors.ANN_PAYS_ABOVE_CHUNKS", 0)
+    monkeypatch.setattr("kb.operations.search.query_vectors.ANN_PAYS_ABOVE_CHUNKS", 0)
     assert run_kb("--config", str(own.config), "index", "--ann").code == 0
     with open_searcher(config, many=True) as answer:
         assert [answer(question).hits for question in questions] == exact
@@ -408,7 +408,7 @@ def test_a_question_with_filters_does_not_depend_on_the_ann_index(
         def nearest(self, query: object, k: int, lang: str | None) -> list[AnnHit]:
             return []
 
-    monkeypatch.setattr("kb.operations.query_vectors._ann_table", lambda *args: Nothing())
+    monkeypatch.setattr("kb.operations.search.query_vectors._ann_table", lambda *args: Nothing())
     with open_searcher(load(str(embedded.config), ()), many=True) as answer:
         assert answer(SearchQuery("lamp", "vector", 30)).hits == ()
         below = answer(SearchQuery("lamp", "vector", 30, SearchFilters(path_globs=("filler/**",))))

@@ -23,16 +23,16 @@ from conftest import Vault, cpu_limited, run_kb, write_notes
 from fake_embedder import PRIMARY, SECONDARY, WIDE, FakeModels, fake_models
 
 from kb.config import Config, load
+from kb.domain.ingest_events import EmbedBatchFinished
 from kb.domain.search import SearchQuery
 from kb.errors import DiskFull, ModelError, ModelMissing, StoreError
-from kb.operations import embed, vector_upkeep
-from kb.operations.doctor import diagnose
-from kb.operations.embed import EmbedReport, embed_missing
-from kb.operations.embedding_plan import embedding_plan
-from kb.operations.events import EmbedBatchFinished
-from kb.operations.index import RebuildReport, RebuildRequest, rebuild
-from kb.operations.search import open_searcher
-from kb.operations.writing import writing
+from kb.operations.doctor.doctor import diagnose
+from kb.operations.embedding import embed, vector_upkeep
+from kb.operations.embedding.embed import EmbedReport, embed_missing
+from kb.operations.embedding.index import RebuildReport, RebuildRequest, rebuild
+from kb.operations.embedding.plan import embedding_plan
+from kb.operations.opening.writer import writing
+from kb.operations.search.search import open_searcher
 from kb.store import embed_queries, vector_cache
 from kb.store.lance_table import LanceTable
 from kb.store.vector_cache import CachedVector, VectorCache
@@ -273,11 +273,11 @@ import os, signal, sys
 import lancedb, numpy
 sys.path.insert(0, {tests!r})
 from fake_embedder import FakeModels
-import kb.operations.embed as embed, kb.operations.query_vectors, kb.operations.doctor_vectors
-import kb.operations.vector_upkeep
+import kb.operations.embedding.embed as embed, kb.operations.search.query_vectors, kb.operations.doctor.vectors
+import kb.operations.embedding.vector_upkeep
 from kb.config import load
-from kb.operations.embedding_plan import embedding_plan
-from kb.operations.writing import writing
+from kb.operations.embedding.plan import embedding_plan
+from kb.operations.opening.writer import writing
 
 def put(door, fake):
     module, _, name = door.rpartition(".")
@@ -834,7 +834,7 @@ def test_a_new_form_of_the_passages_is_embedded_whatever_ends_the_first_run(
 def test_doctor_tells_of_vectors_of_an_older_form(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     embed_all(vault)
     assert failing(vault) == {}
-    monkeypatch.setattr("kb.operations.doctor_vectors.PASSAGE_VERSION", "p-next")
+    monkeypatch.setattr("kb.operations.doctor.vectors.PASSAGE_VERSION", "p-next")
     assert failing(vault) == {"embeddings": "kb index --embeddings"}
 
 

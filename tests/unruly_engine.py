@@ -15,8 +15,8 @@ import time
 from kb.domain.derived import Engine
 from kb.domain.steps import ExtractSettings, Job, Progress, Results
 from kb.errors import ExtractFailed, ModelCorrupt
-from kb.extract import pdf_text
-from kb.extract.pdf_pages import PdfPage, PdfText
+from kb.extract.pdf import text as pdf_text
+from kb.extract.pdf.pages import PdfPage, PdfText
 
 _STARVED_S = 2.5
 _served: list[str] = []  # what this process has read

@@ -7,7 +7,7 @@ import sys
 from kb.cli.session import print_json
 from kb.config import Config
 from kb.errors import KbError
-from kb.operations.search import Searcher, open_searcher
+from kb.operations.search.search import Searcher, open_searcher
 from kb.wire.bulk_search_item import BulkSearchItemV1, bulk_search_item_v1
 from kb.wire.bulk_search_query import search_query
 from kb.wire.error import error_v1

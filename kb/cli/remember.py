@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kb.cli.printing import echo_folded
 from kb.cli.terminal import plain_line
-from kb.operations.last_shown import Shown, keep_shown
+from kb.operations.answers.last_shown import Shown, keep_shown
 
 
 def remember(data_dir: Path, shown: Shown) -> None:

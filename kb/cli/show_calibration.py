@@ -7,7 +7,7 @@ import click
 from kb.cli.show_eval import aligned
 from kb.cli.terminal import plain_line
 from kb.eval.calibration import LEAST_QUESTIONS, GatePoint
-from kb.operations.calibrate import CalibrationReport, ModeFit
+from kb.operations.evaluate.calibrate import CalibrationReport, ModeFit
 
 
 def show_calibration(report: CalibrationReport) -> None:

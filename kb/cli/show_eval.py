@@ -11,9 +11,9 @@ from kb.cli.times import local_time
 from kb.eval.metrics import METRICS
 from kb.eval.significance import p_text
 from kb.eval.tuning import Scored, config_values
-from kb.operations.evaluate import RunReport
-from kb.operations.evaluate_impact import Impact
-from kb.operations.evaluate_tune import TuneReport
+from kb.operations.evaluate.evaluate import RunReport
+from kb.operations.evaluate.impact import Impact
+from kb.operations.evaluate.tune import TuneReport
 from kb.store.eval_queries import GroupMetrics, RunRow
 
 

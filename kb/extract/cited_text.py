@@ -41,8 +41,8 @@ def _lines(source: bytes, citation: LineCitation) -> str | None:
 
 def _page(number: int, derived: Mapping[DerivedName, bytes]) -> str | None:
     """A page's whole text, its running heads included; what OCR read where there is no other."""
-    from kb.extract.pdf_document import read_page_ocr
-    from kb.extract.pdf_pages import read_pdf_text
+    from kb.extract.ocr.recognised_pages import read_page_ocr
+    from kb.extract.pdf.pages import read_pdf_text
 
     recognised = read_page_ocr(derived["ocr"]) if "ocr" in derived else {}
     if number in recognised:
@@ -53,7 +53,7 @@ def _page(number: int, derived: Mapping[DerivedName, bytes]) -> str | None:
 
 def _region(region: Box, derived: Mapping[DerivedName, bytes]) -> str | None:
     """The lines of a picture that lie in the region; only a file of a single picture is cited so."""
-    from kb.extract.pdf_document import read_page_ocr
+    from kb.extract.ocr.recognised_pages import read_page_ocr
 
     if "ocr" not in derived:
         return None

@@ -71,26 +71,26 @@ class SteppedExtractor:
 
 # `parser_version` repeats the module's own constant, which cannot be read without importing its parser.
 EXTRACTORS: dict[MediaFamily, Extractor] = {
-    "markdown": Extractor("markdown-it-4-v3", "kb.extract.markdown", "extract_markdown"),
+    "markdown": Extractor("markdown-it-4-v3", "kb.extract.markdown.document", "extract_markdown"),
 }
 
 STEPPED_EXTRACTORS: dict[MediaFamily, SteppedExtractor] = {
     "pdf": SteppedExtractor(
         "pdf-v1",
-        (Step("pdf-text", "kb.extract.pdf_text", is_required=True), Step("ocr", "kb.extract.pdf_ocr")),
-        "kb.extract.pdf_document",
+        (Step("pdf-text", "kb.extract.pdf.text", is_required=True), Step("ocr", "kb.extract.pdf.ocr")),
+        "kb.extract.pdf.document",
         "assemble_pdf",
     ),
     "image": SteppedExtractor(
         "image-v1",
-        (Step("ocr", "kb.extract.ocr_step"), Step("caption", "kb.llm.caption")),
-        "kb.extract.image_document",
+        (Step("ocr", "kb.extract.image.ocr"), Step("caption", "kb.llm.caption")),
+        "kb.extract.image.document",
         "assemble_image",
     ),
     "audio": SteppedExtractor(
         "audio-v1",
-        (Step("transcript", "kb.extract.speech", is_required=True),),
-        "kb.extract.audio_document",
+        (Step("transcript", "kb.extract.audio.speech", is_required=True),),
+        "kb.extract.audio.document",
         "assemble_audio",
     ),
 }

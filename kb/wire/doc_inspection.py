@@ -7,7 +7,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from kb.operations.inspect import DocumentInspection
+from kb.operations.inspect.inspect import DocumentInspection
 from kb.store.inspect_queries import DocumentEmbedding
 from kb.wire.doc_summary import DocSummaryV1, doc_summary_v1
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.operations.checks import Check
+from kb.domain.checks import Check
 
 
 class CheckV1(TypedDict):

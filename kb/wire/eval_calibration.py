@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from kb.domain.answers import Channel
 from kb.eval.calibration import Separation, Weights
-from kb.operations.calibrate import CalibrationReport, ChannelFit, JudgedMode, ModeFit, weights_of
+from kb.operations.evaluate.calibrate import CalibrationReport, ChannelFit, JudgedMode, ModeFit, weights_of
 
 
 class EvidenceWeightsV1(TypedDict):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.operations.evaluate_impact import Impact
+from kb.operations.evaluate.impact import Impact
 
 
 class EvalImpactV1(TypedDict):

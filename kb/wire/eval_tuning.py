@@ -7,7 +7,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from kb.eval.tuning import Scored, config_values
-from kb.operations.evaluate_tune import TuneReport
+from kb.operations.evaluate.tune import TuneReport
 
 
 class ScoredRuleV1(TypedDict):

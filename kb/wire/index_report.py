@@ -6,8 +6,8 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.operations.index import RebuildReport
-from kb.operations.vector_inventory import VectorTable
+from kb.operations.embedding.index import RebuildReport
+from kb.operations.embedding.inventory import VectorTable
 
 
 class VectorTableV1(TypedDict):

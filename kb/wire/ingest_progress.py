@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.operations.events import (
+from kb.domain.ingest_events import (
     AssetFinished,
     AssetStarted,
     EmbedBatchFinished,

@@ -6,8 +6,8 @@ from typing import Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
-from kb.operations.report import IngestItem, IngestReport
-from kb.operations.runs import item_json
+from kb.operations.ingest.report import IngestItem, IngestReport
+from kb.operations.ingest.run_record import item_json
 
 
 class IngestScopeV1(TypedDict):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.operations.setup import SetupReport
+from kb.operations.admin.setup import SetupReport
 
 
 class InitReportV1(TypedDict):

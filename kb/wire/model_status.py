@@ -7,7 +7,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from kb.models.installable import Purpose
-from kb.operations.models import ModelStatus
+from kb.operations.admin.models import ModelStatus
 
 
 class ModelStatusV1(TypedDict):

@@ -9,7 +9,7 @@ from kb.cli.printing import echo_folded
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain_line, plain_start
 from kb.cli.times import local_time
-from kb.operations.answers import find_answer, list_answers
+from kb.operations.answers.history import find_answer, list_answers
 
 
 @click.group("answers")
@@ -56,7 +56,7 @@ def show(session: Session, id: str | None, explain: bool, as_json: bool) -> None
         return
     from kb.cli.remember import remember
     from kb.cli.show_answer import show_answer
-    from kb.operations.last_shown import shown_answer
+    from kb.operations.answers.last_shown import shown_answer
 
     click.echo(f"{answer.retrieval.trace_id}  {local_time(answer.created_at)}  {plain_line(answer.question)}\n")
     show_answer(answer, explain=explain)

@@ -10,8 +10,8 @@ from kb.cli.filters import filter_options
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.search import SearchFilters
 from kb.errors import UsageError
-from kb.operations.ask import ask
-from kb.operations.asking import AskEvent, AskRequest
+from kb.operations.ask.ask import ask
+from kb.operations.ask.asking import AskEvent, AskRequest
 
 _EPILOG = """\b
 Examples:
@@ -95,7 +95,7 @@ def command(
     else:
         from kb.cli.remember import remember
         from kb.cli.show_answer import show_answer, show_tokens
-        from kb.operations.last_shown import shown_answer
+        from kb.operations.answers.last_shown import shown_answer
 
         with show_tokens(live=sys.stdout.isatty()) as tokens:
             answer = ask(config, request, tokens.take)

@@ -9,7 +9,7 @@ import click
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain_line
 from kb.errors import UsageError
-from kb.operations.cache import CacheReport, cache_stats, prune_caches
+from kb.operations.admin.cache import CacheReport, cache_stats, prune_caches
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 

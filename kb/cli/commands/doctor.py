@@ -12,8 +12,8 @@ from kb.cli.printing import BAD, GOOD, QUIET, Style, echo_folded, styled
 from kb.cli.progress import show_stage
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain_line
-from kb.operations.checks import State
-from kb.operations.doctor import diagnose
+from kb.domain.checks import State
+from kb.operations.doctor.doctor import diagnose
 
 _MARKS: Mapping[State, tuple[str, Style]] = {
     "ok": ("✓", GOOD),

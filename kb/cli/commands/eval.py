@@ -49,7 +49,7 @@ def import_(
     force: bool,
 ) -> None:
     """Make a golden set of a judged folder: queries.jsonl and qrels.tsv."""
-    from kb.operations.evaluate_suite import import_suite, suite_file
+    from kb.operations.evaluate.suite import import_suite, suite_file
 
     target = suite_file(session.config, suite)
     golden = import_suite(folder, target, queries=queries, qrels=qrels, prefix=prefix, suite=name, force=force)
@@ -93,9 +93,9 @@ def run(
     from kb.cli.progress import show_count
     from kb.cli.show_eval import show_run
     from kb.config import load
-    from kb.operations.evaluate import run_suite
-    from kb.operations.evaluate_runs import RunRequest
-    from kb.operations.evaluate_suite import require_search_settings, suite_file
+    from kb.operations.evaluate.evaluate import run_suite
+    from kb.operations.evaluate.runs import RunRequest
+    from kb.operations.evaluate.suite import require_search_settings, suite_file
 
     require_search_settings(settings)
     config = load(session.config_path, (*session.settings, *settings))
@@ -128,7 +128,7 @@ def run(
 def list_(session: Session, as_json: bool) -> int:
     """List the runs, the newest first. Exit code 1 when there is none."""
     from kb.cli.show_eval import show_runs
-    from kb.operations.evaluate_runs import list_runs
+    from kb.operations.evaluate.runs import list_runs
     from kb.wire.eval_run import eval_run_v1, kept_groups
 
     runs = list_runs(session.config)
@@ -145,7 +145,7 @@ def list_(session: Session, as_json: bool) -> int:
 @pass_session
 def forget(session: Session, runs: tuple[str, ...]) -> None:
     """Forget runs, each by its name or the first characters of its id; their folders stay."""
-    from kb.operations.evaluate_runs import forget_runs
+    from kb.operations.evaluate.runs import forget_runs
 
     for row in forget_runs(session.config, runs):
         click.echo(f"forgot {row.run_id[:8]}  {row.name or ''}".rstrip())
@@ -184,7 +184,7 @@ def compare(
     other questions or another number of hits.
     """
     from kb.errors import UsageError
-    from kb.operations.evaluate_compare import compare_runs, write_report
+    from kb.operations.evaluate.compare import compare_runs, write_report
 
     if before and not after:
         raise UsageError("one run alone", "name two, or none for the newest two: kb eval compare BEFORE AFTER")
@@ -222,8 +222,8 @@ def tune(session: Session, run: str | None, applies: bool, as_json: bool) -> int
     The gain is measured on questions the choice did not see. Exit code 1 where it is inside the noise.
     """
     from kb.cli.show_eval import show_tuning
-    from kb.operations.evaluate_tune import apply_tuning
-    from kb.operations.evaluate_tune import tune as tune_rule
+    from kb.operations.evaluate.tune import apply_tuning
+    from kb.operations.evaluate.tune import tune as tune_rule
 
     report = tune_rule(session.config, run)
     if as_json:
@@ -260,9 +260,9 @@ def judge(session: Session, query: str, suite: str | None, k: int, mode: str | N
     """
     from kb.cli.judging import judge_hits
     from kb.domain.search import SearchQuery
-    from kb.operations.evaluate_judge import append_question, judged_question
-    from kb.operations.evaluate_suite import suite_file
-    from kb.operations.search import open_searcher
+    from kb.operations.evaluate.judge import append_question, judged_question
+    from kb.operations.evaluate.suite import suite_file
+    from kb.operations.search.search import open_searcher
 
     config = session.config
     target = suite_file(config, suite)
@@ -288,8 +288,8 @@ def impact(session: Session, suite: str | None, as_json: bool) -> int:
     Questions are compared with the newest complete run of the golden set. Exit code 1 when something changed or
     vanished.
     """
-    from kb.operations.evaluate_impact import impact as find_impact
-    from kb.operations.evaluate_suite import suite_file
+    from kb.operations.evaluate.impact import impact as find_impact
+    from kb.operations.evaluate.suite import suite_file
 
     found = find_impact(session.config, suite_file(session.config, suite))
     if as_json:

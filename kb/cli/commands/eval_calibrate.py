@@ -34,8 +34,8 @@ def command(
     """
     from kb.cli.progress import show_count
     from kb.errors import UsageError
-    from kb.operations.calibrate import apply_calibration, reset_calibration
-    from kb.operations.calibrate import calibrate as fit_gate
+    from kb.operations.evaluate.calibrate import apply_calibration, reset_calibration
+    from kb.operations.evaluate.calibrate import calibrate as fit_gate
 
     if reset:
         if answerable or unanswerable or applies or as_json:

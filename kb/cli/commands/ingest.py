@@ -9,8 +9,8 @@ import click
 from kb.cli.interrupt import interruptible
 from kb.cli.session import Session, json_option, pass_session, print_json, print_json_with_list
 from kb.domain.media import MEDIA_FAMILIES
-from kb.operations.ingest import ingest
-from kb.operations.requests import ingest_request, media_families
+from kb.operations.ingest.ingest import ingest
+from kb.operations.ingest.requests import ingest_request, media_families
 
 
 @click.command(
@@ -63,7 +63,7 @@ def command(
     )
     with interruptible() as is_canceled:
         if as_json:
-            from kb.operations.clock import now_utc
+            from kb.operations.opening.clock import now_utc
             from kb.wire.ingest_progress import ingest_progress_v1
             from kb.wire.ingest_report import ingest_item_v1, ingest_report_v1
 

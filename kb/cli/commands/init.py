@@ -8,7 +8,7 @@ import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.config import default_path, expand_variables, load
-from kb.operations.setup import set_up, settings_of_its_own
+from kb.operations.admin.setup import set_up, settings_of_its_own
 
 
 @click.command(

@@ -11,7 +11,7 @@ from kb.cli.terminal import plain, plain_line
 from kb.domain.citations import cite
 from kb.domain.derived import NOT_DERIVED, read_labels
 from kb.domain.media import MediaType, family_of
-from kb.operations.inspect import inspect_chunk, inspect_document
+from kb.operations.inspect.inspect import inspect_chunk, inspect_document
 
 
 @click.group("inspect")

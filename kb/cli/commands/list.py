@@ -9,7 +9,7 @@ from kb.cli.printing import echo_folded
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain_line
 from kb.domain.search import SearchFilters
-from kb.operations.inspect import list_documents
+from kb.operations.inspect.inspect import list_documents
 
 
 @click.group("list")

@@ -10,8 +10,8 @@ import click
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain
 from kb.errors import UsageError
-from kb.operations.embedding_plan import configured_models
-from kb.operations.models import ModelStatus, install_models, model_statuses, verify_models
+from kb.operations.admin.models import ModelStatus, install_models, model_statuses, verify_models
+from kb.operations.embedding.plan import configured_models
 
 
 @click.group("models")

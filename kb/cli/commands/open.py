@@ -9,7 +9,7 @@ import click
 
 from kb.cli.session import Session, pass_session
 from kb.cli.terminal import plain_line
-from kb.operations.open_citation import find_opening
+from kb.operations.answers.open_citation import find_opening
 from kb.private import users_surroundings
 
 _EPILOG = """\b

@@ -11,7 +11,7 @@ import click
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.streams import as_utf8
 from kb.cli.times import local_time
-from kb.operations.introspect import introspect
+from kb.operations.inspect.introspect import introspect
 
 
 @click.command(

@@ -8,7 +8,7 @@ from kb.cli.filters import filter_options
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.search import SearchFilters, SearchQuery
 from kb.errors import UsageError
-from kb.operations.search import open_searcher
+from kb.operations.search.search import open_searcher
 
 _EPILOG = """\b
 Examples:
@@ -75,7 +75,7 @@ def command(
     else:
         from kb.cli.remember import remember
         from kb.cli.show_hits import show_hits
-        from kb.operations.last_shown import shown_hits
+        from kb.operations.answers.last_shown import shown_hits
 
         show_hits(result, explain=explain)
         remember(config.data_dir, shown_hits(result))

@@ -8,8 +8,8 @@ from kb.cli.printing import echo_folded
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain, plain_line
 from kb.cli.times import local_time
-from kb.operations.answers import delete_session, list_sessions, show_session
-from kb.operations.clock import from_ns
+from kb.operations.answers.history import delete_session, list_sessions, show_session
+from kb.operations.opening.clock import from_ns
 
 
 @click.group("sessions")

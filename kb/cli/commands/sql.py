@@ -12,7 +12,7 @@ from kb.cli.filters import filter_options
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.search import SearchFilters, SearchMode, SearchQuery
 from kb.errors import UsageError
-from kb.operations.sql_shell import BoundQuery, bind_query, init_lines, query_lines, write_init_file
+from kb.operations.inspect.sql_shell import BoundQuery, bind_query, init_lines, query_lines, write_init_file
 
 _EPILOG = """\b
 Examples:

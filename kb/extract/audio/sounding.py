@@ -1,0 +1,89 @@
+"""The stretches of a recording in which anything is to be heard: silence is never handed to the recogniser.
+
+Whisper answers silence with phrases it has learned (`Thank you for watching`), and takes as long for it as for speech.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from kb.extract.audio.file import SAMPLE_RATE_HZ
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from kb.extract.audio.file import Samples
+
+FRAME_MS = 30
+_FRAME_SAMPLES = SAMPLE_RATE_HZ * FRAME_MS // 1000
+
+# Root mean square of a frame: −48 dB of full scale. Rooms hum below it, quiet speakers speak above it.
+LEAST_LOUDNESS = 0.004
+
+_LEAD_FRAMES = 10
+# Whisper works through half a minute at once: parting at shorter pauses would make it do more than it saves.
+_PAUSE_FRAMES = 10_000 // FRAME_MS
+_BREATH_FRAMES = 300 // FRAME_MS
+_WISHED_FRAMES = 240_000 // FRAME_MS
+_MOST_FRAMES = 300_000 // FRAME_MS
+_LEAST_LOUD_FRAMES = 3
+
+
+class Stretch(NamedTuple):
+    """Sound without a long pause, of five minutes at most. `loudness` is float32[frames], one frame 30 ms."""
+
+    start_ms: int
+    samples: Samples
+    loudness: NDArray[np.float32]
+
+    @property
+    def end_ms(self) -> int:
+        """Where it ends, from the start of the recording."""
+        return self.start_ms + len(self.samples) * 1000 // SAMPLE_RATE_HZ
+
+
+def sounding_stretches(parts: Iterable[Samples]) -> Iterator[Stretch]:
+    """The stretches of a recording, in order, each with a little of the quiet around it."""
+    import numpy as np
+
+    held: list[Samples] = []  # frames of the stretch, or the quiet that leads up to it
+    loudness: list[float] = []
+    first, loud, quiet = 0, 0, 0  # number of the first frame held, loud frames among them, quiet ones at the end
+
+    def stretch(kept: int) -> Stretch:
+        return Stretch(first * FRAME_MS, np.concatenate(held[:kept]), np.array(loudness[:kept], np.float32))
+
+    for at, frame in enumerate(_frames(parts)):
+        held.append(frame)
+        loudness.append(math.sqrt(float(frame @ frame) / len(frame)))
+        if loudness[-1] >= LEAST_LOUDNESS:
+            loud, quiet = loud + 1, 0
+        else:
+            quiet += 1
+        long = len(held) >= _MOST_FRAMES or (len(held) >= _WISHED_FRAMES and quiet >= _BREATH_FRAMES)
+        if loud and (quiet >= _PAUSE_FRAMES or long):
+            if loud >= _LEAST_LOUD_FRAMES:
+                yield stretch(len(held) - max(0, quiet - _LEAD_FRAMES))
+            held, loudness, loud, quiet, first = [], [], 0, 0, at + 1
+        elif not loud and len(held) > _LEAD_FRAMES:
+            del held[0], loudness[0]
+            first += 1
+    if loud >= _LEAST_LOUD_FRAMES:
+        yield stretch(len(held) - max(0, quiet - _LEAD_FRAMES))
+
+
+def _frames(parts: Iterable[Samples]) -> Iterator[Samples]:
+    """The samples in frames of 30 ms; what is left at the end is padded with silence."""
+    import numpy as np
+
+    rest = np.zeros(0, np.float32)
+    for part in parts:
+        joined = np.concatenate((rest, part)) if len(rest) else part
+        whole = len(joined) // _FRAME_SAMPLES * _FRAME_SAMPLES
+        yield from joined[:whole].reshape(-1, _FRAME_SAMPLES)
+        rest = joined[whole:]
+    if len(rest):
+        yield np.concatenate((rest, np.zeros(_FRAME_SAMPLES - len(rest), np.float32)))

@@ -1,0 +1,215 @@
+"""Recognises the text of one image: prepared page → columns → tesseract → lines in the image's own pixels.
+
+Two things tesseract gets wrong are looked at twice. Where it reads Korean and English at once, English wins words that
+are Korean: doubtful Latin words on a Korean page are read again as Korean alone. And a page that cannot be read with
+any confidence is read lying on its side and upside down.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from kb.domain.derived import OcrRegion, OcrText
+from kb.extract.ocr.geometry import Affine, Rectangle
+from kb.extract.ocr.page_blocks import column_blocks
+from kb.extract.ocr.page_image import PageImage, ink_of, is_photograph, prepare_page, reduced, turned
+from kb.extract.ocr.tesseract import COLUMN, LINES, ONE_LINE, WHOLE_PAGE, Line, Word, read_pictures, tesseract_version
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+ENGINE = "tesseract"
+
+# Bumped whenever the same image would give other lines from the same tesseract.
+METHOD_VERSION = "2"
+
+KOREAN = "kor"
+
+_LEAST_LINE_CONFIDENCE = 0.35
+_SURE_PAGE_CONFIDENCE = 0.70
+_SURE_AREA_CONFIDENCE = 0.80
+_SURE_WORD_CONFIDENCE = 0.92
+_LEAST_SECOND_CONFIDENCE = 0.60
+_LEAST_EVIDENCE = 3.0
+_MARGIN_PIXELS = 10
+_LATIN = re.compile("[A-Za-z]")
+_HANGUL = re.compile("[가-힣]")
+
+
+class _Read(NamedTuple):
+    """A page as it was turned, and its lines in the page's pixels, block by block."""
+
+    page: PageImage
+    blocks: tuple[tuple[Line, ...], ...]
+
+    @property
+    def confidence(self) -> float:
+        """The mean of its characters', 0 to 1; 0 without any."""
+        return _confidence([line for block in self.blocks for line in block])
+
+    @property
+    def evidence(self) -> float:
+        """How much was read and how surely: tells the right way up from the others."""
+        return _evidence([line for block in self.blocks for line in block])
+
+
+def recognise(grey: Image, to_original: Affine, original_size: tuple[int, int], languages: str) -> OcrText:
+    """The lines of a grey image; `to_original` leads from its pixels to those of the file, of `original_size`.
+
+    Raises: ModelMissing, ExtractFailed.
+    """
+    read = _best_turn(prepare_page(grey), languages)
+    to_file = to_original.after(read.page.to_original)
+    regions = [
+        OcrRegion(to_file.box(line.area, original_size), line.text, confidence, at)
+        for at, paragraph in enumerate(_paragraphs(read.blocks))
+        for line in paragraph
+        if (confidence := round(line.confidence, 3)) >= _LEAST_LINE_CONFIDENCE
+    ]
+    width, height = original_size
+    return OcrText(tuple(regions), width, height, ENGINE, f"{tesseract_version()}-{METHOD_VERSION}")
+
+
+def _best_turn(page: PageImage, languages: str) -> _Read:
+    """The page read as it lies, or turned by quarters where that cannot be read and another way can."""
+    if is_photograph(page.image) and not _has_text(page, languages):
+        return _Read(page, ())
+    best = _read(page, languages)
+    if best.confidence >= _SURE_PAGE_CONFIDENCE:
+        return best
+    for degrees in (90, 270, 180):
+        other = _read(turned(page, degrees), languages)
+        if other.evidence > best.evidence:
+            best = other
+        if best.confidence >= _SURE_PAGE_CONFIDENCE:
+            break
+    return best
+
+
+def _has_text(page: PageImage, languages: str) -> bool:
+    """Whether a photograph shows any text, told from one quick look at a reduced copy."""
+    small = reduced(page.image)
+    with tempfile.TemporaryDirectory(prefix="kb-ocr-") as name:
+        paths = _save(small, [Rectangle(0, 0, *small.size)], Path(name))
+        return any(_evidence(lines) >= _LEAST_EVIDENCE for lines in read_pictures(paths, languages, WHOLE_PAGE))
+
+
+def _read(page: PageImage, languages: str) -> _Read:
+    with tempfile.TemporaryDirectory(prefix="kb-ocr-") as name:
+        directory = Path(name)
+        areas = _areas(page)
+        found = read_pictures(_save(page.image, areas, directory), languages, LINES)
+        surest = _read_again(page.image, areas, found, languages, directory)
+        blocks = [
+            tuple(_moved(line, area.left - _MARGIN_PIXELS, area.top - _MARGIN_PIXELS) for line in lines)
+            for area, lines in zip(areas, surest, strict=True)
+        ]
+        if KOREAN in languages.split("+") and languages != KOREAN:
+            blocks = _second_look(page.image, blocks, directory)
+    return _Read(page, tuple(blocks))
+
+
+def _read_again(
+    image: Image, areas: Sequence[Rectangle], found: Sequence[Sequence[Line]], languages: str, directory: Path
+) -> list[Sequence[Line]]:
+    """What was read in each area; where that is doubtful, as another way of finding its lines reads it more surely."""
+    best = list(found)
+    for mode in (COLUMN, WHOLE_PAGE):
+        doubtful = [at for at, lines in enumerate(best) if _confidence(lines) < _SURE_AREA_CONFIDENCE]
+        if not doubtful:
+            break
+        others = read_pictures(_save(image, [areas[at] for at in doubtful], directory), languages, mode)
+        for at, lines in zip(doubtful, others, strict=True):
+            best[at] = max(best[at], lines, key=_evidence)
+    return best
+
+
+def _confidence(lines: Sequence[Line]) -> float:
+    """The mean of their characters', 0 to 1; 0 without any."""
+    characters = sum(len(line.text) for line in lines)
+    return sum(line.confidence * len(line.text) for line in lines) / characters if characters else 0.0
+
+
+def _evidence(lines: Sequence[Line]) -> float:
+    """How much was read and how surely."""
+    return sum(len(word.text) * max(0.0, word.confidence - 0.5) for line in lines for word in line.words)
+
+
+def _areas(page: PageImage) -> list[Rectangle]:
+    """The page's columns in its own pixels, in reading order."""
+    small = reduced(page.image)
+    across, down = page.image.width / small.width, page.image.height / small.height
+    return [
+        Rectangle(round(left * across), round(top * down), round(right * across), round(bottom * down))
+        for left, top, right, bottom in column_blocks(ink_of(small))
+    ]
+
+
+def _save(image: Image, areas: Sequence[Rectangle], directory: Path) -> list[Path]:
+    """A picture of each area, with a white margin: letters at the very edge are misread."""
+    from PIL import ImageOps
+
+    paths = []
+    for at, area in enumerate(areas):
+        path = directory / f"{at:06}.pgm"
+        ImageOps.expand(image.crop(area), _MARGIN_PIXELS, fill=255).save(path)
+        paths.append(path)
+    return paths
+
+
+def _moved(line: Line, dx: int, dy: int) -> Line:
+    words = tuple(word._replace(area=word.area.moved(dx, dy)) for word in line.words)
+    return line._replace(area=line.area.moved(dx, dy), words=words)
+
+
+def _second_look(image: Image, blocks: list[tuple[Line, ...]], directory: Path) -> list[tuple[Line, ...]]:
+    """The lines, their doubtful Latin words replaced where the Korean model alone reads Hangul in their place."""
+    if not any(_HANGUL.search(line.text) for block in blocks for line in block):
+        return blocks
+    doubtful = [word for block in blocks for line in block for word in line.words if _is_doubtful(word)]
+    if not doubtful:
+        return blocks
+    areas = [word.area for word in doubtful]
+    found = read_pictures(_save(image, areas, directory), KOREAN, ONE_LINE)
+    korean = {}
+    for word, lines in zip(doubtful, found, strict=True):
+        if lines and lines[0].confidence >= _LEAST_SECOND_CONFIDENCE and _HANGUL.search(lines[0].text):
+            korean[word] = word._replace(text=lines[0].text, confidence=lines[0].confidence)
+    return [tuple(_replaced(line, korean) for line in block) for block in blocks]
+
+
+def _is_doubtful(word: Word) -> bool:
+    return word.confidence < _SURE_WORD_CONFIDENCE and bool(_LATIN.search(word.text))
+
+
+def _replaced(line: Line, other: Mapping[Word, Word]) -> Line:
+    """The line with some of its words read otherwise, each in its place in the text."""
+    text, at = line.text, 0
+    for word in line.words:
+        at = text.find(word.text, at)
+        if at < 0:
+            return line
+        read = other.get(word, word).text
+        text, at = text[:at] + read + text[at + len(word.text) :], at + len(read)
+    return line._replace(text=text, words=tuple(other.get(word, word) for word in line.words))
+
+
+def _paragraphs(blocks: Sequence[Sequence[Line]]) -> Iterator[list[Line]]:
+    """The lines of each block, parted where the white between two is more than the height of most."""
+    for block in blocks:
+        if not block:
+            continue
+        height = median(line.area.bottom - line.area.top for line in block)
+        paragraph = [block[0]]
+        for before, line in pairwise(block):
+            if line.area.top - before.area.bottom > height:
+                yield paragraph
+                paragraph = []
+            paragraph.append(line)
+        yield paragraph

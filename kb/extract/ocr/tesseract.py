@@ -1,0 +1,137 @@
+"""The tesseract program: pictures of text in, their lines out, with place and confidence.
+
+One process reads all the pictures of a page, so its models are loaded once. It runs on one core (with more, OpenMP
+makes it several times slower); pages run side by side instead.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.errors import EngineFailed, ExtractFailed, ModelMissing, worded
+from kb.extract.ocr.geometry import Rectangle
+from kb.models.requirements import lacking_packages, lacking_tesseract, require
+
+NEEDED_BY = "images and scanned pages"
+
+# How a picture is read: as lines one below the other, as lines of several sizes, as one line, or as tesseract finds it.
+LINES, COLUMN, ONE_LINE, WHOLE_PAGE = 6, 4, 7, 3
+
+_LINE_LEVEL, _WORD_LEVEL = 4, 5
+
+
+class Word(NamedTuple):
+    """A piece of a line (in Korean, often a syllable), its place and its confidence (0 to 1)."""
+
+    text: str
+    area: Rectangle
+    confidence: float
+
+
+class Line(NamedTuple):
+    """A recognised line: its text with the spaces that were seen, its place, and its pieces."""
+
+    text: str
+    area: Rectangle
+    words: tuple[Word, ...]
+
+    @property
+    def confidence(self) -> float:
+        """The mean of its characters', 0 to 1."""
+        characters = sum(len(word.text) for word in self.words)
+        return sum(word.confidence * len(word.text) for word in self.words) / max(1, characters)
+
+
+@lru_cache(maxsize=1)
+def tesseract_version() -> str:
+    """The version of the installed program. Raises: ModelMissing naming all that is not installed."""
+    require(NEEDED_BY, [*lacking_packages(("PIL", "pytesseract"), "ocr"), *lacking_tesseract()])
+    import pytesseract
+
+    try:
+        return str(pytesseract.get_tesseract_version().public)
+    except (pytesseract.TesseractNotFoundError, subprocess.CalledProcessError, SystemExit) as error:
+        raise ModelMissing(
+            f"{NEEDED_BY} need tesseract, which does not run: {worded(error)}", "reinstall it"
+        ) from error
+
+
+@lru_cache(maxsize=4)
+def check_languages(languages: str) -> None:
+    """Raises ModelMissing naming what `languages` (`kor+eng`) asks for and is not installed."""
+    tesseract_version()
+    import pytesseract
+
+    missing = sorted(set(languages.split("+")) - set(pytesseract.get_languages()))
+    require(NEEDED_BY, lacking_tesseract(missing))
+
+
+def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[list[Line]]:
+    """The lines of each picture file. All must lie in one directory that the caller removes.
+
+    Raises: ModelMissing, ExtractFailed.
+    """
+    from pytesseract import TesseractError, TesseractNotFoundError
+    from pytesseract.pytesseract import run_tesseract
+
+    directory = pictures[0].parent
+    names = directory / "pictures.txt"
+    names.write_text("".join(f"{picture}\n" for picture in pictures), encoding="utf-8")
+    os.environ["OMP_THREAD_LIMIT"] = "1"
+    try:
+        run_tesseract(
+            str(names),
+            str(directory / "read"),
+            "tsv",
+            languages,
+            config=f"--psm {mode} -c tessedit_create_tsv=1 -c tessedit_create_txt=1",
+        )
+    except TesseractNotFoundError as error:
+        raise ModelMissing(f"{NEEDED_BY} need tesseract, which is not installed any more", "reinstall it") from error
+    except TesseractError as error:
+        if error.status < 0:
+            raise EngineFailed(f"tesseract was ended by signal {-error.status}", "ingest again") from error
+        raise ExtractFailed(f"tesseract failed: {worded(error)}") from error
+    table = (directory / "read.tsv").read_text(encoding="utf-8")
+    texts = (directory / "read.txt").read_text(encoding="utf-8").split("\f")
+    return [
+        list(_with_spaces(lines, texts[at] if at < len(texts) else ""))
+        for at, lines in enumerate(read_table(table, len(pictures)))
+    ]
+
+
+def read_table(table: str, picture_count: int) -> list[list[Line]]:
+    """The lines of a TSV output, picture by picture; words are set apart by spaces."""
+    pictures: list[list[Line]] = [[] for _ in range(picture_count)]
+    for row in table.splitlines()[1:]:
+        fields = row.split("\t", 11)
+        if len(fields) < 12:
+            continue
+        level, picture = int(fields[0]), int(fields[1]) - 1
+        left, top, width, height = map(int, fields[6:10])
+        area = Rectangle(left, top, left + width, top + height)
+        if level == _LINE_LEVEL:
+            pictures[picture].append(Line("", area, ()))
+        elif level == _WORD_LEVEL and fields[11].strip():
+            word = Word(fields[11].strip(), area, max(0.0, float(fields[10])) / 100)
+            line = pictures[picture][-1]
+            pictures[picture][-1] = line._replace(words=(*line.words, word))
+    return [
+        [line._replace(text=" ".join(word.text for word in line.words)) for line in lines if line.words]
+        for lines in pictures
+    ]
+
+
+def _with_spaces(lines: Sequence[Line], text: str) -> Iterator[Line]:
+    """The lines with the spaces of the plain text: the table has a word for each Korean syllable."""
+    by_letters: dict[str, list[str]] = {}
+    for plain in text.splitlines():
+        by_letters.setdefault("".join(plain.split()), []).append(" ".join(plain.split()))
+    for line in lines:
+        same = by_letters.get("".join(line.text.split()))
+        yield line._replace(text=same.pop(0) if len(same) > 1 else same[0]) if same else line

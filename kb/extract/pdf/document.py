@@ -1,0 +1,118 @@
+"""PDF to document: the text of its pages, and of those that only OCR could read → blocks with exact places.
+
+pdf-text.json, ocr.json → pages → blocks → title, language → Document
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, OcrText, labelled_version
+from kb.domain.documents import Document, Heading, Metadata, Payload, Table, Text, Warning
+from kb.domain.ids import AssetId, Json, document_id
+from kb.domain.paths import WorkspacePath
+from kb.domain.spans import Box, PageSpan
+from kb.extract.numbered_blocks import NumberedBlocks
+from kb.extract.ocr.recognised_pages import read_page_ocr
+from kb.extract.pdf.pages import REPAIRED_NOTE, PageBlock, PdfPage, PdfText, read_pdf_text
+from kb.language.detect import SAMPLE_CHARS, detect_language
+
+# Bumped whenever the same pages would give other blocks, spans or metadata.
+PARSER_VERSION = "pdf-v1"
+
+_SHOWN_PAGES = 5
+
+
+def assemble_pdf(
+    derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
+) -> Document:
+    """The document of a PDF whose text was derived; what OCR read stands where the text layer is missing."""
+    text = read_pdf_text(derived["pdf-text"].data)
+    scanned = [number for number, page in enumerate(text.pages, 1) if not page.usable]
+    labels: dict[DerivedName, str] = {"pdf-text": derived["pdf-text"].engine.label}
+    recognised: dict[int, OcrText] = {}
+    if scanned:
+        ocr = derived.get("ocr")
+        labels["ocr"] = ocr.engine.label if ocr else NOT_DERIVED
+        recognised = read_page_ocr(ocr.data) if ocr else {}
+    pages = [_recognised_page(page, recognised.get(number)) for number, page in enumerate(text.pages, 1)]
+    version = labelled_version(PARSER_VERSION, labels)
+    doc_id = document_id(workspace_path, asset_id, version)
+    numbered = NumberedBlocks(doc_id)
+    _add_blocks(numbered, pages)
+    source_text = "\f".join(page.text for page in pages)
+    first_heading = next((block.payload.text for block in numbered.blocks if isinstance(block.payload, Heading)), "")
+    return Document(
+        doc_id=doc_id,
+        asset_id=asset_id,
+        workspace_path=workspace_path,
+        title=text.title or first_heading or PurePosixPath(workspace_path).stem,
+        lang=detect_language(source_text[:SAMPLE_CHARS]),
+        source_text=source_text,
+        blocks=tuple(numbered.blocks),
+        metadata=_metadata(text),
+        parser_version=version,
+        warnings=tuple(_warnings(text, scanned, recognised)),
+    )
+
+
+def _recognised_page(page: PdfPage, ocr: OcrText | None) -> PdfPage:
+    """The page with its recognised text by blocks of lines, boxes in points; as it is where there is none."""
+    if ocr is None:
+        return page
+    across, down = page.width / (ocr.width or 1), page.height / (ocr.height or 1)
+    groups: dict[int, list[tuple[str, Box]]] = {}
+    for line in ocr.regions:
+        x, y, w, h = line.box
+        box = Box(int(x * across), int(y * down), max(1, round(w * across)), max(1, round(h * down)))
+        groups.setdefault(line.block, []).append((line.text, box))
+    parts, blocks, at = [], [], 0
+    for lines in groups.values():
+        text, around = "\n".join(line for line, _ in lines), lines[0][1]
+        for _, box in lines[1:]:
+            around = around.joined(box)
+        parts.append(text)
+        blocks.append(PageBlock("paragraph", 0, at, at + len(text), around))
+        at += len(text) + 2
+    return replace(page, text="\n\n".join(parts), blocks=tuple(blocks))
+
+
+def _add_blocks(numbered: NumberedBlocks, pages: list[PdfPage]) -> None:
+    """Adds the blocks of all pages but their furniture, under the headings found on them."""
+    for number, page in enumerate(pages, 1):
+        for block in page.blocks:
+            if block.kind == "furniture":
+                continue
+            written = page.text[block.start : block.end]
+            span = PageSpan(number, block.start, block.end, block.box, page.label)
+            numbered.add(block.kind, _payload(block, written), span)
+
+
+def _payload(block: PageBlock, written: str) -> Payload:
+    if block.kind == "heading":
+        return Heading(block.level, " ".join(written.split()))
+    if block.kind == "table":
+        rows = [line[2:-2].split(" | ") for line in written.split("\n")]
+        return Table(tuple(rows[0]), tuple(tuple(row) for row in rows[2:]))
+    return Text(written)
+
+
+def _metadata(text: PdfText) -> Metadata:
+    user: dict[str, Json] = {"pages": len(text.pages)}
+    if text.author:
+        user["author"] = text.author
+    return Metadata(created_at=text.created_at, updated_at=text.updated_at, source_type="paper", user=user)
+
+
+def _warnings(text: PdfText, scanned: list[int], recognised: Mapping[int, OcrText]) -> Iterator[Warning]:
+    yield from (Warning("repaired" if note == REPAIRED_NOTE else "read_in_part", note) for note in text.notes)
+    unread = [number for number in scanned if number not in recognised]
+    if unread:
+        shown = ", ".join(map(str, unread[:_SHOWN_PAGES])) + (" …" if len(unread) > _SHOWN_PAGES else "")
+        yield Warning(
+            "no_text", f"{len(unread)} of {len(text.pages)} pages have no text layer ({shown}); OCR reads them"
+        )
+    elif not any(page.text.strip() for page in text.pages) and not recognised:
+        yield Warning("empty_file", "no text")

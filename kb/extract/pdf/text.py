@@ -1,0 +1,248 @@
+"""The step `pdf-text`: a PDF's bytes → the text of its pages, by MuPDF.
+
+Damage is met page by page: what MuPDF can repair it repairs, a page it cannot read is empty and named in the notes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta, timezone
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from kb.domain.derived import Engine
+from kb.domain.steps import ExtractSettings, Job, Progress, Results
+from kb.errors import ExtractFailed, PasswordNeeded, worded
+from kb.extract.pdf.grids import Rectangle, grids
+from kb.extract.pdf.labels import page_labels
+from kb.extract.pdf.layout import RawBlock, RawPage, body_height, cover_title, lay_out
+from kb.extract.pdf.merged import overlap, taken_apart
+from kb.extract.pdf.pages import REPAIRED_NOTE, OutlineEntry, PdfText
+from kb.extract.pdf.tables import with_tables
+from kb.extract.pdf.text_quality import has_letters, is_readable
+from kb.models.requirements import lacking_packages, require
+
+if TYPE_CHECKING:
+    import pymupdf
+
+# Bumped whenever the same PDF would give other text, order or kinds under the same MuPDF.
+_LAYOUT_VERSION = "layout-v2"
+
+# Signs of a table: a block lower than its number of lines, or blocks at one height, several times.
+_SIDE_BY_SIDE = 0.8
+_LEAST_ROWS = 2
+
+# A page with fewer letters than this is a scan with a stamp on it, if a picture covers so much of it.
+_STAMP_LETTERS = 200
+_SCAN_SHARE = 0.6
+_DRAWN_LETTERS = 50
+
+# Pages that cannot be read one after the other, before the page count is taken for a lie.
+_MOST_BROKEN_IN_A_ROW = 100
+_MOST_NOTES = 5
+_PROGRESS_PAGES = 50
+
+_JUNK_TITLE = re.compile(
+    r"(?i)untitled|microsoft word\b.*|.*\.(docx?|hwpx?|pptx?|xlsx?|tex|dvi|indd|pdf)|제목 없음|\W*"
+)
+_PDF_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:Z|([+-])(\d\d)'?(\d\d)?)?")
+
+
+def engine(settings: ExtractSettings) -> Engine:
+    """MuPDF, as it is installed.
+
+    Raises: ModelMissing.
+    """
+    require("PDF files", lacking_packages(("pymupdf",), "pdf"))
+    return Engine("pymupdf", version("pymupdf"), _LAYOUT_VERSION)
+
+
+def is_needed(earlier: Results) -> bool:
+    """Always: every PDF is read."""
+    return True
+
+
+def derive(job: Job) -> bytes:
+    """The text of all pages, as `PdfText` in JSON.
+
+    Raises: ExtractFailed for what is no PDF, is encrypted, or has no page that can be read.
+    """
+    import pymupdf
+
+    with open_pdf(job.data, job.settings.pdf_passwords) as pdf:
+        notes = [REPAIRED_NOTE] if pdf.is_repaired else []
+        outline = _outline(pdf)
+        pages = list(_raw_pages(pdf, notes, job))
+        if not any(page is not None for page in pages):
+            raise ExtractFailed(
+                f"no page of the PDF can be read{f': {notes[-1]}' if notes else ''}", "open and save it again"
+            )
+        blank = RawPage(pymupdf.paper_size("a4")[0], pymupdf.paper_size("a4")[1], ())
+        meta = pdf.metadata or {}
+        title = (meta.get("title") or "").strip()
+        return PdfText(
+            pages=tuple(lay_out([page or blank for page in pages], outline)),
+            outline=tuple(outline),
+            title=cover_title(pages[0] or blank) if _JUNK_TITLE.fullmatch(title) else title,
+            author=(meta.get("author") or "").strip(),
+            created_at=_date(meta.get("creationDate")),
+            updated_at=_date(meta.get("modDate")),
+            notes=tuple(notes[:_MOST_NOTES]),
+        ).to_json()
+
+
+def open_pdf(data: bytes, passwords: Sequence[str] = ()) -> pymupdf.Document:
+    """The PDF in `data`, open; with the first of the passwords that fits where it needs one.
+
+    Raises: PasswordNeeded where none does, ExtractFailed for what is no PDF or has no pages.
+    """
+    import pymupdf
+
+    pymupdf.TOOLS.mupdf_display_errors(False)
+    pymupdf.TOOLS.mupdf_display_warnings(False)
+    try:
+        pdf = pymupdf.open(stream=data, filetype="pdf")
+        is_locked = bool(pdf.needs_pass) and not any(map(pdf.authenticate, passwords))
+        page_count = 0 if is_locked else pdf.page_count
+    except _pdf_faults() as error:
+        raise ExtractFailed(f"not a readable PDF: {worded(error)}", "open it in a viewer and save it again") from error
+    if pdf.is_pdf and page_count:
+        return pdf
+    is_pdf = pdf.is_pdf
+    pdf.close()
+    if not is_pdf:  # MuPDF opens text and pictures too, whatever it is told they are
+        raise ExtractFailed("not a PDF, though it is named like one", "give it the extension of what it is")
+    if is_locked:
+        raise PasswordNeeded(
+            f"the PDF is encrypted and {'none of the passwords fits' if passwords else 'opens with a password only'}",
+            "add its password to extract.pdf_passwords, or save a copy without one",
+        )
+    raise ExtractFailed("the PDF has no pages", "open it in a viewer and save it again")
+
+
+def _pdf_faults() -> tuple[type[Exception], ...]:
+    """What MuPDF raises on a file its author did not think of."""
+    import pymupdf
+
+    return (
+        *(RuntimeError, ValueError, LookupError, TypeError, AttributeError, OverflowError, AssertionError),
+        pymupdf.mupdf.FzErrorBase,
+    )
+
+
+def _raw_pages(pdf: pymupdf.Document, notes: list[str], job: Job) -> Iterator[RawPage | None]:
+    """Each page as it was read, None for one that cannot be."""
+    faults = _pdf_faults()
+    labels = _labels(pdf)
+    broken = 0
+    for index in range(pdf.page_count):
+        try:
+            page = _raw_page(pdf[index], labels[index] if labels else None)
+            broken = 0
+        except faults as error:
+            notes.append(f"page {index + 1} cannot be read: {worded(error)}")
+            broken += 1
+            if broken > _MOST_BROKEN_IN_A_ROW:
+                return
+            page = None
+        yield page
+        if index % _PROGRESS_PAGES == 0:
+            job.on_progress(Progress(index, pdf.page_count))
+
+
+def _raw_page(page: pymupdf.Page, label: str | None) -> RawPage:
+    import pymupdf
+
+    # Ligatures come apart, so that words can be found; unknown characters are U+FFFD, not glyph numbers.
+    flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
+    text_page = page.get_textpage(flags=flags)
+    turned = _turning(page)
+    found = [each for each in text_page.extractBLOCKS() if each[6] == 0]
+    blocks = [RawBlock(*turned(each[:4]), each[4].rstrip("\n")) for each in found]
+    is_merged, may_have_table = overlap(blocks), _may_have_table(blocks)
+    if is_merged or may_have_table:
+        places = {each[5]: place for place, each in enumerate(found)}
+        words = [(*turned(word[:4]), word[4], places[word[5]], *word[6:]) for word in text_page.extractWORDS()]
+        if is_merged:
+            blocks, words = taken_apart(blocks, words)
+        if may_have_table and (found_grids := list(grids(page.get_cdrawings(), page.rect[2:], turned))):
+            blocks = with_tables(blocks, found_grids, words)
+    text = "\n".join(block.text for block in blocks)
+    width, height = page.rect.width, page.rect.height
+    if not is_readable(text):
+        return RawPage(width, height, (), label, usable=False)
+    usable = has_letters(text, _STAMP_LETTERS) or not _is_picture(page, text)
+    return RawPage(width, height, blocks, label, usable)
+
+
+def _turning(page: pymupdf.Page) -> Callable[[Rectangle], Rectangle]:
+    """What turns a rectangle as MuPDF gives it into the page as it is shown."""
+    if not page.rotation:
+        return lambda rectangle: rectangle
+    import pymupdf
+
+    matrix = page.rotation_matrix
+
+    def turned(rectangle: Rectangle) -> Rectangle:
+        shown = (pymupdf.Rect(rectangle) * matrix).normalize()
+        return shown.x0, shown.y0, shown.x1, shown.y1
+
+    return turned
+
+
+def _may_have_table(blocks: Sequence[RawBlock]) -> bool:
+    """Whether lines stand side by side, inside a block or block by block: drawings are looked at only then."""
+    usual = body_height(blocks)
+    rows: Counter[int] = Counter()
+    for block in blocks:
+        lines = block.text.count("\n") + 1
+        if lines > 1 and (block.y1 - block.y0) / lines < _SIDE_BY_SIDE * usual:
+            return True
+        rows[round(block.y0 / 2)] += 1
+    return sum(count > 1 for count in rows.values()) >= _LEAST_ROWS
+
+
+def _is_picture(page: pymupdf.Page, text: str) -> bool:
+    """Whether a page with little text shows more than that: a scan, or letters drawn as curves."""
+    area = page.rect.get_area() or 1
+    covered = (
+        max((page.rect & image["bbox"]).get_area() for image in images) if (images := page.get_image_info()) else 0
+    )
+    if covered >= _SCAN_SHARE * area:
+        return True
+    return not has_letters(text) and (covered > 0 or len(page.get_cdrawings()) >= _DRAWN_LETTERS)
+
+
+def _outline(pdf: pymupdf.Document) -> Sequence[OutlineEntry]:
+    try:
+        toc = pdf.get_toc(simple=True)
+    except _pdf_faults():
+        return ()
+    return [OutlineEntry(level, " ".join(title.split()), page) for level, title, page in toc if page > 0]
+
+
+def _labels(pdf: pymupdf.Document) -> Sequence[str]:
+    """The number printed on each page; empty where the PDF names none."""
+    try:
+        return page_labels(pdf.get_page_labels(), pdf.page_count)
+    except _pdf_faults():
+        return ()
+
+
+def _date(text: str | None) -> str | None:
+    """A PDF's date (ISO 32000 §7.9.4) as RFC 3339 UTC; None for what is none."""
+    match = _PDF_DATE.match(text or "")
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = (
+        int(part or default) for part, default in zip(match.groups()[:6], (1, 1, 1, 0, 0, 0), strict=True)
+    )
+    offset = timedelta(hours=int(match[8] or 0), minutes=int(match[9] or 0))
+    try:
+        zone = timezone(-offset if match[7] == "-" else offset)
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

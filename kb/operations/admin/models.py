@@ -1,0 +1,111 @@
+"""Installs, lists and verifies models: `kb models`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.config import Config
+from kb.embed.catalog import CATALOG as EMBEDDING_MODELS
+from kb.errors import KbError
+from kb.extract.audio.catalog import CATALOG as SPEECH_MODELS
+from kb.llm.catalog import CATALOG as LANGUAGE_MODELS
+from kb.models.install import install_model, is_whole
+from kb.models.installable import InstallableModel, Purpose
+from kb.models.manifest import list_models, verify_model
+from kb.operations.embedding.plan import configured_models
+from kb.operations.opening.privacy import close_to_others, private_places
+
+OnProgress = Callable[[str, int, int], None]
+
+CATALOG: Mapping[str, InstallableModel] = {**EMBEDDING_MODELS, **SPEECH_MODELS, **LANGUAGE_MODELS}
+"""Every model that can be assembled without a hub, by its name."""
+
+
+class ModelStatus(NamedTuple):
+    """One model: what it is, whether it is installed whole, whether the configuration uses it.
+
+    `purpose` is None for a model the catalogue does not hold; `dimensions` is 0 for one that makes no vectors.
+    """
+
+    name: str
+    purpose: Purpose | None
+    version: str
+    dimensions: int
+    licence: str
+    size_bytes: int
+    installed: bool
+    used_as: str | None
+    problem: str | None = None
+
+
+def install_models(config: Config, names: Sequence[str], *, force: bool, on_progress: OnProgress) -> list[str]:
+    """Installs models one after another; returns their names. What is there whole is left alone.
+
+    Raises: ModelMissing, ModelError, ModelCorrupt, DiskFull.
+    """
+    close_to_others(private_places(config))
+    return [_install(name, config.model_dir, on_progress, force=force) for name in names]
+
+
+def _install(name: str, model_dir: Path, on_progress: OnProgress, *, force: bool) -> str:
+    """A name outside the catalogue is taken for a fastembed name and fetched from its hub."""
+    if name in CATALOG:
+        install_model(CATALOG[name], model_dir, on_progress, force=force)
+        return name
+    from kb.embed.fastembed_adapter import fetch_hub_model
+
+    return fetch_hub_model(model_dir, name).name
+
+
+def model_statuses(config: Config) -> list[ModelStatus]:
+    """Every model that can be assembled without a hub, installed or not."""
+    used_as = _used_as(config)
+    return [
+        ModelStatus(
+            name,
+            entry.purpose,
+            entry.model.version,
+            entry.model.dimensions or 0,
+            entry.licence,
+            entry.installed_bytes,
+            is_whole(entry, config.model_dir),
+            used_as.get(name),
+        )
+        for name, entry in CATALOG.items()
+    ]
+
+
+def verify_models(config: Config, names: Sequence[str], on_progress: OnProgress) -> list[ModelStatus]:
+    """The named models, or all that are installed, with every file's checksum compared; a fault is the `problem`."""
+    used_as = _used_as(config)
+    checked = []
+    for name in names or list_models(config.model_dir):
+        purpose = CATALOG[name].purpose if name in CATALOG else None
+        try:
+            installed = verify_model(config.model_dir, name, on_progress)
+        except KbError as error:
+            problem = f"{error.message}: {error.hint}"
+            checked.append(ModelStatus(name, purpose, "", 0, "", 0, False, used_as.get(name), problem))
+            continue
+        model = installed.model
+        checked.append(
+            ModelStatus(
+                name,
+                purpose,
+                model.version,
+                model.dimensions or 0,
+                installed.licence,
+                installed.size_bytes,
+                True,
+                used_as.get(name),
+            )
+        )
+    return checked
+
+
+def _used_as(config: Config) -> dict[str, str]:
+    """The slot of each model the configuration names."""
+    embedding = dict(zip(configured_models(config), ("primary", "secondary"), strict=False))
+    return {config.audio.model: "speech", **embedding}

@@ -1,0 +1,109 @@
+"""Creates what kb needs: the configuration file, the data directory with its SQLite file, the workspace folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb.config import SECTIONS, Config, load
+from kb.config.showing import starter_toml
+from kb.domain.ids import content_hash
+from kb.errors import ConfigError, StoreReadOnly
+from kb.operations.opening.privacy import close_to_others, private_places
+from kb.operations.opening.writer import writing
+from kb.private import make_folder_for_user
+from kb.store.schema_version import latest_version
+
+_CONFIG_HEADER = """\
+# kb configuration. What is set here stays; a line behind # shows a default, and follows it when a later kb changes it.
+# kb config show tells what is in force.
+# Paths may hold ~, $VAR, ${VAR:-default} and {data_dir}; a relative root starts at this file's folder.
+
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SetupReport:
+    """What was made and what was there already."""
+
+    config: Path
+    data_dir: Path
+    sqlite: Path
+    root: Path
+    created: Mapping[str, bool]
+    schema_version: int
+
+
+def settings_of_its_own(config_path: Path) -> list[str]:
+    """Settings that give the knowledge base of a configuration file other than the default a data directory of its own.
+
+    Two knowledge bases in one directory would remove each other's documents. Models are shared. A file that is written
+    again keeps the directory it names.
+    """
+    if config_path.exists():
+        with suppress(ConfigError):
+            kept = load(str(config_path), (), {}).storage
+            return [f"storage.data_dir={kept.data_dir}", f"storage.model_dir={kept.model_dir}"]
+    default = SECTIONS["storage"].data_dir
+    name = re.sub(r"[^\w.-]", "-", config_path.stem)
+    own = f"{default}-{name}-{content_hash(str(config_path).encode('utf-8', 'surrogateescape'))[:8]}"
+    return [f"storage.data_dir={own}", f"storage.model_dir={default}/models"]
+
+
+def set_up(config: Config, config_path: Path, *, force: bool) -> SetupReport:
+    """Creates what is missing; `force` writes the configuration file again and touches nothing else.
+
+    Raises: StoreReadOnly where a folder or file cannot be made; StoreError and its kin.
+    """
+    close_to_others(private_places(config))
+    created = {
+        "config": _write_config(config, config_path, force),
+        "data_dir": _make_dir(config.data_dir),
+        "root": _make_workspace(config.workspace_root),
+        "sqlite": not config.sqlite.exists(),
+    }
+    with writing(config.sqlite):
+        pass  # opening makes the file and brings it to the latest schema
+    return SetupReport(config_path, config.data_dir, config.sqlite, config.workspace_root, created, latest_version())
+
+
+def _write_config(config: Config, path: Path, force: bool) -> bool:
+    if path.exists() and not force:
+        return False
+    _make_dir(path.parent)
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        temporary.write_text(_CONFIG_HEADER + starter_toml(config), encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError as error:
+        raise StoreReadOnly(f"{path} cannot be written: {error.strerror}", "name another file with --config") from error
+    return True
+
+
+def _make_dir(path: Path) -> bool:
+    if path.is_dir():
+        return False
+    try:
+        path.mkdir(parents=True, mode=0o700)
+    except OSError as error:
+        raise _cannot_be_made(path, error) from error
+    return True
+
+
+def _make_workspace(path: Path) -> bool:
+    """The notes are the user's: their folder gets the mode that the user's shell would give it."""
+    if path.is_dir():
+        return False
+    try:
+        make_folder_for_user(path)
+    except OSError as error:
+        raise _cannot_be_made(path, error) from error
+    return True
+
+
+def _cannot_be_made(path: Path, error: OSError) -> StoreReadOnly:
+    return StoreReadOnly(f"{path} cannot be made: {error.strerror}", "name a place that is yours in the configuration")

@@ -1,0 +1,146 @@
+"""Where a citation leads on this machine, and the program that shows it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.config import Config
+from kb.domain.citations import Citation, LineCitation, parse_citation
+from kb.domain.media import MEDIA_TYPE_OF_EXTENSION, family_of
+from kb.domain.media_citations import PageCitation, TimeCitation
+from kb.errors import InvalidCitation, NotFound, UsageError
+from kb.operations.answers.history import find_answer
+from kb.operations.answers.last_shown import Place, last_shown, shown_answer
+
+# How an editor is told a line: `{line}` and `{path}` are filled in. Others get the path alone.
+_AT_LINE: Mapping[str, tuple[str, ...]] = {
+    "code": ("-g", "{path}:{line}"),
+    "code-insiders": ("-g", "{path}:{line}"),
+    "codium": ("-g", "{path}:{line}"),
+    "cursor": ("-g", "{path}:{line}"),
+    "subl": ("{path}:{line}",),
+    "zed": ("{path}:{line}",),
+    "hx": ("{path}:{line}",),
+    "micro": ("+{line}", "{path}"),
+    "nano": ("+{line}", "{path}"),
+    "vi": ("+{line}", "{path}"),
+    "vim": ("+{line}", "{path}"),
+    "nvim": ("+{line}", "{path}"),
+    "emacs": ("+{line}", "{path}"),
+    "emacsclient": ("+{line}", "{path}"),
+    "kak": ("+{line}", "{path}"),
+    "less": ("+{line}g", "-N", "{path}"),
+}
+
+_ANYWHERE = (("xdg-open",), ("open",))
+
+
+class Opening(NamedTuple):
+    """A citation, the file it leads to, and the command that shows it; `is_at_place` where the program jumps there.
+
+    `citation` is None where a file as a whole is opened.
+    """
+
+    citation: Citation | None
+    path: Path
+    command: tuple[str, ...]
+    is_at_place: bool
+
+
+def find_opening(config: Config, typed: str, answer_id: str | None, env: Mapping[str, str]) -> Opening:
+    """What `kb open` runs for a number of the list shown last (or of an answer), a citation, or a file.
+
+    Raises: UsageError, InvalidCitation, NotFound where there is no such citation or file.
+    """
+    citation, path = _place(config, typed, answer_id)
+    if not path.is_file():
+        raise NotFound(f"{path} is not there", "kb ingest updates the index; kb verify finds what moved")
+    if isinstance(citation, LineCitation) or (citation is None and _is_text(path)):
+        return _edited(citation, path, env)
+    return _viewed(citation, path, env)
+
+
+def _is_text(path: Path) -> bool:
+    """Whether an editor shows the file: notes, and all that kb does not read as something else."""
+    media_type = MEDIA_TYPE_OF_EXTENSION.get(path.suffix.lower())
+    return media_type is None or family_of(media_type) == "markdown"
+
+
+def _place(config: Config, typed: str, answer_id: str | None) -> tuple[Citation | None, Path]:
+    """The citation and its file; None and the file where a file is named."""
+    if typed.isdecimal():
+        found = _numbered(config, int(typed), answer_id)
+        return found.citation, Path(found.source_path)
+    try:
+        citation = parse_citation(typed)
+    except InvalidCitation:
+        return None, _named_file(config, typed)
+    return citation, config.workspace_root / citation.path
+
+
+def _numbered(config: Config, number: int, answer_id: str | None) -> Place:
+    """The place of that number: of the answer that is named, else of what was shown last."""
+    shown = None if answer_id is not None else last_shown(config.data_dir)
+    shown = shown or shown_answer(find_answer(config.sqlite, answer_id))
+    found = next((place for place in shown.places if place.number == number), None)
+    if found is None:
+        held = ", ".join(str(place.number) for place in shown.places) or "no place"
+        raise UsageError(
+            f"no number {number} in what kb {shown.command} {shown.question!r} showed",
+            f"it showed {held}; an earlier answer's places open with --answer ID",
+        )
+    return found
+
+
+def _named_file(config: Config, typed: str) -> Path:
+    """The file of that name: below the workspace, else from the folder one is in. Raises: NotFound."""
+    for path in (config.workspace_root / Path(typed).expanduser(), Path(typed).expanduser().absolute()):
+        if path.is_file():
+            return path
+    raise NotFound(
+        f"{typed!r} is neither a number, nor a citation, nor a file below {config.workspace_root} or here",
+        "kb list docs shows what is indexed; a citation looks like notes/a.md#L12-L34",
+    )
+
+
+def _edited(citation: LineCitation | None, path: Path, env: Mapping[str, str]) -> Opening:
+    """The line in $VISUAL, $EDITOR, $PAGER or less."""
+    wanted = env.get("VISUAL") or env.get("EDITOR") or env.get("PAGER") or "less"
+    try:
+        program = shlex.split(wanted)
+    except ValueError as error:
+        raise UsageError(f"{wanted!r} is no command: {error}", "set $EDITOR as a shell would read it") from error
+    if not program:
+        raise UsageError("$EDITOR names no program", "set it to your editor, or leave it unset")
+    if citation is None:
+        return Opening(None, path, (*program, str(path)), is_at_place=True)
+    arguments = _AT_LINE.get(Path(program[0]).name)
+    filled = [part.format(path=path, line=citation.start) for part in arguments or ("{path}",)]
+    return Opening(citation, path, (*program, *filled), arguments is not None)
+
+
+def _viewed(citation: Citation | None, path: Path, env: Mapping[str, str]) -> Opening:
+    """The page or second in a viewer that jumps there; else the file in what the desktop has for it."""
+    for viewers, is_at_place in ((_viewers_at(citation), True), (_ANYWHERE, citation is None)):
+        for viewer in viewers:
+            if shutil.which(viewer[0], path=env.get("PATH", os.defpath)):
+                return Opening(citation, path, (*viewer, str(path)), is_at_place)
+    raise UsageError(
+        f"no program was found that shows {path.name}", f"open it by hand: {citation.to_uri() if citation else path}"
+    )
+
+
+def _viewers_at(citation: Citation | None) -> list[tuple[str, ...]]:
+    """Viewers that jump to the page or second, and how each is told."""
+    if isinstance(citation, PageCitation):
+        page = str(citation.page)
+        return [("evince", f"--page-index={page}"), ("okular", "-p", page), ("zathura", "-P", page)]
+    if isinstance(citation, TimeCitation):
+        seconds = f"{citation.start_ms / 1000:g}"
+        return [("mpv", f"--start={seconds}"), ("ffplay", "-ss", seconds), ("vlc", f"--start-time={seconds}")]
+    return []

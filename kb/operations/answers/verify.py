@@ -1,0 +1,132 @@
+"""Holds stored answers against the files as they are now: which quotations stand, moved, changed or went."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kb.answer.facts import stands_in
+from kb.answer.standing import Found, Standing, look_up, nearest_lines
+from kb.config import Config
+from kb.domain.answers import Answer, Claim
+from kb.domain.citations import Citation, LineCitation, cite
+from kb.errors import FileError, FileVanished, NotFound
+from kb.extract.decode import decode
+from kb.operations.answers.history import all_answers, find_answer
+from kb.operations.answers.locate import locate
+from kb.operations.opening.reader import reading
+from kb.scan.read import read_bytes
+from kb.store import answer_queries as queries
+from kb.store.connection import Connection
+
+
+class QuoteCheck(NamedTuple):
+    """One quotation of an answer and how it fares; `now_at` is where it stands now, where it stands."""
+
+    quote: str
+    cited: Citation
+    standing: Standing
+    now_at: Citation | None
+
+
+class AnswerCheck(NamedTuple):
+    """An answer with its quotations."""
+
+    trace_id: str
+    question: str
+    quotes: tuple[QuoteCheck, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every quotation still stands somewhere."""
+        return all(quote.standing in ("stands", "moved") for quote in self.quotes)
+
+
+def verify(config: Config, typed: str | None, *, every: bool) -> list[AnswerCheck]:
+    """The checks of one answer, named by its id or the start of one (None: the last), or of `every` answer.
+
+    Raises: NotFound, InvalidId.
+    """
+    answers: Sequence[Answer] = all_answers(config.sqlite) if every else [find_answer(config.sqlite, typed)]
+    with reading(config.sqlite) as reader:
+        checking = _Checking(reader.db, config)
+        return [
+            AnswerCheck(
+                answer.retrieval.trace_id,
+                answer.question,
+                tuple(
+                    checking.check(claim, answer)
+                    for claim in answer.claims
+                    if claim.status != "dropped" and claim.quote is not None and claim.citation is not None
+                ),
+            )
+            for answer in answers
+            if answer.refusal_reason is None
+        ]
+
+
+class _Checking:
+    """Reads each file once, however many quotations stand in it."""
+
+    def __init__(self, db: Connection, config: Config) -> None:
+        self._db = db
+        self._config = config
+        self._texts: dict[str, str | FileError] = {}
+
+    def check(self, claim: Claim, answer: Answer) -> QuoteCheck:
+        """How the quotation of one sentence fares."""
+        quote, cited = claim.quote, claim.citation
+        assert quote is not None
+        assert cited is not None
+        sources = {passage.doc_path: passage.source_path for passage in answer.packed}
+        if isinstance(cited, LineCitation):
+            found = self._in_lines(quote, cited, sources.get(cited.path, cited.path))
+        else:
+            found = self._in_media(quote, cited)
+        if found.standing in ("changed", "missing"):
+            elsewhere = self._elsewhere(quote, cited)
+            found = Found("moved", elsewhere) if elsewhere is not None else found
+        return QuoteCheck(quote, cited, found.standing, found.now_at)
+
+    def _in_lines(self, quote: str, cited: LineCitation, source_path: str) -> Found:
+        text = self._text(source_path)
+        if isinstance(text, FileError):
+            return Found("missing" if isinstance(text, FileVanished) else "unreadable")
+        return look_up(quote, cited, text)
+
+    def _in_media(self, quote: str, cited: Citation) -> Found:
+        """On its page, in its region or at its time; what an engine read is looked at, while the file is the same."""
+        try:
+            place = locate(self._config.sqlite, self._config.artifact_dir, cited)
+        except NotFound:
+            return Found("missing")
+        if not place.source_path.exists():
+            return Found("missing")
+        if not place.is_current:
+            return Found("changed")
+        return Found("stands", cited) if stands_in(quote, place.text) else Found("changed")
+
+    def _elsewhere(self, quote: str, cited: Citation) -> Citation | None:
+        """Where the quotation stands in another file, or in another place of a page, picture or recording."""
+        for place in queries.find_quote(self._db, quote=quote):
+            at = cite(place.workspace_path, json.loads(place.source_spans_json), None)
+            if not isinstance(at, LineCitation):
+                if at != cited and self._in_media(quote, at).standing == "stands":
+                    return at
+                continue
+            text = self._text(place.source_path)
+            if place.workspace_path != cited.path and not isinstance(text, FileError):
+                now_at = nearest_lines(quote, at, text)
+                if now_at is not None:
+                    return now_at
+        return None
+
+    def _text(self, source_path: str) -> str | FileError:
+        if source_path not in self._texts:
+            try:
+                data = read_bytes(source_path, max_bytes=self._config.indexing.max_file_mb * 1_000_000).data
+                self._texts[source_path] = decode(data).text
+            except FileError as error:
+                self._texts[source_path] = error
+        return self._texts[source_path]

@@ -1,0 +1,245 @@
+"""One question on its way to an answer: what was asked, what was found, and the answer or refusal made of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kb.answer.wording import refusal_text
+from kb.config import Config
+from kb.domain.answers import (
+    Answer,
+    AnswerCitation,
+    Claim,
+    EmbeddingRef,
+    Evidence,
+    RefusalReason,
+    RetrievalSummary,
+    Turn,
+)
+from kb.domain.generation import Message, ModelRef, TokenUsage
+from kb.domain.passages import Passage
+from kb.domain.search import SearchFilters, SearchHit, SearchMode, SearchResult
+from kb.language.detect import query_language
+from kb.language.sentences import sentence_ranges
+from kb.operations.opening.clock import now_utc
+from kb.store import answer_queries as queries
+from kb.store.connection import Connection
+
+NEAREST_SHOWN = 3
+
+
+class AskRequest(NamedTuple):
+    """A question with its settings. `provider`, `temperature` and `seed` None: as configured."""
+
+    question: str
+    mode: SearchMode
+    k: int
+    filters: SearchFilters = SearchFilters()
+    provider: str | None = None
+    temperature: float | None = None
+    seed: int | None = None
+    session_id: str | None = None
+    keep: bool = True
+
+
+class Retrieved(NamedTuple):
+    """The passages are found; an answer follows where the evidence reaches the gate."""
+
+    result: SearchResult
+    evidence: Evidence | None
+    score_gate: float
+
+
+class Generated(NamedTuple):
+    """The next piece of a generated text, with markers of given passages only."""
+
+    text: str
+
+
+AskEvent = Retrieved | Generated
+OnEvent = Callable[[AskEvent], None]
+
+
+class Written(NamedTuple):
+    """Who answered, what it was given, and what it gave back before that was checked."""
+
+    model: ModelRef
+    packed: tuple[Passage, ...] = ()
+    messages: tuple[Message, ...] = ()
+    usage: TokenUsage = TokenUsage(0, 0, 0)
+    generated_text: str | None = None
+
+
+NOTHING_WRITTEN = Written(ModelRef("none", "extractive"))
+
+
+class Asked(NamedTuple):
+    """A question with what was found for it. `started` is of the monotonic clock, in seconds."""
+
+    request: AskRequest
+    history: tuple[Turn, ...]
+    search_text: str
+    result: SearchResult
+    evidence: Evidence | None
+    embedding: EmbeddingRef | None
+    config: Config
+    started: float
+
+    @property
+    def language(self) -> str:
+        """The language of the question as it was asked."""
+        return query_language(self.request.question)
+
+    def passages(self, db: Connection) -> tuple[Passage, ...]:
+        """The hits as passages, numbered from 1; one that went since the search is left out."""
+        hits = {hit.chunk_id: hit for hit in self.result.hits}
+        rows = queries.select_passages(db, chunk_ids_json=json.dumps(list(hits)))
+        return tuple(_passage(number, hits[row.chunk_id], row.text, row.lang) for number, row in enumerate(rows, 1))
+
+    def answer(
+        self,
+        written: Written,
+        text: str,
+        claims: tuple[Claim, ...],
+        cited: Sequence[Passage],
+        notes: tuple[str, ...] = (),
+    ) -> Answer:
+        """An answer of these claims, which cite these passages."""
+        return self._made(written, text, claims, _citations(claims, cited), notes)
+
+    def refusal(
+        self,
+        reason: RefusalReason,
+        written: Written = NOTHING_WRITTEN,
+        *,
+        claims: tuple[Claim, ...] = (),
+        text: str | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Answer:
+        """A refusal, with the nearest hits as candidates; `text` is what there is of an aborted answer."""
+        nearest = tuple(_candidate(hit) for hit in self.result.hits[:NEAREST_SHOWN])
+        refused = self._made(written, text or refusal_text(reason, self.language), claims, nearest, notes)
+        return refused._replace(refusal_reason=reason, grounded=False)
+
+    def _made(
+        self,
+        written: Written,
+        text: str,
+        claims: tuple[Claim, ...],
+        citations: tuple[AnswerCitation, ...],
+        notes: tuple[str, ...],
+    ) -> Answer:
+        request, hits = self.request, self.result.hits
+        session = request.session_id
+        return Answer(
+            question=request.question,
+            search_query=self.search_text,
+            text=text,
+            citations=citations,
+            claims=claims,
+            grounded=all(claim.status == "supported" for claim in claims if claim.status != "dropped"),
+            refusal_reason=None,
+            model=written.model,
+            embedding=self.embedding,
+            prompt_template_version=self.config.rag.prompt_template_version,
+            retrieval=RetrievalSummary(
+                new_trace_id(),
+                self.result.query.mode,
+                request.k,
+                self.config.rag.score_gate,
+                hits[0].score if hits else 0.0,
+                len(hits),
+                len(written.packed),
+            ),
+            evidence=self.evidence,
+            usage=written.usage._replace(latency_ms=round((time.monotonic() - self.started) * 1000)),
+            created_at=now_utc(),
+            index_version=self.result.index_version,
+            hits=hits,
+            packed=written.packed,
+            messages=written.messages,
+            generated_text=written.generated_text,
+            notes=notes if self.result.note is None else (self.result.note, *notes),
+            conversation_id=session,
+            turn_index=None if session is None else len(self.history),
+        )
+
+
+def quotable(db: Connection, hits: tuple[SearchHit, ...]) -> tuple[SearchHit, ...]:
+    """The hits in which a sentence stands: embeds and lists of links are near to every question and answer none."""
+    rows = queries.select_passages(db, chunk_ids_json=json.dumps([hit.chunk_id for hit in hits]))
+    said = {row.chunk_id for row in rows if next(sentence_ranges(row.text), None) is not None}
+    return tuple(hit for hit in hits if hit.chunk_id in said)
+
+
+def new_trace_id() -> str:
+    """The name of one answer: `ret_` and twelve random hex digits."""
+    return "ret_" + os.urandom(6).hex()
+
+
+def settings_of(config: Config, request: AskRequest) -> dict[str, object]:
+    """The settings an answer was made with, as they are kept beside it."""
+    llm = config.models_llm
+    return {
+        "provider": request.provider or llm.provider,
+        "temperature": llm.temperature if request.temperature is None else request.temperature,
+        "seed": llm.seed if request.seed is None else request.seed,
+        "prompt_template_version": config.rag.prompt_template_version,
+        "max_context_tokens": config.rag.max_context_tokens,
+        "max_answer_tokens": config.rag.max_answer_tokens,
+        "score_gate": config.rag.score_gate,
+        "mode": request.mode,
+        "k": request.k,
+        "filters": request.filters._asdict(),
+    }
+
+
+def _passage(number: int, hit: SearchHit, text: str, lang: str) -> Passage:
+    return Passage(
+        number=number,
+        chunk_id=hit.chunk_id,
+        doc_id=hit.doc_id,
+        doc_path=hit.doc_path,
+        source_path=hit.source_path,
+        title=hit.title,
+        heading_path=hit.heading_path,
+        section_label=hit.section_label,
+        lang=lang,
+        text=text,
+        citation=hit.citation,
+        score=hit.score,
+        retrieval=hit.retrieval,
+    )
+
+
+def _citations(claims: Sequence[Claim], cited: Sequence[Passage]) -> tuple[AnswerCitation, ...]:
+    """One entry a cited passage, in the order of their numbers, with the first sentence taken from it."""
+    kept = [claim for claim in claims if claim.status != "dropped"]
+    used = {number for claim in kept for number in claim.passages}
+    found = []
+    for passage in sorted(cited, key=lambda passage: passage.number):
+        if passage.number not in used:
+            continue
+        at = next((c for c in kept if c.passages[:1] == (passage.number,) and c.citation is not None), None)
+        single = at is not None and sum(passage.number in claim.passages for claim in kept) == 1
+        found.append(
+            AnswerCitation(
+                f"[{passage.number}]",
+                at.citation if at is not None and at.citation is not None and single else passage.citation,
+                passage.chunk_id,
+                " › ".join(passage.heading_path) or passage.title,
+                passage.source_path,
+                at.quote if at else None,
+                passage.score,
+            )
+        )
+    return tuple(found)
+
+
+def _candidate(hit: SearchHit) -> AnswerCitation:
+    label = " › ".join(hit.heading_path) or hit.title
+    return AnswerCitation(None, hit.citation, hit.chunk_id, label, hit.source_path, None, hit.score)

@@ -1,0 +1,155 @@
+"""A model's answer: prompt → tokens as they come → every sentence checked → what stands, or a refusal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import NamedTuple
+
+from kb.answer.checks import check_claims, is_refusal
+from kb.answer.markers import MarkerFilter, show_markers
+from kb.answer.prompt import build_prompt
+from kb.domain.answers import Answer, Claim
+from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
+from kb.domain.passages import Passage
+from kb.errors import ModelError
+from kb.operations.ask.asking import Asked, Generated, OnEvent, Written
+from kb.operations.search.search import Answering
+from kb.store import answer_queries as queries
+from kb.store.connection import Connection
+
+# A text a model has written so much of is a text gone astray, whatever its tokens count.
+_MOST_CHARS = 200_000
+
+# An answer takes at most this part of the context window, a quarter: the passages need the rest.
+_ANSWER_SHARE = 4
+
+LIKELY = 0.5
+"""The evidence from which a sentence is taken to stand in a passage by its meaning."""
+
+
+class Generation(NamedTuple):
+    """A model's answer. `fault` is what broke it off; the answer then holds what there was before."""
+
+    answer: Answer
+    fault: ModelError | None = None
+
+
+class _Text(NamedTuple):
+    """What a model wrote: whole, unless something `broke` it off, and then perhaps by a `fault`."""
+
+    text: str
+    usage: TokenUsage
+    broke: str | None = None
+    fault: ModelError | None = None
+
+
+def generate_answer(
+    asked: Asked,
+    passages: tuple[Passage, ...],
+    model: LanguageModel,
+    searching: Answering,
+    db: Connection,
+    on_event: OnEvent,
+    stopped: Callable[[], bool],
+) -> Generation:
+    """What `model` answers, checked; its text is handed out as it comes."""
+    rag = asked.config.rag
+    try:
+        answer_tokens = min(rag.max_answer_tokens, model.context_tokens // _ANSWER_SHARE)
+        budget = min(rag.max_context_tokens, model.context_tokens - answer_tokens)
+        messages, packed = build_prompt(
+            rag.prompt_template_version, asked.request.question, asked.language, passages, asked.history, model, budget
+        )
+    except ModelError as fault:
+        return Generation(asked.refusal("llm_stream_aborted", Written(model.model_ref), notes=(fault.message,)), fault)
+    made = _stream(model, _request(asked, messages, answer_tokens), packed, on_event, stopped)
+    written = Written(model.model_ref, packed, messages, made.usage, made.text)
+    if made.broke is not None:
+        text = _shown_part(made.text, packed)
+        return Generation(asked.refusal("llm_stream_aborted", written, text=text, notes=(made.broke,)), made.fault)
+    near_enough = _judge_of_nearness(asked, searching, db)
+    claims = () if is_refusal(made.text) else check_claims(made.text, asked.search_text, packed, near_enough)
+    dropped = sum(claim.status == "dropped" for claim in claims)
+    notes = (f"{dropped} of {len(claims)} sentences left out; kb answers show --explain says why",) if dropped else ()
+    if not any(claim.status == "supported" for claim in claims):
+        return Generation(asked.refusal("llm_self_judge", written, claims=claims, notes=notes))
+    return Generation(asked.answer(written, _kept_text(claims), claims, packed, notes))
+
+
+def _request(asked: Asked, messages: tuple[Message, ...], answer_tokens: int) -> GenerateRequest:
+    llm = asked.config.models_llm
+    return GenerateRequest(
+        messages=messages,
+        max_tokens=answer_tokens,
+        temperature=llm.temperature if asked.request.temperature is None else asked.request.temperature,
+        seed=llm.seed if asked.request.seed is None else asked.request.seed,
+    )
+
+
+def _stream(
+    model: LanguageModel,
+    request: GenerateRequest,
+    packed: Sequence[Passage],
+    on_event: OnEvent,
+    stopped: Callable[[], bool],
+) -> _Text:
+    """The generated text; its pieces are handed out as they come, with markers of packed passages only.
+
+    Ctrl-C ends it wherever it is, waiting for a first token too.
+    """
+    markers = MarkerFilter([passage.number for passage in packed])
+    parts: list[str] = []
+    chars = 0
+    usage = TokenUsage(0, 0, 0)
+    broke: str | None = None
+    fault: ModelError | None = None
+    try:
+        with closing(model.stream(request)) as stream:
+            for item in stream:
+                if isinstance(item, Done):
+                    usage = item.usage
+                    break
+                if stopped():
+                    raise KeyboardInterrupt
+                if chars > _MOST_CHARS:
+                    broke = f"the model's text had not ended after {_MOST_CHARS:,} characters"
+                    break
+                parts.append(item.text)
+                chars += len(item.text)
+                if shown := markers.feed(item.text):
+                    on_event(Generated(shown))
+    except KeyboardInterrupt:
+        broke = "stopped before the end"
+    except ModelError as error:
+        broke, fault = error.message, error
+    if rest := markers.end():
+        on_event(Generated(rest))
+    return _Text("".join(parts), usage, broke, fault)
+
+
+def _shown_part(text: str, packed: Sequence[Passage]) -> str | None:
+    """What there is of a text that broke off, as it was shown; None for nothing."""
+    markers = MarkerFilter([passage.number for passage in packed])
+    return (markers.feed(text) + markers.end()).strip() or None
+
+
+def _judge_of_nearness(asked: Asked, searching: Answering, db: Connection) -> Callable[[str, Sequence[Passage]], bool]:
+    """Whether a sentence stands in one of some passages by its meaning; never where nothing is embedded."""
+    source = None if asked.embedding is None else searching.vector_source(asked.result.query)
+
+    def near_enough(sentence: str, passages: Sequence[Passage]) -> bool:
+        if source is None:
+            return False
+        ids = json.dumps([passage.chunk_id for passage in passages])
+        rows = queries.select_nearness(db, chunk_ids_json=ids, primary_vec=source.encode_text(sentence))
+        return any(row.evidence >= LIKELY for row in rows)
+
+    return near_enough
+
+
+def _kept_text(claims: Sequence[Claim]) -> str:
+    """The answer without what was dropped; a sentence's markers follow it, a run of sentences shares its last ones."""
+    kept = [claim for claim in claims if claim.status != "dropped"]
+    return " ".join(claim.text + show_markers(claim.passages) for claim in kept)

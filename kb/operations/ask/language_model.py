@@ -1,0 +1,147 @@
+"""Which language models answer: `models.llm.provider`, or all that are there when it says `auto`, in turn.
+
+Called once the evidence is good enough: only then may a server be asked whether it is there. Nothing is loaded here
+either; the model does that itself when its first token is counted or made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from kb.config import Config
+from kb.domain.checks import Check
+from kb.domain.generation import LanguageModel
+from kb.errors import KbError, ModelMissing, ModelNotPulled, UsageError
+
+PROVIDERS = ("auto", "ollama", "llama_cpp", "extractive")
+
+
+def language_models(config: Config, provider: str | None = None) -> Iterator[LanguageModel | None]:
+    """Who can answer, in the order in which they are to be tried, as `provider` or the configuration says.
+
+    None is the extractive answerer.
+    `auto` is each model that is there and then the extractive answerer; each is looked for only when the one before it
+    has failed. A provider named is the only one, and not tried out: what it lacks is raised at its first use. Raises:
+    UsageError for an unknown one, ModelMissing for `llama_cpp` without a model file or without its library.
+    """
+    wanted = provider or config.models_llm.provider
+    if wanted not in PROVIDERS:
+        raise UsageError(f"there is no provider {wanted!r}", "one of " + ", ".join(PROVIDERS))
+    if wanted == "auto":
+        yield from _all_there(config)
+    else:
+        yield None if wanted == "extractive" else _PROVIDERS[wanted](config)
+
+
+def can_generate(config: Config) -> bool:
+    """Whether a language model is there to write answers; asks the server, and loads nothing."""
+    provider = config.models_llm.provider
+    return any(lacks(config) is None for name, lacks in _LACKS.items() if provider in ("auto", name))
+
+
+def check_language_model(config: Config) -> Iterator[Check]:
+    """Doctor's checks of the provider. With `auto` none is needed: sentences are quoted without one."""
+    provider = config.models_llm.provider
+    if provider in ("auto", "ollama"):
+        yield from _check_ollama(config, needed=provider == "ollama")
+    if provider == "llama_cpp" or (provider == "auto" and config.models_llm.gguf):
+        yield _check_llama_cpp(config, needed=provider == "llama_cpp")
+
+
+def _all_there(config: Config) -> Iterator[LanguageModel | None]:
+    for provider, lacks in _LACKS.items():
+        if lacks(config) is None:
+            yield _PROVIDERS[provider](config)
+    yield None
+
+
+def _ollama(config: Config) -> LanguageModel:
+    from kb.llm.ollama import OllamaModel
+    from kb.llm.ollama_http import OllamaServer, Timeouts
+
+    llm = config.models_llm
+    timeouts = Timeouts(llm.connect_timeout_seconds, llm.silence_timeout_seconds, llm.total_timeout_seconds)
+    return OllamaModel(OllamaServer(llm.endpoint, timeouts), llm.model, llm.context_tokens)
+
+
+def _llama_cpp(config: Config) -> LanguageModel:
+    from kb.llm.llama_cpp import LlamaCppModel, LlamaLimits
+
+    llm = config.models_llm
+    limits = LlamaLimits(llm.context_tokens, llm.threads, llm.total_timeout_seconds)
+    model = LlamaCppModel(gguf_path(config), Path(llm.gguf).stem, limits)
+    if find_spec("llama_cpp") is None:
+        from kb.installation import extra_command
+
+        _ = model.context_tokens  # raises for a file that is no model: the library would not help
+        raise ModelMissing("llama-cpp-python is not installed", extra_command("llm"))
+    return model
+
+
+_PROVIDERS: dict[str, Callable[[Config], LanguageModel]] = {"ollama": _ollama, "llama_cpp": _llama_cpp}
+
+
+def gguf_path(config: Config) -> Path:
+    """The configured model file: a path, or the name of an installed model. Raises: ModelMissing, ModelCorrupt."""
+    from kb.llm.catalog import CATALOG, MODEL_FILE
+    from kb.models.manifest import read_installed
+
+    configured = config.models_llm.gguf
+    if not configured:
+        raise ModelMissing("no GGUF model is configured", "set models.llm.gguf to a file or to an installed model")
+    if configured in CATALOG:
+        read_installed(config.model_dir, configured)
+        return config.model_dir / configured / MODEL_FILE
+    path = config.path(configured)
+    if not path.is_file():
+        raise ModelMissing(f"no model file at {path}", "set models.llm.gguf to a GGUF file or to an installed model")
+    return path
+
+
+def _ollama_lacks(config: Config) -> KbError | None:
+    """Why Ollama cannot answer; None when it can. Takes one request."""
+    from kb.llm.ollama import pulled_models, require_pulled
+    from kb.llm.ollama_http import OllamaServer, Timeouts
+
+    llm = config.models_llm
+    quick = Timeouts(llm.connect_timeout_seconds, llm.connect_timeout_seconds, llm.connect_timeout_seconds)
+    try:
+        require_pulled(pulled_models(OllamaServer(llm.endpoint, quick)), llm.model)
+    except KbError as error:
+        return error
+    return None
+
+
+def _llama_cpp_lacks(config: Config) -> KbError | None:
+    """Why llama.cpp cannot answer; None when it can. Reads no more than the file's header."""
+    try:
+        _llama_cpp(config).context_tokens  # noqa: B018  reads the header
+    except KbError as error:
+        return error
+    return None
+
+
+# In the order in which `auto` tries them.
+_LACKS: Mapping[str, Callable[[Config], KbError | None]] = {"ollama": _ollama_lacks, "llama_cpp": _llama_cpp_lacks}
+
+
+def _check_ollama(config: Config, *, needed: bool) -> Iterator[Check]:
+    llm = config.models_llm
+    error = _ollama_lacks(config)
+    reached = error is None or isinstance(error, ModelNotPulled)
+    if not reached and error is not None:
+        detail = error.message if needed else f"{error.message}; answers are made without it"
+        yield Check("ollama_reachable", False, detail, error.hint, needed=needed)
+        return
+    yield Check("ollama_reachable", True, llm.endpoint)
+    detail = llm.model if error is None else f"{llm.model} missing"
+    yield Check("ollama_model_pulled", error is None, detail, error.hint if error else None, needed=needed)
+
+
+def _check_llama_cpp(config: Config, *, needed: bool) -> Check:
+    error = _llama_cpp_lacks(config)
+    if error is None:
+        return Check("llama_cpp_model", True, str(gguf_path(config)))
+    return Check("llama_cpp_model", False, error.message, error.hint, needed=needed)

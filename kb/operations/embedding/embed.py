@@ -1,0 +1,311 @@
+"""Gives every chunk its vectors: pending in SQLite → Lance → mirror and committed, a batch at a time.
+
+A crash at any point leaves records that are not committed, or tombstones: the next run finishes both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, NamedTuple
+
+from kb.domain.embeddings import Embedder, EmbeddingModel
+from kb.domain.ids import ChunkId, embedding_id
+from kb.domain.ingest_events import EmbedBatchFinished, EmbedBatchStarted, IngestEvent
+from kb.embed.adapters import bulk_embedder, embedding_model
+from kb.embed.passage import PASSAGE_VERSION, passage_text
+from kb.errors import ModelError
+from kb.operations.embedding.plan import EmbeddingPlan, require_dimensions
+from kb.operations.embedding.progress import Tally, start_tally
+from kb.operations.opening.clock import now_utc
+from kb.store import embed_queries as queries
+from kb.store.connection import Connection, transaction
+from kb.store.lance_table import LanceTable
+from kb.store.mirror import vector_transaction
+from kb.store.vector_cache import CachedVector, VectorCache
+from kb.store.vector_tables import SLOTS, Slot, drop_slot, ensure_slot, has_mirror, holds, lance_table_name, slots
+
+if TYPE_CHECKING:
+    from kb.domain.embeddings import Vectors
+
+# Chunks written to both stores at once.
+BATCH_CHUNKS = 256
+
+# Characters embedded between two looks at Ctrl-C: under a second on two free cores, also in Korean. Texts come in the
+# order of their lengths, so that the encoder's own batches stay even; all of them at once take some 4 % less.
+STEP_CHARS = 3_000
+
+# Up to so many vectors the languages' means follow every change; above, they wait for a drift of 2 %.
+EXACT_MEANS_VECTORS = 20_000
+
+
+@dataclass(slots=True)
+class EmbedReport:
+    """What one run did: vectors made, taken from the cache or from Lance, and removed."""
+
+    embedded: int = 0
+    from_cache: int = 0
+    restored: int = 0
+    removed: int = 0
+    aborted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run under way."""
+
+    db: Connection
+    plan: EmbeddingPlan
+    report: EmbedReport
+    on_event: Callable[[IngestEvent], None]
+    is_canceled: Callable[[], bool]
+
+
+class _Made(NamedTuple):
+    """What embedding one batch gives: float32[n, dimensions], L2 = 1, in the order of its chunks."""
+
+    vectors: Vectors
+    token_counts: list[int]
+    from_cache: int
+
+
+class _LazyEmbedder:
+    """The bulk embedder of one model, loaded when a text is not in the cache."""
+
+    def __init__(self, plan: EmbeddingPlan, name: str) -> None:
+        model = embedding_model(plan.model_dir, name)
+        self.model = require_dimensions(model, plan.dimensions if name == plan.models.get("primary") else None)
+        self._plan = plan
+        self._loaded: Embedder | None = None
+
+    def embed(self, texts: Sequence[str]) -> tuple[Vectors, list[int]]:
+        """float32[n, dimensions], L2 = 1, and the tokens of each text.
+
+        Raises: ModelError for vectors that are not what the model says of itself.
+        """
+        import numpy as np
+
+        self._loaded = self._loaded or bulk_embedder(self._plan.model_dir, self.model.name, self._plan.threads)
+        vectors = self._loaded.embed(texts, "passage")
+        if vectors.shape != (len(texts), self.model.dimensions) or not np.isfinite(vectors).all():
+            raise ModelError(
+                f"{self.model.name} should have given {len(texts)} vectors of {self.model.dimensions} finite numbers, "
+                f"and gave an array of {vectors.shape}, {int(np.isfinite(vectors).sum())} of its numbers finite",
+                f"kb models verify {self.model.name}",
+            )
+        return vectors, self._loaded.count_tokens(texts, "passage")
+
+
+def embed_missing(
+    db: Connection,
+    plan: EmbeddingPlan,
+    on_event: Callable[[IngestEvent], None],
+    is_canceled: Callable[[], bool],
+) -> EmbedReport:
+    """Embeds the chunks that have no committed vector, for every slot; forgets the vectors of chunks that are gone.
+
+    Where nothing is missing, SQLite alone says so: neither Lance nor a model is opened. `db` is a writer with
+    sqlite-vec loaded. Raises: ModelMissing, ModelCorrupt, ModelError, StoreError, DiskFull.
+    """
+    run = _Run(db, plan, EmbedReport(), on_event, is_canceled)
+    for slot in SLOTS:
+        held = slots(db).get(slot)
+        name = plan.models.get(slot)
+        if name is not None:
+            embedder = _LazyEmbedder(plan, name)
+            if not (holds(held, embedder.model) and _is_complete(db, slot)):
+                _fill_slot(run, slot, embedder)
+        elif held is not None:
+            with vector_transaction(db):
+                drop_slot(db, slot)
+        if run.report.aborted:
+            break
+    return run.report
+
+
+def embed_ahead(
+    db: Connection,
+    plan: EmbeddingPlan,
+    name: str,
+    on_event: Callable[[IngestEvent], None],
+    is_canceled: Callable[[], bool],
+) -> EmbedReport:
+    """Embeds the chunks with a model the plan does not name, into its own Lance table: ready for when it does.
+
+    No mirror changes, so searches stay as they are. `db` and what is raised: as with `embed_missing`.
+    """
+    from kb.operations.embedding import vector_upkeep as upkeep
+
+    run = _Run(db, plan, EmbedReport(), on_event, is_canceled)
+    embedder = _LazyEmbedder(plan, name)
+    model = embedder.model
+    table = lance_table_name(model)
+    with transaction(db):
+        queries.delete_other_versions(db, lance_table=table, model_id=model.name, model_version=model.version)
+    lance = LanceTable(plan.vector_dir, model, "if_missing")
+    if not lance.count():
+        with transaction(db):
+            queries.reset_records(db, lance_table=table)
+    run.report.removed += upkeep.clear_tombstones(db, None, lance)
+    _embed_chunks(run, None, embedder, lance)
+    return run.report
+
+
+def _is_complete(db: Connection, slot: Slot) -> bool:
+    """Whether every chunk has its vector of today's form, every vector its chunk, and the languages' means fit them."""
+    state = queries.select_slot_state(db, slot=slot, passage_version=PASSAGE_VERSION)
+    return state is not None and state.current == state.chunks and not state.tombstones and not _drifted(state)
+
+
+def _drifted(state: queries.SlotState) -> bool:
+    """Whether so many vectors came or went since the languages' means were computed that they are off."""
+    tolerated = 0 if state.committed <= EXACT_MEANS_VECTORS else state.committed // 50
+    return abs(state.committed - state.averaged) > tolerated
+
+
+def _fill_slot(run: _Run, slot: Slot, embedder: _LazyEmbedder) -> None:
+    """Brings one slot as near to complete as it gets."""
+    from kb.operations.embedding import vector_upkeep as upkeep
+
+    db, plan, model = run.db, run.plan, embedder.model
+    with vector_transaction(db):
+        ensure_slot(db, slot, model, now_utc())
+    if not has_mirror(db, slot):
+        raise upkeep.mirror_is_gone(slot)
+    before = queries.select_slot_state(db, slot=slot, passage_version=PASSAGE_VERSION)
+    # A table that should hold committed vectors is not rebuilt in silence.
+    lance = LanceTable(plan.vector_dir, model, "never" if before and before.committed else "if_missing")
+    removed = upkeep.clear_tombstones(db, slot, lance)
+    restored = upkeep.restore_mirror(db, slot, lance)
+    run.report.removed += removed
+    run.report.restored += restored
+    written = _embed_chunks(run, slot, embedder, lance)
+    after = queries.select_slot_state(db, slot=slot, passage_version=PASSAGE_VERSION)
+    changed = bool(removed or restored or written)
+    if after and (_drifted(after) or (changed and after.committed <= EXACT_MEANS_VECTORS)):
+        upkeep.update_language_means(db, slot, model.dimensions)
+
+
+def _embed_chunks(run: _Run, slot: Slot | None, embedder: _LazyEmbedder, lance: LanceTable) -> int:
+    """Embeds the chunks without a committed vector, a batch at a time; returns how many, also when canceled."""
+    model, plan = embedder.model, run.plan
+    tally = start_tally(run.db, model, run.on_event)
+    cache = VectorCache(plan.cache, f"{model.name}@{model.version}/{PASSAGE_VERSION}", plan.cache_bytes)
+    written = 0
+    try:
+        for chunks in _unembedded(run, model):
+            start_ns = perf_counter_ns()
+            run.on_event(EmbedBatchStarted(len(chunks), model.name))
+            made = _vectors_of(run, chunks, embedder, cache, tally.after(written))
+            if made is None:
+                run.report.aborted = True
+                break
+            _write(run.db, slot, lance, chunks, made.vectors, _records(lance.name, model, chunks, made.token_counts))
+            run.report.embedded += len(chunks) - made.from_cache
+            run.report.from_cache += made.from_cache
+            written += len(chunks)
+            run.on_event(EmbedBatchFinished(len(chunks), model.name, (perf_counter_ns() - start_ns) // 1_000_000))
+    finally:
+        cache.close()
+    if written and not run.report.aborted:
+        lance.compact()
+    return written
+
+
+def _unembedded(run: _Run, model: EmbeddingModel) -> Iterator[list[queries.UnembeddedChunk]]:
+    """The chunks without a committed vector of today's form, a batch at a time."""
+    last_rowid = 0
+    while chunks := queries.select_unembedded_chunks(
+        run.db,
+        model_id=model.name,
+        model_version=model.version,
+        dimensions=model.dimensions,
+        passage_version=PASSAGE_VERSION,
+        after_rowid=last_rowid,
+        row_limit=BATCH_CHUNKS,
+    ):
+        last_rowid = chunks[-1].chunk_rowid
+        yield chunks
+
+
+def _vectors_of(
+    run: _Run, chunks: Sequence[queries.UnembeddedChunk], embedder: _LazyEmbedder, cache: VectorCache, tally: Tally
+) -> _Made | None:
+    """The vectors of a batch; None when canceled on the way: what was embedded until then is in the cache."""
+    import numpy as np
+
+    vector_bytes = 4 * embedder.model.dimensions
+    texts = [passage_text(chunk.title, json.loads(chunk.heading_path_json), chunk.text) for chunk in chunks]
+    found = {text: cached for text, cached in cache.get(texts).items() if len(cached.vector) == vector_bytes}
+    missing = [text for text in dict.fromkeys(texts) if text not in found]
+    for step in steps(missing, run.plan.batch_texts):
+        if run.is_canceled():
+            return None
+        vectors, counts = embedder.embed(step)
+        fresh = {
+            text: CachedVector(vector.astype("<f4").tobytes(), count)
+            for text, vector, count in zip(step, vectors, counts, strict=True)
+        }
+        cache.put(fresh)
+        found.update(fresh)
+        tally.tell(sum(text in found for text in texts))
+    if run.is_canceled():
+        return None
+    if not missing:
+        tally.tell(len(texts))
+    matrix = np.stack([np.frombuffer(found[text].vector, "<f4") for text in texts])
+    return _Made(matrix, [found[text].token_count for text in texts], len(texts) - len(missing))
+
+
+def steps(texts: Sequence[str], batch_texts: int) -> Iterator[list[str]]:
+    """The texts from long to short, in steps of at most `batch_texts` and `STEP_CHARS` characters (or one text)."""
+    step: list[str] = []
+    chars = 0
+    for text in sorted(texts, key=len, reverse=True):
+        if step and (len(step) == batch_texts or chars + len(text) > STEP_CHARS):
+            yield step
+            step, chars = [], 0
+        step.append(text)
+        chars += len(text)
+    if step:
+        yield step
+
+
+def _write(
+    db: Connection,
+    slot: Slot | None,
+    lance: LanceTable,
+    chunks: Sequence[queries.UnembeddedChunk],
+    vectors: Vectors,
+    records: Sequence[queries.EmbeddingRecord],
+) -> None:
+    """The write protocol of one batch; what is not committed at its end is finished by the next run."""
+    from kb.operations.embedding.vector_upkeep import commit
+
+    with transaction(db):
+        queries.insert_pending_records(db, records)
+    lance.upsert([chunk.chunk_id for chunk in chunks], [chunk.lang for chunk in chunks], vectors)
+    commit(db, slot, lance.name, chunks, [vector.tobytes() for vector in vectors], PASSAGE_VERSION)
+
+
+def _records(
+    lance_table: str, model: EmbeddingModel, chunks: Sequence[queries.UnembeddedChunk], counts: Sequence[int]
+) -> list[queries.EmbeddingRecord]:
+    now = now_utc()
+    return [
+        queries.EmbeddingRecord(
+            embedding_id=embedding_id(ChunkId(chunk.chunk_id), model.name, model.version, model.dimensions),
+            chunk_id=chunk.chunk_id,
+            model_id=model.name,
+            model_version=model.version,
+            dimensions=model.dimensions,
+            lance_table=lance_table,
+            created_at=now,
+            chunk_rowid=chunk.chunk_rowid,
+            token_count=count,
+            passage_version=PASSAGE_VERSION,
+        )
+        for chunk, count in zip(chunks, counts, strict=True)
+    ]

@@ -1,0 +1,106 @@
+"""Rebuilds parts of the index from what is stored, and tells which vectors there are: `kb index`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kb.domain.ingest_events import IngestEvent
+from kb.errors import NotIndexed, UsageError
+from kb.operations.embedding.inventory import VectorTable, drop_unused, vector_tables
+from kb.operations.embedding.plan import EmbeddingPlan
+from kb.operations.opening.reader import reading
+from kb.operations.opening.writer import writing
+from kb.store import ingest_queries
+from kb.store import inspect_queries as queries
+from kb.store.connection import transaction
+
+
+@dataclass(slots=True)
+class RebuildReport:
+    """What was rebuilt: rows of the lexical index, vectors embedded, taken from the cache, or restored; what there is.
+
+    `tables` are the vector tables afterwards, where vectors were asked for or nothing was; `dropped` those removed.
+    """
+
+    fts_rows: int = 0
+    embedded: int = 0
+    from_cache: int = 0
+    mirror_rows: int = 0
+    lance_rows: int = 0
+    ann_vectors: int = 0
+    aborted: bool = False
+    tables: list[VectorTable] = field(default_factory=list)
+    dropped: list[VectorTable] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildRequest:
+    """What to rebuild, in this order. `model` is embedded with instead of the configured ones."""
+
+    fts: bool = False
+    mirror: bool = False
+    lance: bool = False
+    embeddings: bool = False
+    ann: bool = False
+    drop_unused: bool = False
+    model: str | None = None
+
+
+def rebuild(
+    sqlite: Path,
+    request: RebuildRequest,
+    plan: EmbeddingPlan,
+    on_event: Callable[[IngestEvent], None],
+    is_canceled: Callable[[], bool],
+) -> RebuildReport:
+    """Rebuilds the parts that are asked for.
+
+    The lexical index changes in one transaction: searches see the old one or the new one.
+    Raises: NotIndexed, StoreBusy; ModelMissing and its kin for embeddings.
+    """
+    if not sqlite.exists():
+        raise NotIndexed(f"no knowledge base at {sqlite}", "create it with: kb init, then kb ingest")
+    report = RebuildReport()
+    with_vectors = request.embeddings or request.mirror or request.lance or request.ann or request.drop_unused
+    with writing(sqlite, with_vectors=with_vectors) as db:
+        if request.fts:
+            with transaction(db):
+                ingest_queries.rebuild_fts(db)
+            counts = queries.count_index_rows(db)
+            report.fts_rows = counts.fts_rows if counts else 0
+        if not with_vectors:
+            return report
+        from kb.operations.embedding import vector_upkeep
+
+        if request.mirror:
+            report.mirror_rows = vector_upkeep.rebuild_mirror(db, plan.vector_dir)
+        if request.lance:
+            report.lance_rows = vector_upkeep.rebuild_lance(db, plan.vector_dir)
+        if request.embeddings and not (plan.models or request.model):
+            raise UsageError("embedding is switched off (models.embedding.provider = none)", "set it to auto")
+        if request.embeddings:
+            from kb.operations.embedding.embed import embed_ahead, embed_missing
+            from kb.operations.embedding.embed_sentences import embed_sentences
+
+            if request.model is None or request.model in plan.models.values():
+                done = embed_missing(db, plan, on_event, is_canceled)
+                if not done.aborted:
+                    embed_sentences(db, plan, is_canceled)
+            else:
+                done = embed_ahead(db, plan, request.model, on_event, is_canceled)
+            report.embedded, report.from_cache, report.aborted = done.embedded, done.from_cache, done.aborted
+            report.mirror_rows += done.restored
+        if request.ann and not report.aborted:
+            report.ann_vectors = vector_upkeep.build_ann(db, plan.vector_dir)
+        if request.drop_unused and not report.aborted:
+            report.dropped = drop_unused(db, plan)
+        report.tables = vector_tables(db, plan)
+    return report
+
+
+def show_tables(sqlite: Path, plan: EmbeddingPlan) -> RebuildReport:
+    """The vector tables that stand; nothing is changed. Raises: NotIndexed and its kin."""
+    with reading(sqlite) as reader:
+        return RebuildReport(tables=vector_tables(reader.db, plan))

@@ -1,0 +1,44 @@
+"""How far the embedding of one model is, counted in chunks: what a progress bar and `ingest_progress.v1` show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kb.domain.embeddings import EmbeddingModel
+from kb.domain.ingest_events import EmbedProgress, IngestEvent
+from kb.embed.passage import PASSAGE_VERSION
+from kb.store import embed_queries as queries
+from kb.store.connection import Connection
+
+
+class Tally(NamedTuple):
+    """Tells how many of the `total` chunks without a vector have one now; `written` come from earlier batches."""
+
+    on_event: Callable[[IngestEvent], None]
+    model: str
+    total: int
+    written: int = 0
+
+    def after(self, written: int) -> Tally:
+        """The tally of the batch that follows so many chunks."""
+        return self._replace(written=written)
+
+    def tell(self, of_batch: int) -> None:
+        """Tells that so many chunks of the batch in hand have vectors."""
+        self.on_event(EmbedProgress(self.model, self.written + of_batch, self.total))
+
+
+def start_tally(db: Connection, model: EmbeddingModel, on_event: Callable[[IngestEvent], None]) -> Tally:
+    """The tally of a model's chunks without a committed vector; told at once where there are any."""
+    counts = queries.count_embedded(
+        db,
+        model_id=model.name,
+        model_version=model.version,
+        dimensions=model.dimensions,
+        passage_version=PASSAGE_VERSION,
+    )
+    tally = Tally(on_event, model.name, counts.chunks - counts.committed + counts.outdated if counts else 0)
+    if tally.total:
+        tally.tell(0)
+    return tally

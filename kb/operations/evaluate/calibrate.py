@@ -1,0 +1,196 @@
+"""Fits the score gate to the owner's own questions, and says what that changes before it changes anything.
+
+Every question is asked twice, as a hybrid search and by its words alone: those are the two ways evidence is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from kb.answer.evidence import JUDGED_HITS, channel_evidence
+from kb.config import Config
+from kb.domain.answers import Channel
+from kb.domain.ids import id_from
+from kb.domain.search import SearchMode, SearchQuery
+from kb.errors import UsageError
+from kb.eval.answerable_file import Labelled, read_labelled
+from kb.eval.calibration import (
+    LEAST_QUESTIONS,
+    Features,
+    Judged,
+    Separation,
+    Weights,
+    evidence_of,
+    examples_of,
+    held_out_evidence,
+    refit,
+    separation,
+)
+from kb.language.detect import query_language
+from kb.operations.opening.clock import now_utc
+from kb.operations.opening.reader import Reader, reading
+from kb.operations.opening.writer import writing
+from kb.operations.search.search import Answering
+from kb.store import answer_queries as queries
+from kb.store.connection import Connection, transaction
+
+OnProgress = Callable[[int, int], None]
+JudgedMode = Literal["hybrid", "lexical"]
+
+_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+class ChannelFit(NamedTuple):
+    """One channel: what judges it now, and what was fitted to the questions; None where they are too few."""
+
+    channel: Channel
+    answerable: int
+    unanswerable: int
+    current: queries.CalibrationRow
+    fitted: Weights | None
+
+
+class ModeFit(NamedTuple):
+    """What the gate does to the questions of one search mode; `fitted` is measured on questions held out of the fit."""
+
+    mode: JudgedMode
+    answerable: int
+    unanswerable: int
+    current: Separation
+    fitted: Separation | None
+    channels: tuple[ChannelFit, ...]
+
+
+class CalibrationReport(NamedTuple):
+    """What a refit would change. `fitted_on` names the questions."""
+
+    score_gate: float
+    fitted_on: str
+    modes: tuple[ModeFit, ...]
+
+    @property
+    def better(self) -> tuple[ChannelFit, ...]:
+        """The fitted channels of the modes that the refit does not make worse at the gate."""
+        kept = [mode for mode in self.modes if mode.fitted and self._gain(mode.current, mode.fitted) >= 0]
+        return tuple(channel for mode in kept for channel in mode.channels if channel.fitted)
+
+    def _gain(self, before: Separation, after: Separation) -> float:
+        return after.at(self.score_gate).balanced - before.at(self.score_gate).balanced
+
+
+def calibrate(config: Config, answerable: Path, unanswerable: Path, on_progress: OnProgress) -> CalibrationReport:
+    """What fitting the gate to these questions would change; nothing is written.
+
+    Raises: UsageError for files that hold no questions, or some on one side only.
+    """
+    questions = read_labelled(answerable, unanswerable)
+    if len({question.is_answerable for question in questions}) < 2:
+        raise UsageError("it takes questions of both kinds", f"at least {LEAST_QUESTIONS} in each file")
+    thresholds = sorted({*_THRESHOLDS, config.rag.score_gate})
+    with reading(config.sqlite) as reader:
+        rows = calibrations(reader.db)
+        judged = judge_questions(reader, config, questions, on_progress)
+    modes = [_fit_mode(mode, found, rows, thresholds) for mode, found in judged.items() if _has_both_kinds(found)]
+    return CalibrationReport(config.rag.score_gate, f"{answerable.name}, {unanswerable.name}", tuple(modes))
+
+
+def judge_questions(
+    reader: Reader, config: Config, questions: Sequence[Labelled], on_progress: OnProgress
+) -> dict[JudgedMode, list[Judged]]:
+    """What each channel sees of every question, by search mode; by words alone where there are no vectors."""
+    searching = Answering(reader, config, many=True)
+    has_vectors = searching.vector_source(SearchQuery(questions[0].text, "hybrid", JUDGED_HITS)) is not None
+    judged: dict[JudgedMode, list[Judged]] = {"hybrid": [], "lexical": []} if has_vectors else {"lexical": []}
+    for done, question in enumerate(questions, 1):
+        for mode, found in judged.items():
+            if mode == "hybrid" or not _is_across(question):
+                found.append(_judge(reader.db, searching, question, mode))
+        on_progress(done, len(questions))
+    return judged
+
+
+def _judge(db: Connection, searching: Answering, question: Labelled, mode: SearchMode) -> Judged:
+    hits = searching.answer(SearchQuery(question.text, mode, JUDGED_HITS)).hits
+    channels = {
+        found.channel: Features(found.lexical, found.lexical_margin, found.nearness or 0.0)
+        for found in channel_evidence(db, question.text, hits)
+    }
+    return Judged(channels, _answered_by(question, channels) if question.is_answerable else None)
+
+
+def _answered_by(question: Labelled, channels: Mapping[Channel, Features]) -> Channel:
+    """The channel that should speak for an answer: that of its language, as far as the question says."""
+    if "lexical" in channels:
+        return "lexical"
+    return "cross" if _is_across(question) or ("cross" in channels and "own" not in channels) else "own"
+
+
+def _is_across(question: Labelled) -> bool:
+    return question.target_lang is not None and question.target_lang != query_language(question.text)
+
+
+def _has_both_kinds(judged: Sequence[Judged]) -> bool:
+    return len({question.answered_by is not None for question in judged}) == 2
+
+
+def _fit_mode(
+    mode: JudgedMode,
+    judged: Sequence[Judged],
+    rows: Mapping[Channel, queries.CalibrationRow],
+    thresholds: Sequence[float],
+) -> ModeFit:
+    current = {channel: weights_of(row) for channel, row in rows.items()}
+    now = separation(judged, [evidence_of(each, current) for each in judged], thresholds)
+    fitted = refit(judged, judged)
+    held_out = separation(judged, held_out_evidence(judged, current), thresholds) if fitted else None
+    channels = []
+    for channel, row in rows.items():
+        examples = examples_of(channel, judged)
+        if (channel == "lexical") == (mode == "lexical"):
+            answerable = sum(is_answerable for _, is_answerable in examples)
+            counts = (answerable, len(examples) - answerable)
+            channels.append(ChannelFit(channel, *counts, row, fitted.get(channel)))
+    answerable = sum(each.answered_by is not None for each in judged)
+    return ModeFit(mode, answerable, len(judged) - answerable, now, held_out, tuple(channels))
+
+
+def calibrations(db: Connection) -> dict[Channel, queries.CalibrationRow]:
+    """What judges each channel now."""
+    return {row.channel: row for row in queries.select_calibrations(db)}  # type: ignore[misc]  # three channels
+
+
+def weights_of(row: queries.CalibrationRow) -> Weights:
+    """The model of a stored calibration."""
+    return Weights(row.bias, row.lexical, row.lexical_margin, row.nearness)
+
+
+def apply_calibration(config: Config, report: CalibrationReport) -> tuple[Channel, ...]:
+    """Judges evidence by what was fitted, and returns the channels so changed.
+
+    Raises: UsageError where nothing was fitted, or it does worse on questions it has not seen.
+    """
+    if not report.better:
+        if any(mode.fitted for mode in report.modes):
+            raise UsageError("nothing was written: the refit does worse at the gate", "more questions would help")
+        raise UsageError("nothing was written: too few questions", f"at least {LEAST_QUESTIONS} of each kind")
+    with writing(config.sqlite) as db, transaction(db):
+        for fit in report.better:
+            assert fit.fitted is not None
+            queries.upsert_calibration(
+                db,
+                channel=fit.channel,
+                version=f"{fit.channel}-{id_from(list(fit.fitted))[:8]}",
+                **fit.fitted._asdict(),
+                fitted_on=report.fitted_on,
+                questions=fit.answerable + fit.unanswerable,
+                updated_at=now_utc(),
+            )
+    return tuple(fit.channel for fit in report.better)
+
+
+def reset_calibration(config: Config) -> int:
+    """Judges evidence as shipped again, and returns how many channels were judged otherwise."""
+    with writing(config.sqlite) as db, transaction(db):
+        return queries.delete_fitted_calibrations(db)

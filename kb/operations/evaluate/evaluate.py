@@ -1,0 +1,159 @@
+"""Asks every question of a golden set in one process and keeps what each found: `kb eval run`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import takewhile
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.config import Config
+from kb.errors import NotFound, NotIndexed
+from kb.eval.expectations import Expected, Passage, resolve
+from kb.eval.golden import GoldenSet, Question
+from kb.eval.golden_file import read_golden
+from kb.eval.report_files import write_run_files
+from kb.operations.ask.ask import asker_over
+from kb.operations.evaluate.question import Asking, Candidate
+from kb.operations.evaluate.runs import RunRequest, begin_run, corpus_revision
+from kb.operations.opening.clock import now_utc
+from kb.operations.opening.reader import reading_views
+from kb.store import eval_queries as queries
+from kb.store.connection import Connection, open_writer, snapshot, transaction
+
+QUESTIONS_A_TRANSACTION = 25
+
+OnProgress = Callable[[int, int], None]
+"""Takes how many questions are asked, and how many there are."""
+
+
+class RunReport(NamedTuple):
+    """A run with its mean metrics; `resumed` questions were asked by an earlier call.
+
+    `index_changed`: others changed the index meanwhile, so the run measured an index that is no longer there.
+    """
+
+    run: queries.RunRow
+    groups: tuple[queries.GroupMetrics, ...]
+    resumed: int
+    folder: Path
+    index_changed: bool
+
+
+def run_suite(
+    config: Config, request: RunRequest, on_progress: OnProgress, is_canceled: Callable[[], bool]
+) -> RunReport:
+    """Asks the questions that no earlier call of the same run asked, and keeps each one's outcome.
+
+    All are asked of the index as it is now: ingesting, searching and asking go on beside it and change nothing of what
+    is measured. Raises: GoldenInvalid; NotIndexed and its kin; NotFound where the run is forgotten meanwhile;
+    ModelMissing where the mode needs vectors and there are none.
+    """
+    if not config.sqlite.exists():
+        raise NotIndexed(f"no knowledge base at {config.sqlite}", "create it with: kb init, then kb ingest")
+    golden = read_golden(request.suite)
+    with reading_views(config.sqlite) as reader, closing(open_writer(config.sqlite)) as db:
+        with snapshot(reader.db):
+            asker = asker_over(reader, config, many=True) if request.with_ask else None
+            expected = resolve(golden, _passages(reader.db, golden))
+            asking = Asking(reader, config, request.mode, request.k, asker)
+            run = begin_run(reader, db, config, golden, request)
+            answered = {row.query_id for row in queries.select_answered(db, run_id=run.run_id)}
+            left = [(no, question) for no, question in enumerate(golden.questions, 1) if question.id not in answered]
+            _ask_all(db, run, left, expected, asking, on_progress, is_canceled)
+        return _finished(db, config, run, resumed=len(answered))
+
+
+def _ask_all(
+    db: Connection,
+    run: queries.RunRow,
+    left: Sequence[tuple[int, Question]],
+    expected: Mapping[str, Expected],
+    asking: Asking,
+    on_progress: OnProgress,
+    is_canceled: Callable[[], bool],
+) -> None:
+    """Asks in batches and keeps each in a transaction of its own; a cancelled run keeps what was asked before."""
+    done = run.answered
+    for batch in (left[at : at + QUESTIONS_A_TRANSACTION] for at in range(0, len(left), QUESTIONS_A_TRANSACTION)):
+        going_on = takewhile(lambda _: not is_canceled(), batch)
+        outcomes = [
+            _Outcome(no, question, *asking.ask(no, question, expected[question.id])) for no, question in going_on
+        ]
+        _keep(db, run, outcomes, expected)
+        done += len(outcomes)
+        on_progress(done, run.questions)
+        if len(outcomes) < len(batch):
+            return
+
+
+class _Outcome(NamedTuple):
+    """What a question found: its place in the suite, the result as JSON, the candidates."""
+
+    query_no: int
+    question: Question
+    result: str
+    candidates: list[Candidate]
+
+
+def _keep(db: Connection, run: queries.RunRow, outcomes: Iterable[_Outcome], expected: Mapping[str, Expected]) -> None:
+    """Writes what a batch found, in milliseconds; not what another call of the same run has written meanwhile.
+
+    Raises: NotFound where the run is no longer there.
+    """
+    with transaction(db):
+        if all(kept.run_id != run.run_id for kept in queries.select_runs(db)):
+            raise NotFound("this run was forgotten while its questions were asked", "kb eval run begins another one")
+        already = {row.query_id for row in queries.select_answered(db, run_id=run.run_id)}
+        for query_no, question, result, candidates in outcomes:
+            if question.id in already:
+                continue
+            queries.insert_query_result(db, run_id=run.run_id, query_id=question.id, result_json=result)
+            grades = expected[question.id].documents
+            queries.insert_candidates(db, _candidate_rows(run.run_no, query_no, candidates, grades))
+
+
+def _finished(db: Connection, config: Config, begun: queries.RunRow, *, resumed: int) -> RunReport:
+    """The report of a run, which is closed where every question was asked."""
+    run_id = begun.run_id
+    run = next(run for run in queries.select_runs(db) if run.run_id == run_id)
+    groups = tuple(queries.select_group_metrics(db, run_id=run_id))
+    folder = config.runs_dir / run_id
+    if run.answered == run.questions:
+        whole = next(group for group in groups if group.grouping == "all")
+        queries.finish_run(db, aggregate_json=json.dumps(whole._asdict()), finished_at=now_utc(), run_id=run_id)
+        run = next(run for run in queries.select_runs(db) if run.run_id == run_id)
+        write_run_files(folder, run, groups, queries.select_results(db, run_id=run_id))
+    return RunReport(run, groups, resumed, folder, index_changed=run.corpus_revision != corpus_revision(db))
+
+
+def _passages(db: Connection, golden: GoldenSet) -> Iterator[Passage]:
+    """The passages of every document that the golden set names."""
+    expectations = [expectation for question in golden.questions for expectation in question.expected]
+    ids = [named for expectation in expectations if (named := expectation.doc_id or expectation.chunk_id)]
+    paths = {expectation.path for expectation in expectations if expectation.path}
+    paths |= {row.workspace_path for row in queries.select_paths_of_ids(db, ids_json=json.dumps(ids))}
+    for row in queries.select_passages(db, paths_json=json.dumps(sorted(paths))):
+        lines = (row.line_start, row.line_end) if row.line_start and row.line_end else None
+        yield Passage(row.workspace_path, row.source_path, row.doc_id, row.chunk_id, lines)
+
+
+def _candidate_rows(
+    run_no: int, query_no: int, candidates: Iterable[Candidate], grades: Mapping[str, int]
+) -> Iterator[queries.CandidateRow]:
+    documents: dict[str, int] = {}
+    for chunk_no, candidate in enumerate(candidates, 1):
+        doc_no = documents.setdefault(candidate.path, len(documents) + 1)
+        yield queries.CandidateRow(
+            run_no=run_no,
+            query_no=query_no,
+            doc_no=doc_no,
+            chunk_no=chunk_no,
+            grade=grades.get(candidate.path, 0),
+            lexical_rank=candidate.lexical_rank,
+            vector_rank=candidate.vector_rank,
+            lexical_share=candidate.lexical_share,
+            vector_share=candidate.vector_share,
+        )

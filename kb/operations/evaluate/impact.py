@@ -1,0 +1,81 @@
+"""What changes of the files did to golden questions and stored answers: `kb eval impact`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from kb.answer.standing import Standing, look_up
+from kb.config import Config
+from kb.domain.citations import Citation, LineCitation
+from kb.errors import NotFound
+from kb.eval.golden_file import read_golden
+from kb.operations.answers.verify import verify
+from kb.operations.evaluate.question import CitedFiles, file_hash
+from kb.operations.opening.reader import reading
+from kb.store import eval_queries as queries
+from kb.store.connection import Connection
+
+
+class Impact(NamedTuple):
+    """Something cited that is not as it was. `cited` and `now_at` spell citations; `now_at` None: it is gone."""
+
+    kind: Literal["question", "answer"]
+    id: str
+    text: str
+    cited: str
+    standing: Standing
+    now_at: str | None
+
+
+def impact(config: Config, suite: Path) -> list[Impact]:
+    """The golden questions and stored answers whose cited lines moved, changed or vanished.
+
+    Questions are compared with the newest complete run of the suite, answers with their quotations.
+    Raises: NotFound where there is no run.
+    """
+    with reading(config.sqlite) as reader:
+        found = list(_questions(reader.db, suite, config.workspace_root))
+    return found + list(_answers(config))
+
+
+def _questions(db: Connection, suite: Path, root: Path) -> Iterator[Impact]:
+
+    golden = read_golden(suite)
+    runs = [run for run in queries.select_runs(db) if run.suite == golden.suite and run.finished_at]
+    if not runs:
+        raise NotFound(f"no run of {golden.suite} tells what its lines held", "kb eval run remembers them")
+    asked = {question.id for question in golden.questions}
+    files = CitedFiles()
+    for row in queries.select_results(db, run_id=runs[0].run_id):
+        if row.query_id not in asked:
+            continue
+        result = json.loads(row.result_json)
+        for place in result["places"]:
+            standing, cited, now_at = _fares(place, files.lines(str(root / place["path"])))
+            if standing != "stands":
+                yield Impact("question", row.query_id, result["query"], cited, standing, now_at)
+
+
+def _fares(place: dict[str, str | int | None], lines: list[str]) -> tuple[Standing, str, str | None]:
+    """How an expectation fares, how it was cited, and where it stands now."""
+    path, text = str(place["path"]), str(place["text"])
+    if place["start"] is None:
+        standing: Standing = "missing" if not lines else "stands" if file_hash(lines) == text else "changed"
+        return standing, path, path if lines else None
+    cited = LineCitation(path, int(place["start"]), int(place["end"] or 0))
+    if not lines:
+        return "missing", cited.to_uri(), None
+    found = look_up(text, cited, "\n".join(lines))
+    return found.standing, cited.to_uri(), found.now_at.to_uri() if found.now_at else None
+
+
+def _answers(config: Config) -> Iterator[Impact]:
+    for check in verify(config, None, every=True):
+        for quote in check.quotes:
+            if quote.standing != "stands":
+                now_at: Citation | None = quote.now_at
+                at = now_at.to_uri() if now_at else None
+                yield Impact("answer", check.trace_id, check.question, quote.cited.to_uri(), quote.standing, at)

@@ -1,0 +1,153 @@
+"""Asks one golden question as `kb search` would, and works out what it found: used by `kb eval run`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+from kb.config import Config
+from kb.domain.citations import LineCitation
+from kb.domain.ids import content_hash
+from kb.domain.search import QueryVectors, SearchHit, SearchMode, SearchQuery
+from kb.errors import GoldenInvalid, ModelMissing, QuerySyntaxError
+from kb.eval.expectations import Expected
+from kb.eval.golden import Question
+from kb.eval.outcome import Asked, Outcome, Place, cited_lines_hold, result_json
+from kb.extract.decode import decode
+from kb.language.detect import query_language
+from kb.operations.ask.ask import Asker
+from kb.operations.ask.asking import AskRequest
+from kb.operations.opening.reader import Reader
+from kb.operations.search.search import Answering, encode_question, fusion_rule
+from kb.retrieve.search import hybrid_candidates
+from kb.store import eval_queries as queries
+
+
+class Candidate(NamedTuple):
+    """A passage in the question's own language that either channel found, with its document's path."""
+
+    path: str
+    lexical_rank: int | None
+    vector_rank: int | None
+    lexical_share: float
+    vector_share: float
+
+
+class Asking:
+    """An open knowledge base with warm models; each question is timed from its text to its hits."""
+
+    def __init__(self, reader: Reader, config: Config, mode: SearchMode, k: int, asker: Asker | None) -> None:
+        """With an `asker` each question is answered too.
+
+        Raises: ModelMissing where the mode needs vectors and there are none: words alone are another measure.
+        """
+        self._db = reader.db
+        self._rule = fusion_rule(config)
+        self._mode = mode
+        self._k = k
+        self._asker = asker
+        self._answering = Answering(reader, config, many=True)
+        self._files = CitedFiles()
+        if mode != "lexical":
+            try:
+                self._answering.vector_source(SearchQuery("any", "vector", 1))
+            except ModelMissing as error:
+                raise ModelMissing(error.message, f"{error.hint}; or measure --mode lexical") from error
+
+    def ask(self, query_no: int, question: Question, expected: Expected) -> tuple[str, list[Candidate]]:
+        """The outcome of a question as JSON, and the candidates of a hybrid one; `query_no` is its place in the suite.
+
+        Raises: GoldenInvalid for a raw expression that FTS5 does not accept.
+        """
+        query = SearchQuery(question.query, self._mode, self._k)
+        try:
+            hits, vectors, latency_ms = self._timed(query)
+        except QuerySyntaxError as error:
+            where = f"question {question.id!r}, line {question.line}"
+            raise GoldenInvalid(f"{where}: {error.message}", error.hint) from error
+        rows = queries.select_texts(self._db, ids_json=json.dumps([hit.chunk_id for hit in hits]))
+        texts = {row.chunk_id: row.text for row in rows}
+        outcome = Outcome(
+            query_no=query_no,
+            question=question,
+            lang=question.lang or query_language(question.query),
+            expected=expected,
+            hits=hits,
+            texts=[texts[hit.chunk_id] for hit in hits],
+            latency_ms=latency_ms,
+            places=list(self._places(question, expected)),
+            asked=self._asked(question),
+        )
+        kept = result_json(outcome, lambda hit: self._files.hold(hit, texts[hit.chunk_id]))
+        return kept, self._candidates(query, vectors)
+
+    def _timed(self, query: SearchQuery) -> tuple[tuple[SearchHit, ...], QueryVectors | None, float]:
+        source = self._answering.vector_source(query)
+        start = perf_counter()
+        if source is None:
+            hits = self._answering.answer(query).hits
+            return hits, None, 1000 * (perf_counter() - start)
+        vectors = encode_question(source, query, self._rule)
+        hits = self._answering.answer_near(query, source, vectors).hits
+        return hits, vectors, 1000 * (perf_counter() - start)
+
+    def _candidates(self, query: SearchQuery, vectors: QueryVectors | None) -> list[Candidate]:
+        if vectors is None or query.mode != "hybrid":
+            return []
+        return [
+            Candidate(row.workspace_path, row.lexical_rank, row.vector_rank, row.lexical_share, row.vector_share)
+            for row in hybrid_candidates(self._db, query, vectors, self._rule)
+            if row.is_own
+        ]
+
+    def _asked(self, question: Question) -> Asked | None:
+        if self._asker is None:
+            return None
+        start = perf_counter()
+        request = AskRequest(question.query, self._mode, self._k, keep=False)
+        answer = self._asker(request, lambda event: None, lambda: False)
+        evidence = None if answer.evidence is None else answer.evidence.value
+        ms = 1000 * (perf_counter() - start)
+        return Asked(answer.text, answer.refusal_reason is not None, evidence, ms)
+
+    def _places(self, question: Question, expected: Expected) -> Iterator[Place]:
+        """What the question's expectations name, as it is now."""
+        for expectation in question.expected:
+            if expectation.path is None:
+                continue
+            lines = self._files.lines(expected.sources[expectation.path])
+            if expectation.lines is None:
+                yield Place(expectation.path, None, None, file_hash(lines))
+            else:
+                start, end = expectation.lines
+                yield Place(expectation.path, start, end, "\n".join(lines[start - 1 : end]))
+
+
+class CitedFiles:
+    """The lines of the files that hits and expectations cite, each file read once."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[str]] = {}
+
+    def lines(self, source_path: str) -> list[str]:
+        """The lines of a text file; none where it is gone."""
+        if source_path not in self._lines:
+            try:
+                self._lines[source_path] = decode(Path(source_path).read_bytes()).text.split("\n")
+            except OSError:
+                self._lines[source_path] = []
+        return self._lines[source_path]
+
+    def hold(self, hit: SearchHit, text: str) -> bool | None:
+        """Whether the cited lines hold the passage and no line more; None for a citation of something else."""
+        if not isinstance(hit.citation, LineCitation):
+            return None
+        return cited_lines_hold(self.lines(hit.source_path), hit.citation.start, hit.citation.end, text)
+
+
+def file_hash(lines: list[str]) -> str:
+    """The same for the same text."""
+    return content_hash("\n".join(lines).encode())

@@ -1,0 +1,162 @@
+"""The evaluation runs on record: one is begun or taken up again, found by its name, listed, forgotten."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import kb
+from kb.config import Config
+from kb.config.showing import items
+from kb.domain.ids import canonical_json, content_hash, id_from
+from kb.domain.search import SearchMode
+from kb.errors import NotFound
+from kb.eval.golden import GoldenSet
+from kb.operations.opening.clock import now_utc
+from kb.operations.opening.reader import Reader, reading
+from kb.operations.opening.writer import writing
+from kb.store import eval_queries as queries
+from kb.store.connection import Connection, transaction
+from kb.store.embed_queries import select_slots
+from kb.store.eval_queries import RunRow
+from kb.store.inspect_queries import select_corpus_stats
+
+# Where things lie, and what is measured against, decide nothing about what is found.
+_PLACES = ("workspace", "storage", "indexing", "eval")
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What to measure: the golden set, how its questions are asked, what the run is called; `with_ask`: answers too."""
+
+    suite: Path
+    mode: SearchMode
+    k: int
+    name: str | None = None
+    with_ask: bool = False
+
+
+def begin_run(reader: Reader, db: Connection, config: Config, golden: GoldenSet, request: RunRequest) -> RunRow:
+    """The run to fill: an unfinished one of the same questions, corpus, settings and versions, or a new one.
+
+    What is measured is read from `reader`; the run is kept through `db`.
+    """
+    identity = {
+        "suite": golden.suite,
+        "config_snapshot_json": json.dumps(_snapshot(config, request), ensure_ascii=False),
+        "commit_hash": _commit(),
+        "name": request.name,
+        "mode": request.mode,
+        "k": request.k,
+        "questions": len(golden.questions),
+        "suite_hash": suite_hash(golden),
+        "corpus_hash": corpus_hash(reader.db),
+        "corpus_revision": corpus_revision(reader.db),
+        "versions_json": json.dumps(_versions(reader)),
+    }
+    with transaction(db):
+        for run in queries.select_runs(db):
+            if run.finished_at is None and all(getattr(run, key) == value for key, value in identity.items()):
+                return run
+        created_at = now_utc()
+        run_id = id_from({"kind": "eval_run", "suite": golden.suite, "created_at": created_at})
+        queries.insert_run(db, run_id=run_id, created_at=created_at, **identity)  # type: ignore[arg-type]
+        return next(run for run in queries.select_runs(db) if run.run_id == run_id)
+
+
+def list_runs(config: Config) -> list[RunRow]:
+    """All runs, the newest first."""
+    with reading(config.sqlite) as reader:
+        return queries.select_runs(reader.db)
+
+
+def find_run(runs: Sequence[RunRow], named: str) -> RunRow:
+    """The newest run of that name, or the one whose id begins so.
+
+    Raises: NotFound.
+    """
+    for run in runs:
+        if run.name == named:
+            return run
+    found = [run for run in runs if run.run_id.startswith(named)] if named else []
+    if len(found) == 1:
+        return found[0]
+    what = "no evaluation run" if not found else f"{len(found)} evaluation runs"
+    raise NotFound(f"{what} {'is' if not found else 'are'} called {named!r}", "kb eval list shows them")
+
+
+def forget_runs(config: Config, named: Sequence[str]) -> list[RunRow]:
+    """Removes runs with their results and candidates; their folders stay.
+
+    Raises: NotFound, before anything is removed.
+    """
+    with writing(config.sqlite) as db:
+        runs = queries.select_runs(db)
+        found = [find_run(runs, name) for name in named]
+        for run in found:
+            queries.delete_run(db, run_id=run.run_id)
+    return found
+
+
+def suite_hash(golden: GoldenSet) -> str:
+    """The same for the same questions with the same expectations, however the file is written."""
+    questions = [
+        [
+            question.id,
+            question.query,
+            question.lang,
+            question.answerable,
+            [[e.path, e.doc_id, e.chunk_id, list(e.lines or ()), e.grade] for e in question.expected],
+            list(question.must_contain),
+            list(question.forbidden),
+        ]
+        for question in golden.questions
+    ]
+    return content_hash(canonical_json(questions))
+
+
+def corpus_revision(db: Connection) -> int:
+    """How often the index had changed."""
+    stats = select_corpus_stats(db)
+    return stats.corpus_revision if stats else 0
+
+
+def corpus_hash(db: Connection) -> str:
+    """The same for the same files with the same content, however they were read, cut and indexed."""
+    return content_hash(canonical_json([list(row) for row in queries.select_corpus(db)]))
+
+
+def _snapshot(config: Config, request: RunRequest) -> dict[str, object]:
+    settings = {key: value for key, value, _ in items(config) if key.partition(".")[0] not in _PLACES}
+    return {**settings, "with_ask": request.with_ask}
+
+
+def _versions(reader: Reader) -> dict[str, object]:
+    """What made the index, its vectors and the run."""
+    made = queries.select_index_versions(reader.db)
+    models = {slot.slot: f"{slot.model_id} {slot.model_version}" for slot in select_slots(reader.db)}
+    return {
+        "kb": kb.__version__,
+        "index": reader.index_version,
+        "parsers": json.loads(made.parsers_json) if made else [],
+        "chunkers": json.loads(made.chunkers_json) if made else [],
+        "policies": json.loads(made.policies_json) if made else [],
+        **models,
+    }
+
+
+def _commit() -> str | None:
+    """The commit of the checkout kb runs from; None where it is installed."""
+    checkout = Path(kb.__file__).parents[1]
+    if not (checkout / ".git").exists():
+        return None
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(checkout), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

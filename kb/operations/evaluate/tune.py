@@ -1,0 +1,104 @@
+"""Fits the fusion rule to a golden set on the candidates a run has kept, without searching again: `kb eval tune`."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import NamedTuple
+
+from kb.config import Config
+from kb.config.editing import with_values
+from kb.domain.search import FusionRule
+from kb.errors import NotFound, UsageError
+from kb.eval.tuning import (
+    FOLDS,
+    FoldScore,
+    Scored,
+    Tuning,
+    chosen_by_fold,
+    config_values,
+    grid,
+    held_out_gain,
+    setting_of,
+)
+from kb.operations.evaluate.runs import find_run
+from kb.operations.opening.reader import reading
+from kb.store import eval_queries as queries
+from kb.store.connection import Connection
+
+TABLE_ROWS = 12
+
+# More folds than any golden set has questions: each question is a fold of its own.
+_EACH_QUESTION = 1_000_000_000
+
+
+class TuneReport(NamedTuple):
+    """The run that was tuned on, and what came of it."""
+
+    run: queries.RunRow
+    tuning: Tuning
+
+
+def tune(config: Config, named: str | None) -> TuneReport:
+    """The best of a thousand fusion rules on one run's candidates; the newest hybrid run where none is named.
+
+    Raises: NotFound; UsageError for a run that has no candidates or is not whole.
+    """
+    with reading(config.sqlite) as reader:
+        runs = queries.select_runs(reader.db)
+        whole = [run for run in runs if run.mode == "hybrid" and run.finished_at]
+        if not named and not whole:
+            raise NotFound("there is no whole hybrid run to tune on", "kb eval run --mode hybrid makes one")
+        run = find_run(runs, named) if named else whole[0]
+        if run not in whole:
+            raise UsageError(
+                f"{run.name or run.run_id[:8]} cannot be tuned on", "it takes a hybrid run that is whole: kb eval list"
+            )
+        return TuneReport(run, _tuning(reader.db, run))
+
+
+def _tuning(db: Connection, run: queries.RunRow) -> Tuning:
+    settings = json.loads(run.config_snapshot_json)
+    rule = FusionRule(
+        fusion=settings["search.hybrid_fusion"],
+        lexical_weight=settings["search.lexical_weight"],
+        rrf_k=settings["search.rrf_k"],
+        rrf_lexical_weight=settings["search.rrf_lexical_weight"],
+    )
+    least = 2 * run.k
+    tried = grid(setting_of(rule, max(settings["search.candidate_depth"], least)), least)
+    queries.open_grid(db)
+    queries.fill_grid(db, settings_json=json.dumps(tried), run_no=run.run_no)
+    chosen, means = chosen_by_fold(FoldScore(*score) for score in queries.score_grid(db, folds=FOLDS))
+    best = max(means, key=lambda setting_no: (means[setting_no], -setting_no))
+    kept = sorted({1, best, *chosen.values()})
+    queries.open_grid(db)
+    queries.fill_grid(db, settings_json=json.dumps([tried[no - 1] for no in kept]), run_no=run.run_no)
+    per_question: dict[int, dict[int, float]] = defaultdict(dict)
+    for score in queries.score_grid(db, folds=_EACH_QUESTION):
+        per_question[kept[score.setting_no - 1]][score.fold] = score.ndcg_at_10
+    ordered = sorted(means, key=lambda setting_no: (-means[setting_no], setting_no))
+    return Tuning(
+        questions=len(per_question[1]),
+        tried=len(tried),
+        current=Scored(tried[0], means[1]),
+        best=Scored(tried[best - 1], means[best]),
+        table=tuple(Scored(tried[no - 1], means[no]) for no in ordered[:TABLE_ROWS]),
+        held_out=held_out_gain(chosen, per_question, 1),
+    )
+
+
+def apply_tuning(config: Config, tuning: Tuning) -> None:
+    """Writes the best rule to the configuration file.
+
+    Raises: UsageError where there is no file, or the gain is inside the noise.
+    """
+    if config.file is None:
+        raise UsageError("there is no configuration file to write to", "kb init makes one")
+    if not tuning.is_gain:
+        raise UsageError("nothing was written: the gain is inside the noise", "more questions would tell")
+    text = with_values(config.file.read_text(encoding="utf-8-sig"), config_values(tuning.best.setting))
+    try:
+        config.file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{config.file} cannot be written: {error.strerror}", "make it writable") from error

@@ -1,0 +1,250 @@
+"""Updates the index from the workspace: scan → read → extract → chunk → store, one transaction per document.
+
+Size and time decide what is read again, the hash decides what is new. Each document is stored in a transaction of
+its own, so a run may end anywhere: what is stored is whole, and the next run goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from sys import intern
+from time import perf_counter_ns
+
+from kb.domain.ids import asset_id
+from kb.domain.ingest_events import Finished, IngestEvent, ScanCompleted, ScanStarted
+from kb.domain.media import MEDIA_TYPE_OF_EXTENSION, family_of
+from kb.errors import FileError, KbError, ModelMissing, StoreError, UsageError
+from kb.extract.registry import EXTRACTORS
+from kb.operations.ingest.common_terms import refresh_common_terms
+from kb.operations.ingest.engines import Engines
+from kb.operations.ingest.prepare import Cut, cut_file
+from kb.operations.ingest.report import IngestItem, IngestReport
+from kb.operations.ingest.run import IngestRequest, IngestRun
+from kb.operations.ingest.run_record import record_run
+from kb.operations.ingest.store import Reading, store_batch
+from kb.operations.ingest.workspace_root import note_root, require_same_root
+from kb.operations.opening.clock import now_utc
+from kb.operations.opening.privacy import close_to_others
+from kb.operations.opening.writer import in_memory, writing
+from kb.scan.assets import unreferenced_assets
+from kb.scan.events import FailedFile, OutsideLink, ScannedFile, SkippedFile
+from kb.scan.read import read_bytes
+from kb.scan.walk import walk
+from kb.store import ingest_queries as queries
+from kb.store.artifacts import remove_artifacts_of_others
+from kb.store.connection import Connection, sqlite_errors, transaction
+from kb.store.documents import remove_document
+
+# Files read before their Korean texts are analysed together, and the source bytes that end a batch earlier: what
+# Ctrl-C may have to wait for.
+BATCH_FILES = 32
+BATCH_BYTES = 500_000
+
+
+def ingest(
+    request: IngestRequest, on_event: Callable[[IngestEvent], None], is_canceled: Callable[[], bool]
+) -> IngestReport:
+    """Updates the index from the workspace and reports what changed.
+
+    Whatever ends the run, `Finished` is its last event and, once anything may have been stored, it is recorded.
+
+    Raises: StoreBusy when another ingest runs; StoreError and its kin; FileError when the root is not there.
+    """
+    start_ns = perf_counter_ns()
+    report = IngestReport(str(request.root), request.include, request.exclude, now_utc(), dry_run=request.dry_run)
+    with _open(request) as db:
+        if not request.moved:
+            require_same_root(db, request.root)
+        run = IngestRun(request, db, report, on_event, is_canceled, Engines(request.extraction.settings))
+        on_event(ScanStarted(str(request.root)))
+        try:
+            with sqlite_errors(request.sqlite):
+                _bring_in_step(run)
+        except StoreError:
+            report.aborted = True
+            with suppress(StoreError), sqlite_errors(request.sqlite):  # a full disk may not even hold this row
+                _conclude(run, start_ns)
+            raise
+        except KbError:
+            report.aborted = True
+            raise
+        else:
+            _conclude(run, start_ns)
+        finally:
+            on_event(Finished(report.aborted, report.counts))
+    return report
+
+
+def _open(request: IngestRequest) -> AbstractContextManager[Connection]:
+    """The writer's connection under the writer lock, at the latest schema; a dry run alone makes no file."""
+    if request.dry_run and not request.sqlite.exists():
+        return in_memory()
+    if not request.dry_run:
+        close_to_others(request.places)
+    return writing(request.sqlite, with_vectors=request.embedding is not None and not request.dry_run)
+
+
+def _bring_in_step(run: IngestRun) -> None:
+    texts, others = _scan(run)
+    if not run.request.dry_run:
+        note_root(run.db, run.request.root)
+    _index_texts(run, texts)
+    if others and not run.report.aborted:
+        from kb.operations.ingest.media import index_media  # which a run over notes alone does without
+
+        index_media(run, others)
+    if not run.report.aborted:
+        _remove_vanished(run)
+    _collect_garbage(run)
+    if not run.request.dry_run:
+        refresh_common_terms(run.db)
+        if not run.report.aborted:
+            _embed(run)
+
+
+def _embed(run: IngestRun) -> None:
+    """Gives the new chunks their vectors; a model that is not installed is a note, not the end of the run."""
+    from kb.operations.embedding.embed import embed_missing
+    from kb.operations.embedding.embed_sentences import embed_sentences
+
+    plan, report = run.request.embedding, run.report
+    if plan is None:
+        return
+    with report.stages.measure("embed"):
+        try:
+            done = embed_missing(run.db, plan, run.on_event, run.is_canceled)
+            if not done.aborted:
+                embed_sentences(run.db, plan, run.is_canceled)
+        except ModelMissing as error:
+            report.notes.append(f"{error.message}: passages are found by their words only ({error.hint})")
+            return
+    report.counts.embeddings_indexed = done.embedded + done.from_cache
+    report.aborted = done.aborted
+
+
+def _conclude(run: IngestRun, start_ns: int) -> None:
+    report = run.report
+    report.notes += run.lacking()
+    report.finished_at = now_utc()
+    report.duration_ms = (perf_counter_ns() - start_ns) // 1_000_000
+    if not run.request.dry_run:
+        record_run(run.db, report)
+
+
+def _scan(run: IngestRun) -> tuple[deque[ScannedFile], deque[ScannedFile]]:
+    """The files that must be read, texts and those that need an engine, in the walk's order; counts the others."""
+    request, report = run.request, run.report
+    run.vanished = {
+        row.workspace_path: (row.byte_len, row.mtime_ns, row.source_path, intern(row.pipeline_version))
+        for row in queries.select_known_files(run.db)
+    }
+    known_count = len(run.vanished)
+    texts: deque[ScannedFile] = deque()
+    others: deque[ScannedFile] = deque()
+    families = request.extraction.families
+    left_out = {media for media in MEDIA_TYPE_OF_EXTENSION.values() if family_of(media) not in families}
+    with report.stages.measure("scan"):
+        for event in walk(
+            request.root,
+            include=request.include,
+            exclude=request.exclude,
+            scope=request.scope,
+            follow_outside=request.follow_outside,
+        ):
+            if isinstance(event, ScannedFile):
+                known = run.vanished.pop(event.workspace_path, None)
+                if event.media_type in left_out:
+                    continue
+                report.counts.scanned += 1
+                if (
+                    known is not None
+                    and known[:3] == (event.byte_len, event.mtime_ns, event.source_path)
+                    and ((event.media_type, known[3]) in run.current or run.is_current(event.media_type, known[3]))
+                ):
+                    report.counts.unchanged += 1
+                elif (family := family_of(event.media_type)) in EXTRACTORS:
+                    texts.append(event)
+                elif run.engines.can_read(family):
+                    others.append(event)
+                else:
+                    run.unread[family] += 1
+            elif isinstance(event, SkippedFile):
+                report.skip(event.reason, event.workspace_path)
+            elif isinstance(event, OutsideLink):
+                report.links_outside.add(event.workspace_path, event.target, event.followed)
+            elif isinstance(event, FailedFile):
+                run.unknown_below.append(event.workspace_path)
+                report.add(IngestItem("error", event.workspace_path, error=event.error))
+            else:
+                report.unsupported, report.not_included = event.unsupported, event.not_included
+    if known_count and not report.counts.scanned and not request.scope and not request.allow_empty:
+        raise UsageError(
+            f"no file to index below {request.root}, but {known_count} are in the knowledge base",
+            "is the folder mounted? to empty the knowledge base all the same: kb ingest --allow-empty",
+        )
+    run.total = len(texts) + len(others)
+    run.on_event(ScanCompleted(run.total, report.counts.unchanged))
+    return texts, others
+
+
+def _index_texts(run: IngestRun, changed: deque[ScannedFile]) -> None:
+    """Reads, cuts and stores the changed texts, a batch at a time; empties `changed` as it goes."""
+    batch: list[tuple[ScannedFile, Reading]] = []
+    batch_bytes = 0
+    while changed and not run.report.aborted:
+        if run.is_canceled():
+            run.report.aborted = True
+            return
+        file = changed.popleft()
+        reading = _read(run, file)
+        batch.append((file, reading))
+        batch_bytes += file.byte_len if isinstance(reading, Cut) else 0
+        if not changed or len(batch) >= BATCH_FILES or batch_bytes >= BATCH_BYTES:
+            store_batch(run, batch)
+            batch, batch_bytes = [], 0
+
+
+def _read(run: IngestRun, file: ScannedFile) -> Reading:
+    """What a changed file holds."""
+    try:
+        with run.report.stages.measure("read"):
+            content = read_bytes(file.source_path, max_bytes=run.request.max_file_bytes)
+            stored = queries.select_document_at(run.db, workspace_path=file.workspace_path)
+        is_known = stored is not None and stored.asset_id == asset_id(content.blake3)
+        if stored and is_known and run.is_current(file.media_type, stored.pipeline_version):
+            return content
+        return cut_file(file, content, run.request.policy, stages=run.report.stages)
+    except FileError as error:
+        return error
+
+
+def _remove_vanished(run: IngestRun) -> None:
+    """Removes the documents whose files are gone, unless nothing could be learned of the folder they stood in."""
+    with run.report.stages.measure("store"):
+        for path in sorted(run.vanished):
+            if not run.would_have_met(path):
+                continue
+            if not run.request.dry_run:
+                with transaction(run.db):
+                    remove_document(run.db, path)
+            run.report.add(IngestItem("removed", path))
+
+
+def _collect_garbage(run: IngestRun) -> None:
+    """Deletes the copies that no document has any more, and what an interrupted run left.
+
+    What cannot be deleted takes room and does no harm; the next run tries again.
+    """
+    counts = run.report.counts
+    if run.request.dry_run or not (counts.new or counts.updated or counts.moved or counts.removed):
+        return
+    with run.report.stages.measure("copy"):
+        referenced = {row.asset_id for row in queries.select_asset_ids(run.db)}
+        for path in unreferenced_assets(run.request.assets.directory, referenced):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+        if run.request.assets.artifact_dir.exists():
+            documents = {row.doc_id for row in queries.select_document_ids(run.db)}
+            remove_artifacts_of_others(run.request.assets.artifact_dir, documents)

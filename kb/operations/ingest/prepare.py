@@ -1,0 +1,192 @@
+"""Turns a file's bytes into a document ready to be stored: extract → chunk → Korean morphemes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb.chunk.cutting import policy_hash
+from kb.chunk.registry import chunker_of, policy_of
+from kb.domain.chunks import Chunk, ChunkPolicy
+from kb.domain.derived import Derived
+from kb.domain.documents import Document
+from kb.domain.ids import Json, asset_id
+from kb.domain.media import MediaFamily, family_of
+from kb.domain.paths import WorkspacePath
+from kb.domain.text import stored_text
+from kb.extract.registry import EXTRACTORS
+from kb.language.file_names import name_timestamp, name_words
+from kb.language.korean import KoreanText, analyse, analysis_version, has_hangul
+from kb.operations.ingest.report import StageTimes
+from kb.operations.opening.clock import from_ns
+from kb.scan.assets import store_asset
+from kb.scan.events import ScannedFile
+from kb.scan.read import FileBytes
+from kb.store.artifacts import write_artifacts
+from kb.store.documents import IndexedText, PreparedDocument, SourceFile
+
+# Bumped when the words or dates that a document is found by change: title, headings, names, their languages.
+WORDS_VERSION = "words-3"
+
+
+@dataclass(frozen=True, slots=True)
+class AssetPolicy:
+    """Where copies of the sources go, up to which size, and where what engines derived from them goes."""
+
+    directory: Path
+    copy_threshold_bytes: int
+    artifact_dir: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A document and its chunks, before the Korean analysis that runs over several documents at once."""
+
+    file: ScannedFile
+    content: FileBytes
+    document: Document
+    chunks: tuple[Chunk, ...]
+    derived: tuple[Derived, ...] = ()
+
+
+def pipeline_tail(family: MediaFamily, policy: ChunkPolicy) -> str:
+    """What a document of that family is made with after its parser: chunker, policy, morphemes and words.
+
+    Its pipeline version is its parser version and this; a stored document with another one is rebuilt.
+    """
+    own = policy_of(family, policy)
+    return f"/{own.chunker_version}:{policy_hash(own)}/{analysis_version()}/{WORDS_VERSION}"
+
+
+def cut_file(file: ScannedFile, content: FileBytes, policy: ChunkPolicy, *, stages: StageTimes) -> Cut:
+    """The document in a file's bytes, cut into chunks.
+
+    Raises: ExtractFailed.
+    """
+    with stages.measure("extract"):
+        extract = EXTRACTORS[family_of(file.media_type)].load()
+        document = extract(
+            content.data, workspace_path=WorkspacePath(file.workspace_path), asset_id=asset_id(content.blake3)
+        )
+    with stages.measure("chunk"):
+        chunks = cut_document(document, family_of(file.media_type), policy)
+    return Cut(file, content, document, chunks)
+
+
+def cut_document(document: Document, family: MediaFamily, policy: ChunkPolicy) -> tuple[Chunk, ...]:
+    """The document's chunks, as its family is cut."""
+    return chunker_of(family)(document, policy_of(family, policy))
+
+
+def finish(
+    cuts: Sequence[Cut], policy: ChunkPolicy, assets: AssetPolicy, stages: StageTimes
+) -> Iterator[PreparedDocument]:
+    """Each cut document with its morphemes and its asset stored; the Korean texts of all are analysed together."""
+    with stages.measure("korean"):
+        korean = _analyse_all(text for cut in cuts for text in _indexed_texts(cut))
+    for cut in cuts:
+        with stages.measure("copy"):
+            source = _store_source(cut, assets)
+            write_artifacts(assets.artifact_dir, cut.document.doc_id, cut.derived)
+        yield PreparedDocument(
+            document=cut.document,
+            chunks=cut.chunks,
+            indexed=tuple(_indexed(cut, korean)),
+            korean_units=_units(cut, korean),
+            source=source,
+            pipeline_version=cut.document.parser_version + pipeline_tail(family_of(cut.file.media_type), policy),
+            derived=cut.derived,
+            created_at=_created_at(cut),
+            updated_at=cut.document.metadata.updated_at or from_ns(cut.file.mtime_ns),
+        )
+
+
+def _created_at(cut: Cut) -> str:
+    """When a document was written: as it says itself, as its name says, or else its file's time."""
+    document = cut.document
+    named = name_timestamp(document.workspace_path)
+    return document.metadata.created_at or named or from_ns(cut.file.mtime_ns)
+
+
+def _store_source(cut: Cut, assets: AssetPolicy) -> SourceFile:
+    storage = store_asset(
+        cut.content.data,
+        cut.document.asset_id,
+        asset_dir=assets.directory,
+        source_path=cut.file.source_path,
+        copy_threshold_bytes=assets.copy_threshold_bytes,
+    )
+    return SourceFile(
+        source_path=cut.file.source_path,
+        media_type=cut.file.media_type,
+        byte_len=cut.content.byte_len,
+        mtime_ns=cut.content.mtime_ns,
+        checksum=cut.content.blake3,
+        storage_kind=storage.kind,
+        storage_path=storage.path,
+    )
+
+
+def _analyse_all(texts: Iterator[str]) -> Mapping[str, KoreanText]:
+    korean = list(dict.fromkeys(text for text in texts if has_hangul(text)))
+    return dict(zip(korean, analyse(korean), strict=True)) if korean else {}
+
+
+def _indexed_texts(cut: Cut) -> Iterator[str]:
+    for ordinal, chunk in enumerate(cut.chunks):
+        yield stored_text(chunk.text)
+        yield _heading_words(cut, ordinal)
+    yield _name_words(cut)
+
+
+def _heading_words(cut: Cut, ordinal: int) -> str:
+    """What stands above a chunk: title, headings, aliases; the first chunk also answers for the frontmatter."""
+    document = cut.document
+    words = [document.title, *cut.chunks[ordinal].heading_path, *document.metadata.aliases]
+    if ordinal == 0:
+        words += [*document.metadata.tags, *_strings(document.metadata.user)]
+    return stored_text("\n".join(dict.fromkeys(word for word in words if word)))
+
+
+def _name_words(cut: Cut) -> str:
+    return stored_text("\n".join(name_words(cut.document.workspace_path, cut.document.title)).replace("_", " "))
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """Every string of a JSON value, keys left out."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _strings(item)
+
+
+def _indexed(cut: Cut, korean: Mapping[str, KoreanText]) -> Iterator[IndexedText]:
+    """What is indexed beside each chunk's text."""
+    name_text = _with_morphemes(_name_words(cut), korean)
+    for ordinal, chunk in enumerate(cut.chunks):
+        text = stored_text(chunk.text)
+        yield IndexedText(
+            heading_text=_with_morphemes(_heading_words(cut, ordinal), korean),
+            tokenized_korean_text=" ".join(korean[text].morphemes) if text in korean else None,
+            name_text=name_text,
+            nfc_text=None if text == chunk.text else text,
+        )
+
+
+def _with_morphemes(words: str, korean: Mapping[str, KoreanText]) -> str:
+    """`words` and the morphemes found in them on a line of their own."""
+    return "\n".join([words, " ".join(korean[words].morphemes)]) if words in korean else words
+
+
+def _units(cut: Cut, korean: Mapping[str, KoreanText]) -> tuple[tuple[str, str, int], ...]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for text in dict.fromkeys(_indexed_texts(cut)):
+        if text in korean:
+            counts.update(korean[text].units)
+    return tuple((surface, morphemes, count) for (surface, morphemes), count in sorted(counts.items()))

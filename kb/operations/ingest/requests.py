@@ -1,0 +1,126 @@
+"""What the configuration asks of an ingest, as plain values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from kb.config import Config
+from kb.domain.chunks import ChunkPolicy
+from kb.domain.media import MEDIA_FAMILIES, MEDIA_TYPE_OF_EXTENSION, MediaFamily, extension_of, media_type_of
+from kb.domain.steps import CaptionSettings, ExtractSettings, OcrSettings, SpeechSettings
+from kb.errors import UsageError
+from kb.operations.embedding.plan import embedding_plan
+from kb.operations.ingest.pdf_passwords import PdfPasswords
+from kb.operations.ingest.prepare import AssetPolicy
+from kb.operations.ingest.run import ExtractionPlan, IngestRequest
+from kb.operations.opening.privacy import private_places
+
+_MB = 1_000_000
+
+
+def ingest_request(
+    config: Config,
+    path: str | None,
+    *,
+    dry_run: bool,
+    allow_empty: bool,
+    embed: bool,
+    families: Sequence[MediaFamily] = MEDIA_FAMILIES,
+    moved: bool = False,
+) -> IngestRequest:
+    """The ingest of the whole workspace, or of `path` below it (relative to the working directory or to the root).
+
+    `families` are the kinds of files that are looked at; what is stored of others stays as it is.
+
+    Raises: UsageError when `path` is not below the workspace root, or a file of a kind kb does not read.
+    """
+    return IngestRequest(
+        sqlite=config.sqlite,
+        root=config.workspace_root,
+        include=config.workspace.include,
+        exclude=config.workspace.exclude,
+        policy=ChunkPolicy(
+            config.chunking.target_tokens,
+            config.chunking.overlap_tokens,
+            config.chunking.respect_markdown_headings,
+            config.chunking.chunker_version,
+        ),
+        assets=AssetPolicy(config.asset_dir, config.storage.copy_threshold_mb * _MB, config.artifact_dir),
+        max_file_bytes=config.indexing.max_file_mb * _MB,
+        extraction=extraction_plan(config, families),
+        places=private_places(config),
+        embedding=embedding_plan(config) if embed and config.models_embedding.provider != "none" else None,
+        scope=_scope(config, path),
+        follow_outside=config.workspace.follow_outside,
+        dry_run=dry_run,
+        allow_empty=allow_empty,
+        moved=moved,
+    )
+
+
+def media_families(words: str) -> tuple[MediaFamily, ...]:
+    """`markdown,pdf` as the families it names.
+
+    Raises: UsageError for a word that is none.
+    """
+    named = [word.strip() for word in words.split(",")]
+    for word in named:
+        if word not in MEDIA_FAMILIES:
+            raise UsageError(
+                f"no kind of file {word!r}", f"one or more of {', '.join(MEDIA_FAMILIES)}, joined by commas"
+            )
+    return tuple(family for family in MEDIA_FAMILIES if family in named)
+
+
+def extraction_plan(config: Config, families: Sequence[MediaFamily] = MEDIA_FAMILIES) -> ExtractionPlan:
+    """How files are read that need an engine."""
+    ocr = OcrSettings(config.ocr.languages, config.ocr.page_dpi) if config.ocr.enabled else None
+    return ExtractionPlan(
+        families=tuple(families),
+        settings=ExtractSettings(ocr=ocr, caption=_caption_settings(config), speech=_speech_settings(config)),
+        passwords=PdfPasswords(config.extract.pdf_passwords, config.extract.pdf_passwords_command),
+        processes=config.indexing.max_parallel_extractors,
+        quiet_cpu_s=config.indexing.extract_timeout_s,
+        memory_mb=config.indexing.extract_memory_mb,
+        cache=config.cache_dir / "derived.sqlite",
+        cache_bytes=config.storage.cache_max_mb * _MB,
+    )
+
+
+def _caption_settings(config: Config) -> CaptionSettings | None:
+    caption = config.image_caption
+    return CaptionSettings(caption.model, config.models_llm.endpoint) if caption.enabled else None
+
+
+def _speech_settings(config: Config) -> SpeechSettings | None:
+    if not config.audio.enabled:
+        return None
+    threads = max(1, (os.cpu_count() or 1) // config.indexing.max_parallel_extractors)
+    return SpeechSettings(config.audio.model, config.model_dir, config.audio.language, threads)
+
+
+def _scope(config: Config, path: str | None) -> str:
+    """`path` relative to the workspace root; a path that stands in the working directory wins over one in the root."""
+    if path is None:
+        return ""
+    root = os.path.realpath(config.workspace_root)
+    for base in (os.getcwd(), root):
+        full = os.path.abspath(os.path.join(base, os.path.expanduser(path)))
+        full = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+        if full == root:
+            return ""
+        if os.path.lexists(full) and full.startswith(root + os.sep):
+            _refuse_unread_kind(full)
+            return os.path.relpath(full, root)
+    raise UsageError(f"{path} is not below the workspace {root}", "name a file or folder in it, or set workspace.root")
+
+
+def _refuse_unread_kind(full: str) -> None:
+    if os.path.isdir(full) or media_type_of(full) is not None:
+        return
+    kind = extension_of(full)
+    raise UsageError(
+        f"kb does not read {kind} files" if kind else f"{os.path.basename(full)} has no extension that kb knows",
+        f"it reads {', '.join(MEDIA_TYPE_OF_EXTENSION)}; save a document as PDF, a picture as JPEG or PNG",
+    )

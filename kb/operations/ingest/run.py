@@ -1,0 +1,117 @@
+"""What an ingest was asked to do, and what it has seen so far."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kb.domain.chunks import ChunkPolicy
+from kb.domain.derived import DerivedName
+from kb.domain.ingest_events import IngestEvent
+from kb.domain.media import MediaFamily, MediaType, family_of
+from kb.domain.paths import to_posix
+from kb.domain.steps import ExtractSettings
+from kb.extract.registry import EXTRACTORS
+from kb.operations.embedding.plan import EmbeddingPlan
+from kb.operations.ingest.engines import Engines
+from kb.operations.ingest.pdf_passwords import PdfPasswords
+from kb.operations.ingest.prepare import AssetPolicy, pipeline_tail
+from kb.operations.ingest.report import IngestReport
+from kb.operations.opening.privacy import PrivatePlaces
+from kb.store.connection import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionPlan:
+    """Which files are read, by which engines, and what those may take."""
+
+    families: tuple[MediaFamily, ...]
+    settings: ExtractSettings
+    passwords: PdfPasswords
+    processes: int
+    quiet_cpu_s: int
+    memory_mb: int
+    cache: Path
+    cache_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class IngestRequest:
+    """What to ingest and how; `scope` narrows it to one file or folder below `root`."""
+
+    sqlite: Path
+    root: Path
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    policy: ChunkPolicy
+    assets: AssetPolicy
+    max_file_bytes: int
+    extraction: ExtractionPlan
+    places: PrivatePlaces
+    embedding: EmbeddingPlan | None = None
+    scope: str = ""
+    follow_outside: bool = True
+    dry_run: bool = False
+    allow_empty: bool = False
+    moved: bool = False
+
+
+@dataclass(slots=True)
+class IngestRun:
+    """One run under way: the request, the connection, and what has been seen."""
+
+    request: IngestRequest
+    db: Connection
+    report: IngestReport
+    on_event: Callable[[IngestEvent], None]
+    is_canceled: Callable[[], bool]
+    engines: Engines
+    current: set[tuple[MediaType, str]] = field(default_factory=set)  # pipeline versions that are still the ones
+    unread: Counter[MediaFamily] = field(default_factory=Counter)  # files that no engine can read here
+    unread_parts: Counter[DerivedName] = field(default_factory=Counter)  # files of which only a part could be read
+    vanished: dict[str, tuple[int, int, str, str]] = field(default_factory=dict)  # known files the walk has not met
+    unknown_below: list[str] = field(default_factory=list)  # paths that could not be read: keep what is stored
+    finished: int = 0
+    total: int = 0
+
+    def is_current(self, media_type: MediaType, pipeline_version: str) -> bool:
+        """Whether a document with that pipeline version would be made the same way now; what is stays in `current`."""
+        key = media_type, pipeline_version
+        if key not in self.current and self._is_current(family_of(media_type), pipeline_version):
+            self.current.add(key)
+        return key in self.current
+
+    def _is_current(self, family: MediaFamily, pipeline_version: str) -> bool:
+        tail = pipeline_tail(family, self.request.policy)
+        if not pipeline_version.endswith(tail):
+            return False
+        parser_version = pipeline_version.removesuffix(tail)
+        if family in EXTRACTORS:
+            return parser_version == EXTRACTORS[family].parser_version
+        return self.engines.are_those_of(family, parser_version)
+
+    def lacking(self) -> Iterator[str]:
+        """One line for each engine that cannot be used and that files of this run needed."""
+        missing = self.engines.missing
+        for message, hint in dict.fromkeys((error.message, error.hint) for error in missing.values()):
+            steps = {step for step, error in missing.items() if error.message == message}
+            unread = sum(count for family, count in self.unread.items() if steps & set(self.engines.lacked_by(family)))
+            in_part = sum(self.unread_parts[name] for name in {step.name for step in steps})
+            counts = [
+                f"{count} file{'' if count == 1 else 's'} {how}"
+                for count, how in ((unread, "not read"), (in_part, "read in part"))
+                if count
+            ]
+            if counts:
+                yield f"{message}: {', '.join(counts)}" + (f" ({hint})" if hint else "")
+
+    def would_have_met(self, path: str) -> bool:
+        """Whether the walk meets a file at `path` if there is one: in its scope, every folder above readable."""
+        in_scope = _is_below(path, to_posix(self.request.scope))
+        return in_scope and not any(_is_below(path, folder) for folder in self.unknown_below)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return not folder or path == folder or path.startswith(folder + "/")

@@ -1,0 +1,101 @@
+"""Stores what was read of files, each document in a transaction of its own, and tells what became of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from kb.domain.ids import AssetId, asset_id
+from kb.domain.ingest_events import AssetFinished, AssetStarted
+from kb.errors import FileError
+from kb.operations.ingest.prepare import Cut, finish
+from kb.operations.ingest.report import IngestItem
+from kb.operations.ingest.run import IngestRun
+from kb.scan.events import ScannedFile
+from kb.scan.read import FileBytes
+from kb.store import ingest_queries as queries
+from kb.store.connection import transaction
+from kb.store.documents import PreparedDocument, put_document, touch_document
+
+Reading: TypeAlias = Cut | FileBytes | FileError
+"""What reading a changed file gives: a document with new bytes, bytes that are known already, or a failure."""
+
+# Warnings that the report sums up in one note for all files.
+_TOLD_ONCE = ("no_text",)
+
+
+def store_batch(run: IngestRun, batch: Sequence[tuple[ScannedFile, Reading]]) -> None:
+    """Stores what was read, each document in a transaction of its own; stops between two when canceled."""
+    request, report = run.request, run.report
+    cuts = [reading for _, reading in batch if isinstance(reading, Cut)]
+    prepared = iter(()) if request.dry_run else finish(cuts, request.policy, request.assets, report.stages)
+    for file, reading in batch:
+        if run.is_canceled():
+            report.aborted = True
+            return
+        run.finished += 1
+        run.on_event(AssetStarted(run.finished, run.total, file.workspace_path, file.media_type))
+        if isinstance(reading, Cut):
+            item = _store_document(run, reading, next(prepared, None))
+            report.add(item)
+            report.counts.chunks_indexed += len(reading.chunks)
+            result, chunk_count = item.kind, len(reading.chunks)
+        elif isinstance(reading, FileBytes):
+            _remember_touch(run, file, reading)
+            result, chunk_count = "unchanged", 0
+        else:
+            report.add(IngestItem("error", file.workspace_path, error=reading, byte_len=file.byte_len))
+            result, chunk_count = "error", 0
+        run.on_event(AssetFinished(run.finished, run.total, file.workspace_path, result, chunk_count))
+
+
+def _store_document(run: IngestRun, cut: Cut, prepared: PreparedDocument | None) -> IngestItem:
+    """Stores one document (none in a dry run) in place of the one at its path or the one it was moved from."""
+    document = cut.document
+    with run.report.stages.measure("store"):
+        known = queries.select_document_at(run.db, workspace_path=document.workspace_path)
+        moved_from = None if known else _moved_from(run, document.asset_id)
+        if prepared is not None:
+            with transaction(run.db):
+                put_document(run.db, prepared, replaces=moved_from, now=run.report.started_at)
+    if moved_from:
+        del run.vanished[moved_from]
+    return IngestItem(
+        kind="updated" if known else "moved" if moved_from else "new",
+        doc_path=document.workspace_path,
+        doc_id=document.doc_id,
+        asset_id=document.asset_id,
+        moved_from=moved_from,
+        byte_len=cut.content.byte_len,
+        block_count=len(document.blocks),
+        chunk_count=len(cut.chunks),
+        parser_version=document.parser_version,
+        chunker_version=cut.chunks[0].chunker_version if cut.chunks else None,
+        warnings=tuple(f"{each.kind}: {each.note}" for each in document.warnings if each.kind not in _TOLD_ONCE),
+    )
+
+
+def _remember_touch(run: IngestRun, file: ScannedFile, content: FileBytes) -> None:
+    """Keeps the new time and place of a file whose bytes are the stored ones."""
+    run.report.counts.add("unchanged")
+    if not run.request.dry_run:
+        with transaction(run.db):
+            touch_document(
+                run.db,
+                file.workspace_path,
+                asset_id(content.blake3),
+                byte_len=content.byte_len,
+                mtime_ns=content.mtime_ns,
+                source_path=file.source_path,
+            )
+
+
+def _moved_from(run: IngestRun, asset: AssetId) -> str | None:
+    """The path of a document with the same bytes whose file is gone: the file was moved from there."""
+    for row in queries.select_documents_of_asset(run.db, asset_id=asset):
+        if row.workspace_path not in run.vanished:
+            continue
+        if run.would_have_met(row.workspace_path) or not os.path.lexists(row.source_path):
+            return row.workspace_path
+    return None

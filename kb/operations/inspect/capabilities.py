@@ -1,0 +1,66 @@
+"""What can be done here and now: each capability is found out by the code that uses it, none is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from kb.config import Config
+from kb.domain.media import MediaFamily
+from kb.domain.search import SearchMode, SearchQuery
+from kb.errors import KbError
+from kb.extract.registry import EXTRACTORS, STEPPED_EXTRACTORS, Step
+from kb.operations.ask.language_model import can_generate
+from kb.operations.ingest.engines import Engines
+from kb.operations.ingest.requests import extraction_plan
+from kb.operations.opening.reader import Reader
+from kb.operations.search.search import Answering
+
+SEARCH_MODES: tuple[SearchMode, ...] = ("lexical", "vector", "hybrid")
+
+_PROBE = "kb"
+
+
+def search_modes(reader: Reader, config: Config) -> Mapping[SearchMode, bool]:
+    """Whether a question of each mode is answered in that mode: one is asked."""
+    answering = Answering(reader, config, many=False)
+    return {mode: _answers(answering, mode) for mode in SEARCH_MODES}
+
+
+def capabilities(config: Config, modes: Mapping[SearchMode, bool], commands: Collection[str]) -> Mapping[str, bool]:
+    """What an agent may build on; what is not there stands as False, so that it can be asked for.
+
+    `ask` answers at least in the notes' own sentences; `ask_generated` says that a language model is there to write.
+    `ingest_*` are the kinds of files that can be read, `extract_*` the results that engines derive from them.
+    """
+    engines = Engines(extraction_plan(config).settings)
+    steps = {step.name: step for extractor in STEPPED_EXTRACTORS.values() for step in extractor.steps}
+    return {
+        **{f"search_{mode}": works for mode, works in modes.items()},
+        "ask": "ask" in commands and modes["lexical"],
+        "ask_generated": "ask" in commands and modes["lexical"] and can_generate(config),
+        "mcp": "mcp" in commands,
+        **{f"ingest_{family}": True for family in EXTRACTORS},
+        **{f"ingest_{family}": _reads(engines, family) for family in STEPPED_EXTRACTORS},
+        **{f"extract_{name.replace('-', '_')}": _derives(engines, step) for name, step in steps.items()},
+    }
+
+
+def _answers(answering: Answering, mode: SearchMode) -> bool:
+    try:
+        return answering.answer(SearchQuery(_PROBE, mode, 1)).query.mode == mode
+    except KbError:
+        return False
+
+
+def _reads(engines: Engines, family: MediaFamily) -> bool:
+    try:
+        return engines.can_read(family)
+    except KbError:
+        return False
+
+
+def _derives(engines: Engines, step: Step) -> bool:
+    try:
+        return engines.engine_of(step) is not None
+    except KbError:
+        return False

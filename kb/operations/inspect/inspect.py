@@ -1,0 +1,115 @@
+"""Looks inside the knowledge base: lists documents, shows one document or chunk with all that is stored of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from kb.domain.derived import read_labels
+from kb.domain.ids import ID_CHARS
+from kb.domain.paths import to_posix
+from kb.domain.search import SearchFilters
+from kb.domain.text import stored_text
+from kb.errors import InvalidId, NotFound
+from kb.operations.opening.reader import reading
+from kb.retrieve.filters import filter_params
+from kb.store import inspect_queries as queries
+from kb.store.artifacts import list_artifacts
+from kb.store.connection import Connection
+
+Row = TypeVar("Row")
+
+_HEX = re.compile(r"[0-9a-f]{1,32}")
+
+
+class Artifact(NamedTuple):
+    """What an engine derived from the document's file, as it lies on disk. `engine` has its version and settings."""
+
+    name: str
+    engine: str | None
+    path: Path
+    byte_len: int
+
+
+class DocumentInspection(NamedTuple):
+    """One document with its blocks and chunks, and what was derived from its file."""
+
+    document: queries.DocumentDetail
+    blocks: list[queries.BlockDetail]
+    chunks: list[queries.ChunkSummary]
+    artifacts: list[Artifact]
+    embeddings: list[queries.DocumentEmbedding]
+
+
+class ChunkInspection(NamedTuple):
+    """One chunk with the vectors it has."""
+
+    chunk: queries.ChunkDetail
+    embeddings: list[queries.ChunkEmbedding]
+
+
+def list_documents(sqlite: Path, filters: SearchFilters, limit: int | None) -> list[queries.DocumentRow]:
+    """The documents that pass the filters, in the order of their paths."""
+    with reading(sqlite) as reader:
+        params = filter_params(reader.db, filters)
+        return queries.list_documents(reader.db, **params, row_limit=-1 if limit is None else limit)
+
+
+def inspect_document(sqlite: Path, artifact_dir: Path, typed: str) -> DocumentInspection:
+    """The document named by an id, a unique prefix of one, or its path.
+
+    Raises: NotFound, InvalidId.
+    """
+    with reading(sqlite) as reader:
+        typed = to_posix(stored_text(typed))
+        doc_id = _one_of(queries.find_document_ids(reader.db, prefix=typed), typed, "document")
+        document = _stored(queries.select_document(reader.db, doc_id=doc_id), doc_id)
+        _, labels = read_labels(document.parser_version)
+        return DocumentInspection(
+            document,
+            queries.select_blocks(reader.db, doc_id=doc_id),
+            queries.select_chunks(reader.db, doc_id=doc_id),
+            [
+                Artifact(file.name, labels.get(file.name), file.path, file.byte_len)
+                for file in list_artifacts(artifact_dir, doc_id)
+            ],
+            queries.select_document_embeddings(reader.db, doc_id=doc_id),
+        )
+
+
+def inspect_chunk(sqlite: Path, typed: str) -> ChunkInspection:
+    """The chunk named by an id or a unique prefix of one.
+
+    Raises: NotFound, InvalidId.
+    """
+    if not _HEX.fullmatch(typed):
+        raise InvalidId(
+            f"{typed!r} is not a chunk id", f"a chunk id has up to {ID_CHARS} hex digits; kb search --explain"
+        )
+    with reading(sqlite) as reader:
+        chunk_id = _one_of(queries.find_chunk_ids(reader.db, prefix=typed), typed, "chunk")
+        chunk = _stored(queries.select_chunk(reader.db, chunk_id=chunk_id), chunk_id)
+        return ChunkInspection(chunk, queries.select_chunk_embeddings(reader.db, chunk_id=chunk_id))
+
+
+def corpus_stats(db: Connection) -> queries.CorpusStats:
+    """How much the knowledge base holds."""
+    return _stored(queries.select_corpus_stats(db), "corpus_stats")
+
+
+def _one_of(found: Sequence[queries.FoundId], typed: str, what: str) -> str:
+    exact = [row.id for row in found if typed in (row.id, row.label)]
+    if len(exact) == 1 or len(found) == 1:
+        return exact[0] if exact else found[0].id
+    if not found:
+        raise NotFound(f"no {what} {typed!r}", "kb list docs shows what there is")
+    shown = ", ".join(f"{row.id[:12]} ({row.label})" for row in found[:5])
+    raise InvalidId(f"{typed!r} fits more than one {what}: {shown}", "give more digits")
+
+
+def _stored(row: Row | None, what: str) -> Row:
+    if row is None:
+        raise NotFound(f"{what} is not there any more", "another kb changed it just now; try again")
+    return row

@@ -1,0 +1,52 @@
+"""What this kb can do and what its knowledge base holds: `kb schema` (frozen design §10.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from kb.config import Config
+from kb.domain.search import SearchMode
+from kb.errors import NotIndexed
+from kb.extract.registry import EXTRACTORS, STEPPED_EXTRACTORS
+from kb.language.korean import analysis_version
+from kb.operations.inspect.capabilities import SEARCH_MODES, capabilities, search_modes
+from kb.operations.inspect.inspect import corpus_stats
+from kb.operations.opening.index_version import index_version
+from kb.operations.opening.reader import reading
+from kb.store.inspect_queries import CorpusStats
+from kb.store.vector_tables import slots
+
+
+class Introspection(NamedTuple):
+    """Versions and capabilities of this kb; `stats` is None before the first `kb init`."""
+
+    capabilities: Mapping[str, bool]
+    versions: Mapping[str, str]
+    stats: CorpusStats | None
+
+
+def introspect(config: Config, commands: Collection[str]) -> Introspection:
+    """What can be done here and now, the versions its results depend on, and what is indexed.
+
+    `commands` are those the program has.
+    """
+    versions = {f"parser.{family}": extractor.parser_version for family, extractor in EXTRACTORS.items()}
+    versions |= {f"parser.{family}": extractor.parser_version for family, extractor in STEPPED_EXTRACTORS.items()}
+    versions |= {
+        "chunker": config.chunking.chunker_version,
+        "korean": analysis_version(),
+        "index": index_version(),
+        "prompt_template": config.rag.prompt_template_version,
+    }
+    stats: CorpusStats | None = None
+    modes: Mapping[SearchMode, bool] = dict.fromkeys(SEARCH_MODES, False)
+    try:
+        with reading(config.sqlite) as reader:
+            stats = corpus_stats(reader.db)
+            held = slots(reader.db).items()
+            versions |= {f"embedding.{slot}": f"{row.model_id} {row.model_version}" for slot, row in held}
+            modes = search_modes(reader, config)
+    except NotIndexed:
+        pass
+    return Introspection(capabilities(config, modes, commands), versions, stats)

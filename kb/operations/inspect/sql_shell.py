@@ -1,0 +1,124 @@
+"""Prepares the plain `sqlite3` program: an init file for a knowledge base, and the parameters of a question.
+
+What is written are dot commands of that program (3.40 or later), never SQL: the statements stay in `sql/`, and the
+program reads them from there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.config import Config
+from kb.domain.search import SearchQuery
+from kb.errors import StoreReadOnly, UsageError
+from kb.operations.opening.reader import reading
+from kb.operations.search.search import bind_question
+from kb.store.connection import BUSY_TIMEOUT_MS
+from kb.store.sqlfile import SQL_DIR
+from kb.store.vector_tables import has_vectors, vector_functions_path
+
+# The first words of an init file: what begins otherwise is not kb's to overwrite.
+_SIGNATURE = "-- kb sql --rc"
+
+_PARAM_HEADER = re.compile(r"^-- param (\w+)", re.MULTILINE)
+
+# What the program undoes between double quotes; everything else stands for itself.
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r"})
+
+
+class BoundQuery(NamedTuple):
+    """A question as the statement in `statement` is bound to it."""
+
+    text: str
+    terms: tuple[str, ...]
+    statement: Path
+    params: Mapping[str, object]
+    with_vectors: bool
+
+
+def bind_query(config: Config, query: SearchQuery) -> BoundQuery:
+    """The statement and the parameters that `kb search` would bind for a question.
+
+    Raises: NotIndexed and its kin; UsageError for a filter that cannot be; ModelError for a vector question.
+    """
+    with reading(config.sqlite) as reader:
+        name, terms, params = bind_question(reader, config, query)
+        return BoundQuery(query.text, terms, SQL_DIR / name, params, has_vectors(reader.db))
+
+
+def query_lines(bound: BoundQuery) -> list[str]:
+    """The dot commands that set a question's parameters."""
+    return [f"-- {_quoted(bound.text)}, for .read {_quoted(str(bound.statement))}", *_param_lines(bound.params)]
+
+
+def init_lines(sqlite: Path, bound: BoundQuery, *, writable: bool) -> list[str]:
+    """The init file: opens the knowledge base, sets every parameter of `sql/retrieve` to `bound` or to NULL.
+
+    It opens the file read-only rather than setting `PRAGMA query_only`: under that pragma the program's own
+    `.param set` would do nothing, and say nothing. With `writable` the database named to the program stays open as
+    it is and is set up for writing as kb does.
+    """
+    opening = (
+        [".output /dev/null", f".read {_quoted(str(SQL_DIR / 'schema' / 'open_writer.sql'))}", ".output"]
+        if writable
+        else [f".open --readonly {_quoted(str(sqlite))}"]
+    )
+    return [
+        f"{_SIGNATURE}: init file for the sqlite3 program, 3.40 or later",
+        f"-- a search: .read {_quoted(str(bound.statement))}",
+        *opening,
+        *([f".load {_quoted(vector_functions_path())}"] if bound.with_vectors else []),
+        f".timeout {BUSY_TIMEOUT_MS}",
+        ".headers on",
+        ".mode line",
+        ".param init",
+        *_param_lines({"sql_dir": str(SQL_DIR)}),
+        *_param_lines(dict.fromkeys(_retrieve_params()) | dict(bound.params)),
+    ]
+
+
+def write_init_file(path: Path, lines: list[str]) -> None:
+    """Writes an init file, in place of an older one of kb's only.
+
+    Raises: UsageError for a file that kb did not make; StoreReadOnly where it cannot be written.
+    """
+    try:
+        if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(_SIGNATURE):
+            raise UsageError(f"{path} is not an init file of kb", "name another file, or remove this one")
+        with path.open("w", encoding="utf-8", errors="surrogateescape") as file:
+            os.fchmod(file.fileno(), 0o600)  # it holds the question, and may have been made by an earlier version
+            file.write("\n".join(lines) + "\n")
+    except OSError as error:
+        raise StoreReadOnly(
+            f"{path} cannot be written: {error.strerror}", "name a file in a folder of yours"
+        ) from error
+
+
+def _retrieve_params() -> list[str]:
+    """The names of all parameters that the statements of `sql/retrieve` take, in their order."""
+    files = sorted(SQL_DIR.glob("retrieve/*.sql"))
+    return list(dict.fromkeys(name for path in files for name in _PARAM_HEADER.findall(path.read_text("utf-8"))))
+
+
+def _param_lines(params: Mapping[str, object]) -> list[str]:
+    return [f".param set :{name} {_expression(value)}" for name, value in params.items()]
+
+
+def _expression(value: object) -> str:
+    """A value as `.param set` takes it: an SQL expression, in double quotes where it is a string."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        return _quoted(f"x'{value.hex()}'")
+    if isinstance(value, str):
+        return _quoted("'" + value.replace("'", "''") + "'")
+    return str(value)
+
+
+def _quoted(text: str) -> str:
+    """`text` as one argument of a dot command, on one line."""
+    return '"' + text.translate(_ESCAPES) + '"'

@@ -1,0 +1,43 @@
+"""Opens the knowledge base for writing: one writer, at the latest schema, with sqlite-vec where it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kb.operations.opening.clock import now_utc
+from kb.operations.opening.index_version import stamp_index_version
+from kb.store.connection import Connection, open_in_memory, open_writer, sqlite_errors, writer_lock
+from kb.store.migrate import migrate
+from kb.store.vector_tables import has_vectors, load_vector_functions
+
+
+@contextmanager
+def writing(sqlite: Path, *, with_vectors: bool = False) -> Iterator[Connection]:
+    """The writer's connection under the writer lock; the file is made when there is none.
+
+    A file that has vectors, or is about to get some (`with_vectors`), needs sqlite-vec.
+    Raises: StoreBusy, SchemaTooNew, NotAKnowledgeBase, StoreReadOnly, StoreCorrupt.
+    """
+    db = open_writer(sqlite)
+    try:
+        with writer_lock(sqlite), sqlite_errors(sqlite):
+            migrate(db, now_utc())
+            stamp_index_version(db)
+            if with_vectors or has_vectors(db):
+                load_vector_functions(db)
+            yield db
+    finally:
+        db.close()
+
+
+@contextmanager
+def in_memory() -> Iterator[Connection]:
+    """An empty knowledge base that leaves no trace: what a dry run compares with where there is no file yet."""
+    db = open_in_memory()
+    try:
+        migrate(db, now_utc())
+        yield db
+    finally:
+        db.close()

@@ -1,0 +1,155 @@
+"""A question's vectors under the models the index was embedded with; the encoders are opened once a process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import mul
+from typing import TYPE_CHECKING
+
+from kb.config import Config
+from kb.domain.embeddings import EmbeddingModel, QueryEncoder
+from kb.domain.search import QueryVectors, SearchFilters, SearchQuery
+from kb.domain.text import start_of
+from kb.embed.adapters import query_encoder
+from kb.embed.codec import unpack_vector
+from kb.errors import ModelError, ModelMissing
+from kb.language.detect import query_language
+from kb.operations.embedding.plan import configured_models
+from kb.store import embed_queries as queries
+from kb.store.connection import Connection
+from kb.store.embed_queries import EmbeddingSlot
+from kb.store.retrieve_queries import select_chunk_total
+from kb.store.sentence_queries import select_sentence_version
+from kb.store.vector_tables import ANN_PAYS_ABOVE_CHUNKS, load_vector_functions, slots
+
+if TYPE_CHECKING:
+    from kb.store.lance_table import LanceTable
+
+# How much of a question is encoded: an encoder takes up to a millisecond a token, and its attention grows with the
+# square of their number. The longest of 5,800 questions of the development sets has 302 bytes of UTF-8.
+ENCODED_WORDS = 64
+ENCODED_BYTES = 384
+
+_NOT_ENDED = "embedding has not ended"
+_GOES_ON = "kb index --embeddings goes on with it"
+
+
+class VectorSource:
+    """The encoders of one open knowledge base."""
+
+    def __init__(self, db: Connection, config: Config, *, many: bool) -> None:
+        """Opens the encoders and loads sqlite-vec into `db`; for `many` questions also a large index's ANN index.
+
+        A process that answers one question scans the vectors exactly: loading Lance would take longer.
+
+        Raises: ModelMissing where there are no vectors or no model; ModelError where the index holds another model's.
+        """
+        held = slots(db)
+        if "primary" not in held:
+            raise ModelMissing("this knowledge base has no vectors yet", "kb index --embeddings")
+        primary = held["primary"]
+        self.model = primary.model_id
+        self.dimensions = primary.dimensions
+        self._primary = _encoder(config, primary.model_id, primary.model_version)
+        self.provider = self._primary.provider
+        self._config = config
+        self._secondary_slot = held.get("secondary")
+        self._secondary: QueryEncoder | None = None
+        self._db = db
+        load_vector_functions(db)
+        self._langs = [row.lang for row in queries.select_language_means(db) if row.slot == "primary"]
+        self.reads = config.rerank.provider == "reading" and _has_sentences(db, self._secondary_slot)
+        self._ann = _ann_table(db, config, primary) if many else None
+
+    def lacking(self) -> str | None:
+        """What to tell where embedding has not ended, or was interrupted; None where every passage has its vectors."""
+        incomplete = queries.select_incomplete_slots(self._db)
+        if incomplete and (row := incomplete[0]).committed < row.chunks:
+            return f"{_NOT_ENDED}: {row.committed} of {row.chunks} passages are compared so far ({_GOES_ON})"
+        second = configured_models(self._config)[1:]
+        if second and self._secondary_slot is None:
+            return f"{_NOT_ENDED}: {second[0]}, which compares across languages, has not begun ({_GOES_ON})"
+        return None
+
+    def encode(self, query: SearchQuery, *, depth: int) -> QueryVectors:
+        """The vectors of one question, and from an ANN index its neighbours in each language, `depth` and some more.
+
+        A question with filters is left to the exact scan, which looks at nothing else than what they let through.
+        """
+        text = self.encoded_part(query.text)
+        vector = self._primary.encode(text)
+        secondary = self._encode_secondary(text)
+        if self._ann is None or query.filters != SearchFilters():
+            return QueryVectors(vector, secondary)
+        return QueryVectors(vector, secondary, ann_neighbours(self._ann, vector, depth, self._langs))
+
+    def encoded_part(self, question: str) -> str:
+        """What of a question is encoded: all of it, unless it is very long."""
+        return start_of(question, max_words=ENCODED_WORDS, max_bytes=ENCODED_BYTES)
+
+    def encode_text(self, text: str) -> bytes:
+        """A sentence under the primary model, as a question: float32 little-endian, L2 = 1."""
+        return self._primary.encode(text)
+
+    def similarities(self, question: str, sentences: Sequence[str]) -> list[float]:
+        """The cosine of a question to each of the sentences, whatever language they are in.
+
+        By the secondary model, where there is one: it tells sentences apart across languages, in an eighth of the time.
+        """
+        encoder = self._open_secondary() or self._primary
+        asked = unpack_vector(encoder.encode(self.encoded_part(question)))
+        return [sum(map(mul, asked, unpack_vector(encoder.encode(sentence)))) for sentence in sentences]
+
+    def _encode_secondary(self, text: str) -> bytes | None:
+        """The question under the secondary model, where a passage may stand in another language than it does.
+
+        It judges those, and what is read; without either the question does not pay for loading it.
+        """
+        if not (self.reads or set(self._langs) - {query_language(text), "und"}):
+            return None
+        encoder = self._open_secondary()
+        return None if encoder is None else encoder.encode(text)
+
+    def _open_secondary(self) -> QueryEncoder | None:
+        slot = self._secondary_slot
+        if self._secondary is None and slot is not None:
+            self._secondary = _encoder(self._config, slot.model_id, slot.model_version)
+        return self._secondary
+
+
+def _has_sentences(db: Connection, slot: EmbeddingSlot | None) -> bool:
+    """Whether the index holds sentence vectors of the model in the secondary slot."""
+    held = select_sentence_version(db)
+    return slot is not None and held is not None and held.version.startswith(f"{slot.model_id}@{slot.model_version}/")
+
+
+def ann_neighbours(table: LanceTable, vector: bytes, depth: int, langs: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """Chunk ids and estimated distances of the nearest in each of the index's languages.
+
+    Their number makes up for the estimate: the `depth` nearest are among twice as many, and the search statement ranks
+    them by exact distances.
+    """
+    values = unpack_vector(vector)
+    wanted: Sequence[str | None] = langs if len(langs) > 1 else [None]  # a filter takes as long as the search
+    return tuple((hit.chunk_id, hit.distance) for lang in wanted for hit in table.nearest(values, 2 * depth, lang))
+
+
+def _ann_table(db: Connection, config: Config, slot: EmbeddingSlot) -> LanceTable | None:
+    """The Lance table whose ANN index supplies neighbours; None where the exact scan is fast, or no index stands."""
+    total = select_chunk_total(db)
+    if total is None or total.chunks < ANN_PAYS_ABOVE_CHUNKS:
+        return None
+    from kb.store.lance_table import LanceTable
+
+    table = LanceTable(config.vector_dir, EmbeddingModel(slot.model_id, slot.model_version, slot.dimensions, None))
+    return table if table.has_ann_index() else None
+
+
+def _encoder(config: Config, model_id: str, model_version: str) -> QueryEncoder:
+    encoder = query_encoder(config.model_dir, model_id)
+    if encoder.model.version != model_version:
+        raise ModelError(
+            f"the index was embedded with {model_id} {model_version}, installed is {encoder.model.version}",
+            "kb index --embeddings",
+        )
+    return encoder
