@@ -1,7 +1,8 @@
 """Brings a knowledge base to this kb's schema: pending migrations, then the views and triggers rebuilt.
 
-`migrations/` is history: append-only, one transaction each. `sql/views` and `sql/triggers` are repeatable: when
-their combined hash differs from the one in `schema_meta`, they are dropped and made again; a user's own stay.
+`migrations/` is history: append-only, one transaction each. `sql/views` and `sql/triggers` are repeatable: when their
+combined hash differs from the one in `schema_meta`, they are dropped and made again; a user's own stay. Where the
+lexical index has another definition then, its rows are built again by it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import apsw
 
 from kb.domain.ids import content_hash
 from kb.store import schema_queries as queries
+from kb.store.bare_sql import bare_sql
 from kb.store.connection import APPLICATION_ID, transaction
+from kb.store.fts_version import build_fts, defined_fts_version, note_fts_version
 from kb.store.schema_version import latest_version, migrations, require_known_schema, schema_state
 from kb.store.sqlfile import SQL_DIR
 
@@ -36,8 +39,8 @@ def repeatable_names() -> tuple[str, ...]:
 
 @functools.cache
 def repeatable_hash() -> str:
-    """The BLAKE3 digest of all views and triggers."""
-    return content_hash(b"\0".join(path.read_bytes() for path in repeatable_files()))
+    """The BLAKE3 digest of all views and triggers, comments left out."""
+    return content_hash("\0".join(bare_sql(path.read_text(encoding="utf-8")) for path in repeatable_files()).encode())
 
 
 def migrate(db: apsw.Connection, now: str) -> bool:
@@ -51,6 +54,7 @@ def migrate(db: apsw.Connection, now: str) -> bool:
         return False
     with transaction(db):  # one transaction (IMMEDIATE): another process sees the old schema or the new one
         state = schema_state(db)
+        built_by = state.fts_version or defined_fts_version(db)
         for repeatable in queries.select_repeatables(db, names_json=state.repeatable_names_json):
             db.execute(repeatable.statement)
         for migration in migrations():
@@ -59,6 +63,10 @@ def migrate(db: apsw.Connection, now: str) -> bool:
                 queries.insert_migration(db, id=migration.number, applied_at=now, description=migration.description)
         for path in repeatable_files():
             db.execute(path.read_text(encoding="utf-8"))
+        if built_by in ("", defined_fts_version(db)):
+            note_fts_version(db)
+        else:
+            build_fts(db)
         queries.upsert_meta(db, key="schema_version", value=str(latest_version()))
         queries.upsert_meta(db, key="repeatable_hash", value=repeatable_hash())
         queries.upsert_meta(db, key="repeatable_names_json", value=json.dumps(repeatable_names()))

@@ -75,6 +75,13 @@ class DocumentPath(NamedTuple):
     workspace_path: str
 
 
+class PipelineRow(NamedTuple):
+    """How many documents were made with one pipeline version."""
+
+    pipeline_version: str
+    documents: int
+
+
 @sql("retrieve/search_lexical.sql")
 def search_lexical(
     db: Connection,
@@ -139,6 +146,10 @@ def select_document_paths(db: Connection) -> Iterator[DocumentPath]: ...
 
 @sql("retrieve/select_term_counts.sql")
 def select_term_counts(db: Connection, *, terms_json: str) -> list[TermCount]: ...
+
+
+@sql("retrieve/select_pipelines.sql")
+def select_pipelines(db: Connection) -> list[PipelineRow]: ...
 
 
 @sql("retrieve/select_chunk_total.sql")

@@ -14,12 +14,18 @@ class SchemaVersion(NamedTuple):
 
     schema_version: int
     repeatable_hash: str
-    index_version: str
+    fts_version: str
     repeatable_names_json: str | None
 
 
 class Repeatable(NamedTuple):
     """The statement that drops one view or trigger."""
+
+    statement: str
+
+
+class FtsDefinition(NamedTuple):
+    """One statement that defines the lexical index."""
 
     statement: str
 
@@ -30,6 +36,10 @@ def select_schema_version(db: apsw.Connection) -> SchemaVersion | None: ...
 
 @sql("schema/select_repeatables.sql")
 def select_repeatables(db: apsw.Connection, *, names_json: str | None) -> list[Repeatable]: ...
+
+
+@sql("schema/select_fts_definition.sql")
+def select_fts_definition(db: apsw.Connection) -> list[FtsDefinition]: ...
 
 
 @sql("schema/insert_migration.sql")

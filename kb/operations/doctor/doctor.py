@@ -14,12 +14,15 @@ from kb.operations.ask.language_model import check_language_model
 from kb.operations.doctor.engines import check_engines
 from kb.operations.doctor.gate import check_gate
 from kb.operations.doctor.vectors import check_models, check_vectors
-from kb.operations.opening.index_version import index_version
+from kb.operations.ingest.prepare import word_maker
 from kb.operations.opening.privacy import open_to_others, private_places
+from kb.operations.opening.reader import index_version, maker_of
 from kb.store import ingest_queries
 from kb.store import inspect_queries as queries
 from kb.store.connection import Connection, open_reader, open_writer, sqlite_errors, sqlite_version
+from kb.store.fts_version import defined_fts_version
 from kb.store.migrate import repeatable_hash
+from kb.store.retrieve_queries import select_pipelines
 from kb.store.schema_version import latest_version, schema_state
 
 _REBUILD = "move the file away and run kb ingest, which rebuilds it from your files; keep it: answers are in it alone"
@@ -108,13 +111,19 @@ def _schema(db: Connection, config: Config) -> Iterator[Check]:
         f"{config.sqlite.name} (schema v{state.schema_version}, SQLite {sqlite_version()})",
         None if current else "kb ingest brings it up to date",
     )
-    fresh = state.index_version == index_version()
-    yield Check(
-        "index_version",
-        fresh,
-        state.index_version or "none",
-        None if fresh else "kb ingest re-indexes what changed; kb index --rebuild-fts does it at once",
-    )
+    if state.schema_version == latest_version():
+        yield _index_version(db)
+
+
+def _index_version(db: Connection) -> Check:
+    """Whether the lexical index was built by the definition in its file, and from documents as this kb reads them."""
+    label = index_version(db)
+    if schema_state(db).fts_version != defined_fts_version(db):
+        return Check("index_version", False, f"{label}: built by another definition", "kb index --rebuild-fts")
+    others = sum(row.documents for row in select_pipelines(db) if maker_of(row.pipeline_version) != word_maker())
+    if others:
+        return Check("index_version", False, f"{label}: {others} documents as another kb read them", "kb ingest")
+    return Check("index_version", True, label)
 
 
 def _is_older(db: Connection) -> bool:

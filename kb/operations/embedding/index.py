@@ -12,9 +12,9 @@ from kb.operations.embedding.inventory import VectorTable, drop_unused, vector_t
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.opening.reader import reading
 from kb.operations.opening.writer import writing
-from kb.store import ingest_queries
 from kb.store import inspect_queries as queries
 from kb.store.connection import transaction
+from kb.store.fts_version import build_fts
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ def rebuild(
     with writing(sqlite, with_vectors=with_vectors) as db:
         if request.fts:
             with transaction(db):
-                ingest_queries.rebuild_fts(db)
+                build_fts(db)
             counts = queries.count_index_rows(db)
             report.fts_rows = counts.fts_rows if counts else 0
         if not with_vectors:

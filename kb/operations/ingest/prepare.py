@@ -57,7 +57,12 @@ def pipeline_tail(family: MediaFamily, policy: ChunkPolicy) -> str:
     Its pipeline version is its parser version and this; a stored document with another one is rebuilt.
     """
     own = policy_of(family, policy)
-    return f"/{own.chunker_version}:{policy_hash(own)}/{analysis_version()}/{WORDS_VERSION}"
+    return f"/{own.chunker_version}:{policy_hash(own)}/{word_maker()}"
+
+
+def word_maker() -> str:
+    """What makes the words that a document is indexed by: the Korean analyser, and the rule for names and headings."""
+    return f"{analysis_version()}/{WORDS_VERSION}"
 
 
 def cut_file(file: ScannedFile, content: FileBytes, policy: ChunkPolicy, *, stages: StageTimes) -> Cut:

@@ -12,7 +12,6 @@ from kb.extract.registry import EXTRACTORS, STEPPED_EXTRACTORS
 from kb.language.korean import analysis_version
 from kb.operations.inspect.capabilities import SEARCH_MODES, capabilities, search_modes
 from kb.operations.inspect.inspect import corpus_stats
-from kb.operations.opening.index_version import index_version
 from kb.operations.opening.reader import reading
 from kb.store.inspect_queries import CorpusStats
 from kb.store.vector_tables import slots
@@ -36,7 +35,6 @@ def introspect(config: Config, commands: Collection[str]) -> Introspection:
     versions |= {
         "chunker": config.chunking.chunker_version,
         "korean": analysis_version(),
-        "index": index_version(),
         "prompt_template": config.rag.prompt_template_version,
     }
     stats: CorpusStats | None = None
@@ -44,6 +42,7 @@ def introspect(config: Config, commands: Collection[str]) -> Introspection:
     try:
         with reading(config.sqlite) as reader:
             stats = corpus_stats(reader.db)
+            versions["index"] = reader.index_version
             held = slots(reader.db).items()
             versions |= {f"embedding.{slot}": f"{row.model_id} {row.model_version}" for slot, row in held}
             modes = search_modes(reader, config)

@@ -8,14 +8,29 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.store.connection import Connection, open_reader, sqlite_errors
+from kb.store.retrieve_queries import select_pipelines
 from kb.store.schema_version import latest_version, schema_state
 
 
 class Reader(NamedTuple):
-    """An open knowledge base and the label of its lexical index."""
+    """An open knowledge base and the label of what its lexical index was built with."""
 
     db: Connection
     index_version: str
+
+
+def index_version(db: Connection) -> str:
+    """What the rows of the lexical index were built with: `<definition>/<analyser>/<words>`.
+
+    Joined by `+` where documents differ, because not all have been read again since a part of kb changed.
+    """
+    makers = sorted({maker_of(row.pipeline_version) for row in select_pipelines(db)})
+    return "/".join([schema_state(db).fts_version, *(["+".join(makers)] if makers else [])])
+
+
+def maker_of(pipeline_version: str) -> str:
+    """What made the indexed words of a document: the analyser and the rule for names and headings."""
+    return "/".join(pipeline_version.rsplit("/", 2)[-2:])
 
 
 @contextmanager
@@ -27,13 +42,11 @@ def reading(sqlite: Path) -> Iterator[Reader]:
     db = open_reader(sqlite)
     try:
         with sqlite_errors(sqlite):
-            state = schema_state(db)
-            if state.schema_version != latest_version():
+            if schema_state(db).schema_version != latest_version():
                 db.close()
                 _migrate(sqlite)
                 db = open_reader(sqlite)
-                state = schema_state(db)
-            yield Reader(db, state.index_version)
+            yield Reader(db, index_version(db))
     finally:
         db.close()
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kb.operations.opening.clock import now_utc
-from kb.operations.opening.index_version import stamp_index_version
 from kb.store.connection import Connection, open_in_memory, open_writer, sqlite_errors, writer_lock
 from kb.store.migrate import migrate
 from kb.store.vector_tables import has_vectors, load_vector_functions
@@ -24,7 +23,6 @@ def writing(sqlite: Path, *, with_vectors: bool = False) -> Iterator[Connection]
     try:
         with writer_lock(sqlite), sqlite_errors(sqlite):
             migrate(db, now_utc())
-            stamp_index_version(db)
             if with_vectors or has_vectors(db):
                 load_vector_functions(db)
             yield db

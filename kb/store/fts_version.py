@@ -1,0 +1,29 @@
+"""The label of what the lexical index is built by: its table, tokenizer and triggers as they stand in the file."""
+
+from __future__ import annotations
+
+import apsw
+
+from kb.domain.ids import content_hash
+from kb.store import schema_queries as queries
+from kb.store.bare_sql import bare_sql
+from kb.store.ingest_queries import rebuild_fts
+
+_LABEL_CHARS = 8
+
+
+def defined_fts_version(db: apsw.Connection) -> str:
+    """`fts-<hash>` of the definition in the file, comments left out; '' where there is none yet."""
+    statements = [bare_sql(row.statement) for row in queries.select_fts_definition(db)]
+    return f"fts-{content_hash(chr(0).join(statements).encode())[:_LABEL_CHARS]}" if statements else ""
+
+
+def build_fts(db: apsw.Connection) -> None:
+    """Builds the rows of the lexical index again from the chunks and notes by which definition; in a transaction."""
+    rebuild_fts(db)
+    note_fts_version(db)
+
+
+def note_fts_version(db: apsw.Connection) -> None:
+    """Notes that the rows of the lexical index were built by the definition in the file."""
+    queries.upsert_meta(db, key="fts_version", value=defined_fts_version(db))

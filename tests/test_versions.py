@@ -1,0 +1,140 @@
+"""Versions name what they say: the index by what its rows were built with."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+from conftest import Kb, Vault
+
+from kb.operations.ingest import prepare
+from kb.store import migrate as migrating
+from kb.store.connection import open_writer
+from kb.store.migrate import migrate, repeatable_files, repeatable_hash, repeatable_names
+from kb.store.schema_version import schema_state
+from kb.store.sqlfile import SQL_DIR
+
+NOW = "2026-01-01T00:00:00Z"
+INDEX_ROWS = "SELECT rowid, heading_path, text, tokenized_korean_text, name FROM chunks_fts ORDER BY rowid"
+
+Edit = Callable[[str, str, str], None]
+
+
+@pytest.fixture
+def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Edit:
+    """Gives this kb other views and triggers: `edit("triggers/chunks_fts.sql", "old text", "new text")`."""
+    copy = tmp_path / "sql"
+    for folder in ("views", "triggers"):
+        shutil.copytree(SQL_DIR / folder, copy / folder)
+    files = tuple(copy / path.relative_to(SQL_DIR) for path in repeatable_files())
+    monkeypatch.setattr(migrating, "repeatable_files", lambda: files)
+
+    def replace(name: str, old: str, new: str) -> None:
+        path = copy / name
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        for cached in (repeatable_hash, repeatable_names):
+            cached.cache_clear()
+
+    return replace
+
+
+@pytest.fixture(autouse=True)
+def forget_edits() -> None:
+    """What a test made of the views is not what the next one finds."""
+    repeatable_hash.cache_clear()
+    repeatable_names.cache_clear()
+
+
+@pytest.fixture
+def indexed(fresh_vault: Vault, kb: Kb) -> Vault:
+    """A knowledge base of its own with the notes in it."""
+    assert kb("--config", str(fresh_vault.config), "ingest").code == 0
+    return fresh_vault
+
+
+def label(kb: Kb, vault: Vault) -> str:
+    found: str = kb("--config", str(vault.config), "search", "gateway", "--json").json["index_version"]
+    return found
+
+
+def doctor(kb: Kb, vault: Vault) -> dict[str, str]:
+    checks = kb("--config", str(vault.config), "doctor", "--json").json["checks"]
+    found: dict[str, str] = next(check for check in checks if check["name"] == "index_version")
+    return found
+
+
+def test_a_comment_in_a_view_or_trigger_changes_nothing(edit: Edit, indexed: Vault, kb: Kb) -> None:
+    before = label(kb, indexed)
+    edit("views/corpus_stats.sql", "-- One row:", "-- One row a knowledge base:")
+    edit("triggers/chunks_fts.sql", "-- Keep chunks_fts equal", "-- Keep the table chunks_fts equal")
+    db = open_writer(indexed.sqlite)
+    assert not migrate(db, NOW)
+    db.close()
+    assert label(kb, indexed) == before
+    assert doctor(kb, indexed)["state"] == "ok"
+
+
+def test_another_view_does_not_rename_the_index(edit: Edit, indexed: Vault, kb: Kb) -> None:
+    before = label(kb, indexed)
+    edit("views/corpus_stats.sql", "(SELECT count(*) FROM blocks)", "(SELECT count(block_id) FROM blocks)")
+    db = open_writer(indexed.sqlite)
+    assert migrate(db, NOW)
+    db.close()
+    assert label(kb, indexed) == before
+
+
+def test_another_indexing_trigger_builds_the_index_again_and_renames_it(edit: Edit, indexed: Vault, kb: Kb) -> None:
+    before = label(kb, indexed)
+    db = open_writer(indexed.sqlite)
+    db.execute("UPDATE chunks_fts SET heading_path = 'zebra'")  # as if an older definition had put it there
+    edit("triggers/chunks_fts.sql", "coalesce(new.nfc_text, new.text)", "ifnull(new.nfc_text, new.text)")
+    assert migrate(db, NOW)
+    assert db.execute("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH 'heading_path : zebra'").get == 0
+    db.close()
+    after = label(kb, indexed)
+    assert after.partition("/")[0] != before.partition("/")[0]
+    assert after.partition("/")[2] == before.partition("/")[2]
+    assert doctor(kb, indexed)["state"] == "ok"
+
+
+def test_the_label_names_every_analyser_that_made_the_rows(
+    indexed: Vault, kb: Kb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One note of many is read again by another rule: the index is made by both, until the next ingest of all."""
+    before = label(kb, indexed)
+    monkeypatch.setattr(prepare, "WORDS_VERSION", "words-next")
+    assert label(kb, indexed) == before, "a kb that would make it otherwise has made nothing yet"
+    found = doctor(kb, indexed)
+    assert found["state"] == "failed"
+    assert "as another kb read them" in found["detail"]
+    assert found["hint"] == "kb ingest"
+    assert kb("--config", str(indexed.config), "ingest", "chunking.md").code == 0
+    analyser = before.split("/")[1]
+    assert label(kb, indexed) == f"{before}+{analyser}/words-next"
+    assert kb("--config", str(indexed.config), "ingest").code == 0
+    assert label(kb, indexed) == f"{before.rpartition('/')[0]}/words-next"
+    assert doctor(kb, indexed)["state"] == "ok"
+
+
+def test_the_triggers_and_a_rebuild_build_the_same_rows(indexed: Vault, kb: Kb) -> None:
+    db = apsw.Connection(str(indexed.sqlite))
+    by_triggers = db.execute(INDEX_ROWS).fetchall()
+    assert len(by_triggers) > 3
+    assert kb("--config", str(indexed.config), "index", "--rebuild-fts").code == 0
+    assert db.execute(INDEX_ROWS).fetchall() == by_triggers
+
+
+def test_rows_built_by_another_definition_are_told_and_rebuilt(indexed: Vault, kb: Kb) -> None:
+    db = open_writer(indexed.sqlite)
+    db.execute("UPDATE schema_meta SET value = 'fts-00000000' WHERE key = 'fts_version'")
+    db.close()
+    assert label(kb, indexed).startswith("fts-00000000/")
+    assert doctor(kb, indexed)["hint"] == "kb index --rebuild-fts"
+    assert kb("--config", str(indexed.config), "index", "--rebuild-fts").code == 0
+    assert doctor(kb, indexed)["state"] == "ok"
+    assert schema_state(open_writer(indexed.sqlite)).fts_version != "fts-00000000"
