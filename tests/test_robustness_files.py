@@ -9,6 +9,7 @@ import pytest
 from conftest import run_kb
 from ingest_fixtures import Workspace, counted
 
+from kb.extract.markdown import pieces as markdown_pieces
 from kb.operations.ingest.report import IngestItem
 
 GOOD_NOTE = "# Anchor\n\nThe anchor holds the ship.\n"
@@ -159,6 +160,26 @@ def test_a_link_to_nowhere_is_an_item(workspace: Workspace) -> None:
 def test_a_file_above_the_limit_is_an_item(workspace: Workspace) -> None:
     workspace.configure("indexing.max_file_mb=1")
     workspace.write("odd.md", b"x" * 1_000_001)
+    item = only_item(workspace)
+    assert item.error is not None
+    assert (item.error.code, bool(item.error.hint)) == ("file_too_large", True)
+
+
+def test_markdown_above_its_own_limit_is_an_item_that_names_the_limit(workspace: Workspace) -> None:
+    workspace.configure("indexing.max_markdown_mb=1")
+    workspace.write("odd.md", b"x" * 1_000_001)
+    item = only_item(workspace)
+    assert item.error is not None
+    assert item.error.code == "file_too_large"
+    assert "1,000,000" in item.error.message
+    assert "indexing.max_markdown_mb" in str(item.error.hint)
+
+
+def test_markdown_of_more_blocks_than_memory_should_hold_is_an_item(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(markdown_pieces, "MOST_BLOCKS", 10)
+    workspace.write("odd.md", "# h\n" * 11)
     item = only_item(workspace)
     assert item.error is not None
     assert (item.error.code, bool(item.error.hint)) == ("file_too_large", True)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from conftest import make_vault, run_kb
+from fake_embedder import PRIMARY, SECONDARY, FakeModels, Vectors, fake_models, hashed_words
 from ingest_fixtures import Workspace
 
 from kb.language.detect import detect_language, passage_language
@@ -12,6 +17,8 @@ from kb.language.markup import masked
 from kb.language.sentences import sentence_ranges
 from kb.operations.ask import ask
 from kb.operations.ask.asking import AskRequest
+
+__all__ = ["fake_models"]
 
 KOREAN_LINE = "환기창은 매일 아침 여덟 시에 열고 저녁 여섯 시에 닫는다.\n"
 EMBEDS = "".join(f"![[Weekly review of the garden and what to do next#^note-{number}]]\n" for number in range(12))
@@ -103,3 +110,32 @@ def test_a_passage_of_embeds_answers_no_question_of_a_korean_vault(workspace: Wo
         answer = ask(workspace.config, request, lambda event: None)
         assert all(citation.citation.path != "Home.md" for citation in answer.citations), question
         assert "![[" not in answer.text
+
+
+def test_a_passage_of_embeds_nearest_to_every_question_answers_none(
+    tmp_path: Path, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for embedder in fake_models.embedders.values():
+        near = hashed_words("nearest", embedder.model.dimensions)
+
+        def embed(texts: Sequence[str], role: object, near: Vectors = near) -> Vectors:
+            return np.stack([near if "Weekly" in text else hashed_words(text, near.size) for text in texts])
+
+        monkeypatch.setattr(embedder, "embed", embed)
+        monkeypatch.setattr(embedder, "encode", lambda text, near=near: near.tobytes())
+    notes = {
+        "Home.md": EMBEDS,
+        "온실.md": f"# 온실\n\n{KOREAN_LINE}\n토마토는 사흘에 한 번 물을 준다.\n",
+        "공구.md": "# 공구\n\n토크렌치는 너트를 정해진 힘으로 조인다.\n",
+    }
+    vault = make_vault(tmp_path, notes)
+    models = ("--set", f"models.embedding.model={PRIMARY}", "--set", f"models.embedding.secondary={SECONDARY}")
+    call = ("--config", str(vault.config), *models)
+    assert run_kb(*call, "ingest").code == 0
+    for question in ("환기창은 언제 여나요?", "garden 환기창은 언제 닫나요?", "What to do next in the garden?"):
+        found = json.loads(run_kb(*call, "search", "--mode", "vector", "--json", question).stdout)
+        assert found["hits"][0]["doc_path"] == "Home.md", question
+        ran = run_kb(*call, "ask", "--mode", "hybrid", "--provider", "extractive", "--json", question)
+        answer = json.loads(ran.stdout)
+        assert all("Home.md" not in json.dumps(citation) for citation in answer["citations"]), question
+        assert "![[" not in answer["answer"]

@@ -71,7 +71,7 @@ class SteppedExtractor:
 
 # `parser_version` repeats the module's own constant, which cannot be read without importing its parser.
 EXTRACTORS: dict[MediaFamily, Extractor] = {
-    "markdown": Extractor("markdown-it-4-v3", "kb.extract.markdown.document", "extract_markdown"),
+    "markdown": Extractor("markdown-it-4-v4", "kb.extract.markdown.document", "extract_markdown"),
 }
 
 STEPPED_EXTRACTORS: dict[MediaFamily, SteppedExtractor] = {

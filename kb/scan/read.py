@@ -27,8 +27,8 @@ class FileBytes:
     blake3: str
 
 
-def read_bytes(path: str, *, max_bytes: int) -> FileBytes:
-    """The content of the regular file at `path`, links followed.
+def read_bytes(path: str, *, max_bytes: int, limit: str = "indexing.max_file_mb") -> FileBytes:
+    """The content of the regular file at `path`, links followed; `limit` is the key that sets `max_bytes`.
 
     A file written to less than two seconds ago may be written to again within the same tick of the file system's
     clock, without a change of size: size and time would then call the new content known. As git does with such
@@ -39,7 +39,7 @@ def read_bytes(path: str, *, max_bytes: int) -> FileBytes:
     """
     try:
         for _ in range(_ATTEMPTS):
-            content = _read_once(path, max_bytes)
+            content = _read_once(path, max_bytes, limit)
             if content is not None:
                 return content
     except OSError as error:
@@ -77,7 +77,7 @@ def shown(path: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _read_once(path: str, max_bytes: int) -> FileBytes | None:
+def _read_once(path: str, max_bytes: int, limit: str) -> FileBytes | None:
     """The content, or None if the file changed meanwhile."""
     with open(path, "rb", opener=_open_without_waiting) as file:
         before = os.fstat(file.fileno())
@@ -86,7 +86,7 @@ def _read_once(path: str, max_bytes: int) -> FileBytes | None:
         if before.st_size > max_bytes:
             raise FileTooLarge(
                 f"{shown(path)} has {before.st_size:,} bytes, more than the {max_bytes:,} kb reads",
-                "split it, or list it in .kbignore",
+                f"split it, list it in .kbignore, or raise {limit}",
             )
         started_ns = time.time_ns()
         data = file.read(before.st_size + 1)  # one more: growth shows without reading an endless file

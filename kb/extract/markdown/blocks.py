@@ -39,13 +39,13 @@ class _Content:
     tags: Sequence[str] = ()
 
 
-def parse_lines(lines: Sequence[str]) -> list[Token]:
-    """The parser's tokens for `lines`; their line maps count from 0.
+def parse_lines(lines: Sequence[str], references: dict[str, object]) -> list[Token]:
+    """The parser's tokens for `lines`; their line maps count from 0. Definitions of links are added to `references`.
 
     Raises: whatever the parser raises on text it cannot take.
     """
     source = "\n".join(line if len(line) <= MAX_LINE_CHARS else line[:MAX_LINE_CHARS] for line in lines)
-    return note_parser().parse(source, {})
+    return note_parser().parse(source, {"references": references})
 
 
 class BlockBuilder(NumberedBlocks):
@@ -56,10 +56,13 @@ class BlockBuilder(NumberedBlocks):
         self.tags: list[str] = []
         self.warnings: list[Warning] = []
 
-    def add_tokens(self, tokens: Sequence[Token], lines: Sequence[str], first_line: int) -> None:
-        """Append the blocks that `tokens` make of `lines`, the first of which is line `first_line` of the file."""
-        for group in _top_level(tokens):
-            span = _written_lines(group[0], lines)
+    def add_tokens(self, tokens: Sequence[Token], lines: Sequence[str], first_line: int, repeated: int = 0) -> None:
+        """Append the blocks that `tokens` make of `lines`, the first of which is line `first_line` of the file.
+
+        The first `repeated` lines were read before, and stand in no span.
+        """
+        for group in top_level(tokens):
+            span = _written_lines(group[0], lines, repeated)
             content = _content(group) if span else None
             if span is None or content is None:
                 continue
@@ -87,7 +90,7 @@ class BlockBuilder(NumberedBlocks):
                 self.warnings.append(Warning("malformed_table", note))
 
 
-def _top_level(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+def top_level(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
     """The token runs of the document's own blocks, each from its opening to its closing token."""
     start = depth = 0
     for index, token in enumerate(tokens):
@@ -97,9 +100,10 @@ def _top_level(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
             start = index + 1
 
 
-def _written_lines(opening: Token, lines: Sequence[str]) -> tuple[int, int] | None:
-    """The half-open range of a block's lines without blank ones at its ends; None where all are blank."""
+def _written_lines(opening: Token, lines: Sequence[str], least: int) -> tuple[int, int] | None:
+    """The half-open range of a block's lines from `least` on, without blank ones at its ends; None where all are."""
     start, end = opening.map or (0, 0)
+    start = max(start, least)
     while end > start and not lines[end - 1].strip():
         end -= 1
     while start < end and not lines[start].strip():

@@ -2,7 +2,8 @@
 
     decode → frontmatter → blocks → title, tags, language → Document
 
-No content makes this fail: what the parser cannot take is kept as paragraphs by line, with a warning.
+No markup makes this fail: what the parser cannot take is kept as paragraphs by line, with a warning. Only a file of
+more blocks than memory should hold is refused.
 """
 
 from __future__ import annotations
@@ -16,19 +17,20 @@ from kb.domain.ids import AssetId, DocumentId, document_id
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import LineSpan
 from kb.extract.decode import decode
-from kb.extract.markdown.blocks import MAX_LINE_CHARS, BlockBuilder, parse_lines
+from kb.extract.markdown.blocks import MAX_LINE_CHARS, BlockBuilder
 from kb.extract.markdown.frontmatter import Frontmatter, read_frontmatter
+from kb.extract.markdown.pieces import add_blocks
 from kb.language.detect import SAMPLE_CHARS, detect_language
 
 # Bumped whenever the same file would give other blocks, spans, payloads or metadata.
-PARSER_VERSION = "markdown-it-4-v3"
-
-# What a parser raises on text its author did not think of.
-_PARSER_FAULTS = (RecursionError, RuntimeError, IndexError, KeyError, ValueError)
+PARSER_VERSION = "markdown-it-4-v4"
 
 
 def extract_markdown(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetId) -> Document:
-    """The document that the bytes of one Markdown file hold."""
+    """The document that the bytes of one Markdown file hold.
+
+    Raises: FileTooLarge.
+    """
     decoded = decode(data)
     source_text = decoded.text
     front = read_frontmatter(source_text)
@@ -68,13 +70,7 @@ def _read_body(doc_id: DocumentId, lines: list[str], front: Frontmatter) -> Bloc
         for number, line in enumerate(body, first_line)
         if len(line) > MAX_LINE_CHARS
     )
-    try:
-        tokens = parse_lines(body)
-    except _PARSER_FAULTS as error:
-        note = f"not readable as Markdown ({type(error).__name__}); indexed as plain text"
-        builder.warnings.append(Warning("markup_not_read", note))
-        tokens = []
-    builder.add_tokens(tokens, body, first_line)
+    add_blocks(builder, body, first_line)
     if has_body and not builder.blocks:
         builder.add_paragraphs(body, first_line)
     return builder

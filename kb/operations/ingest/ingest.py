@@ -210,7 +210,9 @@ def _read(run: IngestRun, file: ScannedFile) -> Reading:
     """What a changed file holds."""
     try:
         with run.report.stages.measure("read"):
-            content = read_bytes(file.source_path, max_bytes=run.request.max_file_bytes)
+            content = read_bytes(
+                file.source_path, max_bytes=run.request.max_markdown_bytes, limit="indexing.max_markdown_mb"
+            )
             stored = queries.select_document_at(run.db, workspace_path=file.workspace_path)
         is_known = stored is not None and stored.asset_id == asset_id(content.blake3)
         if stored and is_known and run.is_current(file.media_type, stored.pipeline_version):

@@ -48,6 +48,7 @@ class IngestRequest:
     policy: ChunkPolicy
     assets: AssetPolicy
     max_file_bytes: int
+    max_markdown_bytes: int
     extraction: ExtractionPlan
     places: PrivatePlaces
     embedding: EmbeddingPlan | None = None
