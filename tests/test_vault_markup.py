@@ -15,7 +15,7 @@ from ingest_fixtures import Workspace
 from kb.language.detect import detect_language, passage_language
 from kb.language.markup import masked
 from kb.language.sentences import sentence_ranges
-from kb.operations.ask import ask
+from kb.operations.ask.ask import ask
 from kb.operations.ask.asking import AskRequest
 
 __all__ = ["fake_models"]
