@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import SourceFileLoader
@@ -18,6 +19,8 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, settings
 
 from kb.cli.main import main
+from kb.operations.ingest.workspace_root import note_root
+from kb.store.connection import open_writer
 
 # A busy machine is slow, not wrong.
 settings.register_profile("kb", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -154,6 +157,18 @@ def make_vault(directory: Path, notes: Mapping[str, str] = NOTES) -> Vault:
         encoding="utf-8",
     )
     return Vault(root, config, directory / "data" / "kb.sqlite")
+
+
+def copy_vault(source: Path, target: Path) -> Vault:
+    """A copy of an indexed vault in another folder; the next ingest finds the notes there."""
+    shutil.copytree(source, target)
+    made = Vault(target / "notes", target / "kb.toml", target / "data" / "kb.sqlite")
+    db = open_writer(made.sqlite)
+    try:
+        note_root(db, made.root)
+    finally:
+        db.close()
+    return made
 
 
 def cpu_limited(command: Sequence[str | bytes | Path], seconds: int = 120) -> list[str | bytes | Path]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import apsw
 import numpy as np
 import pytest
-from conftest import Ran, Vault, make_vault, run_kb
+from conftest import Ran, Vault, copy_vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, Vectors, fake_models
 
 from kb.config import load
@@ -331,9 +331,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 @pytest.fixture
 def own(embedded: Vault, tmp_path: Path) -> Vault:
     """A copy of the notes for one test."""
-    base = tmp_path / "vault"
-    shutil.copytree(embedded.config.parent, base)
-    return Vault(base / "notes", base / "kb.toml", base / "data" / "kb.sqlite")
+    return copy_vault(embedded.config.parent, tmp_path / "vault")
 
 
 def search(vault: Vault, *args: str) -> Ran:

@@ -19,7 +19,7 @@ import apsw
 import lancedb
 import numpy as np
 import pytest
-from conftest import Vault, cpu_limited, run_kb, write_notes
+from conftest import Vault, copy_vault, cpu_limited, run_kb, write_notes
 from fake_embedder import PRIMARY, SECONDARY, WIDE, FakeModels, fake_models
 
 from kb.config import Config, load
@@ -33,6 +33,7 @@ from kb.operations.embedding.index import RebuildReport, RebuildRequest, rebuild
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.opening.writer import writing
 from kb.operations.search.search import open_searcher
+from kb.private import kept_private
 from kb.store import embed_queries, vector_cache
 from kb.store.lance_table import LanceTable
 from kb.store.vector_cache import CachedVector, VectorCache
@@ -89,9 +90,14 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def vault(indexed: Path, tmp_path: Path) -> Vault:
     """A copy of the vault for one test."""
-    base = tmp_path / "vault"
-    shutil.copytree(indexed, base)
-    return Vault(base / "notes", base / "kb.toml", base / "data" / "kb.sqlite")
+    return copy_vault(indexed, tmp_path / "vault")
+
+
+@pytest.fixture(autouse=True)
+def private() -> Iterator[None]:
+    """What a test writes without the command line is closed to others, as the command line sees to."""
+    with kept_private():
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -104,10 +110,10 @@ def small_batches(monkeypatch: pytest.MonkeyPatch, fake_models: FakeModels) -> F
 def undisturbed(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Stores:
     """What a run that nothing disturbs leaves."""
     base = tmp_path_factory.mktemp("undisturbed") / "vault"
-    shutil.copytree(indexed, base)
+    copied = copy_vault(indexed, base)
     with pytest.MonkeyPatch.context() as patch:
         FakeModels().put_in_place(lambda door, fake: patch.setattr(door, fake))
-        embed_all(Vault(base / "notes", base / "kb.toml", base / "data" / "kb.sqlite"))
+        embed_all(copied)
     return stores(base / "kb.toml")
 
 
@@ -269,19 +275,18 @@ def test_search_sees_what_is_there_while_embedding_goes_on(vault: Vault) -> None
 
 
 KILLED_CHILD = """
-import os, signal, sys
+import importlib, os, signal, sys
 import lancedb, numpy
 sys.path.insert(0, {tests!r})
 from fake_embedder import FakeModels
-import kb.operations.embedding.embed as embed, kb.operations.search.query_vectors, kb.operations.doctor.vectors
-import kb.operations.embedding.vector_upkeep
+import kb.operations.embedding.embed as embed, kb.operations.embedding.vector_upkeep
 from kb.config import load
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.opening.writer import writing
 
 def put(door, fake):
     module, _, name = door.rpartition(".")
-    setattr(sys.modules[module], name, fake)
+    setattr(importlib.import_module(module), name, fake)
 
 FakeModels().put_in_place(put)
 embed.BATCH_CHUNKS = {batch}
@@ -712,12 +717,13 @@ def test_a_model_embedded_ahead_changes_no_search_and_no_ingest_undoes_it(
     assert used_as(vault) == {PRIMARY: ("primary", total), SECONDARY: ("secondary", total), WIDE: (None, total)}
     assert failing(vault) == {}
 
-    calls = fake_models.calls
+    of_passages = [fake_models.embedders[name].texts for name in (PRIMARY, WIDE)]  # sentences are the secondary's
+    calls = [len(texts) for texts in of_passages]
     ingest(vault)
     assert index(vault, "--embeddings", "--model", WIDE)["embedded"] == 0
     shutil.rmtree(config_of(vault).cache_dir)
     assert embed_all(vault, f"models.embedding.model={WIDE}").restored == total
-    assert fake_models.calls == calls
+    assert [len(texts) for texts in of_passages] == calls
     assert used_as(vault)[WIDE] == ("primary", total)
     assert len(found_by_vector(vault)) == total
 
@@ -861,13 +867,16 @@ def test_what_was_embedded_once_is_taken_from_the_cache(
     vault: Vault, undisturbed: Stores, fake_models: FakeModels
 ) -> None:
     embed_all(vault)
-    calls = fake_models.calls
+    texts = {name: list(model.texts) for name, model in fake_models.embedders.items()}
     for part in ("data/kb.sqlite", "data/kb.sqlite-wal", "data/kb.sqlite-shm"):
         (vault.config.parent / part).unlink(missing_ok=True)
     damage_directory(vault)
     report = ingest(vault)
     assert report["embeddings_indexed"] == 2 * chunk_count(vault)
-    assert fake_models.calls == calls
+    assert fake_models.embedders[PRIMARY].texts == texts[PRIMARY]
+    sentences = fake_models.embedders[SECONDARY].texts[len(texts[SECONDARY]) :]
+    assert texts[SECONDARY]
+    assert set(sentences).isdisjoint(texts[SECONDARY]), "sentences alone are embedded again"
     assert stores(vault.config) == undisturbed
 
 
