@@ -41,6 +41,24 @@ def test_every_question_is_answered_in_order(kb: Kb) -> None:
     assert all(item["error"] is None for item in items)
 
 
+def test_a_line_without_end_is_one_item_and_the_next_is_answered(kb: Kb) -> None:
+    endless = b"x" * 3_500_000
+    first, second = bulk(kb, endless, {"query": "gateway"})
+    assert (first["index"], first["query"]) == (0, None)
+    assert "more than 1,000,000 bytes" in first["error"]["message"]
+    assert second["response"]["hits"]
+
+
+def test_nul_and_bytes_of_no_text_in_bulk_are_items(kb: Kb) -> None:
+    first, second, third, fourth = bulk(
+        kb, b"\x00\x01\xff", {"query": "gate\0way"}, b"\xfe" * 999, {"query": "gateway"}
+    )
+    assert "not JSON" in first["error"]["message"]
+    assert second["response"]["terms"] == ["gate", "way"]
+    assert "not JSON" in third["error"]["message"]
+    assert fourth["response"]["hits"]
+
+
 def test_mode_and_k_beside_bulk_hold_for_lines_that_name_none(kb: Kb) -> None:
     lines = "\n".join(
         json.dumps(line) for line in ({"query": "gateway"}, {"query": "gateway", "k": 2, "mode": "hybrid"})

@@ -88,6 +88,14 @@ def test_exit_codes_and_where_errors_go(args: list[str], code: int, says: str, k
         assert ran.stderr.strip() == says
 
 
+def test_an_error_about_thousands_of_arguments_is_short(kb: Kb) -> None:
+    ran = kb("inspect", "doc", *map(str, range(20_000)))
+    assert (ran.code, ran.stdout) == (2, "")
+    assert "unexpected extra arguments" in ran.stderr
+    assert "…" in ran.stderr
+    assert len(ran.stderr) < 600
+
+
 @pytest.mark.parametrize(
     ("typed", "near"), [("serach", "search"), ("ingset", "ingest"), ("doc", "doctor"), ("zzz", "kb --help")]
 )

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from typing import BinaryIO
 
 from kb.cli.session import print_json
 from kb.config import Config
-from kb.errors import KbError
+from kb.errors import KbError, UsageError
 from kb.operations.search.search import Searcher, open_searcher
 from kb.wire.bulk_search_item import BulkSearchItemV1, bulk_search_item_v1
 from kb.wire.bulk_search_query import search_query
 from kb.wire.error import error_v1
 from kb.wire.schemas import read_bulk_query, read_json_line
 from kb.wire.search_response import search_response_v1
+
+MAX_LINE_BYTES = 1_000_000
 
 
 def run_bulk(config: Config, k: int, mode: str) -> int:
@@ -22,16 +26,27 @@ def run_bulk(config: Config, k: int, mode: str) -> int:
     """
     with open_searcher(config, many=True) as answer:
         index = 0
-        for line in sys.stdin.buffer:
+        for line in _lines(sys.stdin.buffer):
             if line.strip():
                 print_json(_answer_line(answer, index, line, k, mode))
                 index += 1
     return 0
 
 
+def _lines(stdin: BinaryIO) -> Iterator[bytes]:
+    """The lines, one at a time; of one that is too long its beginning, a byte more than may be."""
+    while line := stdin.readline(MAX_LINE_BYTES + 1):
+        rest = line
+        while len(rest) > MAX_LINE_BYTES and not rest.endswith(b"\n"):
+            rest = stdin.readline(MAX_LINE_BYTES + 1)
+        yield line
+
+
 def _answer_line(answer: Searcher, index: int, line: bytes, k: int, mode: str) -> BulkSearchItemV1:
     value: object = None
     try:
+        if len(line) > MAX_LINE_BYTES:
+            raise UsageError(f"a line of more than {MAX_LINE_BYTES:,} bytes", "a question is one line of JSON")
         value = read_json_line(line)
         query = search_query(read_bulk_query(value), k, mode)
         return bulk_search_item_v1(index, value, search_response_v1(answer(query)), None)

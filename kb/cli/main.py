@@ -149,6 +149,9 @@ def _call(args: list[str]) -> object:
         return done.exit_code
 
 
+_MESSAGE_CHARS = 300
+
+
 def _tell(error: BaseException, args: list[str]) -> None:
     """Shows what was raised: in kb's own words where it was foreseen, else what the last handler makes of it."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
@@ -157,7 +160,8 @@ def _tell(error: BaseException, args: list[str]) -> None:
         from kb.errors import UsageError
 
         usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else None
-        _show(UsageError(error.format_message(), usage), args)
+        message = error.format_message()  # it repeats the words typed, which may be a shell's whole glob
+        _show(UsageError(message[:_MESSAGE_CHARS] + "…" * (len(message) > _MESSAGE_CHARS), usage), args)
     elif isinstance(error, KbError):
         _show(error, args)
     else:
