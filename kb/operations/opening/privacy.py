@@ -42,6 +42,7 @@ def private_places(config: Config) -> PrivatePlaces:
         (
             *(path.with_name(path.name + suffix) for path in databases for suffix in _SQLITE_SUFFIXES),
             *sorted(config.log_dir.glob("kb-*.log")),
+            config.data_dir / "last_shown.json",
             *config_files,
         ),
     )
