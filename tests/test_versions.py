@@ -1,7 +1,8 @@
-"""Versions name what they say: the index by what its rows were built with."""
+"""Versions name what they say: the index by what its rows were built with, a ranking by what put its hits in order."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,13 +13,20 @@ from conftest import Kb, Vault
 
 from kb.operations.ingest import prepare
 from kb.store import migrate as migrating
+from kb.store import sqlfile
 from kb.store.connection import open_writer
 from kb.store.migrate import migrate, repeatable_files, repeatable_hash, repeatable_names
 from kb.store.schema_version import schema_state
-from kb.store.sqlfile import SQL_DIR
+from kb.store.sqlfile import SQL_DIR, sql_text, statement_label
 
 NOW = "2026-01-01T00:00:00Z"
 INDEX_ROWS = "SELECT rowid, heading_path, text, tokenized_korean_text, name FROM chunks_fts ORDER BY rowid"
+
+GOLDEN = """
+suite: notes
+questions:
+- {id: retry, query: gateway retries, expected: [projects/gateway/log.md]}
+"""
 
 Edit = Callable[[str, str, str], None]
 
@@ -138,3 +146,41 @@ def test_rows_built_by_another_definition_are_told_and_rebuilt(indexed: Vault, k
     assert kb("--config", str(indexed.config), "index", "--rebuild-fts").code == 0
     assert doctor(kb, indexed)["state"] == "ok"
     assert schema_state(open_writer(indexed.sqlite)).fts_version != "fts-00000000"
+
+
+def ranking(kb: Kb, vault: Vault, *options: str) -> str:
+    found: str = kb("--config", str(vault.config), *options, "search", "gateway", "--json").json["ranking_version"]
+    return found
+
+
+def test_a_ranking_names_its_statement_and_the_weights_of_the_columns(indexed: Vault, kb: Kb) -> None:
+    statement = statement_label("retrieve/search_lexical.sql")
+    assert ranking(kb, indexed) == f"{statement}/bm25(0,0,1,1,1,3)"
+    db = open_writer(indexed.sqlite)
+    db.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('rank', 'bm25(0.0, 0.0, 1.0, 1.0, 1.0, 2.5)')")
+    db.close()
+    assert ranking(kb, indexed) == f"{statement}/bm25(0,0,1,1,1,2.5)"
+
+
+def test_a_statement_with_a_new_version_gives_another_ranking(
+    indexed: Vault, kb: Kb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = sql_text("retrieve/search_lexical.sql")
+    newer = re.sub(r"-- version \d+", "-- version 99", known)
+    monkeypatch.setattr(sqlfile, "sql_text", lambda name: newer if name.endswith("lexical.sql") else sql_text(name))
+    assert ranking(kb, indexed).startswith("search_lexical-99/")
+
+
+def test_an_answer_and_an_evaluation_keep_what_ranked(indexed: Vault, kb: Kb, tmp_path: Path) -> None:
+    config = ("--config", str(indexed.config))
+    expected = ranking(kb, indexed)
+    answer = kb(*config, "ask", "how often does the gateway retry?", "--json").json
+    assert answer["ranking_version"] == expected
+    assert answer["index_version"] == label(kb, indexed)
+    kept = kb(*config, "answers", "show", answer["retrieval"]["trace_id"], "--json").json
+    assert (kept["ranking_version"], kept["index_version"]) == (expected, answer["index_version"])
+    suite = tmp_path / "golden.yaml"
+    suite.write_text(GOLDEN, encoding="utf-8")
+    ran = kb(*config, "eval", "run", "--suite", str(suite), "--mode", "lexical", "--json")
+    assert ran.json["ranking_version"] == expected
+    assert ran.json["index_version"] == answer["index_version"]

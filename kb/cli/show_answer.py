@@ -169,4 +169,6 @@ def _details(answer: Answer) -> Iterator[str]:
         yield f"prompt {usage.prompt_tokens} tokens  completion {usage.completion_tokens} tokens"
     yield f"embedding {answer.embedding.id if answer.embedding else '-'}"
     yield f"index {answer.index_version}"
+    if answer.ranking_version:
+        yield f"ranked by {answer.ranking_version}"
     yield answer.retrieval.trace_id

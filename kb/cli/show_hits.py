@@ -26,6 +26,8 @@ def show_hits(result: SearchResult, *, explain: bool) -> None:
         echo_folded(f"no hits for: {plain_line(result.query.text)}", style=QUIET)
     footer = f"{count} hit{'' if count == 1 else 's'}  {result.query.mode}  index {result.index_version}"
     echo_folded(footer, style=QUIET)
+    if explain:
+        echo_folded(f"ranked by {result.ranking_version}", style=QUIET)
     if result.note:
         echo_folded(plain_line(result.note), head="note: ", err=True)
 

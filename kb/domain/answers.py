@@ -100,6 +100,7 @@ class Answer(NamedTuple):
     usage: TokenUsage
     created_at: str
     index_version: str
+    ranking_version: str | None
     hits: tuple[SearchHit, ...] = ()
     packed: tuple[Passage, ...] = ()
     messages: tuple[Message, ...] = ()

@@ -121,7 +121,7 @@ class SearchResult(NamedTuple):
     """The hits of one question, with the words it was read as.
 
     `query.mode` is how it was searched; `note` says why, where that is not how it was asked. `candidates` are what the
-    hits were chosen from.
+    hits were chosen from; `ranking_version` names the statements and weights that put them in order.
     """
 
     query: SearchQuery
@@ -130,3 +130,4 @@ class SearchResult(NamedTuple):
     index_version: str
     note: str | None = None
     candidates: tuple[Ranked, ...] = ()
+    ranking_version: str = ""

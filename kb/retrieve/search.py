@@ -11,6 +11,7 @@ from kb.domain.citations import cite
 from kb.domain.search import FusionRule, QueryVectors, RetrievalDetail, ScoreKind, SearchHit, SearchQuery, SearchResult
 from kb.retrieve.filters import FilterParams, filter_params
 from kb.retrieve.places import matched_spans
+from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
 from kb.retrieve.reader import READ_DEPTH
 from kb.retrieve.snippet import below_headings, make_snippet
 from kb.retrieve.terms import QueryTerms, read_query, terms_json
@@ -69,8 +70,9 @@ def search_lexical(db: Connection, query: SearchQuery, *, snippet_chars: int, in
     Raises: QuerySyntaxError for a raw expression that FTS5 does not accept.
     """
     read = read_query(db, query.text)
+    ranking = lexical_ranking(db)
     if not read.match_expr:
-        return SearchResult(query, (), (), index_version)
+        return SearchResult(query, (), (), index_version, ranking_version=ranking)
     with expression_errors() if read.raw else nullcontext():
         rows = queries.search_lexical(db, **lexical_params(db, query, read))
     shown: Shown = {
@@ -83,7 +85,7 @@ def search_lexical(db: Connection, query: SearchQuery, *, snippet_chars: int, in
         _hit(row, RetrievalDetail("lexical", row.lexical_score, row.rank), row.lexical_score, "bm25", shown)
         for row in rows
     )
-    return SearchResult(query, read.terms, hits, index_version)
+    return SearchResult(query, read.terms, hits, index_version, ranking_version=ranking)
 
 
 def search_hybrid(
@@ -116,7 +118,8 @@ def search_hybrid(
         _hit(each.candidate._replace(rank=rank), _detail(each, query), _score(each), kind, shown)
         for rank, each in enumerate(ranked[: query.k], 1)
     )
-    return SearchResult(query, read.terms, hits, index_version, candidates=tuple(ranked))
+    ranking = hybrid_ranking(db, query.mode, rule, reranker)
+    return SearchResult(query, read.terms, hits, index_version, candidates=tuple(ranked), ranking_version=ranking)
 
 
 def ranked_candidates(

@@ -85,6 +85,7 @@ class AnswerRow(NamedTuple):
     claims_json: str
     notes_json: str
     index_version: str
+    ranking_version: str | None
     embedding_provider: str | None
     corpus_revision: int
 
@@ -187,6 +188,7 @@ def insert_answer(
     claims_json: str,
     notes_json: str,
     index_version: str,
+    ranking_version: str | None,
 ) -> None: ...
 
 

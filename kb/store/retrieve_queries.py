@@ -75,6 +75,12 @@ class DocumentPath(NamedTuple):
     workspace_path: str
 
 
+class LexicalWeights(NamedTuple):
+    """The ranking function of the lexical index with its weights."""
+
+    weights: str
+
+
 class PipelineRow(NamedTuple):
     """How many documents were made with one pipeline version."""
 
@@ -146,6 +152,10 @@ def select_document_paths(db: Connection) -> Iterator[DocumentPath]: ...
 
 @sql("retrieve/select_term_counts.sql")
 def select_term_counts(db: Connection, *, terms_json: str) -> list[TermCount]: ...
+
+
+@sql("retrieve/select_lexical_weights.sql")
+def select_lexical_weights(db: Connection) -> LexicalWeights | None: ...
 
 
 @sql("retrieve/select_pipelines.sql")

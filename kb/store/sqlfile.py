@@ -39,6 +39,12 @@ def sql_text(name: str) -> str:
     return (SQL_DIR / name).read_text(encoding="utf-8")
 
 
+def statement_label(name: str) -> str:
+    """A statement with the version of its header: `search_lexical-2`."""
+    version = sql_text(name).partition("\n-- version ")[2].partition("\n")[0]
+    return f"{name.rpartition('/')[2].removesuffix('.sql')}-{version}"
+
+
 class Binding(typing.NamedTuple):
     """What a stub promises of its file; the contract tests compare it with the prepared statement."""
 

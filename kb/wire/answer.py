@@ -100,6 +100,8 @@ class AnswerV1(TypedDict):
     conversation_id: str | None
     turn_index: int | None
     created_at: str
+    index_version: str
+    ranking_version: str | None
 
 
 def answer_v1(answer: Answer) -> AnswerV1:
@@ -139,6 +141,8 @@ def answer_v1(answer: Answer) -> AnswerV1:
         "conversation_id": answer.conversation_id,
         "turn_index": answer.turn_index,
         "created_at": answer.created_at,
+        "index_version": answer.index_version,
+        "ranking_version": answer.ranking_version,
     }
 
 

@@ -35,7 +35,10 @@ class GroupMetricsV1(TypedDict):
 
 
 class EvalRunV1(TypedDict):
-    """A run; `finished_at` is null while questions are still to be asked."""
+    """A run; `finished_at` is null while questions are still to be asked.
+
+    `ranking_version` is null in runs of a kb that did not keep it.
+    """
 
     schema_version: Literal["eval_run.v1"]
     run_id: str
@@ -52,10 +55,13 @@ class EvalRunV1(TypedDict):
     created_at: str
     finished_at: str | None
     groups: list[GroupMetricsV1]
+    index_version: str
+    ranking_version: str | None
 
 
 def eval_run_v1(run: RunRow, groups: Sequence[GroupMetrics]) -> EvalRunV1:
     """The wire form of a run."""
+    versions = json.loads(run.versions_json)
     return {
         "schema_version": "eval_run.v1",
         "run_id": run.run_id,
@@ -72,6 +78,8 @@ def eval_run_v1(run: RunRow, groups: Sequence[GroupMetrics]) -> EvalRunV1:
         "created_at": run.created_at,
         "finished_at": run.finished_at,
         "groups": [group._asdict() for group in groups],  # type: ignore[misc]
+        "index_version": versions["index"],
+        "ranking_version": versions.get("ranking"),
     }
 
 

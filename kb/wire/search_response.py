@@ -11,7 +11,8 @@ from kb.wire.search_hit import SearchHitV1, search_hit_v1
 
 
 class SearchResponseV1(TypedDict):
-    """The hits of one question, best first. `terms` are the words and morphemes it was searched by."""
+    """The hits of one question, best first. `terms` are the words and morphemes it was searched by; `ranking_version`
+    names the statements and weights that put the hits in order."""
 
     schema_version: Literal["search_response.v1"]
     query: str
@@ -20,6 +21,7 @@ class SearchResponseV1(TypedDict):
     terms: list[str]
     hits: list[SearchHitV1]
     index_version: str
+    ranking_version: str
     note: str | None
 
 
@@ -33,5 +35,6 @@ def search_response_v1(result: SearchResult) -> SearchResponseV1:
         "terms": list(result.terms),
         "hits": [search_hit_v1(hit) for hit in result.hits],
         "index_version": result.index_version,
+        "ranking_version": result.ranking_version,
         "note": result.note,
     }

@@ -94,6 +94,7 @@ def stored_answer(row: AnswerRow) -> Answer:
         usage=TokenUsage(row.prompt_tokens or 0, row.completion_tokens or 0, row.latency_ms or 0),
         created_at=row.created_at,
         index_version=row.index_version,
+        ranking_version=row.ranking_version,
         packed=tuple(_passage(each) for each in json.loads(row.packed_chunks_json or "[]")),
         messages=tuple(Message(**each) for each in json.loads(row.messages_json or "[]")),
         generated_text=row.generated_text,
@@ -148,6 +149,7 @@ def _row(answer: Answer, settings: Mapping[str, object]) -> dict[str, Any]:
         "claims_json": _json([_claim_json(each) for each in answer.claims]),
         "notes_json": _json(list(answer.notes)),
         "index_version": answer.index_version,
+        "ranking_version": answer.ranking_version,
     }
 
 

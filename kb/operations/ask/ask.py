@@ -226,5 +226,6 @@ def _without_index(config: Config, request: AskRequest, error: NotIndexed) -> An
         usage=TokenUsage(0, 0, 0),
         created_at=now_utc(),
         index_version="",
+        ranking_version=None,
         notes=(f"{error.message} ({error.hint})",),
     )

@@ -159,6 +159,7 @@ class Asked(NamedTuple):
             usage=written.usage._replace(latency_ms=round((time.monotonic() - self.started) * 1000)),
             created_at=now_utc(),
             index_version=self.result.index_version,
+            ranking_version=self.result.ranking_version,
             hits=hits,
             packed=written.packed,
             messages=written.messages,

@@ -59,7 +59,7 @@ def run_suite(
             asker = asker_over(reader, config, many=True) if request.with_ask else None
             expected = resolve(golden, _passages(reader.db, golden))
             asking = Asking(reader, config, request.mode, request.k, asker)
-            run = begin_run(reader, db, config, golden, request)
+            run = begin_run(reader, db, config, golden, request, asking.ranking_version())
             answered = {row.query_id for row in queries.select_answered(db, run_id=run.run_id)}
             left = [(no, question) for no, question in enumerate(golden.questions, 1) if question.id not in answered]
             _ask_all(db, run, left, expected, asking, on_progress, is_canceled)

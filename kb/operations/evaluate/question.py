@@ -57,6 +57,10 @@ class Asking:
             except ModelMissing as error:
                 raise ModelMissing(error.message, f"{error.hint}; or measure --mode lexical") from error
 
+    def ranking_version(self) -> str:
+        """What puts the passages of a question in order: the statements and weights, with their versions."""
+        return self._answering.ranking_version(SearchQuery("any", self._mode, self._k))
+
     def ask(self, query_no: int, question: Question, expected: Expected) -> tuple[str, list[Candidate]]:
         """The outcome of a question as JSON, and the candidates of a hybrid one; `query_no` is its place in the suite.
 

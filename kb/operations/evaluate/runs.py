@@ -39,10 +39,12 @@ class RunRequest:
     with_ask: bool = False
 
 
-def begin_run(reader: Reader, db: Connection, config: Config, golden: GoldenSet, request: RunRequest) -> RunRow:
+def begin_run(
+    reader: Reader, db: Connection, config: Config, golden: GoldenSet, request: RunRequest, ranking: str
+) -> RunRow:
     """The run to fill: an unfinished one of the same questions, corpus, settings and versions, or a new one.
 
-    What is measured is read from `reader`; the run is kept through `db`.
+    What is measured is read from `reader` and ranked as `ranking` names; the run is kept through `db`.
     """
     identity = {
         "suite": golden.suite,
@@ -55,7 +57,7 @@ def begin_run(reader: Reader, db: Connection, config: Config, golden: GoldenSet,
         "suite_hash": suite_hash(golden),
         "corpus_hash": corpus_hash(reader.db),
         "corpus_revision": corpus_revision(reader.db),
-        "versions_json": json.dumps(_versions(reader)),
+        "versions_json": json.dumps(_versions(reader, ranking)),
     }
     with transaction(db):
         for run in queries.select_runs(db):
@@ -134,13 +136,14 @@ def _snapshot(config: Config, request: RunRequest) -> dict[str, object]:
     return {**settings, "with_ask": request.with_ask}
 
 
-def _versions(reader: Reader) -> dict[str, object]:
+def _versions(reader: Reader, ranking: str) -> dict[str, object]:
     """What made the index, its vectors and the run."""
     made = queries.select_index_versions(reader.db)
     models = {slot.slot: f"{slot.model_id} {slot.model_version}" for slot in select_slots(reader.db)}
     return {
         "kb": kb.__version__,
         "index": reader.index_version,
+        "ranking": ranking,
         "parsers": json.loads(made.parsers_json) if made else [],
         "chunkers": json.loads(made.chunkers_json) if made else [],
         "policies": json.loads(made.policies_json) if made else [],

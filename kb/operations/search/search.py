@@ -12,6 +12,7 @@ from kb.domain.candidates import Reranker
 from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult
 from kb.errors import ModelMissing
 from kb.operations.opening.reader import Reader, reading
+from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
 from kb.retrieve.reader import SentenceReader
 from kb.retrieve.search import hybrid_params, lexical_params, search_hybrid, search_lexical
 from kb.retrieve.terms import is_raw, read_query
@@ -100,6 +101,14 @@ class Answering:
         if source.encoded_part(query.text) != query.text:
             notes.append("a long question: only its beginning is compared by meaning")
         return result._replace(note="; ".join(notes)) if notes else result
+
+    def ranking_version(self, query: SearchQuery) -> str:
+        """What would rank the hits of a question. Raises: ModelMissing as `vector_source`."""
+        source = self.vector_source(query)
+        if source is None:
+            return lexical_ranking(self._reader.db)
+        reranker = self._reranker if source.reads else None
+        return hybrid_ranking(self._reader.db, query.mode, fusion_rule(self._config), reranker)
 
     def vector_source(self, query: SearchQuery) -> VectorSource | None:
         """The encoders; None where the question is answered by words alone, the reason kept where that is a lack.
