@@ -53,7 +53,7 @@ def test_a_quotation_from_a_picture_can_be_checked(scanned: Path) -> None:
 def test_a_changed_scan_no_longer_stands(scanned: Path, tmp_path: Path) -> None:
     config = tmp_path / "copy" / scanned.name
     shutil.copytree(scanned.parent, config.parent)
-    ingest(config)
+    assert kb(config, "ingest", "--no-embed", "--moved").code == 0
     kb(config, "ask", QUESTION)
     scan_of(["en-serif.png"], config.parent / "notes" / "scan.pdf")
     ran = kb(config, "verify", "--json")
