@@ -181,7 +181,27 @@ SELECT 'stats', documents, chunks, documents_by_lang_json FROM corpus_stats;
 UPDATE chunks SET text = '창문은 닫힌다', tokenized_korean_text = '창문 닫히';
 SELECT 'stale', count(*) FROM chunks_fts WHERE chunks_fts MATCH '열리';
 SELECT 'fresh', count(*) FROM chunks_fts WHERE chunks_fts MATCH '닫히';
+INSERT INTO assets VALUES ('a2', '/n/y.md', 'y.md', 'markdown', 9, 'd', 'reference', '/n/y.md', '2026-01-01T00:00:00Z');
+INSERT INTO documents VALUES
+  ('d2', 'a2', 'y.md', 'Y', 'en', 'markdown', 'primary', 'p1', 1, 1, '{}', '{}', '2026', '2026', '/n/y.md', 9, 1, 'v1'),
+  ('d3', 'a2', 'z.md', 'Z', 'en', 'markdown', 'primary', 'p1', 1, 1, '{}', '{}', '2026', '2026', '/n/z.md', 9, 1, 'v1');
+UPDATE documents SET source_path = '/moved/y.md' WHERE doc_id = 'd2';
+SELECT 'moved', workspace_path, source_uri, storage_path FROM assets WHERE asset_id = 'a2';
+DELETE FROM documents WHERE doc_id = 'd2';
+SELECT 'copy', workspace_path, source_uri, storage_path FROM assets WHERE asset_id = 'a2';
+INSERT INTO answers (
+  trace_id, query, answer, grounded, model_id, model_provider, prompt_template_version, retrieval_mode, retrieval_k,
+  score_gate, top_score, chunks_returned, chunks_used, citations_json, created_at, search_query, settings_json,
+  claims_json, notes_json, index_version, corpus_revision
+) VALUES (
+  'ret_1', '언제?', '내일 [1].', 1, 'quote', 'extractive', 'rag-v3', 'lexical', 10, 0.5, 1, 1, 1, '[]', '2026', '언제?',
+  '{}',
+  '[{"text":"내일.","passages":[1],"status":"supported","quote":"내일","citation":{"kind":"line","path":"a.md"}}]',
+  '[]', 'fts', 1
+);
+SELECT 'claim', trace_id, claim_no, status, claim, passages_json, cited_path FROM answer_claims;
 DELETE FROM documents;
+SELECT 'assets', count(*) FROM assets;
 SELECT 'left', (SELECT count(*) FROM chunks), (SELECT count(*) FROM chunks_fts), (SELECT count(*) FROM korean_units);
 SELECT 'total', value FROM kv WHERE key = 'korean_unit_total';
 INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check');
@@ -212,6 +232,10 @@ def test_the_schema_serves_the_plain_sqlite3_program(tmp_path: Path) -> None:
         'stats|1|1|{"ko":1}',
         "stale|0",
         "fresh|1",
+        "moved|y.md|/moved/y.md|/moved/y.md",
+        "copy|z.md|/n/z.md|/n/z.md",
+        "claim|ret_1|1|supported|내일.|[1]|a.md",
+        "assets|0",
         "left|0|0|0",
         "total|0",
     ]

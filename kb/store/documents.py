@@ -1,4 +1,4 @@
-"""Puts one document into the tables, takes one out, and keeps assets up to date; the caller holds the transaction."""
+"""Puts one document into the tables, and takes one out; the caller holds the transaction."""
 
 from __future__ import annotations
 
@@ -112,25 +112,11 @@ def put_document(db: apsw.Connection, prepared: PreparedDocument, *, replaces: s
 
 def remove_document(db: apsw.Connection, workspace_path: str) -> bool:
     """Removes the document at a path with all that hangs on it; False when there was none."""
-    old = queries.select_document_at(db, workspace_path=workspace_path)
-    if old is None:
-        return False
     forget_vectors(db, workspace_path)
-    queries.delete_document_at(db, workspace_path=workspace_path)
-    queries.repoint_asset(db, asset_id=old.asset_id)
-    queries.delete_unreferenced_asset(db, asset_id=old.asset_id)
+    if not queries.delete_document_at(db, workspace_path=workspace_path):
+        return False
     queries.bump_corpus_revision(db)
     return True
-
-
-def touch_document(
-    db: apsw.Connection, workspace_path: str, asset_id: str, *, byte_len: int, mtime_ns: int, source_path: str
-) -> None:
-    """Remembers the new time and place of a file whose bytes are the stored ones."""
-    queries.update_document_stat(
-        db, workspace_path=workspace_path, byte_len=byte_len, mtime_ns=mtime_ns, source_path=source_path
-    )
-    queries.repoint_asset(db, asset_id=asset_id)
 
 
 def _chunk_rows(prepared: PreparedDocument, now: str) -> Sequence[queries.ChunkRow]:

@@ -119,14 +119,6 @@ def update_document_stat(
 def delete_document_at(db: apsw.Connection, *, workspace_path: str) -> int: ...
 
 
-@sql("ingest/repoint_asset.sql")
-def repoint_asset(db: apsw.Connection, *, asset_id: str) -> int: ...
-
-
-@sql("ingest/delete_unreferenced_asset.sql")
-def delete_unreferenced_asset(db: apsw.Connection, *, asset_id: str) -> int: ...
-
-
 @sql("ingest/insert_asset.sql")
 def insert_asset(
     db: apsw.Connection,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from kb.domain.ids import AssetId, asset_id
+from kb.domain.ids import AssetId
 from kb.domain.ingest_events import AssetFinished, AssetStarted
 from kb.errors import FileError
 from kb.operations.ingest.prepare import Cut, finish
@@ -16,7 +16,7 @@ from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes
 from kb.store import ingest_queries as queries
 from kb.store.connection import transaction
-from kb.store.documents import PreparedDocument, put_document, touch_document
+from kb.store.documents import PreparedDocument, put_document
 
 Reading: TypeAlias = Cut | FileBytes | FileError
 """What reading a changed file gives: a document with new bytes, bytes that are known already, or a failure."""
@@ -81,10 +81,9 @@ def _remember_touch(run: IngestRun, file: ScannedFile, content: FileBytes) -> No
     run.report.counts.add("unchanged")
     if not run.request.dry_run:
         with transaction(run.db):
-            touch_document(
+            queries.update_document_stat(
                 run.db,
-                file.workspace_path,
-                asset_id(content.blake3),
+                workspace_path=file.workspace_path,
                 byte_len=content.byte_len,
                 mtime_ns=content.mtime_ns,
                 source_path=file.source_path,
