@@ -26,6 +26,7 @@ _DOORS = (
     ("kb.operations.embedding.embed.bulk_embedder", "embedder"),
     ("kb.operations.embedding.embed_sentences.embedding_model", "model"),
     ("kb.operations.embedding.embed_sentences.bulk_embedder", "embedder"),
+    ("kb.operations.embedding.background.bulk_embedder", "embedder"),
     ("kb.operations.doctor.vectors.embedding_model", "model"),
     ("kb.operations.search.query_vectors.query_encoder", "embedder"),
 )

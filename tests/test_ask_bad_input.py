@@ -41,7 +41,7 @@ SILENCE: Step = {"wait_ms": 60_000}
 def vault(tmp_path: Path) -> Vault:
     vault = make_vault(tmp_path, NOTES)
     with vault.config.open("a", encoding="utf-8") as config:
-        config.write("\n[rag]\nscore_gate = 0.0\n")
+        config.write("\n[rag]\nscore_gate = 0.0\nanswer_precision = 0.0\n")
     assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
     return vault
 

@@ -272,7 +272,7 @@ def test_doctor_does_not_tick_what_it_could_not_check(embedded: Vault, monkeypat
 
 
 def ask_of(vault: Vault, question: str, *args: str) -> Ran:
-    return call(vault, "--set", "rag.score_gate=0", "ask", question, *args)
+    return call(vault, "--set", "rag.score_gate=0", "--set", "rag.answer_precision=0", "ask", question, *args)
 
 
 def test_an_answer_in_the_notes_own_words_is_called_quoted(embedded: Vault) -> None:
@@ -293,6 +293,8 @@ def answered_by(text: str, vault: Vault, *settings: str) -> Ran:
             *settings,
             "--set",
             "rag.score_gate=0",
+            "--set",
+            "rag.answer_precision=0",
             "ask",
             "Which backoff has the gateway's failed upload?",
         )
@@ -301,7 +303,7 @@ def answered_by(text: str, vault: Vault, *settings: str) -> Ran:
 def test_a_generated_answer_is_not_called_quoted(embedded: Vault) -> None:
     text = "The gateway retries a failed upload five times with exponential backoff [1]."
     shown = answered_by(text, embedded, "--set", "search.mode=lexical").stdout
-    assert shown.splitlines()[-1].startswith("grounded ✓  scripted")
+    assert shown.splitlines()[-1].startswith("grounded ✓  found by meaning  scripted")
 
 
 def test_a_model_answers_from_an_embedded_base_of_few_passages(embedded: Vault) -> None:
@@ -314,7 +316,11 @@ def test_a_model_answers_from_an_embedded_base_of_few_passages(embedded: Vault) 
     ("settings", "question", "reason"),
     [
         (("--set", "rag.score_gate=1"), "How often does the gateway retry a failed upload?", "score_gate"),
-        (("--set", "rag.score_gate=0"), "Does the gateway never retry a failed upload?", "llm_self_judge"),
+        (
+            ("--set", "rag.score_gate=0", "--set", "rerank.provider=none"),
+            "Does the gateway never retry a failed upload?",
+            "llm_self_judge",
+        ),
         (("--set", "search.mode=lexical"), "platypus", "no_chunks"),
         (("--set", "storage.data_dir=none"), "platypus", "no_index"),
     ],
@@ -344,7 +350,7 @@ def test_while_embedding_has_not_ended_search_and_ask_say_so(
     monkeypatch.setattr(fake_models.embedders[PRIMARY], "embed", looking_on)
     assert call(base, "index", "--embeddings").code == 0
     monkeypatch.undo()
-    assert [note and note.split(":")[0] for note in meanwhile] == ["embedding has not ended"] * 3
+    assert [note and note.split(":")[0] for note in meanwhile] == ["embedding has not ended"] * 3 + [None] * 2
     assert "3 of 8 passages" in (meanwhile[1] or "")
     assert "6 of 8 passages" in (meanwhile[2] or "")
 

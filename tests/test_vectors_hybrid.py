@@ -368,7 +368,7 @@ def test_a_search_says_the_same_every_time(embedded: Vault, fake_models: FakeMod
 
 def test_a_passage_that_has_no_vector_yet_is_found_by_its_words(own: Vault, fake_models: FakeModels) -> None:
     (own.root / "late.md").write_text("# Late\n\nThe late heron stands by the pump.\n", encoding="utf-8")
-    assert run_kb("--config", str(own.config), "ingest", "--no-embed").code == 0
+    assert run_kb("--config", str(own.config), "ingest", "--no-embed", "--moved").code == 0
     found = search(own, "late heron", "--k", "40", "--json")
     (late,) = [hit for hit in found.json["hits"] if hit["doc_path"] == "late.md"]
     assert late["retrieval"]["lexical_rank"] == 1

@@ -6,13 +6,19 @@ stands in a block of its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile, groupby
 from typing import NamedTuple
 
 from kb.answer.markers import show_markers, without_brackets
 from kb.domain.passages import Passage, Sentence
+from kb.language.markup import masked
 from kb.language.sentences import is_code
+
+_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
+# What a site generator reads: includes, and the marks of its own blocks.
+_DIRECTIVE = re.compile(r"[ \t>]*(?:\{[*%#{].*[*%#}]\}|/{3,}.*|:{3,}.*)[ \t]*$")
 
 
 class Piece(NamedTuple):
@@ -33,6 +39,31 @@ class Piece(NamedTuple):
         """The list or the block of code that it announces, without tags before it; empty without one."""
         lines = self.passage.text[self.sentence.end : self.end].split("\n")
         return "\n".join(dropwhile(lambda line: not line.strip() or line.lstrip().startswith("<"), lines))
+
+
+def show_excerpts(pieces: Sequence[Piece]) -> str:
+    """The text of an answer made of whole pieces of passages, each with its marker; lines of mere markup left out."""
+    return "\n\n".join(_readable(piece.sentence.text) + show_markers((piece.place,)) for piece in pieces)
+
+
+def _readable(text: str) -> str:
+    """The lines that say something, as they stand; what reads as a marker in wide brackets, except in code."""
+    lines: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        elif not fence and not mark:
+            if not line.strip() and lines and not lines[-1].strip():
+                continue
+            if line.strip() and (_DIRECTIVE.match(line) or not masked(line).strip(" \t>")):
+                continue
+            line = without_brackets(line)
+        lines.append(line)
+    if fence:
+        lines.append(fence)
+    return "\n".join(lines).strip("\n")
 
 
 def show_pieces(pieces: Sequence[Piece]) -> str:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from kb.answer.across import Similarity, choose_across
 from kb.answer.extractive import Chosen, choose_sentences, fewest, sentence_citation
+from kb.answer.judging import Excerpt
 from kb.answer.listing import with_listing
-from kb.answer.pieces import Piece, show_pieces
+from kb.answer.pieces import Piece, show_excerpts, show_pieces
 from kb.answer.reading import read_chosen, reading_evidence
 from kb.domain.answers import Claim
 from kb.domain.passages import Passage, TermWeight
@@ -49,6 +50,17 @@ def quote_answer(
 def quote_across(question: str, passages: Sequence[Passage], similarity: Similarity) -> Quoted:
     """The fewest sentences, at most three, of passages in another language than the question, nearest first."""
     return _quote(fewest(choose_across(question, passages, similarity, limit=MAX_SENTENCES)), passages)
+
+
+def quote_excerpts(excerpts: Sequence[Excerpt]) -> Quoted:
+    """Pieces of passages, word for word, the most likely passage first."""
+    cited = tuple(each.passage._replace(number=place) for place, each in enumerate(excerpts, 1))
+    claims = tuple(
+        Claim(each.piece.text, (place,), "supported", each.piece.text, sentence_citation(each.passage, each.piece))
+        for place, each in enumerate(excerpts, 1)
+    )
+    pieces = [Piece(each.passage, each.piece, each.piece.end, place) for place, each in enumerate(excerpts, 1)]
+    return Quoted(show_excerpts(pieces), claims, cited)
 
 
 def _quote(chosen: Sequence[Chosen], passages: Sequence[Passage]) -> Quoted:

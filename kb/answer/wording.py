@@ -29,6 +29,9 @@ _REFUSALS: Mapping[RefusalReason, Mapping[str, str]] = {
     },
 }
 
+LITERAL_SHARE = 0.5
+"""From this share of a question's weight on, its words are said to have been found."""
+
 # Why there is no answer, in the line below it.
 _OUTCOMES: Mapping[str, str] = {
     "score_gate": "no answer: too little evidence",
@@ -49,6 +52,25 @@ _NEAREST = {"ko": "가장 가까운 곳:", "en": "nearest places:"}
 _CHECKED = {"ko": "출처와 대조한 뒤:", "en": "after checking against the sources:"}
 
 
+_UNSURE = {"ko": "확실하지 않지만, 아마 이것일 수 있습니다:", "en": "Perhaps this; not sure:"}
+_FOUND = {
+    "words": {"ko": "질문의 말 그대로 찾음", "en": "found literally"},
+    "meaning": {"ko": "뜻으로 찾음", "en": "found by meaning"},
+    "other": {"ko": "다른 언어에서 찾음", "en": "found in another language"},
+}
+
+
+def unsure_heading(language: str) -> str:
+    """What stands above an answer that kb is not sure of."""
+    return _UNSURE.get(language, _UNSURE["en"])
+
+
+def how_found(language: str, *, words: float, in_own_language: bool) -> str:
+    """How the best passage was found; `words` is the share of the question's weight that one passage carries."""
+    how = _FOUND["other" if not in_own_language else "words" if words >= LITERAL_SHARE else "meaning"]
+    return how.get(language, how["en"])
+
+
 def nearest_heading(language: str) -> str:
     """What stands above the places a refusal names."""
     return _NEAREST.get(language, _NEAREST["en"])
@@ -59,10 +81,12 @@ def checked_heading(language: str) -> str:
     return _CHECKED.get(language, _CHECKED["en"])
 
 
-def outcome_words(refusal_reason: str | None, *, is_quoted: bool, grounded: bool) -> str:
+def outcome_words(refusal_reason: str | None, *, is_quoted: bool, grounded: bool, is_sure: bool) -> str:
     """How an answer came about, in words that need no explanation: `quoted` from the notes, or written by a model."""
     if refusal_reason is not None:
         return _OUTCOMES[refusal_reason]
     if is_quoted:
-        return "quoted"
+        return "quoted" if is_sure else "quoted, not sure"
+    if not is_sure:
+        return "not sure"
     return "grounded ✓" if grounded else "grounded ✗"

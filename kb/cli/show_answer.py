@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import click
 
-from kb.answer.wording import checked_heading, nearest_heading, outcome_words
+from kb.answer.wording import checked_heading, how_found, nearest_heading, outcome_words, unsure_heading
 from kb.cli.printing import HEADING, PLACE, QUIET, echo_folded, styled
 from kb.cli.terminal import Folding, columns, link, plain, plain_line, shows_links, with_code
 from kb.domain.answers import Answer, AnswerCitation, Claim
@@ -62,6 +62,8 @@ def show_answer(answer: Answer, *, explain: bool, shown: str = "") -> None:
             echo_folded(checked_heading(query_language(answer.question)), style=QUIET)
     if explain and answer.claims:
         _show_claims(answer)
+    if answer.state == "unsure":
+        echo_folded(unsure_heading(query_language(answer.question)), style=HEADING)
     if is_new and (answer.refusal_reason is not None or not explain):
         _show_text(answer.text)
     if explain:
@@ -138,12 +140,18 @@ def _show_candidates(answer: Answer) -> None:
         echo_folded(nearest_heading(query_language(answer.question)), style=QUIET)
     for number, citation in enumerate(answer.citations, 1):
         _show_citation(citation, f"{number}. ")
+        if citation.quote:
+            echo_folded(plain_line(citation.quote), head="    ", style=QUIET)
 
 
 def _footer(answer: Answer, explain: bool) -> list[str]:
     retrieval, evidence = answer.retrieval, answer.evidence
     is_quoted = answer.model.provider == "extractive"
-    parts = [outcome_words(answer.refusal_reason, is_quoted=is_quoted, grounded=answer.grounded)]
+    is_sure = answer.state == "answered"
+    parts = [outcome_words(answer.refusal_reason, is_quoted=is_quoted, grounded=answer.grounded, is_sure=is_sure)]
+    if answer.refusal_reason is None and evidence is not None and answer.hits:
+        own = answer.hits[0].retrieval.is_own
+        parts.append(how_found(query_language(answer.question), words=evidence.lexical, in_own_language=own))
     if answer.model.id != "none":
         if not is_quoted:
             parts += [answer.model.id, answer.prompt_template_version]

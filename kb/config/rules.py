@@ -71,6 +71,7 @@ RULES: Mapping[str, Rule] = {
     "search.snippet_chars": ((lambda value: 20 <= value <= 10_000), "between 20 and 10000"),
     "rag.prompt_template_version": _one_of("rag-v1", "rag-v2", "rag-v3"),
     "rag.score_gate": ((lambda value: 0 <= value <= 1), "between 0 (answers always) and 1"),
+    "rag.answer_precision": ((lambda value: 0 <= value <= 0.99), "between 0 and 0.99"),
     "rag.max_context_tokens": ((lambda value: 256 <= value <= 1_000_000), "between 256 and 1000000"),
     "rag.max_answer_tokens": ((lambda value: 16 <= value <= 32_768), "between 16 and 32768"),
 }
@@ -145,6 +146,7 @@ MEANINGS: Mapping[str, str] = {
     "rerank.provider": "what orders the passages found: reading (by their sentences), none (the fusion rule alone)",
     "rag.prompt_template_version": "the prompt's wording: rag-v3 has the question's language, the others Korean",
     "rag.score_gate": "how likely the passages must hold an answer, 0 to 1, for a question not to be refused",
+    "rag.answer_precision": "the share of right ones among the answers that kb stands by; 0 = stand by all",
     "rag.explain_default": "whether kb ask explains itself without --explain",
     "rag.max_context_tokens": "what instructions, question and passages may take together, in the model's tokens",
     "rag.max_answer_tokens": "how long a generated answer may get, in the model's tokens",

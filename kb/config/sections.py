@@ -179,6 +179,7 @@ class RagConfig(Section):
 
     prompt_template_version: str = "rag-v3"
     score_gate: float = 0.5
+    answer_precision: float = 0.9
     explain_default: bool = False
     max_context_tokens: int = 8000
     max_answer_tokens: int = 512

@@ -18,12 +18,18 @@ ClaimStatus = Literal["supported", "weak", "dropped"]
 """`supported`: what it says stands in what it cites; `weak`: that could not be shown; `dropped`: it does not."""
 
 
-Channel = Literal["own", "cross", "lexical"]
-"""By what evidence is judged: passages in the question's language, passages in another, or words alone."""
+Channel = Literal["own", "cross", "lexical", "read"]
+"""By what evidence is judged: passages in the question's language, passages in another, words alone, or reading."""
+
+AnswerState = Literal["answered", "unsure", "refused"]
+"""`answered`: kb stands by it; `unsure`: perhaps it is there; `refused`: nothing near was found."""
 
 
 class Evidence(NamedTuple):
-    """How likely the hits hold an answer: `value` in [0, 1], by the calibration `version` of `channel`."""
+    """How likely the hits hold an answer: `value` in [0, 1], by the calibration `version` of `channel`.
+
+    `right` is how likely what is shown answers the question; None where the passages were not read.
+    """
 
     value: float
     channel: Channel
@@ -31,6 +37,7 @@ class Evidence(NamedTuple):
     lexical: float
     lexical_margin: float
     nearness: float | None
+    right: float | None = None
 
 
 class Claim(NamedTuple):
@@ -108,6 +115,7 @@ class Answer(NamedTuple):
     notes: tuple[str, ...] = ()
     conversation_id: str | None = None
     turn_index: int | None = None
+    state: AnswerState = "refused"
 
 
 class Turn(NamedTuple):

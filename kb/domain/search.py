@@ -131,3 +131,8 @@ class SearchResult(NamedTuple):
     note: str | None = None
     candidates: tuple[Ranked, ...] = ()
     ranking_version: str = ""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the passages were read against the question."""
+        return bool(self.candidates) and self.candidates[0].read is not None

@@ -40,6 +40,7 @@ class AnswerSummary(NamedTuple):
     model_id: str
     model_provider: str
     conversation_id: str | None
+    state: str | None
 
 
 class FoundAnswer(NamedTuple):
@@ -87,6 +88,7 @@ class AnswerRow(NamedTuple):
     index_version: str
     ranking_version: str | None
     embedding_provider: str | None
+    state: str | None
     corpus_revision: int
 
 
@@ -189,6 +191,7 @@ def insert_answer(
     notes_json: str,
     index_version: str,
     ranking_version: str | None,
+    state: str,
 ) -> None: ...
 
 

@@ -34,6 +34,44 @@ class SentenceVersion(NamedTuple):
     version: str
 
 
+class LanguageSentence(NamedTuple):
+    """A sentence vector with the language of its chunk."""
+
+    chunk_rowid: int
+    position: int
+    lang: str
+    vector: bytes
+
+
+class Background(NamedTuple):
+    """What questions about nothing here reach in the passages of one language: mean and spread of the best cosines."""
+
+    channel: str
+    query_lang: str
+    lang: str
+    mean: float
+    spread: float
+
+
+class BackgroundReached(NamedTuple):
+    """The same for questions of one language."""
+
+    channel: str
+    lang: str
+    mean: float
+    spread: float
+
+
+class BackgroundState(NamedTuple):
+    """What the background was computed from, and what there is now."""
+
+    version: str | None
+    chunks: int | None
+    revision: int | None
+    chunks_now: int
+    revision_now: int
+
+
 class ReadCandidate(NamedTuple):
     """The cosines of a question to a chunk as a whole, to its title and headings, and to its best sentence."""
 
@@ -80,6 +118,38 @@ def select_sentence_version(db: Connection) -> SentenceVersion | None:
 @sql("embed/upsert_sentence_version.sql")
 def upsert_sentence_version(db: Connection, *, version: str) -> None:
     """Notes what makes the sentence vectors."""
+
+
+@sql("embed/select_sentence_vectors.sql")
+def select_sentence_vectors(
+    db: Connection, *, after_rowid: int, after_position: int, row_limit: int
+) -> list[LanguageSentence]:
+    """The next sentence vectors."""
+
+
+@sql("embed/select_background_state.sql")
+def select_background_state(db: Connection) -> BackgroundState | None:
+    """What the background was computed from."""
+
+
+@sql("embed/upsert_background_state.sql")
+def upsert_background_state(db: Connection, *, version: str) -> None:
+    """Notes what the background was computed from."""
+
+
+@sql("embed/delete_background.sql")
+def delete_background(db: Connection) -> int:
+    """Forgets the background."""
+
+
+@sql_many("embed/insert_background.sql")
+def insert_background(db: Connection, rows: Iterable[Background]) -> None:
+    """Keeps the background."""
+
+
+@sql("answer/select_background.sql")
+def select_background(db: Connection, *, query_lang: str) -> list[BackgroundReached]:
+    """What questions of a language about nothing here reach."""
 
 
 @sql("read/candidates.sql")

@@ -52,11 +52,12 @@ class EvidenceV1(TypedDict):
     """How likely the passages hold an answer: `value` is what the gate compared; the rest says how it came about."""
 
     value: float
-    channel: Literal["own", "cross", "lexical"]
+    channel: Literal["own", "cross", "lexical", "read"]
     calibration: str
     lexical: float
     lexical_margin: float
     nearness: float | None
+    right: float | None
 
 
 class AnswerRetrievalV1(TypedDict):
@@ -80,7 +81,10 @@ class UsageV1(TypedDict):
 
 
 class AnswerV1(TypedDict):
-    """An answer, or a refusal where `refusal_reason` is set. `grounded`: what each sentence cites supports it."""
+    """An answer, or a refusal where `refusal_reason` is set. `grounded`: what each sentence cites supports it.
+
+    `state` says whether kb stands by it: `answered` (nine in ten such answers are right), `unsure`, or `refused`.
+    """
 
     schema_version: Literal["answer.v1"]
     question: str
@@ -89,6 +93,7 @@ class AnswerV1(TypedDict):
     citations: list[AnswerCitationV1]
     claims: list[ClaimV1]
     grounded: bool
+    state: Literal["answered", "unsure", "refused"]
     refusal_reason: Literal["score_gate", "llm_self_judge", "no_index", "no_chunks", "llm_stream_aborted"] | None
     evidence: EvidenceV1 | None
     model: ModelV1
@@ -116,6 +121,7 @@ def answer_v1(answer: Answer) -> AnswerV1:
         "citations": [_citation(each) for each in answer.citations],
         "claims": [_claim(each) for each in answer.claims],
         "grounded": answer.grounded,
+        "state": answer.state,
         "refusal_reason": answer.refusal_reason,
         "evidence": None if answer.evidence is None else evidence_v1(answer.evidence),
         "model": {"id": answer.model.id, "provider": answer.model.provider},
@@ -155,6 +161,7 @@ def evidence_v1(evidence: Evidence) -> EvidenceV1:
         "lexical": evidence.lexical,
         "lexical_margin": evidence.lexical_margin,
         "nearness": evidence.nearness,
+        "right": evidence.right,
     }
 
 

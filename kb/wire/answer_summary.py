@@ -22,6 +22,7 @@ class AnswerSummaryV1(TypedDict):
     model_id: str
     model_provider: str
     conversation_id: str | None
+    state: Literal["answered", "unsure", "refused"] | None
 
 
 def answer_summary_v1(row: AnswerSummary) -> AnswerSummaryV1:
@@ -37,4 +38,5 @@ def answer_summary_v1(row: AnswerSummary) -> AnswerSummaryV1:
         "model_id": row.model_id,
         "model_provider": row.model_provider,
         "conversation_id": row.conversation_id,
+        "state": row.state,  # type: ignore[typeddict-item]  # CHECKed by the table
     }

@@ -1,5 +1,5 @@
 -- Keep an answer with all that went into it.
--- version 3
+-- version 4
 -- param trace_id TEXT  the answer
 -- param query TEXT  the question as it was asked
 -- param answer TEXT  what was shown
@@ -35,17 +35,19 @@
 -- param notes_json TEXT  JSON array of what the reader was told beside the answer
 -- param index_version TEXT  of the index
 -- param ranking_version TEXT?  statements and weights that ranked the passages
+-- param state TEXT  answered, unsure or refused
 INSERT INTO answers (
   trace_id, query, answer, grounded, refusal_reason, model_id, model_provider, embedding_model_id,
   embedding_dimensions, prompt_template_version, retrieval_mode, retrieval_k, score_gate, top_score, chunks_returned,
   chunks_used, citations_json, packed_chunks_json, prompt_tokens, completion_tokens, latency_ms, created_at,
   conversation_id, turn_index, search_query, evidence, calibration, settings_json, messages_json, generated_text,
-  claims_json, notes_json, index_version, ranking_version, embedding_provider, corpus_revision
+  claims_json, notes_json, index_version, ranking_version, embedding_provider, state, corpus_revision
 ) VALUES (
   :trace_id, :query, :answer, :grounded, :refusal_reason, :model_id, :model_provider, :embedding_model_id,
   :embedding_dimensions, :prompt_template_version, :retrieval_mode, :retrieval_k, :score_gate, :top_score,
   :chunks_returned, :chunks_used, :citations_json, :packed_chunks_json, :prompt_tokens, :completion_tokens,
   :latency_ms, :created_at, :conversation_id, :turn_index, :search_query, :evidence, :calibration, :settings_json,
   :messages_json, :generated_text, :claims_json, :notes_json, :index_version, :ranking_version, :embedding_provider,
+  :state,
   coalesce((SELECT value FROM kv WHERE key = 'corpus_revision'), 0)
 );

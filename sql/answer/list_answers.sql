@@ -1,5 +1,5 @@
 -- List the answers that were given, the newest first.
--- version 1
+-- version 2
 -- param row_limit INTEGER  at most so many; -1 = all
 -- column trace_id TEXT  the answer
 -- column created_at TEXT  RFC 3339 UTC
@@ -10,7 +10,9 @@
 -- column model_id TEXT  the model that answered
 -- column model_provider TEXT  who ran it
 -- column conversation_id TEXT?  the session
-SELECT trace_id, created_at, query, answer, grounded, refusal_reason, model_id, model_provider, conversation_id
+-- column state TEXT?  answered, unsure or refused; NULL where an older kb did not say
+SELECT trace_id, created_at, query, answer, grounded, refusal_reason, model_id, model_provider, conversation_id,
+  state
 FROM answers
 ORDER BY created_at DESC, rowid DESC
 LIMIT :row_limit;

@@ -31,7 +31,9 @@ def list_(session: Session, limit: int, as_json: bool) -> int:
             print_json(answer_summary_v1(row))
         else:
             quoted = row.model_provider == "extractive"
-            outcome = outcome_words(row.refusal_reason, is_quoted=quoted, grounded=bool(row.grounded))
+            is_sure = row.state == "answered"
+            grounded = bool(row.grounded)
+            outcome = outcome_words(row.refusal_reason, is_quoted=quoted, grounded=grounded, is_sure=is_sure)
             head = f"{row.trace_id}  {local_time(row.created_at)}  {outcome:<12}  "
             echo_folded(plain_start(row.query), head=head)
     if not rows and not as_json:

@@ -62,7 +62,7 @@ def command(
 
     A language model writes the answer where there is one (Ollama, or a GGUF file); otherwise your own sentences are
     quoted, word for word.
-    Exit code 1 for a refusal.
+    Exit code 0 for an answer that kb stands by, 1 where it is unsure or refuses.
     """
     config = session.config
     text = " ".join(question)
@@ -101,4 +101,4 @@ def command(
             answer = ask(config, request, tokens.take)
         show_answer(answer, explain=explain or config.rag.explain_default, shown=tokens.shown)
         remember(config.data_dir, shown_answer(answer))
-    return 1 if answer.refusal_reason else 0
+    return 0 if answer.state == "answered" else 1

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from kb.domain.answers import (
     Answer,
     AnswerCitation,
+    AnswerState,
     Claim,
     EmbeddingRef,
     Evidence,
@@ -20,7 +21,7 @@ from kb.domain.citations import citation_from_json, citation_to_json
 from kb.domain.generation import Message, ModelRef, TokenUsage
 from kb.domain.ids import id_from
 from kb.domain.passages import Passage
-from kb.domain.search import RetrievalDetail
+from kb.domain.search import ReadFigures, RetrievalDetail
 from kb.store import answer_queries as queries
 from kb.store.answer_queries import AnswerRow
 from kb.store.connection import Connection, transaction
@@ -101,6 +102,7 @@ def stored_answer(row: AnswerRow) -> Answer:
         notes=tuple(json.loads(row.notes_json)),
         conversation_id=row.conversation_id,
         turn_index=row.turn_index,
+        state=_state(row),
     )
 
 
@@ -150,11 +152,19 @@ def _row(answer: Answer, settings: Mapping[str, object]) -> dict[str, Any]:
         "notes_json": _json(list(answer.notes)),
         "index_version": answer.index_version,
         "ranking_version": answer.ranking_version,
+        "state": answer.state,
     }
 
 
 def _reason(stored: str | None) -> RefusalReason | None:
     return next((reason for reason in get_args(RefusalReason) if reason == stored), None)
+
+
+def _state(row: AnswerRow) -> AnswerState:
+    """Whether kb stood by the answer; an older kb did not say, and did not know."""
+    if row.state is None:
+        return "unsure" if row.refusal_reason is None else "refused"
+    return next(state for state in get_args(AnswerState) if state == row.state)
 
 
 def _citation_json(citation: AnswerCitation) -> dict[str, Any]:
@@ -190,10 +200,15 @@ def _passage(stored: dict[str, Any]) -> Passage:
             **stored,
             "heading_path": tuple(stored["heading_path"]),
             "citation": citation_from_json(stored["citation"]),
-            "retrieval": RetrievalDetail(**stored["retrieval"]),
+            "retrieval": _retrieval(stored["retrieval"]),
         }
     )
 
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _retrieval(stored: dict[str, Any]) -> RetrievalDetail:
+    read = stored.get("read")
+    return RetrievalDetail(**{**stored, "read": ReadFigures(*read) if read else None})

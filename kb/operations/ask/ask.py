@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from kb.answer.evidence import JUDGED_HITS, score_evidence
 from kb.answer.follow_up import resolve
-from kb.answer.quoting import Quoted, quote_across, quote_answer, term_weights
+from kb.answer.quoting import Quoted, quote_across, quote_answer, quote_excerpts, term_weights
 from kb.answer.reading import READING_GATE, WEIGHTS_VERSION
 from kb.answer.wording import refusal_text
 from kb.config import Config
@@ -27,6 +27,7 @@ from kb.errors import KbError, ModelError, NotIndexed, StoreError, UsageError
 from kb.language.detect import query_language
 from kb.operations.answers.records import conversation, record_answer
 from kb.operations.ask.asking import Asked, AskRequest, OnEvent, Retrieved, Written, new_trace_id, quotable, settings_of
+from kb.operations.ask.judging import Judging, read_evidence
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.reader import Reader, reading
 from kb.operations.search.search import Answering
@@ -72,6 +73,7 @@ class _Asking:
         self._reader = reader
         self._config = config
         self._searching = Answering(reader, config, many)
+        self._judging = Judging(reader.db, self._searching)
         self._models: dict[ModelRef, LanguageModel] = {}
 
     def ask(self, request: AskRequest, on_event: OnEvent, stopped: Callable[[], bool]) -> Answer:
@@ -111,12 +113,14 @@ class _Asking:
         wanted = SearchQuery(text, request.mode, max(request.k, JUDGED_HITS), request.filters)
         result = self._searching.answer(wanted)
         hits = quotable(self._reader.db, result.hits)
-        evidence = score_evidence(self._reader.db, text, hits)
+        judgement = self._judging.judge(wanted, result, hits) if result.is_read else None
+        evidence = score_evidence(self._reader.db, text, hits) if judgement is None else read_evidence(judgement)
         shown = result._replace(hits=hits[: request.k])
-        return Asked(request, history, text, shown, evidence, self._embedding(result), self._config, started)
+        embedding = self._embedding(result)
+        return Asked(request, history, text, shown, evidence, embedding, self._config, started, judgement)
 
     def _passes(self, asked: Asked) -> bool:
-        return asked.evidence is not None and asked.evidence.value >= self._config.rag.score_gate
+        return asked.state != "refused"
 
     def _answer(self, asked: Asked, on_event: OnEvent, stopped: Callable[[], bool]) -> tuple[Answer, ModelError | None]:
         """The answer or refusal, and what broke it off, if something did."""
@@ -152,6 +156,10 @@ class _Asking:
         return failed
 
     def _quote(self, asked: Asked, passages: tuple[Passage, ...]) -> Answer:
+        if asked.judgement is not None:
+            judged = asked.judgement
+            read = quote_excerpts(judged.shown() if asked.state == "answered" else judged.perhaps())
+            return asked.answer(Written(EXTRACTIVE, passages), read.text, read.claims, read.cited)
         quoted = self._quoted(asked, passages)
         written = Written(EXTRACTIVE, passages)
         if not quoted.claims:

@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from kb.answer.judging import Judgement
 from kb.answer.wording import refusal_text
 from kb.config import Config
 from kb.domain.answers import (
     Answer,
     AnswerCitation,
+    AnswerState,
     Claim,
     EmbeddingRef,
     Evidence,
@@ -88,6 +90,17 @@ class Asked(NamedTuple):
     embedding: EmbeddingRef | None
     config: Config
     started: float
+    judgement: Judgement | None = None
+
+    @property
+    def state(self) -> AnswerState:
+        """Whether what was found is enough for an answer that kb stands by, or for one it is unsure of."""
+        if self.evidence is None or self.evidence.value < self.config.rag.score_gate:
+            return "refused"
+        precision = self.config.rag.answer_precision
+        if self.judgement is None:
+            return "answered" if self.evidence.value >= precision else "unsure"
+        return "answered" if self.judgement.stands(precision) else "unsure"
 
     @property
     def language(self) -> str:
@@ -109,7 +122,8 @@ class Asked(NamedTuple):
         notes: tuple[str, ...] = (),
     ) -> Answer:
         """An answer of these claims, which cite these passages."""
-        return self._made(written, text, claims, _citations(claims, cited), notes)
+        made = self._made(written, text, claims, _citations(claims, cited), notes)
+        return made._replace(state="answered" if made.grounded and self.state == "answered" else "unsure")
 
     def refusal(
         self,
@@ -121,7 +135,8 @@ class Asked(NamedTuple):
         notes: tuple[str, ...] = (),
     ) -> Answer:
         """A refusal, with the nearest hits as candidates; `text` is what there is of an aborted answer."""
-        nearest = tuple(_candidate(hit) for hit in self.result.hits[:NEAREST_SHOWN])
+        said = {} if self.judgement is None else self.judgement.best_lines()
+        nearest = tuple(_candidate(hit, said.get(hit.chunk_id)) for hit in self.result.hits[:NEAREST_SHOWN])
         refused = self._made(written, text or refusal_text(reason, self.language), claims, nearest, notes)
         return refused._replace(refusal_reason=reason, grounded=False)
 
@@ -241,6 +256,6 @@ def _citations(claims: Sequence[Claim], cited: Sequence[Passage]) -> tuple[Answe
     return tuple(found)
 
 
-def _candidate(hit: SearchHit) -> AnswerCitation:
+def _candidate(hit: SearchHit, said: str | None) -> AnswerCitation:
     label = " › ".join(hit.heading_path) or hit.title
-    return AnswerCitation(None, hit.citation, hit.chunk_id, label, hit.source_path, None, hit.score)
+    return AnswerCitation(None, hit.citation, hit.chunk_id, label, hit.source_path, said, hit.score)

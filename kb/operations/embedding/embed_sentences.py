@@ -50,7 +50,7 @@ def embed_sentences(db: Connection, plan: EmbeddingPlan, is_canceled: Callable[[
     done = 0
     for chunks in _unread(db):
         encoder = encoder or bulk_embedder(plan.model_dir, name, plan.threads)
-        rows = _rows(chunks, encoder)
+        rows = _rows(chunks, encoder, plan.batch_texts)
         if is_canceled():
             break
         with transaction(db):
@@ -85,7 +85,7 @@ def _unread(db: Connection) -> Iterator[list[queries.UnreadChunk]]:
         yield chunks
 
 
-def _rows(chunks: Sequence[queries.UnreadChunk], encoder: Embedder) -> list[queries.SentenceVector]:
+def _rows(chunks: Sequence[queries.UnreadChunk], encoder: Embedder, batch_texts: int) -> list[queries.SentenceVector]:
     places: list[tuple[int, int, int, int]] = []
     texts: list[str] = []
     for chunk in chunks:
@@ -95,7 +95,10 @@ def _rows(chunks: Sequence[queries.UnreadChunk], encoder: Embedder) -> list[quer
             places.append((chunk.chunk_rowid, position, start, end))
             texts.append(chunk.text[start : min(end, start + _MOST_CHARS)])
     unique = list(dict.fromkeys(texts))
-    packed = dict(zip(unique, _packed(encoder.embed(unique, "passage")), strict=True))
+    packed: dict[str, bytes] = {}
+    for at in range(0, len(unique), batch_texts):
+        step = unique[at : at + batch_texts]
+        packed.update(zip(step, _packed(encoder.embed(step, "passage")), strict=True))
     return [queries.SentenceVector(*place, packed[text]) for place, text in zip(places, texts, strict=True)]
 
 

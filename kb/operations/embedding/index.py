@@ -81,6 +81,7 @@ def rebuild(
         if request.embeddings and not (plan.models or request.model):
             raise UsageError("embedding is switched off (models.embedding.provider = none)", "set it to auto")
         if request.embeddings:
+            from kb.operations.embedding.background import update_background
             from kb.operations.embedding.embed import embed_ahead, embed_missing
             from kb.operations.embedding.embed_sentences import embed_sentences
 
@@ -88,6 +89,7 @@ def rebuild(
                 done = embed_missing(db, plan, on_event, is_canceled)
                 if not done.aborted:
                     embed_sentences(db, plan, is_canceled)
+                    update_background(db, plan)
             else:
                 done = embed_ahead(db, plan, request.model, on_event, is_canceled)
             report.embedded, report.from_cache, report.aborted = done.embedded, done.from_cache, done.aborted

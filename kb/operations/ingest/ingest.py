@@ -106,6 +106,7 @@ def _bring_in_step(run: IngestRun) -> None:
 
 def _embed(run: IngestRun) -> None:
     """Gives the new chunks their vectors; a model that is not installed is a note, not the end of the run."""
+    from kb.operations.embedding.background import update_background
     from kb.operations.embedding.embed import embed_missing
     from kb.operations.embedding.embed_sentences import embed_sentences
 
@@ -117,6 +118,7 @@ def _embed(run: IngestRun) -> None:
             done = embed_missing(run.db, plan, run.on_event, run.is_canceled)
             if not done.aborted:
                 embed_sentences(run.db, plan, run.is_canceled)
+                update_background(run.db, plan)
         except ModelMissing as error:
             report.notes.append(f"{error.message}: passages are found by their words only ({error.hint})")
             return

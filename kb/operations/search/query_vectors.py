@@ -55,6 +55,7 @@ class VectorSource:
         self._config = config
         self._secondary_slot = held.get("secondary")
         self._secondary: QueryEncoder | None = None
+        self._encoded: tuple[str, bytes] | None = None  # the last question under the secondary model
         self._db = db
         load_vector_functions(db)
         self._langs = [row.lang for row in queries.select_language_means(db) if row.slot == "primary"]
@@ -83,6 +84,10 @@ class VectorSource:
             return QueryVectors(vector, secondary)
         return QueryVectors(vector, secondary, ann_neighbours(self._ann, vector, depth, self._langs))
 
+    def sentence_vector(self, text: str) -> bytes | None:
+        """A question under the secondary model, as sentences are compared with it; None without that model."""
+        return self._encode_secondary(self.encoded_part(text)) if self.reads else None
+
     def encoded_part(self, question: str) -> str:
         """What of a question is encoded: all of it, unless it is very long."""
         return start_of(question, max_words=ENCODED_WORDS, max_bytes=ENCODED_BYTES)
@@ -107,8 +112,10 @@ class VectorSource:
         """
         if not (self.reads or set(self._langs) - {query_language(text), "und"}):
             return None
-        encoder = self._open_secondary()
-        return None if encoder is None else encoder.encode(text)
+        if self._encoded is None or self._encoded[0] != text:
+            encoder = self._open_secondary()
+            self._encoded = None if encoder is None else (text, encoder.encode(text))
+        return None if self._encoded is None else self._encoded[1]
 
     def _open_secondary(self) -> QueryEncoder | None:
         slot = self._secondary_slot

@@ -1,0 +1,248 @@
+"""What a search found, read against its question: the best piece of each passage, and how likely it answers.
+
+Two judgements, each 1 / (1 + exp(−Σ weight · feature)): `about`, whether these notes hold anything on the question,
+and `right`, whether the pieces shown answer it. Nearness is compared with what questions about nothing here reach
+(`background_nearness`), never between languages. The weights are data (the view `weights`, models `sentence`, `about`
+and `right`); how they were fitted and what they reach stands in docs/answers.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kb.answer.extractive import Signals, sentence_signals
+from kb.domain.candidates import Ranked
+from kb.domain.passages import Passage, Sentence, TermWeight
+from kb.language.sentences import is_code
+from kb.retrieve.reader import Weights, load_weights
+from kb.store import sentence_queries as queries
+from kb.store.connection import Connection
+
+READ_PASSAGES = 5
+"""So many of the first passages are read sentence by sentence."""
+
+EXCERPT_CHARS = 700
+"""A piece of a passage that is shown is at most so long, or one sentence."""
+
+SECOND_SHARE = 0.1
+"""A second piece belongs to an answer where its passage has at least this part of the first one's share."""
+
+UNSURE_PIECES = 3
+"""So many pieces are shown where kb is not sure."""
+
+_COMPARED = 20
+_GOES_ON = 0.3
+
+
+class Excerpt(NamedTuple):
+    """The best piece of a passage: whole sentences around its best one. `score` is that one's, higher is better."""
+
+    ranked: Ranked
+    passage: Passage
+    piece: Sentence
+    signals: Signals
+    score: float
+    best: str
+
+
+class Judgement(NamedTuple):
+    """The pieces in the order of their passages, and what is made of them; both likelihoods in [0, 1].
+
+    `doubt` says what in the best sentence speaks against it (`kb.answer.reading`); None where nothing does.
+    """
+
+    excerpts: tuple[Excerpt, ...]
+    about: float
+    right: float
+    features: Mapping[str, float]
+    version: str
+    limits: Mapping[str, float]
+    doubt: str | None = None
+
+    def stands(self, precision: float) -> bool:
+        """Whether so many of the answers as likely as this one are right; `limits` say from which likelihood on."""
+        if not precision:
+            return True
+        if self.doubt is not None:
+            return False
+        known = sorted((float(share), limit) for share, limit in self.limits.items())
+        return self.right >= next((limit for share, limit in known if share >= precision), 1.0)
+
+    def shown(self) -> tuple[Excerpt, ...]:
+        """The pieces an answer is made of: the first, and the second where its passage is not much less likely."""
+        first, *others = self.excerpts
+        return (first, *(each for each in others[:1] if _share(each) >= SECOND_SHARE * _share(first)))
+
+    def perhaps(self) -> tuple[Excerpt, ...]:
+        """The pieces that are shown where kb is not sure."""
+        return self.excerpts[:UNSURE_PIECES]
+
+    def best_lines(self) -> dict[str, str]:
+        """The first line of the best piece of each passage, by chunk."""
+        return {each.passage.chunk_id: each.best.splitlines()[0] for each in self.excerpts}
+
+
+class JudgingWeights(NamedTuple):
+    """The models in force; `limits` are the likelihoods from which on so large a share of answers is right."""
+
+    sentence: Weights
+    about: Weights
+    right: Weights
+    limits: Weights
+
+
+def load_judging_weights(db: Connection) -> JudgingWeights:
+    """The models in force."""
+    return JudgingWeights(*(load_weights(db, model) for model in ("sentence", "about", "right", "right_limits")))
+
+
+def read_excerpts(
+    question: str,
+    terms: Sequence[TermWeight],
+    found: Sequence[tuple[Ranked, Passage]],
+    cosines: Mapping[tuple[int, int], float],
+    weights: Weights,
+) -> tuple[Excerpt, ...]:
+    """The best piece of each passage, in their order; none of a passage that says nothing.
+
+    `cosines` are those of the question to the sentences, by chunk and by where the sentence begins.
+    """
+    rows = {passage.number: ranked for ranked, passage in found}
+    scored: dict[int, list[tuple[Sentence, Signals, float]]] = {}
+    for sentence, signals in sentence_signals(question, terms, [passage for _, passage in found]):
+        cosine = cosines.get((rows[sentence.passage].candidate.chunk_rowid, sentence.start), 0.0)
+        passage_text = next(passage.text for _, passage in found if passage.number == sentence.passage)
+        features = sentence_features(passage_text, sentence, signals, cosine)
+        scored.setdefault(sentence.passage, []).append((sentence, signals, _weighted(weights, features)))
+    return tuple(
+        _excerpt(ranked, passage, scored[passage.number]) for ranked, passage in found if passage.number in scored
+    )
+
+
+def sentence_features(passage_text: str, sentence: Sentence, signals: Signals, cosine: float) -> dict[str, float]:
+    """What is weighed of a sentence: the term signals, its nearness to the question, and what kind of line it is."""
+    text = sentence.text.rstrip()
+    return {
+        "own_terms": signals.own_terms,
+        "heading_terms": signals.heading_terms,
+        "previous_terms": signals.previous_terms,
+        "bigrams": signals.bigrams,
+        "expected": signals.expected,
+        "cosine": cosine,
+        "code": float(is_code(passage_text, sentence.start)),
+        "announces": float(text.endswith((":", "：", ":**"))),
+        "asks": float(text.endswith(("?", "？"))),
+        "length": math.log(len(text) + 10) - 4.5,
+    }
+
+
+def _excerpt(ranked: Ranked, passage: Passage, scored: Sequence[tuple[Sentence, Signals, float]]) -> Excerpt:
+    """The best sentence with its better neighbours while the piece stays short; rather what follows than before."""
+    best = max(range(len(scored)), key=lambda at: (scored[at][2], -at))
+    first = last = best
+    while True:
+        grown = []
+        if first > 0 and scored[last][0].end - scored[first - 1][0].start <= EXCERPT_CHARS:
+            grown.append((scored[first - 1][2], first - 1))
+        if last + 1 < len(scored) and scored[last + 1][0].end - scored[first][0].start <= EXCERPT_CHARS:
+            grown.append((scored[last + 1][2] + _GOES_ON, last + 1))
+        if not grown:
+            break
+        at = max(grown)[1]
+        first, last = min(first, at), max(last, at)
+    start, end = scored[first][0].start, scored[last][0].end
+    piece = Sentence(passage.number, start, end, passage.text[start:end])
+    return Excerpt(ranked, passage, piece, scored[best][1], scored[best][2], scored[best][0].text)
+
+
+def judge(
+    excerpts: tuple[Excerpt, ...],
+    ranked: Sequence[Ranked],
+    terms: Sequence[TermWeight],
+    background: Mapping[tuple[str, str], tuple[float, float]],
+    weights: JudgingWeights,
+) -> Judgement:
+    """What is made of the pieces of a question; nothing likely where there are none.
+
+    `background` is mean and spread of what questions about nothing here reach, by channel and language of the passages.
+    """
+    version = f"{weights.about.version}/{weights.right.version}"
+    if not excerpts:
+        return Judgement((), 0.0, 0.0, {}, version, weights.limits.values)
+    features = question_features(excerpts, ranked, terms, background)
+    return Judgement(
+        excerpts,
+        _likelihood(weights.about, features),
+        _likelihood(weights.right, features),
+        features,
+        version,
+        weights.limits.values,
+    )
+
+
+def question_features(
+    excerpts: Sequence[Excerpt],
+    ranked: Sequence[Ranked],
+    terms: Sequence[TermWeight],
+    background: Mapping[tuple[str, str], tuple[float, float]],
+) -> dict[str, float]:
+    """What is weighed of a question whose best passage is that of the first excerpt."""
+    best = excerpts[0]
+    candidate, read = best.ranked.candidate, best.ranked.read
+    logits = sorted((each.read.logit for each in ranked if each.read), reverse=True)
+    usual = logits[1:_COMPARED] or logits
+    words = [each.candidate.lexical_share for each in ranked if each.candidate.is_own]
+    in_passage = [each for each in excerpts if each.passage.number == best.passage.number]
+    nearest = [
+        _standing(background, "sentence", each.candidate.lang, each.read.sentence) for each in ranked if each.read
+    ]
+    return {
+        "bias": 1.0,
+        "share": read.share if read else 0.0,
+        "margin": (logits[0] - sum(usual) / len(usual)) if logits else 0.0,
+        "words": candidate.lexical_share,
+        "most_words": max(words, default=0.0),
+        "passage_terms": max(each.signals.passage_terms for each in in_passage),
+        "own_terms": best.signals.own_terms,
+        "bigrams": best.signals.bigrams,
+        "sentence": _standing(background, "sentence", candidate.lang, read.sentence if read else 0.0),
+        "nearest_sentence": max(nearest, default=0.0),
+        "nearness": _standing(background, "passage", candidate.lang, candidate.vector_score or 0.0),
+        "other": float(not candidate.is_own),
+        "terms": math.log1p(len(terms)),
+    }
+
+
+def _share(excerpt: Excerpt) -> float:
+    return 0.0 if excerpt.ranked.read is None else excerpt.ranked.read.share
+
+
+def _standing(
+    background: Mapping[tuple[str, str], tuple[float, float]], channel: str, lang: str, cosine: float
+) -> float:
+    """By how many spreads a cosine stands above what questions about nothing here reach."""
+    mean, spread = background.get((channel, lang)) or background.get((channel, "en")) or (cosine, 1.0)
+    return max(-4.0, min(8.0, (cosine - mean) / max(spread, 1e-3)))
+
+
+def _weighted(weights: Weights, features: Mapping[str, float]) -> float:
+    return sum(weights.values.get(name, 0.0) * value for name, value in features.items())
+
+
+def _likelihood(weights: Weights, features: Mapping[str, float]) -> float:
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, _weighted(weights, features)))))
+
+
+def load_background(db: Connection, query_lang: str) -> dict[tuple[str, str], tuple[float, float]]:
+    """Mean and spread of what questions of a language about nothing here reach, by channel and language of passages."""
+    rows = queries.select_background(db, query_lang=query_lang) or queries.select_background(db, query_lang="en")
+    return {(row.channel, row.lang): (row.mean, row.spread) for row in rows}
+
+
+def sentence_cosines(db: Connection, rowids: Sequence[int], question_int8: bytes) -> dict[tuple[int, int], float]:
+    """The cosine of the question to each sentence of some chunks, by chunk and by where the sentence begins."""
+    rows = queries.read_sentences(db, rowids_json=json.dumps(list(rowids)), question_int8=question_int8)
+    return {(row.chunk_rowid, row.start_char): row.cosine for row in rows}

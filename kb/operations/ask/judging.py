@@ -1,0 +1,110 @@
+"""Reads what a search found against its question: the best pieces, and how likely they answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+
+from kb.answer.extractive import Chosen
+from kb.answer.judging import (
+    READ_PASSAGES,
+    Excerpt,
+    Judgement,
+    JudgingWeights,
+    judge,
+    load_background,
+    load_judging_weights,
+    read_excerpts,
+    sentence_cosines,
+)
+from kb.answer.quoting import term_weights
+from kb.answer.reading import READING_GATE, WEIGHTS_VERSION, read_chosen, reading_evidence
+from kb.domain.answers import Evidence
+from kb.domain.candidates import Ranked
+from kb.domain.passages import Passage
+from kb.domain.search import SearchHit, SearchQuery, SearchResult
+from kb.language.detect import query_language
+from kb.operations.search.search import Answering
+from kb.retrieve.reader import int8_vector
+from kb.store.connection import Connection
+
+
+class Judging:
+    """The weights of an open knowledge base, and its judgements."""
+
+    def __init__(self, db: Connection, searching: Answering) -> None:
+        self._db = db
+        self._searching = searching
+
+    @cached_property
+    def _weights(self) -> JudgingWeights:
+        return load_judging_weights(self._db)
+
+    def judge(self, query: SearchQuery, result: SearchResult, hits: Sequence[SearchHit]) -> Judgement | None:
+        """What is made of a search whose passages were read; None without the vector to read by.
+
+        `hits` are those of its hits in which something is said.
+        """
+        source = self._searching.vector_source(query)
+        vector = None if source is None else source.sentence_vector(query.text)
+        if vector is None:
+            return None
+        terms = term_weights(self._db, query.text)
+        by_chunk = {each.candidate.chunk_id: each for each in result.candidates}
+        found = [
+            (by_chunk[hit.chunk_id], _passage(number, by_chunk[hit.chunk_id], hit))
+            for number, hit in enumerate(hits[:READ_PASSAGES], 1)
+        ]
+        rowids = [ranked.candidate.chunk_rowid for ranked, _ in found]
+        cosines = sentence_cosines(self._db, rowids, int8_vector(vector))
+        excerpts = read_excerpts(query.text, terms, found, cosines, self._weights.sentence)
+        background = load_background(self._db, query_language(query.text))
+        judged = judge(excerpts, result.candidates, terms, background, self._weights)
+        return judged._replace(doubt=_doubt(query.text, excerpts))
+
+
+def read_evidence(judgement: Judgement) -> Evidence:
+    """A judgement as the evidence that the gate compares."""
+    features = judgement.features
+    return Evidence(
+        judgement.about,
+        "read",
+        judgement.version,
+        features.get("most_words", 0.0),
+        features.get("margin", 0.0),
+        features.get("nearness"),
+        judgement.right,
+    )
+
+
+def _doubt(question: str, excerpts: Sequence[Excerpt]) -> str | None:
+    """What in the best sentence speaks against an answer in the question's own language; None where nothing does."""
+    if not excerpts or not excerpts[0].ranked.candidate.is_own:
+        return None
+    best = excerpts[0]
+    sentence = best.piece._replace(text=best.best)
+    read = read_chosen(question, (Chosen(sentence, best.score, 1.0),), [best.passage], None)
+    likely = reading_evidence(read)
+    return (
+        None if likely >= READING_GATE else f"the best sentence fits the question by {likely:.2f} ({WEIGHTS_VERSION})"
+    )
+
+
+def _passage(number: int, ranked: Ranked, hit: SearchHit) -> Passage:
+    candidate = ranked.candidate
+    return Passage(
+        number=number,
+        chunk_id=candidate.chunk_id,
+        doc_id=candidate.doc_id,
+        doc_path=candidate.workspace_path,
+        source_path=candidate.source_path,
+        title=candidate.title,
+        heading_path=tuple(json.loads(candidate.heading_path_json)),
+        section_label=candidate.section_label,
+        lang=candidate.lang,
+        text=candidate.text,
+        citation=hit.citation,
+        score=hit.score,
+        retrieval=hit.retrieval,
+    )

@@ -1,0 +1,13 @@
+-- Show what the background was computed from, and how many chunks there are now.
+-- version 1
+-- column version TEXT?  models and questions; NULL before the first time
+-- column chunks INTEGER?  how many chunks there were
+-- column revision INTEGER?  the corpus revision there was
+-- column chunks_now INTEGER  how many there are
+-- column revision_now INTEGER  the corpus revision there is
+SELECT
+  (SELECT value ->> 0 FROM kv WHERE key = 'background_state') AS version,
+  (SELECT value ->> 1 FROM kv WHERE key = 'background_state') AS chunks,
+  (SELECT value ->> 2 FROM kv WHERE key = 'background_state') AS revision,
+  (SELECT value FROM kv WHERE key = 'chunk_total') AS chunks_now,
+  (SELECT value FROM kv WHERE key = 'corpus_revision') AS revision_now;
