@@ -29,9 +29,9 @@ from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.processes import ask_command, run_in_turns, search_command
 from benchmarks.progress import step
+from kb.assemble.language_models import MODEL_FILE, SMOLLM2
 from kb.config import Config, load
 from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult
-from kb.llm.catalog import MODEL_FILE, SMOLLM2
 from kb.operations.ask import ask as asking
 from kb.operations.ask.asking import AskEvent, AskRequest, Generated, Retrieved
 from kb.operations.opening.reader import Reader

@@ -73,9 +73,8 @@ def heard_as(sentence: str, transcript: Transcript) -> TranscriptSegment | None:
 def _bare(model_dir: Path, recording: Path) -> None:
     import numpy as np
 
-    from kb.extract.audio.assemble_whisper import GGML_FILE
     from kb.extract.audio.file import samples
-    from kb.extract.audio.whisper import open_whisper
+    from kb.extract.audio.whisper import GGML_FILE, open_whisper
 
     model = open_whisper(model_dir / MODEL / GGML_FILE, threads=THREADS)
     model.transcribe(np.concatenate(list(samples(recording.read_bytes()))), language="en")

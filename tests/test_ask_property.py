@@ -20,11 +20,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ollama_fixtures import serving, tool
 
+from kb.assemble.language_models import MODEL_FILE, SMOLLM2
 from kb.config import load
 from kb.domain.answers import Answer
 from kb.domain.citations import LineCitation
 from kb.domain.generation import LanguageModel
-from kb.llm.catalog import MODEL_FILE, SMOLLM2
 from kb.operations.ask import language_model
 from kb.operations.ask.ask import ask, open_asker
 from kb.operations.ask.asking import AskEvent, AskRequest, Generated

@@ -9,11 +9,11 @@ import pytest
 from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
 
+from kb.assemble.embedding_models import E5_SMALL
 from kb.config import SECTIONS, load
 from kb.config.fixed_keys import FIXED_KEYS
 from kb.config.sections import EmbeddingConfig, SearchConfig, keys
 from kb.config.showing import items
-from kb.embed.catalog import E5_SMALL
 from kb.embed.fastembed_adapter import hub_model
 from kb.errors import ConfigError
 from kb.operations.embedding.embed import steps

@@ -17,7 +17,7 @@ ROWS = (
     ("operations",),
     ("eval",),
     ("answer",),
-    ("retrieve", "workers"),
+    ("retrieve", "workers", "assemble"),
     ("scan", "extract", "chunk", "store", "embed", "llm"),
     ("language", "config", "models"),
     ("domain",),

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kb.assemble.e5 import assemble_e5
+from kb.assemble.e5_weights import read_weights
 from kb.domain.embeddings import EmbeddingModel
-from kb.embed.assemble_e5 import assemble_e5
-from kb.embed.e5_weights import read_weights
 from kb.embed.onnx_adapter import open_onnx_embedder, open_onnx_query_encoder
 from kb.errors import ModelCorrupt
 

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kb.assemble.embedding_models import E5_SMALL, USE_MULTILINGUAL
 from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder, Role
 from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
 from kb.embed.blas import open_blas
-from kb.embed.catalog import E5_SMALL, USE_MULTILINGUAL
 from kb.embed.fastembed_adapter import HubEmbedder
 from kb.embed.native_query import NativeQueryEncoder, native_engine_usable, open_native_query_encoder
 from kb.embed.onnx_adapter import open_onnx_query_encoder

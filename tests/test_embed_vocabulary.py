@@ -11,8 +11,9 @@ import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.embed.charsmap import precompiled_charsmap
-from kb.embed.tokenizer_file import TOKENIZER_FILE, UnigramTokenizer, write_tokenizer
+from kb.assemble.charsmap import precompiled_charsmap
+from kb.assemble.tokenizer_file import UnigramTokenizer, write_tokenizer
+from kb.embed.model_files import TOKENIZER_FILE
 from kb.embed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
 from kb.errors import ModelCorrupt
 

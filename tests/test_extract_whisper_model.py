@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kb.assemble.whisper import assemble_whisper, mel_filters
 from kb.errors import ModelCorrupt
-from kb.extract.audio.assemble_whisper import GGML_FILE, assemble_whisper, mel_filters
+from kb.extract.audio.whisper import GGML_FILE
 
 WIDTH, VOCABULARY, LAYERS = 64, 300, 2
 

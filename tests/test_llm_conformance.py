@@ -16,9 +16,9 @@ import ollama
 import pytest
 from ollama_fixtures import answer, asking, model_at, playing, serving, tool
 
+from kb.assemble.language_models import MODEL_FILE, SMOLLM2
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenChunk
 from kb.errors import ModelCorrupt, ModelError, PromptTooLong
-from kb.llm.catalog import MODEL_FILE, SMOLLM2
 from kb.llm.llama_cpp import LlamaCppModel, LlamaLimits
 from kb.llm.ollama_http import Timeouts
 from kb.models.manifest import read_installed

@@ -9,8 +9,8 @@ import pytest
 from conftest import Ran, run_kb
 from test_models_install import fetched, shelf
 
-from kb.models import wheels
-from kb.models.installable import Wheel
+from kb.assemble import wheels
+from kb.assemble.installable import Wheel
 from kb.models.manifest import MANIFEST_FILE
 from kb.wire.schemas import validate
 
@@ -22,7 +22,7 @@ Models = Callable[..., Ran]
 @pytest.fixture
 def models(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Models:
     """Runs `kb models` where the one model that can be installed is called `tiny`, and is the configured one."""
-    from kb.embed import catalog
+    from kb.assemble import embedding_models as catalog
     from kb.operations.admin import models as operation
 
     monkeypatch.setattr(operation, "CATALOG", catalog.CATALOG)

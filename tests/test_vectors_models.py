@@ -9,8 +9,8 @@ import pytest
 from conftest import Vault, make_vault, run_kb
 from test_contract_imports import heavy, loaded_by
 
+from kb.assemble.embedding_models import E5_SMALL, USE_MULTILINGUAL
 from kb.embed.blas import open_blas
-from kb.embed.catalog import E5_SMALL, USE_MULTILINGUAL
 from kb.embed.native_query import native_engine_usable
 from kb.errors import ModelError
 from kb.models.manifest import read_installed

@@ -1,6 +1,6 @@
 """From a configured model name to the adapter that encodes with it: the door by which indexing and search come in.
 
-A name with a directory below `model_dir` opens from there; any other that the catalogue does not hold is taken for a
+A name with a directory below `model_dir` opens from there; any other that kb does not assemble is taken for a
 fastembed name. Only what the answer needs is imported: a search in a fresh process comes through here.
 """
 
@@ -84,8 +84,8 @@ def _installed(model_dir: Path, name: str) -> InstalledModel | None:
     try:
         return read_installed(model_dir, name)
     except ModelMissing:
-        from kb.embed.catalog import CATALOG
+        from kb.embed.model_files import ASSEMBLED
 
-        if name in CATALOG:
+        if name in ASSEMBLED:
             raise
         return None

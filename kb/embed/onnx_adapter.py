@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kb.domain.embeddings import EmbeddingModel, Role
-from kb.embed.assemble_e5 import MODEL_FILE
+from kb.embed.model_files import MODEL_FILE, TOKENIZER_FILE
 from kb.embed.text import encoder_text
-from kb.embed.tokenizer_file import TOKENIZER_FILE
 from kb.embed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
 from kb.embed.windows import Window, add_windows, batches, normalised, windows
 from kb.errors import ModelCorrupt

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kb.domain.embeddings import EmbeddingModel, Role
+from kb.embed.model_files import TOKENIZER_FILE
 from kb.embed.text import encoder_text
-from kb.embed.tokenizer_file import TOKENIZER_FILE
 from kb.embed.use_files import (
     BRANCH_WIDTH,
     CHUNKS,

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.models.installable import Purpose
+from kb.assemble.installable import Purpose
 from kb.operations.admin.models import ModelStatus
 
 

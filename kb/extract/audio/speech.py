@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from kb.domain.derived import Engine, Transcript
 from kb.domain.steps import ExtractSettings, Job, Progress, Results
 from kb.errors import ModelMissing
-from kb.extract.audio.assemble_whisper import GGML_FILE
 from kb.extract.audio.file import SAMPLE_RATE_HZ, duration_ms, samples
 from kb.extract.audio.sounding import sounding_stretches
 from kb.extract.audio.transcribe import METHOD_VERSION, Heard, Listener
-from kb.extract.audio.whisper import kept_whisper
+from kb.extract.audio.whisper import GGML_FILE, kept_whisper
 from kb.models.manifest import read_installed
 from kb.models.requirements import Lack, lacking_packages, missing, require
 

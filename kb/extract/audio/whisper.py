@@ -13,6 +13,8 @@ from kb.errors import ModelCorrupt
 if TYPE_CHECKING:
     from pywhispercpp.model import Model
 
+GGML_FILE = "ggml-model.bin"
+
 _ERROR_LEVEL = 4
 
 

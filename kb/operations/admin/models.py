@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kb.assemble.embedding_models import CATALOG as EMBEDDING_MODELS
+from kb.assemble.install import install_model, is_whole
+from kb.assemble.installable import InstallableModel, Purpose
+from kb.assemble.language_models import CATALOG as LANGUAGE_MODELS
+from kb.assemble.speech_models import CATALOG as SPEECH_MODELS
 from kb.config import Config
-from kb.embed.catalog import CATALOG as EMBEDDING_MODELS
 from kb.errors import KbError
-from kb.extract.audio.catalog import CATALOG as SPEECH_MODELS
-from kb.llm.catalog import CATALOG as LANGUAGE_MODELS
-from kb.models.install import install_model, is_whole
-from kb.models.installable import InstallableModel, Purpose
 from kb.models.manifest import list_models, verify_model
 from kb.operations.embedding.plan import configured_models
 from kb.operations.opening.privacy import close_to_others, private_places

@@ -85,7 +85,7 @@ _PROVIDERS: dict[str, Callable[[Config], LanguageModel]] = {"ollama": _ollama, "
 
 def gguf_path(config: Config) -> Path:
     """The configured model file: a path, or the name of an installed model. Raises: ModelMissing, ModelCorrupt."""
-    from kb.llm.catalog import CATALOG, MODEL_FILE
+    from kb.assemble.language_models import CATALOG, MODEL_FILE
     from kb.models.manifest import read_installed
 
     configured = config.models_llm.gguf

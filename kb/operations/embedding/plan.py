@@ -66,7 +66,7 @@ def configured_models(config: Config) -> tuple[str, ...]:
 
 
 def _require_fastembed_name(name: str) -> None:
-    from kb.embed.catalog import CATALOG
+    from kb.assemble.embedding_models import CATALOG
 
     if name in CATALOG:
         raise ConfigError(

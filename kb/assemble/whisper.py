@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
 from kb.errors import ModelCorrupt
+from kb.extract.audio.whisper import GGML_FILE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     Tensor: TypeAlias = NDArray[np.float16]
     Filters: TypeAlias = NDArray[np.float32]
-
-GGML_FILE = "ggml-model.bin"
 
 SAMPLE_RATE_HZ = 16_000
 _FFT_SAMPLES = 400

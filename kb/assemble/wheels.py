@@ -18,8 +18,8 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import IO, TypeAlias
 
+from kb.assemble.installable import Wheel
 from kb.errors import ModelCorrupt, ModelError
-from kb.models.installable import Wheel
 from kb.models.manifest import sha256_of
 
 # (stage, bytes done, bytes in all)

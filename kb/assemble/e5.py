@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kb.embed.charsmap import precompiled_charsmap
-from kb.embed.e5_weights import BLOCK_WEIGHTS, E5Weights, read_weights
-from kb.embed.onnx_writer import FLOAT, INT64, GraphWriter
-from kb.embed.tokenizer_file import UnigramTokenizer, write_json, write_tokenizer
+from kb.assemble.charsmap import precompiled_charsmap
+from kb.assemble.e5_weights import BLOCK_WEIGHTS, E5Weights, read_weights
+from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
+from kb.assemble.tokenizer_file import UnigramTokenizer, write_json, write_tokenizer
+from kb.embed.model_files import MODEL_FILE
 
-MODEL_FILE = "onnx/model.onnx"
 WINDOW_TOKENS = 512
 
 _CONTRIB = "com.microsoft"

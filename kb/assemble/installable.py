@@ -1,6 +1,6 @@
 """A model that can be assembled from package wheels, with everything about it pinned: the form of a catalogue's entry.
 
-Each room keeps the catalogue of the models its adapters read; `operations` joins them.
+A catalogue a purpose: `embedding_models`, `language_models`, `speech_models`; `operations` joins them.
 """
 
 from __future__ import annotations

