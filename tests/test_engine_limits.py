@@ -21,7 +21,7 @@ import pytest
 from ingest_fixtures import Workspace, analyse_by_word, counted
 from media_fixtures import MODELS, needs_decoder, needs_whisper
 
-from kb.extract.registry import STEPPED_EXTRACTORS, Step
+from kb.extract.registry import EXTRACTORS, Step
 from kb.operations.ingest import prepare
 from kb.workers import worker as extract_worker
 
@@ -43,7 +43,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scratch_home: Pat
     """PDFs are read by the unruly engine, which may take a second of processor time."""
     monkeypatch.setattr(prepare, "analyse", analyse_by_word)
     monkeypatch.setattr(sys, "path", [*sys.path, str(TESTS)])
-    monkeypatch.setitem(STEPPED_EXTRACTORS, "pdf", replace(STEPPED_EXTRACTORS["pdf"], steps=(UNRULY,)))
+    monkeypatch.setitem(EXTRACTORS, "pdf", replace(EXTRACTORS["pdf"], steps=(UNRULY,)))
     made = Workspace(tmp_path / "workspace")
     made.configure(
         f"storage.cache_dir={tmp_path / 'cache'}",
@@ -110,7 +110,7 @@ def run_unruly(config_path: str) -> None:
     """Runs `kb ingest` with the unruly engine in this process."""
     from kb.cli.main import main
 
-    STEPPED_EXTRACTORS["pdf"] = replace(STEPPED_EXTRACTORS["pdf"], steps=(UNRULY,))
+    EXTRACTORS["pdf"] = replace(EXTRACTORS["pdf"], steps=(UNRULY,))
     sys.exit(main(["--config", config_path, "ingest", "--no-embed", "--json"]))
 
 

@@ -16,7 +16,7 @@ from kb.domain.chunks import Chunk, ChunkPolicy  # noqa: E402
 from kb.domain.derived import Derived, OcrRegion, OcrText, read_labels  # noqa: E402
 from kb.domain.documents import Document, Heading, Table  # noqa: E402
 from kb.domain.ids import asset_id, content_hash  # noqa: E402
-from kb.domain.media import PDF  # noqa: E402
+from kb.domain.kinds import PDF  # noqa: E402
 from kb.domain.paths import WorkspacePath  # noqa: E402
 from kb.domain.spans import Box, PageSpan  # noqa: E402
 from kb.domain.steps import ExtractSettings, Job, OcrSettings  # noqa: E402
@@ -27,7 +27,7 @@ from kb.extract.pdf.document import PARSER_VERSION, assemble_pdf  # noqa: E402
 from kb.extract.pdf.layout import RawBlock, reading_order  # noqa: E402
 from kb.extract.pdf.pages import PdfText, read_pdf_text, unusable_pages  # noqa: E402
 from kb.extract.pdf.text_quality import is_readable  # noqa: E402
-from kb.extract.registry import STEPPED_EXTRACTORS  # noqa: E402
+from kb.extract.registry import EXTRACTORS  # noqa: E402
 
 A4 = (595, 842)
 POLICY = ChunkPolicy(500, 80, True, CHUNKER_VERSION)
@@ -364,7 +364,7 @@ def test_a_fault_without_words_is_told_in_words(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_registry_names_the_extractor_and_its_version() -> None:
-    extractor = STEPPED_EXTRACTORS["pdf"]
+    extractor = EXTRACTORS["pdf"]
     assert extractor.load() is assemble_pdf
     assert extractor.parser_version == PARSER_VERSION
     assert extractor.steps[0].load().engine(ExtractSettings()) == pdf_text.engine(ExtractSettings())

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kb.domain.derived import Derived, Engine, Transcript, TranscriptSegment
 from kb.domain.ids import AssetId
-from kb.domain.media import MediaType
+from kb.domain.kinds import MediaType
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import TimeSpan
 from kb.domain.steps import ExtractSettings, Job, Progress, SpeechSettings

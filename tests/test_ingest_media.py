@@ -17,16 +17,15 @@ pymupdf = pytest.importorskip("pymupdf")
 from kb.domain.derived import Derived, Engine  # noqa: E402
 from kb.domain.ids import AssetId  # noqa: E402
 from kb.domain.ingest_events import AssetFinished, ExtractProgress  # noqa: E402
-from kb.domain.media import MediaType  # noqa: E402
+from kb.domain.kinds import MediaType  # noqa: E402
 from kb.domain.media_citations import PageCitation  # noqa: E402
 from kb.domain.paths import WorkspacePath  # noqa: E402
 from kb.domain.steps import ExtractSettings, Job  # noqa: E402
 from kb.errors import ModelMissing  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402
 from kb.extract.pdf.document import assemble_pdf  # noqa: E402
-from kb.extract.registry import STEPPED_EXTRACTORS, Step  # noqa: E402
-from kb.operations.ingest import media as ingest_media  # noqa: E402
-from kb.operations.ingest import prepare  # noqa: E402
+from kb.extract.registry import EXTRACTORS, Step  # noqa: E402
+from kb.operations.ingest import engine_files, prepare  # noqa: E402
 from kb.store.derived_cache import DerivedCache  # noqa: E402
 from kb.workers.pool import ExtractPool  # noqa: E402
 
@@ -194,7 +193,7 @@ def unruly(monkeypatch: pytest.MonkeyPatch) -> None:
     """PDFs are read by the engine of this module."""
     monkeypatch.setattr(sys, "path", [*sys.path, str(Path(__file__).parent)])
     step = Step("pdf-text", "unruly_engine", is_required=True)
-    monkeypatch.setitem(STEPPED_EXTRACTORS, "pdf", replace(STEPPED_EXTRACTORS["pdf"], steps=(step,)))
+    monkeypatch.setitem(EXTRACTORS, "pdf", replace(EXTRACTORS["pdf"], steps=(step,)))
 
 
 def test_an_engine_that_fails_costs_its_file_only(workspace: Workspace, unruly: None) -> None:
@@ -228,7 +227,7 @@ def test_a_stopped_run_ends_its_engines_and_the_next_goes_on(
 ) -> None:
     workspace.write("a.pdf", pdf_of(*WORDS))
     workspace.write("hang.pdf", b"hang")
-    monkeypatch.setattr(ingest_media, "_POLL_S", 0.01)
+    monkeypatch.setattr(engine_files, "_POLL_S", 0.01)
     report = workspace.ingest(is_canceled=lambda: any(isinstance(event, AssetFinished) for event in workspace.events))
     assert report.aborted
     assert workspace.paths() == ["a.pdf"]
@@ -238,7 +237,7 @@ def test_a_long_step_that_was_stopped_goes_on_from_what_it_had(
     workspace: Workspace, unruly: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace.write("long.pdf", b"long")
-    monkeypatch.setattr(ingest_media, "_POLL_S", 0.01)
+    monkeypatch.setattr(engine_files, "_POLL_S", 0.01)
 
     def two_of_three() -> bool:
         return any(isinstance(event, ExtractProgress) and event.done == 2 for event in workspace.events)

@@ -16,7 +16,7 @@ from ingest_fixtures import Workspace, counted
 
 from kb.domain.ingest_events import AssetFinished, AssetStarted, Finished, IngestEvent, ScanCompleted, ScanStarted
 from kb.errors import FileVanished
-from kb.operations.ingest.ingest import BATCH_FILES
+from kb.operations.ingest.changed import BATCH_FILES
 
 REPOSITORY = Path(__file__).parents[1]
 NOTES = 2 * BATCH_FILES + 5

@@ -14,7 +14,7 @@ from media_fixtures import IMAGES, needs_pillow
 from ollama_fixtures import playing
 
 from kb.domain.derived import ModelCaption
-from kb.domain.media import PNG
+from kb.domain.kinds import PNG
 from kb.domain.steps import CaptionSettings, ExtractSettings, Job
 from kb.errors import ExtractFailed, ModelMissing
 from kb.llm.caption import derive, engine

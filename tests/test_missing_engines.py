@@ -15,7 +15,7 @@ import pytest
 from conftest import make_vault
 from ingest_fixtures import Workspace, analyse_by_word, counted
 
-from kb.extract.registry import STEPPED_EXTRACTORS, Step
+from kb.extract.registry import EXTRACTORS, Step
 from kb.operations.ingest import prepare
 
 ROOT = Path(__file__).parents[1]
@@ -105,7 +105,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setattr(prepare, "analyse", analyse_by_word)
     monkeypatch.setattr(sys, "path", [*sys.path, str(Path(__file__).parent)])
     step = Step("pdf-text", "unruly_engine", is_required=True)
-    monkeypatch.setitem(STEPPED_EXTRACTORS, "pdf", replace(STEPPED_EXTRACTORS["pdf"], steps=(step,)))
+    monkeypatch.setitem(EXTRACTORS, "pdf", replace(EXTRACTORS["pdf"], steps=(step,)))
     made = Workspace(tmp_path / "workspace")
     made.configure(f"storage.cache_dir={tmp_path / 'cache'}", "indexing.max_parallel_extractors=1")
     return made
@@ -132,7 +132,7 @@ def test_an_image_is_read_without_the_engine_that_turns_out_unusable(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     steps = (Step("ocr", "unruly_engine"), Step("caption", "unruly_caption"))
-    monkeypatch.setitem(STEPPED_EXTRACTORS, "image", replace(STEPPED_EXTRACTORS["image"], steps=steps))
+    monkeypatch.setitem(EXTRACTORS, "image", replace(EXTRACTORS["image"], steps=steps))
     workspace.write("one.png", b"unloadable")
     report = workspace.ingest()
     assert counted(report) == {"new": 1}

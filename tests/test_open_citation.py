@@ -88,3 +88,11 @@ def test_what_is_printed_is_what_would_be_run(shelf: Vault) -> None:
     ran = run_kb("--config", str(shelf.config), "open", "manual.pdf#page=13", "--print", env=env)
     assert ran.stdout == f"evince --page-index=13 {shelf.root / 'manual.pdf'}\n"
     assert not (shelf.root.parent / "ran").exists()
+
+
+@pytest.mark.parametrize(("name", "program"), [("manual.pdf", "xdg-open"), ("talk.mp3", "xdg-open"), ("a.txt", "vim")])
+def test_a_file_named_without_a_place_is_shown_by_what_shows_its_kind(name: str, program: str, shelf: Vault) -> None:
+    (shelf.root / "a.txt").write_text("words\n", encoding="utf-8")
+    env = {**programs(shelf.root.parent, "xdg-open", "vim"), "EDITOR": "vim"}
+    ran = run_kb("--config", str(shelf.config), "open", name, "--print", env=env)
+    assert ran.stdout == f"{program} {shelf.root / name}\n"

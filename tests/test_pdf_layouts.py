@@ -10,7 +10,7 @@ import pytest
 
 pymupdf = pytest.importorskip("pymupdf")
 
-from kb.domain.media import PDF  # noqa: E402
+from kb.domain.kinds import PDF  # noqa: E402
 from kb.domain.steps import ExtractSettings, Job  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402
 from kb.extract.pdf.broken_lines import whole_words  # noqa: E402

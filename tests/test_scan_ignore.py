@@ -14,7 +14,7 @@ import pytest
 
 import kb.scan.ignore
 import kb.scan.walk
-from kb.domain.media import MARKDOWN
+from kb.domain.kinds import MARKDOWN
 from kb.scan.events import ScannedFile, SkippedFile
 from kb.scan.walk import walk
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.config.sections import WorkspaceConfig
-from kb.domain.media import MEDIA_TYPE_OF_EXTENSION
+from kb.domain.kinds import KINDS
 from kb.domain.paths import to_posix
 from kb.errors import (
     ConfigError,
@@ -79,7 +79,7 @@ def test_extensions_in_upper_case_are_asked_for_as_those_in_lower_case(tmp_path:
 
 
 def test_every_kind_kb_reads_is_asked_for_unless_the_configuration_says_otherwise(tmp_path: Path) -> None:
-    names = [f"a.{extension}" for extension in MEDIA_TYPE_OF_EXTENSION]
+    names = [spelling.replace("*", "a") for spelling in KINDS.spellings()]
     write(tmp_path, *names)
     assert paths_of(tmp_path, include=WorkspaceConfig.include) == sorted(names)
 

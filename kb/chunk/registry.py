@@ -1,29 +1,41 @@
-"""Media family to chunker, for the files whose places are not lines."""
+"""The chunkers, by the names that the table of kinds has for them (`kb.domain.kinds`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 from kb.chunk import md_heading, media_place, pdf_page
 from kb.domain.chunks import Chunk, ChunkPolicy
 from kb.domain.documents import Document
-from kb.domain.media import MediaFamily
+from kb.domain.kinds import KINDS, MediaFamily
 
-Chunker = Callable[[Document, ChunkPolicy], tuple[Chunk, ...]]
 
-_CHUNKERS: dict[MediaFamily, tuple[str, Chunker]] = {
-    "pdf": (pdf_page.CHUNKER_VERSION, pdf_page.chunk_pages),
-    "image": (media_place.CHUNKER_VERSION, media_place.chunk_places),
-    "audio": (media_place.CHUNKER_VERSION, media_place.chunk_places),
+class Chunker(NamedTuple):
+    """A function that cuts documents, and its version; None is the configured one."""
+
+    cut: Callable[[Document, ChunkPolicy], tuple[Chunk, ...]]
+    version: str | None = None
+
+
+CHUNKERS: dict[str, Chunker] = {
+    "headings": Chunker(md_heading.chunk_document),
+    "pages": Chunker(pdf_page.chunk_pages, pdf_page.CHUNKER_VERSION),
+    "places": Chunker(media_place.chunk_places, media_place.CHUNKER_VERSION),
 }
 
 
-def chunker_of(family: MediaFamily) -> Chunker:
-    """The function that cuts documents of that family."""
-    return _CHUNKERS[family][1] if family in _CHUNKERS else md_heading.chunk_document
+def cut_document(document: Document, family: MediaFamily, policy: ChunkPolicy) -> tuple[Chunk, ...]:
+    """The document's chunks, as its family is cut."""
+    return _chunker(family).cut(document, policy_of(family, policy))
 
 
 def policy_of(family: MediaFamily, policy: ChunkPolicy) -> ChunkPolicy:
-    """The policy with that family's chunker; the configured one is that of Markdown."""
-    return replace(policy, chunker_version=_CHUNKERS[family][0]) if family in _CHUNKERS else policy
+    """The policy with the version of that family's chunker."""
+    version = _chunker(family).version
+    return policy if version is None else replace(policy, chunker_version=version)
+
+
+def _chunker(family: MediaFamily) -> Chunker:
+    return CHUNKERS[KINDS.kind_of(family).chunker]

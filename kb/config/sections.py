@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kb.config.variables import expand_variables
+from kb.domain.kinds import KINDS
 
 SCHEMA_VERSION = 1
 
@@ -39,11 +40,7 @@ class WorkspaceConfig(Section):
     """Where the notes lie and which of them are indexed (gitignore syntax; `.kbignore` adds to `exclude`)."""
 
     root: str = "~/KnowledgeBase"
-    include: tuple[str, ...] = (
-        *("**/*.md", "**/*.markdown", "**/*.mdown", "**/*.mkd", "**/*.pdf"),
-        *("**/*.png", "**/*.jpg", "**/*.jpeg", "**/*.webp", "**/*.gif", "**/*.tif", "**/*.tiff"),
-        *("**/*.wav", "**/*.mp3", "**/*.m4a", "**/*.flac", "**/*.ogg"),
-    )
+    include: tuple[str, ...] = KINDS.include_patterns()
     exclude: tuple[str, ...] = (".git/**", "node_modules/**", ".obsidian/**")
     follow_outside: bool = True
 

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from kb.domain.derived import Derived, DerivedName, Engine
 from kb.domain.documents import Document
 from kb.domain.ids import AssetId
-from kb.domain.media import MediaType
+from kb.domain.kinds import MediaType
 from kb.domain.paths import WorkspacePath
 
 Results: TypeAlias = Mapping[DerivedName, bytes]
@@ -111,6 +111,13 @@ class StepModule(Protocol):
 
     def derive(self, job: Job) -> bytes:
         """The result as JSON. Raises: ExtractFailed for a file that cannot be read."""
+
+
+class Extract(Protocol):
+    """Reads one file's bytes into a document; raises `ExtractFailed` where there is nothing to keep."""
+
+    def __call__(self, data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetId) -> Document:
+        """The document in `data`."""
 
 
 class Assemble(Protocol):

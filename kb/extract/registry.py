@@ -1,43 +1,23 @@
-"""Media type to extractor: where a new kind of file is plugged in.
+"""The extractors, by the names that the table of kinds has for them (`kb.domain.kinds`).
 
-A text file is read by one function. A file that needs an engine goes through steps, each of which derives a result, and
-a function that builds the document from the results. Modules are imported when their first file is met, so that asking
-for a version or searching loads no parser and no engine.
+An extractor is a function that builds a document. Without steps it is given the file's bytes, in this process; with
+steps, each of which an engine derives in a process of its own, it is given their results. Modules are imported when
+their first file is met, so that asking for a version or searching loads no parser and no engine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, cast
 
-from kb.domain.derived import DerivedName
+from kb.domain.derived import Derived, DerivedName
 from kb.domain.documents import Document
 from kb.domain.ids import AssetId
-from kb.domain.media import MediaFamily
+from kb.domain.kinds import KINDS, MediaFamily
 from kb.domain.paths import WorkspacePath
-from kb.domain.steps import Assemble, StepModule
-
-
-class Extract(Protocol):
-    """Reads one file's bytes into a document; raises `ExtractFailed` where there is nothing to keep."""
-
-    def __call__(self, data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetId) -> Document:
-        """The document in `data`."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Extractor:
-    """One text type's extractor: what its documents are versioned by, and where it lives."""
-
-    parser_version: str
-    module: str
-    function: str
-
-    def load(self) -> Extract:
-        """The extracting function; its module and parser are imported on the first call."""
-        return cast(Extract, getattr(import_module(self.module), self.function))
+from kb.domain.steps import Assemble, Extract, StepModule
 
 
 class Step(NamedTuple):
@@ -56,41 +36,56 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SteppedExtractor:
-    """One family's extractor by engines: its steps in order, and the function that builds the document."""
+class Extractor:
+    """What a kind of files is read by: its steps in order, what its documents are versioned by, and where it lives."""
 
     parser_version: str
-    steps: tuple[Step, ...]
     module: str
     function: str
+    steps: tuple[Step, ...] = ()
 
-    def load(self) -> Assemble:
-        """The assembling function."""
-        return cast(Assemble, getattr(import_module(self.module), self.function))
+    def document(
+        self,
+        data: bytes,
+        derived: Mapping[DerivedName, Derived],
+        *,
+        workspace_path: WorkspacePath,
+        asset_id: AssetId,
+    ) -> Document:
+        """The document of a file's bytes, or of what was derived of them. Raises: ExtractFailed, FileTooLarge."""
+        if self.steps:
+            return cast(Assemble, self.load())(derived, workspace_path=workspace_path, asset_id=asset_id)
+        return cast(Extract, self.load())(data, workspace_path=workspace_path, asset_id=asset_id)
+
+    def load(self) -> Extract | Assemble:
+        """The function; its module and parser are imported on the first call."""
+        return cast(Extract | Assemble, getattr(import_module(self.module), self.function))
+
+
+def extractor_of(family: MediaFamily) -> Extractor:
+    """What files of that family are read by."""
+    return EXTRACTORS[KINDS.kind_of(family).extractor]
 
 
 # `parser_version` repeats the module's own constant, which cannot be read without importing its parser.
-EXTRACTORS: dict[MediaFamily, Extractor] = {
+EXTRACTORS: dict[str, Extractor] = {
     "markdown": Extractor("markdown-it-4-v4", "kb.extract.markdown.document", "extract_markdown"),
-}
-
-STEPPED_EXTRACTORS: dict[MediaFamily, SteppedExtractor] = {
-    "pdf": SteppedExtractor(
+    "pdf": Extractor(
         "pdf-v1",
-        (Step("pdf-text", "kb.extract.pdf.text", is_required=True), Step("ocr", "kb.extract.pdf.ocr")),
         "kb.extract.pdf.document",
         "assemble_pdf",
+        (Step("pdf-text", "kb.extract.pdf.text", is_required=True), Step("ocr", "kb.extract.pdf.ocr")),
     ),
-    "image": SteppedExtractor(
+    "image": Extractor(
         "image-v1",
-        (Step("ocr", "kb.extract.image.ocr"), Step("caption", "kb.llm.caption")),
         "kb.extract.image.document",
         "assemble_image",
+        (Step("ocr", "kb.extract.image.ocr"), Step("caption", "kb.llm.caption")),
     ),
-    "audio": SteppedExtractor(
+    "audio": Extractor(
         "audio-v1",
-        (Step("transcript", "kb.extract.audio.speech", is_required=True),),
         "kb.extract.audio.document",
         "assemble_audio",
+        (Step("transcript", "kb.extract.audio.speech", is_required=True),),
     ),
 }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kb.domain.media import MediaType
+from kb.domain.kinds import MediaType
 from kb.domain.paths import WorkspacePath
 from kb.errors import FileError
 from kb.scan.ignore import IgnoreSource

@@ -28,6 +28,6 @@ class IncludePatterns:
     def matches(self, path: str) -> bool:
         """Whether the file at the workspace path `path` is asked for; `IMG_1.JPG` is by `*.jpg` too."""
         stem, dot, extension = path.rpartition(".")
-        if extension.islower():
+        if not dot or extension.islower() or "/" in extension:
             return self._patterns.matches(path)
         return self._patterns.matches(path, f"{stem}{dot}{extension.lower()}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from kb.domain.media import MEDIA_TYPE_OF_EXTENSION, extension_of
+from kb.domain.kinds import KINDS, extension_of
 from kb.scan.ignore import IgnoreRules
 
 
@@ -23,7 +23,7 @@ class UnreadKinds:
     def meet(self, folder: str, name: str, rules: IgnoreRules) -> None:
         """Counts the file called `name`; `folder` is a workspace path and a slash, empty for the root."""
         if folder not in self._is_asked_for:
-            names = (f"{folder}a.{extension}" for extension in MEDIA_TYPE_OF_EXTENSION)
+            names = (folder + spelling.replace("*", "a") for spelling in KINDS.spellings())
             self._is_asked_for[folder] = any(map(self._is_included, names))
         if name.startswith(".") or not self._is_asked_for[folder]:
             return

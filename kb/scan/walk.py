@@ -15,7 +15,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from kb.domain.media import media_type_of
+from kb.domain.kinds import media_type_of
 from kb.domain.paths import WorkspacePath
 from kb.errors import FileError, FileUnreadable, FileVanished, PathNotUnicode, UsageError
 from kb.scan.events import FailedFile, OutsideLink, ScanEvent, ScannedFile, ScanTotals, SkippedFile

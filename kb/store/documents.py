@@ -62,12 +62,13 @@ class PreparedDocument:
     derived: tuple[Derived, ...] = ()
 
 
-def put_document(db: apsw.Connection, prepared: PreparedDocument, *, replaces: str | None, now: str) -> None:
-    """Stores a document in place of whatever stood at its path and, for a moved file, at `replaces`."""
+def put_document(
+    db: apsw.Connection, prepared: PreparedDocument, *, old: queries.StoredDocument | None, old_path: str, now: str
+) -> None:
+    """Stores a document in place of `old`, which stands at `old_path`: its own path, or that of a file that moved."""
     document, source = prepared.document, prepared.source
-    old = queries.select_document_at(db, workspace_path=replaces or document.workspace_path)
-    for path in {document.workspace_path, replaces or document.workspace_path}:
-        remove_document(db, path)
+    if old is not None:
+        remove_document(db, old_path)
     queries.insert_asset(
         db,
         asset_id=document.asset_id,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from kb.domain.derived import DerivedName
-from kb.domain.media import MediaType
+from kb.domain.kinds import MediaType
 from kb.domain.steps import ExtractSettings, Job, OnKept, OnProgress, Progress, Results
 from kb.errors import KbError, ModelMissing, worded
 from kb.extract.registry import Step

@@ -8,7 +8,7 @@ import click
 
 from kb.cli.interrupt import interruptible
 from kb.cli.session import Session, json_option, pass_session, print_json, print_json_with_list
-from kb.domain.media import MEDIA_FAMILIES
+from kb.domain.kinds import KINDS
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request, media_families
 
@@ -30,7 +30,7 @@ Examples:
 @click.option("--moved", is_flag=True, help="Continue after the workspace folder was moved or renamed.")
 @click.option("--no-embed", is_flag=True, help="Leave the vectors for later: kb index --embeddings.")
 @click.option(
-    "--media", metavar="KIND,…", help="Only these kinds of files: markdown, pdf, image, audio [default: all]."
+    "--media", metavar="KIND,…", help=f"Only these kinds of files: {', '.join(KINDS.families)} [default: all]."
 )
 @click.option("--summary-only", is_flag=True, help="Do not list the files in the report.")
 @json_option("Print ingest_progress.v1 lines, then ingest_report.v1.")
@@ -59,7 +59,7 @@ def command(
         allow_empty=allow_empty,
         moved=moved,
         embed=not no_embed,
-        families=MEDIA_FAMILIES if media is None else media_families(media),
+        families=KINDS.families if media is None else media_families(media),
     )
     with interruptible() as is_canceled:
         if as_json:

@@ -10,7 +10,7 @@ from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain, plain_line
 from kb.domain.citations import cite
 from kb.domain.derived import NOT_DERIVED, read_labels
-from kb.domain.media import MediaType, family_of
+from kb.domain.kinds import MediaType, family_of
 from kb.operations.inspect.inspect import inspect_chunk, inspect_document
 
 

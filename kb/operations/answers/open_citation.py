@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kb.config import Config
 from kb.domain.citations import Citation, LineCitation, parse_citation
-from kb.domain.media import MEDIA_TYPE_OF_EXTENSION, family_of
+from kb.domain.kinds import kind_of, media_type_of
 from kb.domain.media_citations import PageCitation, TimeCitation
 from kb.errors import InvalidCitation, NotFound, UsageError
 from kb.operations.answers.history import find_answer
@@ -67,8 +67,8 @@ def find_opening(config: Config, typed: str, answer_id: str | None, env: Mapping
 
 def _is_text(path: Path) -> bool:
     """Whether an editor shows the file: notes, and all that kb does not read as something else."""
-    media_type = MEDIA_TYPE_OF_EXTENSION.get(path.suffix.lower())
-    return media_type is None or family_of(media_type) == "markdown"
+    media_type = media_type_of(path.name)
+    return media_type is None or kind_of(media_type).citation == "line"
 
 
 def _place(config: Config, typed: str, answer_id: str | None) -> tuple[Citation | None, Path]:

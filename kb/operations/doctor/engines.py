@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from kb.config import Config
 from kb.domain.checks import Check
 from kb.errors import KbError, ModelMissing
-from kb.extract.registry import STEPPED_EXTRACTORS
+from kb.extract.registry import EXTRACTORS
 from kb.operations.ingest.requests import extraction_plan
 
 
 def check_engines(config: Config) -> Iterator[Check]:
     """One check a result that engines derive: which engine does it; what to install where there is none."""
     settings = extraction_plan(config).settings
-    steps = {step.name: step for extractor in STEPPED_EXTRACTORS.values() for step in extractor.steps}
+    steps = {step.name: step for extractor in EXTRACTORS.values() for step in extractor.steps}
     for name, step in steps.items():
         label = f"engine_{name.replace('-', '_')}"
         try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kb.domain.derived import NOT_DERIVED, DerivedName, Engine, read_labels
-from kb.domain.media import MediaFamily
+from kb.domain.kinds import MediaFamily
 from kb.domain.steps import ExtractSettings
 from kb.errors import ModelError
-from kb.extract.registry import STEPPED_EXTRACTORS, Step
+from kb.extract.registry import Step, extractor_of
 
 
 @dataclass(slots=True)
@@ -37,21 +37,24 @@ class Engines:
         """The steps whose missing engines keep files of that family from being read at all; none if they are read."""
         if self.can_read(family):
             return []
-        lacking = [step for step in STEPPED_EXTRACTORS[family].steps if step in self.missing]
+        lacking = [step for step in extractor_of(family).steps if step in self.missing]
         return [step for step in lacking if step.is_required] or lacking
 
     def can_read(self, family: MediaFamily) -> bool:
-        """Whether files of that family can be read at all: every engine they cannot do without, and at least one."""
-        steps = STEPPED_EXTRACTORS[family].steps
+        """Whether files of that family can be read at all: without engines, or by those that are here.
+
+        All that they cannot do without must be here, and at least one.
+        """
+        steps = extractor_of(family).steps
         found = {step: self.engine_of(step) for step in steps}
-        return any(found.values()) and all(found[step] for step in steps if step.is_required)
+        return not steps or (any(found.values()) and all(found[step] for step in steps if step.is_required))
 
     def are_those_of(self, family: MediaFamily, parser_version: str) -> bool:
         """Whether a document with that parser version would be derived the same way now.
 
         An engine that is not installed any more makes nothing again: what it derived is better than nothing.
         """
-        extractor = STEPPED_EXTRACTORS[family]
+        extractor = extractor_of(family)
         base, labels = read_labels(parser_version)
         steps = {step.name: step for step in extractor.steps}
         return base == extractor.parser_version and all(
@@ -60,7 +63,7 @@ class Engines:
 
     def label_of(self, name: DerivedName, family: MediaFamily) -> str:
         """What makes that result, for people: `tesseract 5.3.0`."""
-        step = next(step for step in STEPPED_EXTRACTORS[family].steps if step.name == name)
+        step = next(step for step in extractor_of(family).steps if step.name == name)
         engine = self.engine_of(step)
         return f"{engine.name} {engine.version}" if engine else name
 

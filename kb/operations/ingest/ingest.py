@@ -12,35 +12,27 @@ from contextlib import AbstractContextManager, suppress
 from sys import intern
 from time import perf_counter_ns
 
-from kb.domain.ids import asset_id
 from kb.domain.ingest_events import Finished, IngestEvent, ScanCompleted, ScanStarted
-from kb.domain.media import MEDIA_TYPE_OF_EXTENSION, family_of
-from kb.errors import FileError, KbError, ModelMissing, StoreError, UsageError
-from kb.extract.registry import EXTRACTORS
+from kb.domain.kinds import family_of
+from kb.errors import KbError, ModelMissing, StoreError, UsageError
+from kb.extract.registry import extractor_of
+from kb.operations.ingest.changed import index_changed
 from kb.operations.ingest.common_terms import refresh_common_terms
 from kb.operations.ingest.engines import Engines
-from kb.operations.ingest.prepare import Cut, cut_file
 from kb.operations.ingest.report import IngestItem, IngestReport
 from kb.operations.ingest.run import IngestRequest, IngestRun
 from kb.operations.ingest.run_record import record_run
-from kb.operations.ingest.store import Reading, store_batch
 from kb.operations.ingest.workspace_root import note_root, require_same_root
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.privacy import close_to_others
 from kb.operations.opening.writer import in_memory, writing
 from kb.scan.assets import unreferenced_assets
 from kb.scan.events import FailedFile, OutsideLink, ScannedFile, SkippedFile
-from kb.scan.read import read_bytes
 from kb.scan.walk import walk
 from kb.store import ingest_queries as queries
 from kb.store.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, sqlite_errors, transaction
 from kb.store.documents import remove_document
-
-# Files read before their Korean texts are analysed together, and the source bytes that end a batch earlier: what
-# Ctrl-C may have to wait for.
-BATCH_FILES = 32
-BATCH_BYTES = 500_000
 
 
 def ingest(
@@ -87,14 +79,10 @@ def _open(request: IngestRequest) -> AbstractContextManager[Connection]:
 
 
 def _bring_in_step(run: IngestRun) -> None:
-    texts, others = _scan(run)
+    changed = _scan(run)
     if not run.request.dry_run:
         note_root(run.db, run.request.root)
-    _index_texts(run, texts)
-    if others and not run.report.aborted:
-        from kb.operations.ingest.media import index_media  # which a run over notes alone does without
-
-        index_media(run, others)
+    index_changed(run, changed)
     if not run.report.aborted:
         _remove_vanished(run)
     _collect_garbage(run)
@@ -135,8 +123,8 @@ def _conclude(run: IngestRun, start_ns: int) -> None:
         record_run(run.db, report)
 
 
-def _scan(run: IngestRun) -> tuple[deque[ScannedFile], deque[ScannedFile]]:
-    """The files that must be read, texts and those that need an engine, in the walk's order; counts the others."""
+def _scan(run: IngestRun) -> deque[ScannedFile]:
+    """The files that must be read, in the walk's order but those that need engines last; counts the others."""
     request, report = run.request, run.report
     run.vanished = {
         row.workspace_path: (row.byte_len, row.mtime_ns, row.source_path, intern(row.pipeline_version))
@@ -146,7 +134,6 @@ def _scan(run: IngestRun) -> tuple[deque[ScannedFile], deque[ScannedFile]]:
     texts: deque[ScannedFile] = deque()
     others: deque[ScannedFile] = deque()
     families = request.extraction.families
-    left_out = {media for media in MEDIA_TYPE_OF_EXTENSION.values() if family_of(media) not in families}
     with report.stages.measure("scan"):
         for event in walk(
             request.root,
@@ -157,7 +144,8 @@ def _scan(run: IngestRun) -> tuple[deque[ScannedFile], deque[ScannedFile]]:
         ):
             if isinstance(event, ScannedFile):
                 known = run.vanished.pop(event.workspace_path, None)
-                if event.media_type in left_out:
+                family = family_of(event.media_type)
+                if family not in families:
                     continue
                 report.counts.scanned += 1
                 if (
@@ -166,12 +154,12 @@ def _scan(run: IngestRun) -> tuple[deque[ScannedFile], deque[ScannedFile]]:
                     and ((event.media_type, known[3]) in run.current or run.is_current(event.media_type, known[3]))
                 ):
                     report.counts.unchanged += 1
-                elif (family := family_of(event.media_type)) in EXTRACTORS:
-                    texts.append(event)
-                elif run.engines.can_read(family):
+                elif not run.engines.can_read(family):
+                    run.unread[family] += 1
+                elif extractor_of(family).steps:
                     others.append(event)
                 else:
-                    run.unread[family] += 1
+                    texts.append(event)
             elif isinstance(event, SkippedFile):
                 report.skip(event.reason, event.workspace_path)
             elif isinstance(event, OutsideLink):
@@ -186,42 +174,10 @@ def _scan(run: IngestRun) -> tuple[deque[ScannedFile], deque[ScannedFile]]:
             f"no file to index below {request.root}, but {known_count} are in the knowledge base",
             "is the folder mounted? to empty the knowledge base all the same: kb ingest --allow-empty",
         )
-    run.total = len(texts) + len(others)
+    texts += others
+    run.total = len(texts)
     run.on_event(ScanCompleted(run.total, report.counts.unchanged))
-    return texts, others
-
-
-def _index_texts(run: IngestRun, changed: deque[ScannedFile]) -> None:
-    """Reads, cuts and stores the changed texts, a batch at a time; empties `changed` as it goes."""
-    batch: list[tuple[ScannedFile, Reading]] = []
-    batch_bytes = 0
-    while changed and not run.report.aborted:
-        if run.is_canceled():
-            run.report.aborted = True
-            return
-        file = changed.popleft()
-        reading = _read(run, file)
-        batch.append((file, reading))
-        batch_bytes += file.byte_len if isinstance(reading, Cut) else 0
-        if not changed or len(batch) >= BATCH_FILES or batch_bytes >= BATCH_BYTES:
-            store_batch(run, batch)
-            batch, batch_bytes = [], 0
-
-
-def _read(run: IngestRun, file: ScannedFile) -> Reading:
-    """What a changed file holds."""
-    try:
-        with run.report.stages.measure("read"):
-            content = read_bytes(
-                file.source_path, max_bytes=run.request.max_markdown_bytes, limit="indexing.max_markdown_mb"
-            )
-            stored = queries.select_document_at(run.db, workspace_path=file.workspace_path)
-        is_known = stored is not None and stored.asset_id == asset_id(content.blake3)
-        if stored and is_known and run.is_current(file.media_type, stored.pipeline_version):
-            return content
-        return cut_file(file, content, run.request.policy, stages=run.report.stages)
-    except FileError as error:
-        return error
+    return texts
 
 
 def _remove_vanished(run: IngestRun) -> None:

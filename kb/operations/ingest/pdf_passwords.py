@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from kb.domain.media import MediaFamily
+from kb.domain.kinds import MediaFamily
 from kb.errors import PasswordNeeded
 
 # What an encrypted PDF says of itself in the clear, in its trailer (ISO 32000 §7.6.1).

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb.chunk.cutting import policy_hash
-from kb.chunk.registry import chunker_of, policy_of
+from kb.chunk.registry import cut_document, policy_of
 from kb.domain.chunks import Chunk, ChunkPolicy
-from kb.domain.derived import Derived
+from kb.domain.derived import Derived, DerivedName
 from kb.domain.documents import Document
 from kb.domain.ids import Json, asset_id
-from kb.domain.media import MediaFamily, family_of
+from kb.domain.kinds import MediaFamily, family_of
 from kb.domain.paths import WorkspacePath
 from kb.domain.text import stored_text
-from kb.extract.registry import EXTRACTORS
+from kb.extract.registry import Extractor, extractor_of
 from kb.language.file_names import name_timestamp, name_words
 from kb.language.korean import KoreanText, analyse, analysis_version, has_hangul
 from kb.operations.ingest.report import StageTimes
@@ -26,6 +26,7 @@ from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes
 from kb.store.artifacts import write_artifacts
 from kb.store.documents import IndexedText, PreparedDocument, SourceFile
+from kb.store.ingest_queries import StoredDocument
 
 # Bumped when the words or dates that a document is found by change: title, headings, names, their languages.
 WORDS_VERSION = "words-3"
@@ -41,11 +42,29 @@ class AssetPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """A document and its chunks, before the Korean analysis that runs over several documents at once."""
+class OpenFile:
+    """A changed file that is being read: its bytes, and what is stored of the document at its path."""
 
     file: ScannedFile
     content: FileBytes
+    stored: StoredDocument | None
+
+    @property
+    def family(self) -> MediaFamily:
+        """What kind of file it is."""
+        return family_of(self.file.media_type)
+
+    @property
+    def extractor(self) -> Extractor:
+        """What it is read by."""
+        return extractor_of(self.family)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A file's document and its chunks, before the Korean analysis that runs over several documents at once."""
+
+    opened: OpenFile
     document: Document
     chunks: tuple[Chunk, ...]
     derived: tuple[Derived, ...] = ()
@@ -65,24 +84,23 @@ def word_maker() -> str:
     return f"{analysis_version()}/{WORDS_VERSION}"
 
 
-def cut_file(file: ScannedFile, content: FileBytes, policy: ChunkPolicy, *, stages: StageTimes) -> Cut:
-    """The document in a file's bytes, cut into chunks.
+def cut_file(
+    opened: OpenFile, derived: Mapping[DerivedName, Derived], policy: ChunkPolicy, *, stages: StageTimes
+) -> Cut:
+    """The document in a file's bytes, or of what was derived of them, cut into chunks.
 
-    Raises: ExtractFailed.
+    Raises: FileError.
     """
     with stages.measure("extract"):
-        extract = EXTRACTORS[family_of(file.media_type)].load()
-        document = extract(
-            content.data, workspace_path=WorkspacePath(file.workspace_path), asset_id=asset_id(content.blake3)
+        document = opened.extractor.document(
+            opened.content.data,
+            derived,
+            workspace_path=WorkspacePath(opened.file.workspace_path),
+            asset_id=asset_id(opened.content.blake3),
         )
     with stages.measure("chunk"):
-        chunks = cut_document(document, family_of(file.media_type), policy)
-    return Cut(file, content, document, chunks)
-
-
-def cut_document(document: Document, family: MediaFamily, policy: ChunkPolicy) -> tuple[Chunk, ...]:
-    """The document's chunks, as its family is cut."""
-    return chunker_of(family)(document, policy_of(family, policy))
+        chunks = cut_document(document, opened.family, policy)
+    return Cut(opened, document, chunks, tuple(derived.values()))
 
 
 def finish(
@@ -101,10 +119,10 @@ def finish(
             indexed=tuple(_indexed(cut, korean)),
             korean_units=_units(cut, korean),
             source=source,
-            pipeline_version=cut.document.parser_version + pipeline_tail(family_of(cut.file.media_type), policy),
+            pipeline_version=cut.document.parser_version + pipeline_tail(cut.opened.family, policy),
             derived=cut.derived,
             created_at=_created_at(cut),
-            updated_at=cut.document.metadata.updated_at or from_ns(cut.file.mtime_ns),
+            updated_at=cut.document.metadata.updated_at or from_ns(cut.opened.file.mtime_ns),
         )
 
 
@@ -112,23 +130,23 @@ def _created_at(cut: Cut) -> str:
     """When a document was written: as it says itself, as its name says, or else its file's time."""
     document = cut.document
     named = name_timestamp(document.workspace_path)
-    return document.metadata.created_at or named or from_ns(cut.file.mtime_ns)
+    return document.metadata.created_at or named or from_ns(cut.opened.file.mtime_ns)
 
 
 def _store_source(cut: Cut, assets: AssetPolicy) -> SourceFile:
     storage = store_asset(
-        cut.content.data,
+        cut.opened.content.data,
         cut.document.asset_id,
         asset_dir=assets.directory,
-        source_path=cut.file.source_path,
+        source_path=cut.opened.file.source_path,
         copy_threshold_bytes=assets.copy_threshold_bytes,
     )
     return SourceFile(
-        source_path=cut.file.source_path,
-        media_type=cut.file.media_type,
-        byte_len=cut.content.byte_len,
-        mtime_ns=cut.content.mtime_ns,
-        checksum=cut.content.blake3,
+        source_path=cut.opened.file.source_path,
+        media_type=cut.opened.file.media_type,
+        byte_len=cut.opened.content.byte_len,
+        mtime_ns=cut.opened.content.mtime_ns,
+        checksum=cut.opened.content.blake3,
         storage_kind=storage.kind,
         storage_path=storage.path,
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kb.config import Config
 from kb.domain.chunks import ChunkPolicy
-from kb.domain.media import MEDIA_FAMILIES, MEDIA_TYPE_OF_EXTENSION, MediaFamily, extension_of, media_type_of
+from kb.domain.kinds import KINDS, MediaFamily, extension_of, media_type_of
 from kb.domain.steps import CaptionSettings, ExtractSettings, OcrSettings, SpeechSettings
 from kb.errors import UsageError
 from kb.operations.embedding.plan import embedding_plan
@@ -26,7 +26,7 @@ def ingest_request(
     dry_run: bool,
     allow_empty: bool,
     embed: bool,
-    families: Sequence[MediaFamily] = MEDIA_FAMILIES,
+    families: Sequence[MediaFamily] = KINDS.families,
     moved: bool = False,
 ) -> IngestRequest:
     """The ingest of the whole workspace, or of `path` below it (relative to the working directory or to the root).
@@ -67,14 +67,14 @@ def media_families(words: str) -> tuple[MediaFamily, ...]:
     """
     named = [word.strip() for word in words.split(",")]
     for word in named:
-        if word not in MEDIA_FAMILIES:
+        if word not in KINDS.families:
             raise UsageError(
-                f"no kind of file {word!r}", f"one or more of {', '.join(MEDIA_FAMILIES)}, joined by commas"
+                f"no kind of file {word!r}", f"one or more of {', '.join(KINDS.families)}, joined by commas"
             )
-    return tuple(family for family in MEDIA_FAMILIES if family in named)
+    return tuple(family for family in KINDS.families if family in named)
 
 
-def extraction_plan(config: Config, families: Sequence[MediaFamily] = MEDIA_FAMILIES) -> ExtractionPlan:
+def extraction_plan(config: Config, families: Sequence[MediaFamily] = KINDS.families) -> ExtractionPlan:
     """How files are read that need an engine."""
     ocr = OcrSettings(config.ocr.languages, config.ocr.page_dpi) if config.ocr.enabled else None
     return ExtractionPlan(
@@ -121,7 +121,8 @@ def _refuse_unread_kind(full: str) -> None:
     if os.path.isdir(full) or media_type_of(full) is not None:
         return
     kind = extension_of(full)
+    known = ", ".join(name.removeprefix("*.") for name in KINDS.spellings())
     raise UsageError(
         f"kb does not read {kind} files" if kind else f"{os.path.basename(full)} has no extension that kb knows",
-        f"it reads {', '.join(MEDIA_TYPE_OF_EXTENSION)}; save a document as PDF, a picture as JPEG or PNG",
+        f"it reads {known}; save a document as PDF, a picture as JPEG or PNG",
     )

@@ -10,10 +10,9 @@ from pathlib import Path
 from kb.domain.chunks import ChunkPolicy
 from kb.domain.derived import DerivedName
 from kb.domain.ingest_events import IngestEvent
-from kb.domain.media import MediaFamily, MediaType, family_of
+from kb.domain.kinds import MediaFamily, MediaType, family_of
 from kb.domain.paths import to_posix
 from kb.domain.steps import ExtractSettings
-from kb.extract.registry import EXTRACTORS
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.ingest.engines import Engines
 from kb.operations.ingest.pdf_passwords import PdfPasswords
@@ -88,10 +87,12 @@ class IngestRun:
         tail = pipeline_tail(family, self.request.policy)
         if not pipeline_version.endswith(tail):
             return False
-        parser_version = pipeline_version.removesuffix(tail)
-        if family in EXTRACTORS:
-            return parser_version == EXTRACTORS[family].parser_version
-        return self.engines.are_those_of(family, parser_version)
+        return self.engines.are_those_of(family, pipeline_version.removesuffix(tail))
+
+    def leave_unread(self, family: MediaFamily) -> None:
+        """Counts a file out that was to be read, because its engine turned out not to be usable."""
+        self.unread[family] += 1
+        self.total -= 1
 
     def lacking(self) -> Iterator[str]:
         """One line for each engine that cannot be used and that files of this run needed."""

@@ -54,11 +54,13 @@ def _store_document(run: IngestRun, cut: Cut, prepared: PreparedDocument | None)
     """Stores one document (none in a dry run) in place of the one at its path or the one it was moved from."""
     document = cut.document
     with run.report.stages.measure("store"):
-        known = queries.select_document_at(run.db, workspace_path=document.workspace_path)
+        known = cut.opened.stored
         moved_from = None if known else _moved_from(run, document.asset_id)
         if prepared is not None:
             with transaction(run.db):
-                put_document(run.db, prepared, replaces=moved_from, now=run.report.started_at)
+                old = queries.select_document_at(run.db, workspace_path=moved_from) if moved_from else known
+                replaced_path = moved_from or document.workspace_path
+                put_document(run.db, prepared, old=old, old_path=replaced_path, now=run.report.started_at)
     if moved_from:
         del run.vanished[moved_from]
     return IngestItem(
@@ -67,7 +69,7 @@ def _store_document(run: IngestRun, cut: Cut, prepared: PreparedDocument | None)
         doc_id=document.doc_id,
         asset_id=document.asset_id,
         moved_from=moved_from,
-        byte_len=cut.content.byte_len,
+        byte_len=cut.opened.content.byte_len,
         block_count=len(document.blocks),
         chunk_count=len(cut.chunks),
         parser_version=document.parser_version,

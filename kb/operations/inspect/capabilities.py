@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from kb.config import Config
-from kb.domain.media import MediaFamily
+from kb.domain.kinds import KINDS, MediaFamily
 from kb.domain.search import SearchMode, SearchQuery
 from kb.errors import KbError
-from kb.extract.registry import EXTRACTORS, STEPPED_EXTRACTORS, Step
+from kb.extract.registry import EXTRACTORS, Step
 from kb.operations.ask.language_model import can_generate
 from kb.operations.ingest.engines import Engines
 from kb.operations.ingest.requests import extraction_plan
@@ -33,14 +33,13 @@ def capabilities(config: Config, modes: Mapping[SearchMode, bool], commands: Col
     `ingest_*` are the kinds of files that can be read, `extract_*` the results that engines derive from them.
     """
     engines = Engines(extraction_plan(config).settings)
-    steps = {step.name: step for extractor in STEPPED_EXTRACTORS.values() for step in extractor.steps}
+    steps = {step.name: step for extractor in EXTRACTORS.values() for step in extractor.steps}
     return {
         **{f"search_{mode}": works for mode, works in modes.items()},
         "ask": "ask" in commands and modes["lexical"],
         "ask_generated": "ask" in commands and modes["lexical"] and can_generate(config),
         "mcp": "mcp" in commands,
-        **{f"ingest_{family}": True for family in EXTRACTORS},
-        **{f"ingest_{family}": _reads(engines, family) for family in STEPPED_EXTRACTORS},
+        **{f"ingest_{family}": _reads(engines, family) for family in KINDS.families},
         **{f"extract_{name.replace('-', '_')}": _derives(engines, step) for name, step in steps.items()},
     }
 

@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from kb.config import Config
+from kb.domain.kinds import KINDS
 from kb.domain.search import SearchMode
 from kb.errors import NotIndexed
-from kb.extract.registry import EXTRACTORS, STEPPED_EXTRACTORS
+from kb.extract.registry import extractor_of
 from kb.language.korean import analysis_version
 from kb.operations.inspect.capabilities import SEARCH_MODES, capabilities, search_modes
 from kb.operations.inspect.inspect import corpus_stats
@@ -30,8 +31,7 @@ def introspect(config: Config, commands: Collection[str]) -> Introspection:
 
     `commands` are those the program has.
     """
-    versions = {f"parser.{family}": extractor.parser_version for family, extractor in EXTRACTORS.items()}
-    versions |= {f"parser.{family}": extractor.parser_version for family, extractor in STEPPED_EXTRACTORS.items()}
+    versions = {f"parser.{family}": extractor_of(family).parser_version for family in KINDS.families}
     versions |= {
         "chunker": config.chunking.chunker_version,
         "korean": analysis_version(),

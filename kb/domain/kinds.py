@@ -1,0 +1,165 @@
+"""The kinds of files kb reads, in one table: how each is told by its name, read, cut and cited.
+
+All that depends on the kind of a file is asked of `KINDS`: which files a walk takes, what the default of
+`workspace.include` is, what `--media` takes, by which extractor and chunker a file is read and cut. Those have an entry
+for each name that stands here in `extract/registry.py` and `chunk/registry.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NewType, cast
+
+MediaType = NewType("MediaType", str)
+"""`markdown`, `pdf`, `image/<type>`, `audio/<type>` or `code/<lang>`, as `assets.media_type` stores it."""
+
+MediaFamily = Literal["markdown", "pdf", "image", "audio"]
+"""A media type without what follows its slash: what one extractor reads and one `--media` names."""
+
+CitationKind = Literal["line", "page", "region", "time"]
+
+MARKDOWN = MediaType("markdown")
+PDF = MediaType("pdf")
+PNG = MediaType("image/png")
+
+# What follows the last dot, where it looks like a kind: `notes 1.5 old` and `.bashrc` have none.
+_EXTENSION = re.compile(r"(?<=[^/])\.(?!\d+\Z)\w{1,12}\Z")
+
+
+class FileType:
+    """How the files of one media type are called.
+
+    Extensions are in lower case and without their dot; `names` are whole names, such as `Dockerfile`, as they are
+    spelled; `language` is the one a source file is written in.
+    """
+
+    __slots__ = ("extensions", "language", "media_type", "names")
+
+    def __init__(
+        self,
+        media_type: str,
+        extensions: tuple[str, ...] = (),
+        *,
+        names: tuple[str, ...] = (),
+        language: str | None = None,
+    ) -> None:
+        self.media_type = MediaType(media_type)
+        self.extensions = extensions
+        self.names = names
+        self.language = language
+
+
+class Kind:
+    """One family of files: its types, and by what they are read, cut and cited.
+
+    `citation` is the kind of place that a passage of such a file is cited by, as `citation.v1` names it. What is cited
+    by lines is shown by an editor.
+    """
+
+    __slots__ = ("chunker", "citation", "extractor", "family", "types")
+
+    def __init__(
+        self,
+        family: MediaFamily,
+        types: tuple[FileType, ...],
+        *,
+        extractor: str,
+        chunker: str,
+        citation: CitationKind,
+    ) -> None:
+        self.family = family
+        self.types = types
+        self.extractor = extractor
+        self.chunker = chunker
+        self.citation = citation
+
+
+class Kinds:
+    """A table of kinds, and what can be asked of it."""
+
+    def __init__(self, *kinds: Kind) -> None:
+        self.kinds = kinds
+        self.families = tuple(kind.family for kind in kinds)
+        self._kind_of_family = {kind.family: kind for kind in kinds}
+        types = [each for kind in kinds for each in kind.types]
+        self._of_extension = {extension: each for each in types for extension in each.extensions}
+        self._of_name = {name: each for each in types for name in each.names}
+
+    def type_of(self, name: str) -> FileType | None:
+        """The type of the file called `name` (a bare name or a path); None if kb does not read it."""
+        bare = name.rpartition("/")[2]
+        stem, _, extension = bare.rpartition(".")  # a hidden file like ".md" has no stem
+        return self._of_name.get(bare) or (self._of_extension.get(extension.lower()) if stem else None)
+
+    def kind_of(self, family: MediaFamily) -> Kind:
+        """The kind of that family."""
+        return self._kind_of_family[family]
+
+    def spellings(self) -> tuple[str, ...]:
+        """How the names of files that kb reads end, or are: `*.md`, `Dockerfile`."""
+        return (*(f"*.{extension}" for extension in self._of_extension), *self._of_name)
+
+    def include_patterns(self) -> tuple[str, ...]:
+        """Patterns, as in .gitignore, that take in every file of these kinds."""
+        return tuple(f"**/{spelling}" for spelling in self.spellings())
+
+
+KINDS = Kinds(
+    Kind(
+        "markdown",
+        (FileType("markdown", ("md", "markdown", "mdown", "mkd")),),
+        extractor="markdown",
+        chunker="headings",
+        citation="line",
+    ),
+    Kind("pdf", (FileType("pdf", ("pdf",)),), extractor="pdf", chunker="pages", citation="page"),
+    Kind(
+        "image",
+        (
+            FileType("image/png", ("png",)),
+            FileType("image/jpeg", ("jpg", "jpeg")),
+            FileType("image/webp", ("webp",)),
+            FileType("image/gif", ("gif",)),
+            FileType("image/tiff", ("tif", "tiff")),
+        ),
+        extractor="image",
+        chunker="places",
+        citation="region",
+    ),
+    Kind(
+        "audio",
+        (
+            FileType("audio/wav", ("wav",)),
+            FileType("audio/mp3", ("mp3",)),
+            FileType("audio/m4a", ("m4a",)),
+            FileType("audio/flac", ("flac",)),
+            FileType("audio/ogg", ("ogg",)),
+        ),
+        extractor="audio",
+        chunker="places",
+        citation="time",
+    ),
+)
+"""Every kind that kb reads. One joins here together with its extractor."""
+
+
+def media_type_of(name: str) -> MediaType | None:
+    """The media type of the file called `name` (a bare name or a path); None if kb does not read it."""
+    found = KINDS.type_of(name)
+    return found.media_type if found else None
+
+
+def extension_of(name: str) -> str:
+    """`.docx` of `Report.DOCX`: a file's kind where no media type is known; empty where the name tells none."""
+    match = _EXTENSION.search(name)
+    return match[0].lower() if match else ""
+
+
+def family_of(media_type: MediaType) -> MediaFamily:
+    """`image/png` → `image`."""
+    return cast(MediaFamily, media_type.partition("/")[0])
+
+
+def kind_of(media_type: MediaType) -> Kind:
+    """How files of that media type are read, cut and cited."""
+    return KINDS.kind_of(family_of(media_type))

@@ -1,0 +1,249 @@
+"""The files of a run that engines read: cache → worker processes → what was derived → document.
+
+    bytes → what the cache knows of them → the steps that are left, in a worker → assembled and cut
+
+A worker that crashes, hangs or runs out of memory costs its file. What was derived stays in the cache whatever comes
+after it, and so does what a long step has so far: a run that is stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, read_labels
+from kb.domain.documents import Document, Metadata
+from kb.domain.ids import asset_id, document_id
+from kb.domain.ingest_events import ExtractProgress
+from kb.errors import (
+    EngineFailed,
+    ExtractFailed,
+    FileError,
+    ModelCorrupt,
+    ModelError,
+    ModelMissing,
+    ModelNotPulled,
+    ModelUnreachable,
+    PasswordNeeded,
+)
+from kb.extract.registry import Step
+from kb.operations.ingest.prepare import Cut, OpenFile, cut_file
+from kb.operations.ingest.run import IngestRun
+from kb.operations.ingest.store import Reading
+from kb.scan.events import ScannedFile
+from kb.store.derived_cache import DerivedCache
+from kb.workers.pool import ExtractPool
+from kb.workers.worker import StepFailed, StepKept, StepProgress, StepsDone, Work
+
+# Failures of an engine that it would have with every file.
+_ENGINE_UNUSABLE = {error.code for error in (ModelMissing, ModelCorrupt, ModelUnreachable, ModelNotPulled)}
+
+# How long a look at the workers may take: what Ctrl-C may have to wait for.
+_POLL_S = 0.2
+
+
+@dataclass(slots=True)
+class _Stepped:
+    """A file on its way through its steps: what was derived of it so far, and the steps that are left."""
+
+    opened: OpenFile
+    todo: tuple[Step, ...]
+    results: dict[DerivedName, bytes] = field(default_factory=dict)
+    kept: dict[DerivedName, bytes] = field(default_factory=dict)
+    passwords: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def checksum(self) -> str:
+        """What the cache knows its bytes by."""
+        return self.opened.content.blake3
+
+
+class EngineFiles:
+    """The files that engines are at, several at once, and the cache of what they derived."""
+
+    def __init__(self, run: IngestRun) -> None:
+        plan = run.request.extraction
+        self.in_hand: dict[int, _Stepped] = {}
+        self._run = run
+        self._cache = None if run.request.dry_run else DerivedCache(plan.cache, plan.cache_bytes)
+        self._pool: ExtractPool[int] = ExtractPool(plan.processes, plan.memory_mb)
+        self._numbers = count()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another file can be handed to a worker."""
+        return self._pool.has_room
+
+    def close(self) -> None:
+        """Ends the workers; what they are at is given up."""
+        self._pool.close()
+        if self._cache is not None:
+            self._cache.close()
+
+    def read(self, opened: OpenFile) -> Reading | None:
+        """What the file holds where the cache knows it; None where a worker has it now.
+
+        Raises: FileError where its engine could not read these bytes before, or a password is needed.
+        """
+        run = self._run
+        steps = tuple(step for step in opened.extractor.steps if run.engines.engine_of(step))
+        file = _Stepped(opened, steps)
+        if self._cache is not None:
+            self._take_from_cache(self._cache, file)
+            self._take_unfinished(self._cache, file)
+        if not file.todo or run.request.dry_run:
+            return self._assembled(file)
+        file.passwords = run.request.extraction.passwords.needed_for(opened.family, opened.content.data)
+        self._submit(file)
+        return None
+
+    def heard(self) -> list[tuple[ScannedFile, Reading]]:
+        """What the workers finished within a moment."""
+        done: list[tuple[ScannedFile, Reading]] = []
+        with self._run.report.stages.measure("engines"):
+            for number, reply in self._pool.replies(_POLL_S):
+                file = self.in_hand[number]
+                if isinstance(reply, StepProgress):
+                    self._tell(file, reply)
+                elif isinstance(reply, StepKept):
+                    self._keep_unfinished(file, reply)
+                else:
+                    del self.in_hand[number]
+                    reading = self._ended(file, reply)
+                    done += [(file.opened.file, reading)] if reading is not None else ()
+        return done
+
+    def _tell(self, file: _Stepped, reply: StepProgress) -> None:
+        engine = self._run.engines.label_of(reply.name, file.opened.family)
+        path, progress = file.opened.file.workspace_path, reply.progress
+        self._run.on_event(ExtractProgress(path, engine, progress.done, progress.total))
+
+    def _ended(self, file: _Stepped, reply: StepsDone | StepFailed) -> Reading | None:
+        """What became of a file whose worker is done with it; None where there is nothing yet, or nothing at all."""
+        self._keep(file, reply.results)
+        if isinstance(reply, StepFailed) and reply.code in _ENGINE_UNUSABLE:
+            return self._read_without(file, reply)
+        if isinstance(reply, StepFailed):
+            failure = _failure(reply)
+            if reply.code == ExtractFailed.code:
+                self._keep(file, {reply.name: _failure_json(failure)})
+            return failure
+        file.results |= reply.results
+        return self._assembled(file)
+
+    def _submit(self, file: _Stepped) -> None:
+        """Hands the steps that are left to a worker."""
+        plan, opened = self._run.request.extraction, file.opened
+        number = next(self._numbers)
+        self.in_hand[number] = file
+        settings = replace(plan.settings, pdf_passwords=file.passwords)
+        work = Work(opened.file.media_type, file.todo, file.results, settings, plan.quiet_cpu_s, file.kept)
+        self._pool.submit(number, work, opened.content.data)
+
+    def _read_without(self, file: _Stepped, reply: StepFailed) -> Reading | None:
+        """Goes on with a file whose engine turned out not to be usable: what the others make of it, if anything."""
+        run = self._run
+        step = next(step for step in file.todo if step.name == reply.name)
+        run.engines.give_up(step, ModelError(reply.message, reply.hint))
+        if not run.engines.can_read(file.opened.family):
+            run.leave_unread(file.opened.family)
+            return None
+        file.results |= reply.results
+        file.todo = tuple(step for step in file.todo if step.name not in file.results and run.engines.engine_of(step))
+        if not file.todo:
+            return self._assembled(file)
+        self._submit(file)
+        return None
+
+    def _take_from_cache(self, cache: DerivedCache, file: _Stepped) -> None:
+        """Moves the steps whose results are known, or that have nothing to do, out of `todo`.
+
+        Raises: ExtractFailed where the engine could not read these bytes before.
+        """
+        while file.todo:
+            step = file.todo[0]
+            engine = self._run.engines.engine_of(step)
+            if engine is not None and step.load().is_needed(file.results):
+                known = cache.get(file.checksum, step.name, engine.label)
+                if known is None:
+                    return
+                failure = _read_failure(known)
+                if failure is not None:
+                    raise failure
+                file.results[step.name] = known
+            file.todo = file.todo[1:]
+
+    def _take_unfinished(self, cache: DerivedCache, file: _Stepped) -> None:
+        """Finds what the steps that are left had derived when a run was stopped."""
+        for step in file.todo:
+            engine = self._run.engines.engine_of(step)
+            so_far = engine and cache.get_unfinished(file.checksum, step.name, engine.label)
+            if so_far:
+                file.kept[step.name] = so_far
+
+    def _keep_unfinished(self, file: _Stepped, reply: StepKept) -> None:
+        """Puts what a step has so far into the cache."""
+        for step in file.todo:
+            engine = self._run.engines.engine_of(step)
+            if self._cache is not None and engine is not None and step.name == reply.name:
+                self._cache.put_unfinished(file.checksum, step.name, engine.label, reply.so_far)
+
+    def _keep(self, file: _Stepped, results: Mapping[DerivedName, bytes]) -> None:
+        """Puts fresh results into the cache, each in place of what its step had so far."""
+        for step in file.todo:
+            engine = self._run.engines.engine_of(step)
+            if self._cache is not None and engine is not None and step.name in results:
+                self._cache.put(file.checksum, step.name, engine.label, results[step.name])
+
+    def _assembled(self, file: _Stepped) -> Reading:
+        """The document of what was derived; in a dry run, which derives nothing, an empty one where it must be."""
+        run, opened = self._run, file.opened
+        if run.request.dry_run and file.todo:
+            return Cut(opened, _unread(opened), ())
+        derived = {
+            step.name: Derived(step.name, engine, file.results[step.name])
+            for step in opened.extractor.steps
+            if step.name in file.results and (engine := run.engines.engine_of(step))
+        }
+        try:
+            cut = cut_file(opened, derived, run.request.policy, stages=run.report.stages)
+        except FileError as error:
+            return error
+        for name, label in read_labels(cut.document.parser_version)[1].items():
+            run.unread_parts[name] += label == NOT_DERIVED
+        return cut
+
+
+def _unread(opened: OpenFile) -> Document:
+    """A document of which only the file is known."""
+    path, asset, version = opened.file.workspace_path, asset_id(opened.content.blake3), opened.extractor.parser_version
+    return Document(
+        doc_id=document_id(path, asset, version),
+        asset_id=asset,
+        workspace_path=path,
+        title="",
+        lang="",
+        source_text="",
+        blocks=(),
+        metadata=Metadata(),
+        parser_version=version,
+    )
+
+
+def _failure(reply: StepFailed) -> ExtractFailed:
+    kinds = {kind.code: kind for kind in (EngineFailed, PasswordNeeded)}
+    return kinds.get(reply.code, ExtractFailed)(reply.message, reply.hint)
+
+
+def _failure_json(failure: ExtractFailed) -> bytes:
+    """A failure as the cache keeps it: the same bytes fail again under the same engine."""
+    return json.dumps({"failed": {"message": failure.message, "hint": failure.hint}}).encode()
+
+
+def _read_failure(known: bytes) -> ExtractFailed | None:
+    if not known.startswith(b'{"failed"'):
+        return None
+    failed = json.loads(known)["failed"]
+    return ExtractFailed(failed["message"], failed["hint"])
