@@ -1,9 +1,10 @@
-"""A room imports only rooms below it, inner rooms too; each outside library has one room that knows it."""
+"""A room imports only rooms below it, inner rooms too; no files import in a circle; a library has one room."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,31 @@ def _inner_fault(room: str, inner: str, target: str) -> Iterator[str]:
         yield f"{room}/{inner} imports {room}/{target}, which is not below it"
 
 
+def circle(imports: Mapping[str, set[str]]) -> list[str]:
+    """A circle of modules that import each other, the first named again at its end; empty where there is none."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def _as_run(path: Path) -> str:
+    """The source of a module without what stands there for types alone."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree.body = [
+        each
+        for each in tree.body
+        if not (isinstance(each, ast.If) and isinstance(each.test, ast.Name) and each.test.id == "TYPE_CHECKING")
+    ]
+    return ast.unparse(tree)
+
+
+def module_name(path: Path) -> str:
+    """`kb.store.connection`, of its file."""
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
 def place_of(path: Path) -> str:
     """The room of a module, and its inner room where the room has some: `extract.pdf`."""
     room, *below = path.relative_to(PACKAGE).with_suffix("").parts
@@ -135,6 +161,17 @@ def test_imports_point_down(path: Path) -> None:
 def test_every_file_of_a_room_with_rooms_stands_in_a_known_one(room: str) -> None:
     there = {path.stem for path in (PACKAGE / room).iterdir() if not path.name.startswith("_")}
     assert there == set(INNER_HEIGHT[room]), "a new inner room joins INNER_ROWS, where it belongs"
+
+
+def test_no_files_import_in_a_circle() -> None:
+    there = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+    imports = {
+        name: {module for module in imported_modules(_as_run(path)) if module in there} - {name}
+        for name, path in there.items()
+        if path.name != "__init__.py"
+    }
+    assert circle(imports) == []
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != []
 
 
 @pytest.mark.parametrize(
