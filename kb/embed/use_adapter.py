@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 # The widest branch sees two tokens to either side; as many empty rows keep neighbouring texts apart.
 _GAP_ROWS = 2
-_BATCH_TOKENS = 512
+# Few tokens at once leave the time to calls: 95 sentences per second of processor time at 512, 430 at 8,192.
+_BATCH_TOKENS = 8_192
 
 
 @dataclass(frozen=True, slots=True)
