@@ -33,7 +33,7 @@ _DOORS = (
 
 
 class FakeEmbedder:
-    """Encodes in bulk and singly alike; `texts` is every text it was given in bulk."""
+    """Encodes in bulk and singly alike; `texts` is every passage it was given in bulk."""
 
     def __init__(self, model: EmbeddingModel) -> None:
         self.model = model
@@ -42,7 +42,8 @@ class FakeEmbedder:
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """float32[n, dimensions], L2 = 1."""
-        self.texts += texts
+        if role == "passage":
+            self.texts += texts
         return np.stack([hashed_words(text, self.model.dimensions) for text in texts])
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:

@@ -40,7 +40,10 @@ def used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Vault:
     made.config.write_text(made.config.read_text(encoding="utf-8") + settings, encoding="utf-8")
     for command in (
         ("ingest",),
-        ("--set", "rag.score_gate=0", "ask", "How often does the gateway retry?", "--provider", "extractive"),
+        (
+            *("--set", "rag.score_gate=0", "--set", "rag.answer_precision=0"),
+            *("ask", "How often does the gateway retry?", "--provider", "extractive"),
+        ),
         ("sql", "--rc", str(made.config.parent / "gateway.rc")),
     ):
         ran = called(made, *command)

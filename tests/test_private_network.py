@@ -172,17 +172,19 @@ def test_a_worker_is_kept_private_too(tmp_path: Path) -> None:
         "worker._serve_all = lambda *_: print(os.environ['ORT_DISABLE_TELEMETRY'], oct(os.umask(0)))\n"
         "worker.main()"
     )
-    read, write = os.pipe()
+    (read, write), (life, held) = os.pipe(), os.pipe()
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
     done = subprocess.run(
-        [sys.executable, "-c", probe, str(read), str(write), str(10**10)],
-        pass_fds=(read, write),
+        [sys.executable, "-c", probe, str(read), str(write), str(life), str(10**10), str(scratch)],
+        pass_fds=(read, write, life),
         env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         capture_output=True,
         text=True,
         check=True,
     )
-    os.close(read)
-    os.close(write)
+    for end in (read, write, life, held):
+        os.close(end)
     assert done.stdout == "1 0o77\n"
 
 
