@@ -43,7 +43,17 @@ class Piece(NamedTuple):
 
 def show_excerpts(pieces: Sequence[Piece]) -> str:
     """The text of an answer made of whole pieces of passages, each with its marker; lines of mere markup left out."""
-    return "\n\n".join(_readable(piece.sentence.text) + show_markers((piece.place,)) for piece in pieces)
+    return "\n\n".join(_excerpt(piece) for piece in pieces)
+
+
+def _excerpt(piece: Piece) -> str:
+    """One piece with its marker, which stands on a line of its own behind a block of code."""
+    text = piece.sentence.text
+    if piece.in_code:
+        fence = next((mark[1] for mark in map(_FENCE.match, text.split("\n")) if mark), "```")
+        text = f"{fence}\n{text}"
+    shown, marker = _readable(text), show_markers((piece.place,))
+    return f"{shown}\n{marker.strip()}" if _FENCE.match(shown.rpartition("\n")[2]) else shown + marker
 
 
 def _readable(text: str) -> str:
