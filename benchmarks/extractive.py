@@ -34,8 +34,7 @@ from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.domain.search import SearchHit, SearchQuery
 from kb.operations.opening.reader import reading
 from kb.operations.search.search import open_searcher
-from kb.retrieve.terms import read_query, terms_json
-from kb.store import retrieve_queries as queries
+from kb.retrieve.terms import read_query, term_counts
 from kb.store.connection import Connection
 
 LEAST_FOUND = {"korquad-dev": (0.81, 0.91), "squad2-dev": (0.73, 0.87)}
@@ -154,7 +153,7 @@ def _passage(number: int, hit: SearchHit, text: str, lang: str) -> Passage:
 def _term_weights(db: Connection, question: str, chunks: int) -> tuple[TermWeight, ...]:
     """The question's terms with their idf, as FTS5's bm25 has it."""
     terms = read_query(db, question).searched
-    counts = {row.position: row.chunks for row in queries.select_term_counts(db, terms_json=terms_json(db, terms))}
+    counts = {row.position: row.chunks for row in term_counts(db, terms)}
     return tuple(
         TermWeight(term.text, max(1e-6, math.log((chunks - counts[at] + 0.5) / (counts[at] + 0.5))))
         for at, term in enumerate(terms)

@@ -23,6 +23,7 @@ from kb.domain.embeddings import EmbeddingModel
 from kb.domain.search import SearchFilters, SearchMode, SearchQuery
 from kb.operations.embedding.vector_upkeep import update_language_means
 from kb.operations.search.search import open_searcher
+from kb.retrieve.terms import Term, bm25_max
 from kb.store import retrieve_queries
 from kb.store.embed_queries import MirrorRow
 from kb.store.lance_table import AnnHit
@@ -226,7 +227,7 @@ def statement(db: apsw.Connection, asked: Question, *, k: int = 100, depth: int 
     params: dict[str, Any] = {
         **{name: getattr(asked, name) for name in Question._fields[4:]},
         "match_expr": " OR ".join(f'"{word}"' for word in words) or '""',
-        "terms_json": json.dumps([[f'"{word}"', word] for word in words]),
+        "bm25_max": bm25_max(db, [Term(word) for word in words]),
         "primary_vec": asked.primary.tobytes(),
         "secondary_vec": None if asked.secondary is None else asked.secondary.tobytes(),
         "neighbours_json": None,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from kb.domain.answers import Evidence
 from kb.domain.search import SearchHit
-from kb.retrieve.terms import read_query, terms_json
+from kb.retrieve.terms import bm25_max, read_query
 from kb.store import answer_queries as queries
 from kb.store.connection import Connection
 
@@ -33,7 +33,7 @@ def channel_evidence(db: Connection, search_text: str, hits: Sequence[SearchHit]
     rows = queries.score_evidence(
         db,
         hits_json=json.dumps(features),
-        terms_json=None if shares_known else terms_json(db, read_query(db, search_text).searched),
+        bm25_max=None if shares_known else bm25_max(db, read_query(db, search_text).searched),
     )
     return [Evidence(*row) for row in rows]  # type: ignore[arg-type]  # three channels
 

@@ -14,7 +14,7 @@ from kb.answer.pieces import Piece, show_excerpts, show_pieces
 from kb.answer.reading import read_chosen, reading_evidence
 from kb.domain.answers import Claim
 from kb.domain.passages import Passage, TermWeight
-from kb.retrieve.terms import read_query, terms_json
+from kb.retrieve.terms import read_query, term_counts
 from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
 
@@ -85,7 +85,7 @@ def term_weights(db: Connection, search_text: str) -> tuple[TermWeight, ...]:
     terms = read_query(db, search_text).searched
     total = queries.select_chunk_total(db)
     chunks = total.chunks if total else 0
-    counts = {row.position: row.chunks for row in queries.select_term_counts(db, terms_json=terms_json(db, terms))}
+    counts = {row.position: row.chunks for row in term_counts(db, terms)}
     return tuple(
         TermWeight(term.text, math.log1p((max(chunks - counts[at], 0) + 0.5) / (counts[at] + 0.5)))
         for at, term in enumerate(terms)

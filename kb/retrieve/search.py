@@ -14,7 +14,7 @@ from kb.retrieve.places import matched_spans
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
 from kb.retrieve.reader import READ_DEPTH
 from kb.retrieve.snippet import below_headings, make_snippet
-from kb.retrieve.terms import QueryTerms, read_query, terms_json
+from kb.retrieve.terms import QueryTerms, bm25_max, read_query
 from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection, expression_errors
 
@@ -40,7 +40,7 @@ class HybridParams(LexicalParams):
     """The parameters of `sql/retrieve/search_hybrid.sql`."""
 
     fusion: str
-    terms_json: str
+    bm25_max: float | None
     primary_vec: bytes
     secondary_vec: bytes | None
     neighbours_json: str | None
@@ -176,7 +176,7 @@ def hybrid_params(
         **lexical_params(db, query, read),
         "match_expr": read.match_expr if by_words else _NOTHING,
         "fusion": "cosine" if query.mode == "vector" else rule.fusion,
-        "terms_json": terms_json(db, read.searched if by_words else ()),
+        "bm25_max": bm25_max(db, read.searched) if by_words else None,
         "primary_vec": vectors.primary,
         "secondary_vec": vectors.secondary,
         "neighbours_json": None if vectors.neighbours is None else json.dumps(vectors.neighbours),

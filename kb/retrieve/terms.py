@@ -83,10 +83,16 @@ def _first(words: Sequence[str]) -> Sequence[str]:
     return words[:MAX_TERMS]
 
 
-def terms_json(db: Connection, terms: Sequence[Term]) -> str:
-    """The terms as the statements that count them take them: [FTS5 string, token as indexed or null]."""
+def term_counts(db: Connection, terms: Sequence[Term]) -> list[queries.TermCount]:
+    """How common each term is; the last one's `bm25_max` is that of all."""
     pairs = [[term.to_match(), None if term.prefix else indexed_token(db, term.text)] for term in terms]
-    return json.dumps(pairs, ensure_ascii=False)
+    return queries.select_term_counts(db, terms_json=json.dumps(pairs, ensure_ascii=False))
+
+
+def bm25_max(db: Connection, terms: Sequence[Term]) -> float | None:
+    """The most that BM25 can give for these terms together; None without terms."""
+    counts = term_counts(db, terms) if terms else []
+    return counts[-1].bm25_max if counts else None
 
 
 def _affordable(db: Connection, terms: Sequence[Term]) -> Sequence[Term]:
@@ -98,7 +104,7 @@ def _affordable(db: Connection, terms: Sequence[Term]) -> Sequence[Term]:
     total = queries.select_chunk_total(db)
     if len(terms) <= MIN_TERMS or total is None or total.chunks < LARGE_INDEX_CHUNKS:
         return terms
-    counts = {row.position: row.chunks for row in queries.select_term_counts(db, terms_json=terms_json(db, terms))}
+    counts = {row.position: row.chunks for row in term_counts(db, terms)}
     kept: set[int] = set()
     spent = 0
     for position in sorted(counts, key=lambda at: (counts[at], at)):

@@ -145,7 +145,7 @@ class QuotePlace(NamedTuple):
 
 
 @sql("answer/score_evidence.sql")
-def score_evidence(db: Connection, *, hits_json: str, terms_json: str | None) -> list[EvidenceRow]: ...
+def score_evidence(db: Connection, *, hits_json: str, bm25_max: float | None) -> list[EvidenceRow]: ...
 
 
 @sql("answer/select_passages.sql")

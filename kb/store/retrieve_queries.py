@@ -48,10 +48,11 @@ class ChunkTotal(NamedTuple):
 
 
 class TermCount(NamedTuple):
-    """In how many chunks one term of a question occurs."""
+    """In how many chunks one term of a question occurs; the most that BM25 can give for it and those before it."""
 
     position: int
     chunks: int
+    bm25_max: float
 
 
 class IndexedWord(NamedTuple):
@@ -110,7 +111,7 @@ def search_hybrid(
     *,
     fusion: str,
     match_expr: str,
-    terms_json: str,
+    bm25_max: float | None,
     primary_vec: bytes,
     secondary_vec: bytes | None,
     neighbours_json: str | None,

@@ -4,9 +4,9 @@
 -- stands above the others, and how much nearer the question is to a passage than to that passage's language as a whole.
 -- Across languages words say nothing, so passages in another language are judged by nearness alone, and the better of
 -- the two judgements, the first row, counts. Without vectors words alone decide.
--- version 2
+-- version 3
 -- param hits_json TEXT  JSON array of the first hits, each [is_own, lexical_score, lexical_share, vector_score, nearness]
--- param terms_json TEXT?  the question's terms as in search_hybrid; needed where no hit has a lexical share
+-- param bm25_max REAL?  what lexical scores are shares of, from select_term_counts; NULL where the hits bring their shares
 -- column evidence REAL  0 to 1
 -- column channel TEXT  what judges: own, cross or lexical
 -- column version TEXT  of the calibration
@@ -23,35 +23,13 @@ hits AS MATERIALIZED (
     hit.value ->> 4 AS nearness
   FROM json_each(:hits_json) AS hit
 ),
-corpus AS MATERIALIZED (
-  SELECT value AS chunks FROM kv WHERE key = 'chunk_total'
-),
-term_counts AS MATERIALIZED (
-  SELECT
-    coalesce(
-      (SELECT t.chunks FROM common_terms AS t WHERE t.term = term.value ->> 1),
-      iif(
-        term.value ->> 1 IS NULL,
-        (SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH (term.value ->> 0)),
-        (SELECT v.doc FROM chunks_vocab AS v WHERE v.term = term.value ->> 1)
-      ),
-      0
-    ) AS chunks
-  FROM json_each(:terms_json) AS term
-),
--- bm25max as in search_hybrid; NULL where the hits bring their shares along.
-lexical_ceiling AS MATERIALIZED (
-  SELECT 2.2 * sum(max(1e-6, ln((corpus.chunks - t.chunks + 0.5) / (t.chunks + 0.5)))) AS bm25_max
-  FROM term_counts AS t, corpus
-),
 shares AS MATERIALIZED (
   SELECT
     h.is_own,
-    coalesce(h.lexical_share, min(1, h.lexical_score / ceiling.bm25_max), 0) AS lexical,
+    coalesce(h.lexical_share, min(1, h.lexical_score / :bm25_max), 0) AS lexical,
     h.vector_score,
     h.nearness
   FROM hits AS h
-  CROSS JOIN lexical_ceiling AS ceiling
 ),
 words AS (
   SELECT

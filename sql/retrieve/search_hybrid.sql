@@ -8,10 +8,10 @@
 --
 -- The filters are spelled out in each statement that takes them (search_lexical, search_hybrid, list_documents): a view
 -- has no parameters, and one of all chunks with their documents would only hide the joins.
--- version 3
+-- version 4
 -- param fusion TEXT  linear, rrf or cosine
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
--- param terms_json TEXT  JSON array of the expression's terms, each [FTS5 string, token as indexed or null for a prefix]
+-- param bm25_max REAL?  what lexical scores are shares of, from select_term_counts; NULL = the words of the question say nothing
 -- param primary_vec BLOB  the question under the primary model, float32 little-endian, L2 = 1
 -- param secondary_vec BLOB?  the question under the secondary model; NULL = one model
 -- param neighbours_json TEXT?  JSON [[chunk_id, distance], …] from an ANN index; NULL = exact search here
@@ -77,27 +77,6 @@ lexical_hits AS MATERIALIZED (
     AND (:filtered = 0 OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
   ORDER BY f.rank
   LIMIT :depth
-),
--- bm25max = (k1 + 1) · Σ idf over the question's terms, absent ones included, as FTS5 computes idf (k1 = 1.2).
-corpus AS MATERIALIZED (
-  SELECT value AS chunks FROM kv WHERE key = 'chunk_total'
-),
-term_counts AS MATERIALIZED (
-  SELECT
-    coalesce(
-      (SELECT t.chunks FROM common_terms AS t WHERE t.term = term.value ->> 1),
-      iif(
-        term.value ->> 1 IS NULL,
-        (SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH (term.value ->> 0)),
-        (SELECT v.doc FROM chunks_vocab AS v WHERE v.term = term.value ->> 1)
-      ),
-      0
-    ) AS chunks
-  FROM json_each(:terms_json) AS term
-),
-lexical_ceiling AS MATERIALIZED (
-  SELECT 2.2 * sum(max(1e-6, ln((corpus.chunks - t.chunks + 0.5) / (t.chunks + 0.5)))) AS bm25_max
-  FROM term_counts AS t, corpus
 ),
 vector_hits AS MATERIALIZED (
   SELECT v.chunk_rowid, v.distance
@@ -173,12 +152,11 @@ shares AS MATERIALIZED (
     iif(
       s.primary_cosine IS NULL, NULL, row_number() OVER (ORDER BY s.primary_cosine DESC, s.chunk_id)
     ) AS vector_rank,
-    coalesce(l.lexical_score / ceiling.bm25_max, 0) AS lexical_share,
+    coalesce(l.lexical_score / :bm25_max, 0) AS lexical_share,
     -- A chunk that has no vector yet is taken for the least similar candidate.
     coalesce(s.primary_cosine, min(s.primary_cosine) OVER (), 0)
     + coalesce(:secondary_weight * s.secondary_cosine, 0) AS vector_share
   FROM cosines AS s
-  CROSS JOIN lexical_ceiling AS ceiling
   LEFT JOIN lexical AS l USING (chunk_rowid)
 ),
 ruled AS MATERIALIZED (

@@ -1,18 +1,34 @@
--- Read in how many chunks each term of a question occurs: from common_terms where it stands there, else from the index.
--- version 1
+-- Read in how many chunks each term of a question occurs, from common_terms where it stands there, else from the index; and
+-- the most that BM25 can give for the terms so far: what a question's lexical scores are shares of.
+--
+-- bm25_max = (k1 + 1) · Σ idf, absent terms included, as FTS5 computes idf (k1 = 1.2); the last row has that of all terms.
+-- version 2
 -- param terms_json TEXT  JSON array of [FTS5 string, token as indexed or null for a prefix]
 -- column position INTEGER  of the term, from 0
 -- column chunks INTEGER  chunks that have the term in any column
+-- column bm25_max REAL  of this term and those before it
+WITH
+corpus AS MATERIALIZED (
+  SELECT value AS chunks FROM kv WHERE key = 'chunk_total'
+),
+term_counts AS MATERIALIZED (
+  SELECT
+    term.key AS position,
+    coalesce(
+      (SELECT t.chunks FROM common_terms AS t WHERE t.term = term.value ->> 1),
+      iif(
+        term.value ->> 1 IS NULL,
+        (SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH (term.value ->> 0)),
+        (SELECT v.doc FROM chunks_vocab AS v WHERE v.term = term.value ->> 1)
+      ),
+      0
+    ) AS chunks
+  FROM json_each(:terms_json) AS term
+)
 SELECT
-  term.key AS position,
-  coalesce(
-    (SELECT t.chunks FROM common_terms AS t WHERE t.term = term.value ->> 1),
-    iif(
-      term.value ->> 1 IS NULL,
-      (SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH (term.value ->> 0)),
-      (SELECT v.doc FROM chunks_vocab AS v WHERE v.term = term.value ->> 1)
-    ),
-    0
-  ) AS chunks
-FROM json_each(:terms_json) AS term
-ORDER BY term.key;
+  t.position,
+  t.chunks,
+  2.2 * sum(max(1e-6, ln((corpus.chunks - t.chunks + 0.5) / (t.chunks + 0.5)))) OVER (ORDER BY t.position) AS bm25_max
+FROM term_counts AS t
+CROSS JOIN corpus
+ORDER BY t.position;
