@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from kb.domain.search import QueryVectors, ReadFigures
+from kb.domain.search import ReadFigures
 
 
 class Candidate(NamedTuple):
@@ -44,14 +43,3 @@ class Ranked(NamedTuple):
 
     candidate: Candidate
     read: ReadFigures | None = None
-
-
-class Reranker(Protocol):
-    """Puts candidates in the order in which they are shown."""
-
-    @property
-    def name(self) -> str:
-        """What the order is called on the wire, with the version of its weights."""
-
-    def rerank(self, candidates: Sequence[Candidate], vectors: QueryVectors) -> list[Ranked]:
-        """All of the candidates, the one most likely to answer first."""

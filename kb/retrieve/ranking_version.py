@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from kb.domain.candidates import Reranker
+from typing import TYPE_CHECKING
+
 from kb.domain.search import FusionRule, SearchMode
 from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
 from kb.store.sqlfile import statement_label
+
+if TYPE_CHECKING:
+    from kb.domain.reranking import Reranker
 
 
 def lexical_ranking(db: Connection) -> str:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from kb.domain.candidates import Candidate, Ranked, Reranker
+from kb.domain.candidates import Candidate, Ranked
 from kb.domain.citations import cite
 from kb.domain.search import FusionRule, QueryVectors, RetrievalDetail, ScoreKind, SearchHit, SearchQuery, SearchResult
 from kb.retrieve.filters import FilterParams, filter_params
 from kb.retrieve.places import matched_spans
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
-from kb.retrieve.reader import READ_DEPTH
 from kb.retrieve.snippet import below_headings, make_snippet
 from kb.retrieve.terms import QueryTerms, bm25_max, read_query
 from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection, expression_errors
+
+if TYPE_CHECKING:
+    from kb.domain.reranking import Reranker
 
 # Candidates are ordered by score alone before ties are broken by chunk id; more of them than hits keeps ties whole.
 MIN_DEPTH = 50
@@ -134,6 +136,8 @@ def ranked_candidates(
     params = hybrid_params(db, query, read, vectors, rule)
     reads = reranker is not None and query.mode == "hybrid"
     if reads:
+        from kb.retrieve.reader import READ_DEPTH  # a search by words alone does without
+
         params["depth"], params["k"] = max(READ_DEPTH, 2 * query.k), _EVERY
     with expression_errors() if read.raw else nullcontext():
         candidates = queries.search_hybrid(db, **params)

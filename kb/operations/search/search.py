@@ -8,16 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kb.config import Config
-from kb.domain.candidates import Reranker
 from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult
 from kb.errors import ModelMissing
 from kb.operations.opening.reader import Reader, reading
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
-from kb.retrieve.reader import SentenceReader
 from kb.retrieve.search import hybrid_params, lexical_params, search_hybrid, search_lexical
 from kb.retrieve.terms import is_raw, read_query
 
 if TYPE_CHECKING:
+    from kb.domain.reranking import Reranker
     from kb.operations.search.query_vectors import VectorSource
 
 Searcher = Callable[[SearchQuery], SearchResult]
@@ -68,6 +67,8 @@ class Answering:
 
     @cached_property
     def _reranker(self) -> Reranker:
+        from kb.retrieve.reader import SentenceReader  # a search by words alone does without
+
         return SentenceReader(self._reader.db)
 
     def answer(self, query: SearchQuery) -> SearchResult:

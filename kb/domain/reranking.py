@@ -1,0 +1,20 @@
+"""What puts candidates in order: the interface of rerankers. Apart from what it orders, for a cold search's sake."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from kb.domain.candidates import Candidate, Ranked
+from kb.domain.search import QueryVectors
+
+
+class Reranker(Protocol):
+    """Puts candidates in the order in which they are shown."""
+
+    @property
+    def name(self) -> str:
+        """What the order is called on the wire, with the version of its weights."""
+
+    def rerank(self, candidates: Sequence[Candidate], vectors: QueryVectors) -> list[Ranked]:
+        """All of the candidates, the one most likely to answer first."""
