@@ -206,6 +206,10 @@ class Config(Section):
         """The same values, as if `file` held them."""
         return Config(**{**self.__dict__, "file": file})
 
+    def unread(self) -> Config:
+        """The same values, but passages are not read."""
+        return Config(**{**self.__dict__, "rerank": RerankConfig(provider="none")})
+
     @property
     def workspace_root(self) -> Path:
         """The workspace root, absolute; a relative one counts from the configuration file's directory."""

@@ -32,6 +32,7 @@ def command(
     A file has one question per line: plain text, or JSON as {"text": …, "target_lang": "en"} where the answer stands in
     another language. A channel needs 30 questions of each kind. kb doctor shows the calibration in use.
     """
+    from kb.cli.printing import echo_folded
     from kb.cli.progress import show_count
     from kb.errors import UsageError
     from kb.operations.evaluate.calibrate import apply_calibration, reset_calibration
@@ -51,6 +52,8 @@ def command(
         from kb.cli.show_calibration import show_calibration
 
         show_calibration(report)
+    if report.note:
+        echo_folded(report.note, head="note: ", err=True)
     applied = apply_calibration(session.config, report) if applies else ()
     if as_json:
         from kb.wire.eval_calibration import eval_calibration_v1

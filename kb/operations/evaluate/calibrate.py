@@ -39,6 +39,11 @@ from kb.store.connection import Connection, transaction
 OnProgress = Callable[[int, int], None]
 JudgedMode = Literal["hybrid", "lexical"]
 
+NOT_FITTED = (
+    "kb ask judges hybrid questions here by reading what is found, and those weights are not fitted by this: what is "
+    "fitted judges questions by words alone, and hybrid ones under rerank.provider = none"
+)
+
 _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -64,11 +69,12 @@ class ModeFit(NamedTuple):
 
 
 class CalibrationReport(NamedTuple):
-    """What a refit would change. `fitted_on` names the questions."""
+    """What a refit would change. `fitted_on` names the questions, `note` says what the refit does not reach."""
 
     score_gate: float
     fitted_on: str
     modes: tuple[ModeFit, ...]
+    note: str | None = None
 
     @property
     def better(self) -> tuple[ChannelFit, ...]:
@@ -91,9 +97,17 @@ def calibrate(config: Config, answerable: Path, unanswerable: Path, on_progress:
     thresholds = sorted({*_THRESHOLDS, config.rag.score_gate})
     with reading(config.sqlite) as reader:
         rows = calibrations(reader.db)
-        judged = judge_questions(reader, config, questions, on_progress)
+        judged = judge_questions(reader, config.unread(), questions, on_progress)
+        reads = _reads(reader, config)
     modes = [_fit_mode(mode, found, rows, thresholds) for mode, found in judged.items() if _has_both_kinds(found)]
-    return CalibrationReport(config.rag.score_gate, f"{answerable.name}, {unanswerable.name}", tuple(modes))
+    fitted_on = f"{answerable.name}, {unanswerable.name}"
+    return CalibrationReport(config.rag.score_gate, fitted_on, tuple(modes), NOT_FITTED if reads else None)
+
+
+def _reads(reader: Reader, config: Config) -> bool:
+    """Whether a hybrid question of this knowledge base is judged by reading what is found."""
+    source = Answering(reader, config, many=False).vector_source(SearchQuery("?", "hybrid", JUDGED_HITS))
+    return source is not None and source.reads
 
 
 def judge_questions(
