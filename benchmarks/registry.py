@@ -13,6 +13,7 @@ BENCHMARKS = {
     "hybrid": "* words, meaning and both on judged sets, in one language and across; needs KB_TEST_MODEL_DIR",
     "extractive": "* how often the sentences chosen hold the answer, their citations checked; needs KB_TEST_MODEL_DIR",
     "refusal": "* what the score gate keeps and refuses, fitted on one language, tried on both; needs models",
+    "reading": "* ranking and the three states by kind of question, with weights of other sets; needs models",
     "startup": "a whole `kb search` from the shell against `python -c pass`; the heaviest imports",
     "ingest": "* files a second, time by stage; a second ingest with nothing changed",
     "pdf": "pages a second from PDFs with a text layer, against bare pymupdf",
@@ -38,6 +39,7 @@ LONG = {
     "hybrid",
     "extractive",
     "refusal",
+    "reading",
     "embedding",
     "cold",
     "fusion",
@@ -54,7 +56,7 @@ LONG = {
 """Left out of `all`: they need installed models or engines, or take longer than the rest together."""
 
 
-SAMPLED = ("hybrid", "extractive", "refusal", "fusion", "term_choice", "quality", "peers")
+SAMPLED = ("hybrid", "extractive", "refusal", "reading", "fusion", "term_choice", "quality", "peers")
 """Those that ask as many of the judged questions as --questions says."""
 
 

@@ -18,7 +18,7 @@ from kb.store.vector_cache import CachedVector, VectorCache
 _MOST_BYTES = 1_000_000_000
 
 
-class _Remembering:
+class Remembering:
     """A query encoder whose answers are kept."""
 
     def __init__(self, encoder: QueryEncoder, kept: VectorCache) -> None:
@@ -29,6 +29,11 @@ class _Remembering:
     def model(self) -> EmbeddingModel:
         """The vector space."""
         return self._encoder.model
+
+    @property
+    def provider(self) -> str:
+        """What computes those it is asked for."""
+        return self._encoder.provider
 
     def encode(self, text: str) -> bytes:
         """float32[dimensions], L2 = 1, as little-endian bytes."""
@@ -48,7 +53,7 @@ def remembered_questions(path: Path) -> Iterator[None]:
             encoder = query_encoder(model_dir, name)
             kept = VectorCache(path, f"{name}@{encoder.model.version}/query", _MOST_BYTES)
             opened.callback(kept.close)
-            return _Remembering(encoder, kept)
+            return Remembering(encoder, kept)
 
         with patch.object(query_vectors, "query_encoder", remembering):
             yield

@@ -21,8 +21,10 @@ from benchmarks.generated_notes import write_notes  # noqa: E402
 from benchmarks.judged_set import JudgedSet, sample_questions  # noqa: E402
 from benchmarks.measurement import Measurement, Table, Target  # noqa: E402
 from benchmarks.registry import BENCHMARKS  # noqa: E402
+from benchmarks.remembered_questions import Remembering  # noqa: E402
 from benchmarks.scoring import score  # noqa: E402
 from benchmarks.sentence_weights import Example, fit_weights  # noqa: E402
+from kb.domain.embeddings import QueryEncoder  # noqa: E402
 
 
 def test_scores_of_a_run() -> None:
@@ -89,6 +91,11 @@ def test_a_sample_of_questions_is_spread_and_keeps_its_judgements() -> None:
     sample = sample_questions(judged, 4)
     assert list(sample.questions) == list(sample.judgements) == ["q0", "q2", "q5", "q7"]
     assert sample_questions(judged, 0) is sample_questions(judged, 10) is judged
+
+
+def test_an_encoder_whose_answers_are_kept_has_all_that_a_search_asks_of_one() -> None:
+    asked = {name for name in vars(QueryEncoder) if not name.startswith("_")}
+    assert asked == asked & vars(Remembering).keys()
 
 
 def test_every_benchmark_is_listed() -> None:

@@ -1,0 +1,157 @@
+"""What kb's own search finds for the questions of a set, with all that reading and judging weigh of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from benchmarks.knowledge_base import KnowledgeBase
+from benchmarks.question_sets import Asked, QuestionSet
+from benchmarks.weight_fitting import Fitted, total
+from kb.answer.extractive import sentence_signals
+from kb.answer.judging import (
+    READ_PASSAGES,
+    Excerpt,
+    load_background,
+    question_features,
+    read_excerpts,
+    sentence_cosines,
+    sentence_features,
+)
+from kb.answer.quoting import term_weights
+from kb.domain.candidates import Candidate, Ranked
+from kb.domain.passages import Passage, TermWeight
+from kb.domain.search import ReadFigures, RetrievalDetail, SearchQuery
+from kb.language.detect import query_language
+from kb.language.sentences import sentence_ranges
+from kb.operations.opening.reader import reading
+from kb.operations.search.search import Answering
+from kb.retrieve.reader import Weights, candidate_features, int8_vector
+from kb.store.sentence_queries import ReadCandidate, read_candidates
+
+Background = Mapping[tuple[str, str], tuple[float, float]]
+"""Mean and spread of what questions about nothing here reach, by channel and language of the passages."""
+
+
+class Found(NamedTuple):
+    """A question of a set with every candidate of its search, in the fusion rule's order, and what is weighed."""
+
+    set_name: str
+    asked: Asked
+    candidates: tuple[Candidate, ...]
+    figures: tuple[ReadCandidate, ...]
+    features: tuple[Mapping[str, float], ...]
+    terms: tuple[TermWeight, ...]
+    cosines: Mapping[tuple[int, int], float]
+    background: Background
+
+    @property
+    def right(self) -> list[bool]:
+        """Which candidates are of a document that answers."""
+        return [candidate.workspace_path in self.asked.files for candidate in self.candidates]
+
+
+class Read(NamedTuple):
+    """The first passages of a question in the order of some weights, and every sentence of theirs."""
+
+    found: Found
+    ranked: Sequence[Ranked]
+    passages: Sequence[tuple[Ranked, Passage]]
+    sentences: Sequence[Mapping[str, float]]
+    holds: Sequence[bool]
+
+    def excerpts(self, weights: Fitted) -> tuple[Excerpt, ...]:
+        """The best piece of each passage by the weights of sentences."""
+        asked, cosines = self.found.asked, self.found.cosines
+        return read_excerpts(asked.text, self.found.terms, self.passages, cosines, Weights("fitted", weights))
+
+    def judged(self, excerpts: tuple[Excerpt, ...]) -> dict[str, float]:
+        """What is weighed of the question."""
+        return question_features(excerpts, self.ranked, self.found.terms, self.found.background)
+
+
+def find(base: KnowledgeBase, questions: QuestionSet) -> list[Found]:
+    """Every question of a set, asked through kb's search. The knowledge base has sentence vectors."""
+    with reading(base.config.sqlite) as reader:
+        answering, rows = Answering(reader, base.config, True), []
+        for asked in questions.questions:
+            query = SearchQuery(asked.text, "hybrid", 10)
+            source = answering.vector_source(query)
+            vector = None if source is None else source.sentence_vector(asked.text)
+            if vector is None:
+                raise SystemExit(f"{questions.name}: its sentences have no vectors")
+            ranked = answering.answer(query).candidates
+            candidates = tuple(sorted((each.candidate for each in ranked), key=lambda each: each.rank))
+            rowids = [each.chunk_rowid for each in candidates]
+            packed = int8_vector(vector)
+            figures = read_candidates(reader.db, rowids_json=json.dumps(rowids), question=vector, question_int8=packed)
+            rows.append(
+                Found(
+                    questions.name,
+                    asked,
+                    candidates,
+                    tuple(figures),
+                    tuple(candidate_features(candidates, figures)),
+                    term_weights(reader.db, asked.text),
+                    sentence_cosines(reader.db, rowids, packed),
+                    load_background(reader.db, query_language(asked.text)),
+                )
+            )
+    return rows
+
+
+def rank(found: Found, weights: Fitted) -> list[Ranked]:
+    """The candidates in the order of the weights, as `kb.retrieve.reader` puts them."""
+    sums = [total(weights, row) for row in found.features]
+    highest = max(sums, default=0.0)
+    whole = sum(math.exp(each - highest) for each in sums)
+    ranked = [
+        Ranked(
+            candidate,
+            ReadFigures(
+                row.passage or 0.0, row.heading or 0.0, row.sentence or 0.0, each, math.exp(each - highest) / whole
+            ),
+        )
+        for candidate, row, each in zip(found.candidates, found.figures, sums, strict=True)
+    ]
+    return sorted(ranked, key=lambda each: (-(each.read.logit if each.read else 0.0), each.candidate.rank))
+
+
+def read(found: Found, weights: Fitted) -> Read:
+    """The first passages by the weights of ranking, and which of their sentences hold the answer."""
+    ranked = rank(found, weights)
+    spoken = (each for each in ranked if next(sentence_ranges(each.candidate.text), None) is not None)
+    passages = [
+        (each, _passage(number, each.candidate)) for number, each in enumerate(islice(spoken, READ_PASSAGES), 1)
+    ]
+    by_number = {passage.number: (each.candidate, passage) for each, passage in passages}
+    sentences, holds = [], []
+    for sentence, signals in sentence_signals(found.asked.text, found.terms, [passage for _, passage in passages]):
+        candidate, passage = by_number[sentence.passage]
+        cosine = found.cosines.get((candidate.chunk_rowid, sentence.start), 0.0)
+        sentences.append(sentence_features(passage.text, sentence, signals, cosine))
+        piece = [(passage.doc_path, sentence.text)]
+        holds.append(bool(found.asked.must) and found.asked.is_answered_by(piece))
+    return Read(found, ranked, passages, sentences, holds)
+
+
+def _passage(number: int, candidate: Candidate) -> Passage:
+    """The candidate as judging sees it; nothing of a citation is weighed."""
+    return Passage(
+        number=number,
+        chunk_id=candidate.chunk_id,
+        doc_id=candidate.doc_id,
+        doc_path=candidate.workspace_path,
+        source_path=candidate.source_path,
+        title=candidate.title,
+        heading_path=tuple(json.loads(candidate.heading_path_json)),
+        section_label=candidate.section_label,
+        lang=candidate.lang,
+        text=candidate.text,
+        citation=None,  # type: ignore[arg-type]
+        score=0.0,
+        retrieval=RetrievalDetail("hybrid", candidate.lexical_score, None, candidate.vector_score),
+    )

@@ -1,0 +1,194 @@
+"""All weights of reading and judging fitted to sets of questions, and the file of the view that ships them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.read_questions import Found, Read, read
+from benchmarks.weight_fitting import (
+    Choice,
+    Fitted,
+    even_weights,
+    fit_choice,
+    fit_likelihood,
+    likelihood,
+    precision_limits,
+)
+from kb.answer.judging import Judgement
+
+ABOUT = ("margin", "most_words", "passage_terms", "nearest_sentence", "nearness", "other", "share")
+RIGHT = (*ABOUT, "words", "own_terms", "bigrams", "sentence")
+"""What the two likelihoods weigh, of all that kb works out of a question."""
+
+SHARES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+GATE = 0.45
+"""What of the fitted `about` is shipped as .5."""
+
+_RANK_RIDGE = 0.003
+_SENTENCE_RIDGE = 0.003
+_JUDGING_RIDGE = 2.0
+_UNANSWERABLE = 0.7  # of what the answerable questions weigh
+_WORDS_SHARED = 4.0  # questions of that kind are a whole set each, and the usual case
+
+Models = dict[str, Fitted]
+"""The weights by model and feature, as the view `weights` has them."""
+
+
+class Outcome(NamedTuple):
+    """A question judged by weights that were fitted without its set: what is weighed, and whether it went well."""
+
+    set_name: str
+    kind: str
+    answerable: bool
+    right: bool
+    features: Mapping[str, float]
+
+
+def fit_rank(found: Sequence[Found]) -> Fitted:
+    """The weights `rank`; questions without a right candidate, or a judged document, tell nothing."""
+    usable = [each for each in found if any(each.right)]
+    even = even_weights([(each.set_name, each.asked.kind) for each in usable])
+    return fit_choice(
+        [
+            Choice(each.features, each.right, weight * (_WORDS_SHARED if each.asked.kind == "words shared" else 1.0))
+            for each, weight in zip(usable, even, strict=True)
+        ],
+        _RANK_RIDGE,
+    )
+
+
+def fit_sentence(rows: Sequence[Read]) -> Fitted:
+    """The weights `sentence`, of the questions that say what an answer must hold."""
+    usable = [row for row in rows if any(row.holds)]
+    even = even_weights([row.found.asked.kind for row in usable])
+    choices = [Choice(row.sentences, row.holds, weight) for row, weight in zip(usable, even, strict=True)]
+    return fit_choice(choices, _SENTENCE_RIDGE)
+
+
+def outcome(row: Read, sentence: Fitted) -> Outcome | None:
+    """How a question is judged; None where nothing is said in what was found."""
+    excerpts = row.excerpts(sentence)
+    if not excerpts:
+        return None
+    asked = row.found.asked
+    pieces = [(each.passage.doc_path, each.piece.text) for each in Judgement(excerpts, 0.0, 0.0, {}, "", {}).shown()]
+    right = asked.is_answered_by(pieces) if asked.files else asked.answerable
+    return Outcome(row.found.set_name, asked.kind, asked.answerable, right, row.judged(excerpts))
+
+
+def fit_judging(outcomes: Sequence[Outcome]) -> Models:
+    """The weights `about` and `right`; `about` shifted so that what is shipped as .5 is `GATE` of the fit."""
+    weights = _outcome_weights(outcomes)
+    about = fit_likelihood(
+        [_only(each, ABOUT) for each in outcomes], [each.answerable for each in outcomes], weights, _JUDGING_RIDGE
+    )
+    about["bias"] -= math.log(GATE / (1 - GATE))
+    right = fit_likelihood(
+        [_only(each, RIGHT) for each in outcomes], [each.right for each in outcomes], weights, _JUDGING_RIDGE
+    )
+    return {"about": about, "right": right}
+
+
+def fit_limits(outcomes: Sequence[Outcome]) -> Fitted:
+    """The limits of `right`, each set judged by weights of the others; one without judged documents is not asked."""
+    likely: dict[str, list[float]] = {}
+    right: dict[str, list[bool]] = {}
+    for name in sorted({each.set_name for each in outcomes}):
+        own = [each for each in outcomes if each.set_name == name]
+        others = [each for each in outcomes if each.set_name != name]
+        if not others or {each.kind for each in own} <= {"words shared", "missing article"}:
+            continue
+        models = fit_judging(others)
+        passing = [each for each in own if likelihood(models["about"], each.features) >= 0.5]
+        likely[name] = [likelihood(models["right"], each.features) for each in passing]
+        right[name] = [each.right for each in passing]
+    return precision_limits(SHARES, likely, right)
+
+
+class Fit(NamedTuple):
+    """Every set's outcomes, each by weights of the other sets, and the weights themselves."""
+
+    by_set: Mapping[str, Models]
+    whole: Models
+
+
+def fit_all(found: Mapping[str, Sequence[Found]], judged: Sequence[str], told: Sequence[str]) -> Fit:
+    """All weights: of each set by the other sets alone, and of all sets.
+
+    `judged` are the sets that judging is fitted on, `told` those whose questions say what an answer must hold.
+    """
+    ranks = {name: fit_rank(_without(found, name)) for name in found}
+    reads = {name: [read(each, ranks[name]) for each in rows] for name, rows in found.items() if name in judged}
+    sentences = {name: fit_sentence([row for other in told if other != name for row in reads[other]]) for name in found}
+    outcomes = {
+        name: [each for row in rows if (each := outcome(row, sentences[name])) is not None]
+        for name, rows in reads.items()
+    }
+    by_set = {
+        name: _models(
+            ranks[name], sentences[name], [each for other in judged if other != name for each in outcomes[other]]
+        )
+        for name in found
+    }
+    sentence = fit_sentence([row for name in told for row in reads[name]])
+    rank = fit_rank([each for rows in found.values() for each in rows])
+    return Fit(by_set, _models(rank, sentence, [each for rows in outcomes.values() for each in rows]))
+
+
+def view_file(old: str, models: Mapping[str, Fitted], label: int) -> str:
+    """The file `sql/views/weights.sql` with these weights, labelled `<model>-<label>`, in place of its own.
+
+    Its statement's version is that of `old` and one more.
+    """
+    rows = [
+        f"    ('{model}', '{_label(model, label)}', '{feature}', {weight:.4g})"
+        for model, weights in models.items()
+        for feature, weight in sorted(weights.items())
+    ]
+    head, _, rest = old.partition("  VALUES\n")
+    _, _, tail = rest.partition("\n)\n")
+    lines = [
+        f"-- version {int(line.split()[2]) + 1}" if line.startswith("-- version ") else line
+        for line in head.splitlines()
+    ]
+    return "\n".join([*lines, "  VALUES", ",\n".join(rows), ")", tail])
+
+
+def write_view(path: Path, source: Path, models: Mapping[str, Fitted], label: int) -> None:
+    """Writes the view with these weights to `path`, after the one at `source`."""
+    path.write_text(view_file(source.read_text(encoding="utf-8"), models, label), encoding="utf-8")
+
+
+def _label(model: str, label: int) -> str:
+    return f"{'right' if model == 'right_limits' else model}-{label}"
+
+
+def _models(rank: Fitted, sentence: Fitted, outcomes: Sequence[Outcome]) -> Models:
+    return {"rank": rank, "sentence": sentence, **fit_judging(outcomes), "right_limits": fit_limits(outcomes)}
+
+
+def _without(found: Mapping[str, Sequence[Found]], name: str) -> list[Found]:
+    return [each for other, rows in found.items() if other != name for each in rows]
+
+
+def _only(each: Outcome, names: Sequence[str]) -> dict[str, float]:
+    return {name: each.features[name] for name in names}
+
+
+def _outcome_weights(outcomes: Sequence[Outcome]) -> list[float]:
+    """Each kind of question in a set counts the same, all unanswerable ones .7 of all answerable ones."""
+    even = even_weights([(each.set_name, each.kind) for each in outcomes])
+    whole = {
+        is_answerable: sum(
+            weight for each, weight in zip(outcomes, even, strict=True) if each.answerable is is_answerable
+        )
+        for is_answerable in (True, False)
+    }
+    wanted = {True: 1.0, False: _UNANSWERABLE}
+    scaled = [
+        weight * wanted[each.answerable] / whole[each.answerable] for each, weight in zip(outcomes, even, strict=True)
+    ]
+    return [weight * len(outcomes) / sum(scaled) for weight in scaled]
