@@ -21,7 +21,7 @@ from kb.store.connection import Connection
 from kb.store.sentence_queries import ReadCandidate, read_candidates
 
 READ_DEPTH = 20
-"""So many candidates of each channel and language are read: more change nothing (docs/retrieval.md)."""
+"""So many candidates of each channel and language are read: more change little (docs/retrieval.md)."""
 
 # Figures on one scale: a usual difference between two passages is about one.
 _SCALES = {"e5": 20.0, "use": 5.0, "sentence": 5.0, "heading": 5.0}
