@@ -173,5 +173,5 @@ def test_the_session_shown_is_what_is_seen(tmp_path: Path) -> None:
 def steady(line: str) -> str:
     """A line without what differs from run to run and from processor to processor."""
     line = re.sub(r"\d+(\.\d+)? (ms|s)\b", "<time>", line)
-    line = re.sub(r"\bv\d+-[0-9a-f]{8}\b", "<index>", line)
+    line = re.sub(r"\bfts-[0-9a-f]{8}/kiwi-\S+", "<index>", line)
     return re.sub(r"(?<![\d.])[01]\.\d\d(?!\d)", "<score>", line)
