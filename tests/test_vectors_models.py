@@ -63,19 +63,29 @@ def bilingual(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     return made
 
 
-@pytest.mark.parametrize(
-    ("question", "sentence"),
-    [
-        (
-            "What do I do when the heating system loses pressure?",
-            "보일러 압력이 1바 아래로 떨어지면 보충수 밸브를 연다.",
-        ),
-        ("How long should the cabbage be salted?", "배추는 소금물에 여덟 시간 절인다."),
-        ("피아노 조율은 얼마나 자주 하나?", "The piano is tuned twice a year, before summer and before winter."),
-    ],
-)
-def test_the_sentence_that_answers_is_quoted_across_languages(question: str, sentence: str, bilingual: Vault) -> None:
+ANSWERS_ACROSS = [
+    ("What do I do when the heating system loses pressure?", "보일러 압력이 1바 아래로 떨어지면 보충수 밸브를 연다."),
+    ("How long should the cabbage be salted?", "배추는 소금물에 여덟 시간 절인다."),
+    ("피아노 조율은 얼마나 자주 하나?", "The piano is tuned twice a year, before summer and before winter."),
+]
+
+
+@pytest.mark.parametrize(("question", "sentence"), ANSWERS_ACROSS)
+def test_a_piece_with_the_sentence_that_answers_is_quoted_across_languages(
+    question: str, sentence: str, bilingual: Vault
+) -> None:
     settings = ("--set", "rag.score_gate=0", "--set", "models.llm.provider=extractive")
+    ran = run_kb("--config", str(bilingual.config), *settings, "ask", question, "--json")
+    assert ran.json["evidence"]["channel"] == "read"
+    assert sentence in ran.json["claims"][0]["quote"]
+
+
+@pytest.mark.parametrize(("question", "sentence"), ANSWERS_ACROSS)
+def test_the_sentence_that_answers_is_quoted_across_languages_where_nothing_is_read(
+    question: str, sentence: str, bilingual: Vault
+) -> None:
+    gates = ("--set", "rag.score_gate=0", "--set", "rag.answer_precision=0", "--set", "rerank.provider=none")
+    settings = (*gates, "--set", "models.llm.provider=extractive")
     ran = run_kb("--config", str(bilingual.config), *settings, "ask", question, "--json")
     assert (ran.code, ran.json["evidence"]["channel"]) == (0, "cross")
     assert ran.json["claims"][0]["quote"] == sentence
