@@ -31,7 +31,8 @@ from benchmarks.sentence_weights import Example, fit_weights
 from kb.answer.extractive import WEIGHTS, Signals, choose_sentences, fewest, sentence_citation, sentence_signals
 from kb.domain.citations import LineCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
-from kb.domain.search import SearchHit, SearchQuery
+from kb.domain.search import SearchQuery
+from kb.operations.ask.asking import hit_passage
 from kb.operations.opening.reader import reading
 from kb.operations.search.search import open_searcher
 from kb.retrieve.terms import read_query, term_counts
@@ -126,28 +127,10 @@ def _ask(base: KnowledgeBase, judged: JudgedSet, golds: dict[str, tuple[str, ...
             relevant = frozenset(judged.judgements[question])
             article = str(Path(min(relevant)).parent)
             hits = search(SearchQuery(text, "hybrid", PASSAGES)).hits
-            passages = tuple(_passage(number, hit, *chunks[hit.chunk_id]) for number, hit in enumerate(hits, 1))
+            passages = tuple(hit_passage(number, hit, *chunks[hit.chunk_id]) for number, hit in enumerate(hits, 1))
             terms = _term_weights(reader.db, text, len(chunks))
             asked.append(Answerable(text, golds[question], relevant, article, terms, passages))
     return asked
-
-
-def _passage(number: int, hit: SearchHit, text: str, lang: str) -> Passage:
-    return Passage(
-        number=number,
-        chunk_id=hit.chunk_id,
-        doc_id=hit.doc_id,
-        doc_path=hit.doc_path,
-        source_path=hit.source_path,
-        title=hit.title,
-        heading_path=hit.heading_path,
-        section_label=hit.section_label,
-        lang=lang,
-        text=text,
-        citation=hit.citation,
-        score=hit.score,
-        retrieval=hit.retrieval,
-    )
 
 
 def _term_weights(db: Connection, question: str, chunks: int) -> tuple[TermWeight, ...]:

@@ -139,7 +139,7 @@ def fill(db: Connection, vector_dir: Path, size: int) -> list[Question]:
     asked = set(random.choice(size, QUESTIONS, replace=False).tolist())
     questions: list[Question] = []
     vocabulary = [_word(number) for number in range(WORDS)]
-    lance = LanceTable(vector_dir, MODEL, "anew")
+    lance = LanceTable(vector_dir, MODEL, "replace")
     for_lance: list[NDArray[np.float32]] = []
     with transaction(db):
         ensure_slot(db, "primary", MODEL, NOW)

@@ -195,7 +195,6 @@ def question_features(
     logits = sorted((each.read.logit for each in ranked if each.read), reverse=True)
     usual = logits[1:_COMPARED] or logits
     words = [each.candidate.lexical_share for each in ranked if each.candidate.is_own]
-    in_passage = [each for each in excerpts if each.passage.number == best.passage.number]
     nearest = [
         _standing(background, "sentence", each.candidate.lang, each.read.sentence) for each in ranked if each.read
     ]
@@ -205,7 +204,7 @@ def question_features(
         "margin": (logits[0] - sum(usual) / len(usual)) if logits else 0.0,
         "words": candidate.lexical_share,
         "most_words": max(words, default=0.0),
-        "passage_terms": max(each.signals.passage_terms for each in in_passage),
+        "passage_terms": best.signals.passage_terms,
         "own_terms": best.signals.own_terms,
         "bigrams": best.signals.bigrams,
         "sentence": _standing(background, "sentence", candidate.lang, read.sentence if read else 0.0),

@@ -122,7 +122,7 @@ def _segments(text: str) -> Iterator[tuple[Range, bool]]:
             paragraph = []  # it was a heading
         else:
             in_table = in_table and line.kind != "blank"
-            if paragraph and (in_table or _begins_anew(text, paragraph, line)):
+            if paragraph and (in_table or _starts_a_paragraph(text, paragraph, line)):
                 yield from _paragraph(paragraph)
                 paragraph = []
             if line.kind == "fence":
@@ -161,7 +161,7 @@ def _fence(text: str, line: _Line) -> str:
     return text[line.start : line.content].lstrip(" \t>")
 
 
-def _begins_anew(text: str, paragraph: list[_Line], line: _Line) -> bool:
+def _starts_a_paragraph(text: str, paragraph: list[_Line], line: _Line) -> bool:
     """Whether a line does not go on with the paragraph's last one.
 
     A line of text was begun on purpose where its first word would have fitted behind the line before, within the

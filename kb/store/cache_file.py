@@ -47,10 +47,10 @@ def open_cache(path: Path, script: str) -> Connection:
     try:
         return _open(path, script)
     except StoreCorrupt:
-        return open_anew(path, script)
+        return open_empty(path, script)
 
 
-def open_anew(path: Path, script: str) -> Connection:
+def open_empty(path: Path, script: str) -> Connection:
     """An empty cache in `path`."""
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

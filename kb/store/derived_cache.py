@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kb.domain.derived import DerivedName
 from kb.errors import StoreCorrupt
-from kb.store.cache_file import CacheCount, CacheSize, open_anew, open_cache, select_size, trim
+from kb.store.cache_file import CacheCount, CacheSize, open_cache, open_empty, select_size, trim
 from kb.store.connection import Connection, sqlite_errors
 from kb.store.sqlfile import sql
 
@@ -79,7 +79,7 @@ class DerivedCache:
                 touch_derived(self._db, **key, used_at=int(time.time()) // _DAY_S * _DAY_S)
                 return zlib.decompress(row.data)
         except (StoreCorrupt, zlib.error):
-            self._start_anew()
+            self._start_over()
             return None
 
     def put(self, content_hash: str, name: DerivedName, engine: str, data: bytes) -> None:
@@ -105,7 +105,7 @@ class DerivedCache:
                     used_at=int(time.time()),
                 )
         except StoreCorrupt:
-            self._start_anew()
+            self._start_over()
 
     def size(self) -> tuple[int, int]:
         """Entries and bytes."""
@@ -118,6 +118,6 @@ class DerivedCache:
         trim(self._db, self._path, self._max_bytes, lambda share: delete_least_used_derived(self._db, share=share))
         self._db.close()
 
-    def _start_anew(self) -> None:
+    def _start_over(self) -> None:
         self._db.close(True)
-        self._db = open_anew(self._path, _OPEN)
+        self._db = open_empty(self._path, _OPEN)

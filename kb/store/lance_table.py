@@ -30,7 +30,7 @@ _MEND = "kb index --rebuild-lance rebuilds it from the mirror"
 ANN_BITS = 8
 
 # Whether a table is made: `if_missing` empties one that another version of the model wrote.
-Making = Literal["never", "if_missing", "anew"]
+Making = Literal["never", "if_missing", "replace"]
 
 
 class AnnHit(NamedTuple):
@@ -60,7 +60,7 @@ class LanceTable:
             raise StoreError(f"{directory} is not there", _MEND)
         with _lance_errors(vector_dir):
             vector_dir.mkdir(parents=True, exist_ok=True)
-            if make == "anew" and directory.exists():
+            if make == "replace" and directory.exists():
                 shutil.rmtree(directory)  # a damaged table cannot be overwritten by Lance itself
             database = lancedb.connect(str(vector_dir))
             if directory.is_dir():

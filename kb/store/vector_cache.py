@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kb.domain.ids import content_hash
 from kb.errors import StoreCorrupt
-from kb.store.cache_file import CacheCount, CacheSize, open_anew, open_cache, select_size, trim
+from kb.store.cache_file import CacheCount, CacheSize, open_cache, open_empty, select_size, trim
 from kb.store.connection import Connection, sqlite_errors
 from kb.store.sqlfile import sql, sql_many
 
@@ -86,7 +86,7 @@ class VectorCache:
                     today = int(time.time()) // _DAY_S * _DAY_S
                     touch_vectors(self._db, model=self._model, hashes_json=hashes_json, used_at=today)
         except StoreCorrupt:
-            self._start_anew()
+            self._start_over()
             return {}
         return {by_hash[row.text_hash]: CachedVector(row.vector, row.token_count) for row in rows}
 
@@ -107,7 +107,7 @@ class VectorCache:
             with sqlite_errors(self._path), self._db:
                 insert_vectors(self._db, rows)
         except StoreCorrupt:
-            self._start_anew()
+            self._start_over()
 
     def size(self) -> tuple[int, int]:
         """Entries and bytes, of all models."""
@@ -120,6 +120,6 @@ class VectorCache:
         trim(self._db, self._path, self._max_bytes, lambda share: delete_least_used(self._db, share=share))
         self._db.close()
 
-    def _start_anew(self) -> None:
+    def _start_over(self) -> None:
         self._db.close(True)
-        self._db = open_anew(self._path, _OPEN)
+        self._db = open_empty(self._path, _OPEN)

@@ -83,7 +83,7 @@ class UsageV1(TypedDict):
 class AnswerV1(TypedDict):
     """An answer, or a refusal where `refusal_reason` is set. `grounded`: what each sentence cites supports it.
 
-    `state` says whether kb stands by it: `answered` (nine in ten such answers are right), `unsure`, or `refused`.
+    `state` says whether kb stands by it: `answered` (likely enough for `rag.answer_precision`), `unsure`, or `refused`.
     """
 
     schema_version: Literal["answer.v1"]

@@ -111,7 +111,7 @@ class Asked(NamedTuple):
         """The hits as passages, numbered from 1; one that went since the search is left out."""
         hits = {hit.chunk_id: hit for hit in self.result.hits}
         rows = queries.select_passages(db, chunk_ids_json=json.dumps(list(hits)))
-        return tuple(_passage(number, hits[row.chunk_id], row.text, row.lang) for number, row in enumerate(rows, 1))
+        return tuple(hit_passage(number, hits[row.chunk_id], row.text, row.lang) for number, row in enumerate(rows, 1))
 
     def answer(
         self,
@@ -214,7 +214,8 @@ def settings_of(config: Config, request: AskRequest) -> dict[str, object]:
     }
 
 
-def _passage(number: int, hit: SearchHit, text: str, lang: str) -> Passage:
+def hit_passage(number: int, hit: SearchHit, text: str, lang: str) -> Passage:
+    """A hit as a passage with its whole text."""
     return Passage(
         number=number,
         chunk_id=hit.chunk_id,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -21,10 +20,9 @@ from kb.answer.judging import (
 from kb.answer.quoting import term_weights
 from kb.answer.reading import READING_GATE, WEIGHTS_VERSION, read_chosen, reading_evidence
 from kb.domain.answers import Evidence
-from kb.domain.candidates import Ranked
-from kb.domain.passages import Passage
 from kb.domain.search import SearchHit, SearchQuery, SearchResult
 from kb.language.detect import query_language
+from kb.operations.ask.asking import hit_passage
 from kb.operations.search.search import Answering
 from kb.retrieve.reader import int8_vector
 from kb.store.connection import Connection
@@ -53,8 +51,8 @@ class Judging:
         terms = term_weights(self._db, query.text)
         by_chunk = {each.candidate.chunk_id: each for each in result.candidates}
         found = [
-            (by_chunk[hit.chunk_id], _passage(number, by_chunk[hit.chunk_id], hit))
-            for number, hit in enumerate(hits[:READ_PASSAGES], 1)
+            (each, hit_passage(number, hit, each.candidate.text, each.candidate.lang))
+            for number, (hit, each) in enumerate(((hit, by_chunk[hit.chunk_id]) for hit in hits[:READ_PASSAGES]), 1)
         ]
         rowids = [ranked.candidate.chunk_rowid for ranked, _ in found]
         cosines = sentence_cosines(self._db, rowids, int8_vector(vector))
@@ -88,23 +86,4 @@ def _doubt(question: str, excerpts: Sequence[Excerpt]) -> str | None:
     likely = reading_evidence(read)
     return (
         None if likely >= READING_GATE else f"the best sentence fits the question by {likely:.2f} ({WEIGHTS_VERSION})"
-    )
-
-
-def _passage(number: int, ranked: Ranked, hit: SearchHit) -> Passage:
-    candidate = ranked.candidate
-    return Passage(
-        number=number,
-        chunk_id=candidate.chunk_id,
-        doc_id=candidate.doc_id,
-        doc_path=candidate.workspace_path,
-        source_path=candidate.source_path,
-        title=candidate.title,
-        heading_path=tuple(json.loads(candidate.heading_path_json)),
-        section_label=candidate.section_label,
-        lang=candidate.lang,
-        text=candidate.text,
-        citation=hit.citation,
-        score=hit.score,
-        retrieval=hit.retrieval,
     )

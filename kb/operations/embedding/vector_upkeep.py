@@ -124,7 +124,7 @@ def rebuild_lance(db: Connection, vector_dir: Path) -> int:
         whole = held is not None and not held.missing
         if not whole and _lance_count(vector_dir, model) > (held.rows if held else 0):
             raise StoreError(f"SQLite lacks vectors of {row.model_id} that Lance has", "kb index --rebuild-mirror")
-        lance = LanceTable(vector_dir, model, "anew")
+        lance = LanceTable(vector_dir, model, "replace")
         for batch in _mirror_batches(db, slot) if held else ():
             matrix = np.stack([np.frombuffer(vector.embedding, "<f4") for vector in batch])
             lance.upsert([vector.chunk_id for vector in batch], [vector.lang for vector in batch], matrix)
