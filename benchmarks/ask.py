@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
 from typing import NamedTuple
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from benchmarks import scale
@@ -26,7 +27,7 @@ from benchmarks.embedded_base import embedded
 from benchmarks.generated_notes import write_notes
 from benchmarks.installed_models import installed_models
 from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
-from benchmarks.measurement import Measurement, Table, Target
+from benchmarks.measurement import Cell, Measurement, Table, Target
 from benchmarks.processes import ask_command, run_in_turns, search_command
 from benchmarks.progress import step
 from kb.assemble.language_models import MODEL_FILE, SMOLLM2
@@ -113,24 +114,19 @@ def _warm() -> tuple[Table, tuple[Target, ...]]:
 
 def _ask_all(base: KnowledgeBase, questions: Sequence[scale.Question]) -> tuple[list[float], list[float], int]:
     """Wall and processor milliseconds of every question after a first round, and how many were answered."""
-    encoders = asking.Answering
-    asking.Answering = _Given  # type: ignore[assignment, misc]
-    try:
-        with asking.open_asker(base.config) as ask:
-            given: _Given = ask.__self__._searching  # type: ignore[attr-defined]
-            given.vectors = {question.text: question.vector.tobytes() for question in questions}
-            wall_ms, cpu_ms, answered = [], [], 0
-            for round_number in range(WARM_ROUNDS + 1):
-                for question in questions:
-                    request = AskRequest(question.text, "hybrid", 10, provider="extractive")
-                    wall, cpu = perf_counter(), process_time()
-                    answer = ask(request, lambda event: None, lambda: False)
-                    if round_number:
-                        wall_ms.append(1000 * (perf_counter() - wall))
-                        cpu_ms.append(1000 * (process_time() - cpu))
-                        answered += answer.grounded
-    finally:
-        asking.Answering = encoders  # type: ignore[misc]
+    with patch.object(asking, "Answering", _Given), asking.open_asker(base.config) as ask:
+        given: _Given = ask.__self__._searching  # type: ignore[attr-defined]
+        given.vectors = {question.text: question.vector.tobytes() for question in questions}
+        wall_ms, cpu_ms, answered = [], [], 0
+        for round_number in range(WARM_ROUNDS + 1):
+            for question in questions:
+                request = AskRequest(question.text, "hybrid", 10, provider="extractive")
+                wall, cpu = perf_counter(), process_time()
+                answer = ask(request, lambda event: None, lambda: False)
+                if round_number:
+                    wall_ms.append(1000 * (perf_counter() - wall))
+                    cpu_ms.append(1000 * (process_time() - cpu))
+                    answered += answer.grounded
     return wall_ms, cpu_ms, answered
 
 
@@ -145,7 +141,8 @@ def _questions(notes: Path) -> dict[str, str]:
 
 
 def _cold(base: KnowledgeBase, questions: Mapping[str, str]) -> tuple[Table, tuple[Target, ...]]:
-    rows, targets = [], []
+    rows: list[tuple[Cell, ...]] = []
+    targets: list[Target] = []
     for language, question in {**questions, "by meaning alone": ACROSS}.items():
         commands = {
             "search": search_command(base.config_path, "hybrid", question),
@@ -167,7 +164,8 @@ def _cold(base: KnowledgeBase, questions: Mapping[str, str]) -> tuple[Table, tup
 
 
 def _first_tokens(base: KnowledgeBase, question: str) -> tuple[Table, tuple[Target, ...]]:
-    rows, targets = [], []
+    rows: list[tuple[Cell, ...]] = []
+    targets: list[Target] = []
     gguf = installed_models() / SMOLLM2 / MODEL_FILE
     with tempfile.TemporaryDirectory(prefix="kb-benchmark-") as folder:
         script = Path(folder) / "script.json"

@@ -65,8 +65,14 @@ def shares(answered: Iterable[Answered]) -> Shares:
     counts = Counter((each.state, each.right) for each in rows)
     stood = counts["answered", True] + counts["answered", False]
     refused = counts["refused", True] + counts["refused", False]
-    parts = [counts[state, right] / len(rows) for state in ("answered", "unsure") for right in (True, False)]
-    return Shares(*parts, refused / len(rows), counts["answered", True] / stood if stood else 1.0)
+    return Shares(
+        answered_right=counts["answered", True] / len(rows),
+        answered_wrong=counts["answered", False] / len(rows),
+        unsure_right=counts["unsure", True] / len(rows),
+        unsure_wrong=counts["unsure", False] / len(rows),
+        refused=refused / len(rows),
+        precision=counts["answered", True] / stood if stood else 1.0,
+    )
 
 
 def states(answered: Sequence[Answered]) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ come with bootstrap intervals over the questions. It needs --data and the instal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -90,7 +90,9 @@ def _tried(judged: JudgedSet) -> Tried:
                 rows = hybrid_candidates(reader.db, query, source.encode(query, depth=rule.depth), rule)
                 relevant = judged.judgements[question]
 
-                def ndcg(order: Order, rows: Sequence[Candidate] = rows, relevant: dict[str, int] = relevant) -> float:
+                def ndcg(
+                    order: Order, rows: Sequence[Candidate] = rows, relevant: Mapping[str, int] = relevant
+                ) -> float:
                     ranked = sorted(rows, key=lambda row: (-order(row), row.lexical_rank or 1e9, row.chunk_id))
                     return score_one(relevant, list(dict.fromkeys(row.workspace_path for row in ranked))).ndcg_at_10
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import process_time
 
@@ -41,7 +42,7 @@ def measure(data: Path | None) -> Measurement:
     files += sorted(data.glob("*.pdf")) if data is not None else []
     for path in files:
         content, pages = _many_pages(path)
-        one, other = _in_turns(lambda content=content: bare(content), lambda content=content: read(content))
+        one, other = _in_turns(partial(bare, content), partial(read, content))
         bare_s, read_s = bare_s + one, read_s + other
         rows.append((path.name, pages, round(pages / one), round(pages / other), round(one / other, 2)))
     ratio = round(bare_s / read_s, 2)

@@ -121,7 +121,7 @@ def _kinds() -> Table:
     golden = read_golden(GOLDEN / "golden.yaml")
     with embedded(GOLDEN / "notes", golden.suite) as base:
         by_mode = {mode: {g.label: g for g in _run(base, golden, mode) if g.grouping == "category"} for mode in MODES}
-    rows = tuple(
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
         (kind, group.questions, *(round(by_mode[mode][kind].ndcg_at_10 or 0, 3) for mode in MODES))
         for kind, group in by_mode["hybrid"].items()
         if group.ndcg_at_10 is not None

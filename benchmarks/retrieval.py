@@ -18,6 +18,7 @@ from benchmarks.judged_set import JudgedSet, load_judged_set
 from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.scoring import Scores, score
+from kb.domain.citations import LineCitation
 from kb.domain.search import SearchHit, SearchMode, SearchQuery
 from kb.operations.search.search import open_searcher
 
@@ -136,4 +137,8 @@ def _citation_checker(base: KnowledgeBase) -> Callable[[SearchHit], bool]:
     def holds(chunk_id: str, path: str, start: int, end: int) -> bool:
         return texts[chunk_id] in "\n".join(lines(path)[start - 1 : end])
 
-    return lambda hit: holds(hit.chunk_id, hit.citation.path, hit.citation.start, hit.citation.end)
+    def cited(hit: SearchHit) -> bool:
+        assert isinstance(hit.citation, LineCitation), "the documents of a judged set are Markdown"
+        return holds(hit.chunk_id, hit.citation.path, hit.citation.start, hit.citation.end)
+
+    return cited

@@ -57,7 +57,7 @@ def _newton_step(examples: Sequence[tuple[Example, float]], weights: _Floats) ->
         mean = likely @ signals
         gradient += times * (_softmax(scores[holds]) @ signals[holds] - mean)
         curvature += times * ((signals * likely[:, None]).T @ signals - np.outer(mean, mean))
-    return np.linalg.solve(curvature, gradient)
+    return np.asarray(np.linalg.solve(curvature, gradient), dtype=np.float64)
 
 
 def _likelihood(examples: Sequence[tuple[Example, float]], weights: _Floats) -> float:

@@ -171,5 +171,5 @@ def analyse_by_word(texts: Sequence[str]) -> list[KoreanText]:
 
 def run_without_analyser(config_path: str) -> None:
     """Runs `kb ingest` in this process, which may be killed at any moment."""
-    prepare.analyse = analyse_by_word
+    vars(prepare)["analyse"] = analyse_by_word
     sys.exit(main(["--config", config_path, "ingest", "--json"]))

@@ -110,7 +110,7 @@ def test_what_the_notes_do_not_hold_is_refused_with_the_nearest_places(asked: Va
     assert "\nno answer: " in ran.stdout
     korean = kb(asked, "ask", "장학금 신청 서류는 무엇인가?", "--json").json
     assert korean["refusal_reason"] in ("score_gate", "no_chunks")
-    assert "노트" in korean["answer"] or "근거" in korean["answer"]
+    assert korean["answer"].startswith("근거 부족")
     assert all(citation["marker"] is None for citation in korean["citations"])
 
 
@@ -161,7 +161,7 @@ def test_a_models_answer_is_streamed_checked_and_cited(
     assert answer.grounded
     assert [claim.status for claim in answer.claims][:2] == ["supported", "dropped"]
     assert answer.notes[0].startswith("2 of 3 sentences left out")
-    assert "90 stands in none" in (answer.claims[1].reason or "")
+    assert "90 stands in none" in str(answer.claims[1].reason)
     assert answer.citations[0].citation.to_uri() == "gateway.md#L3"
     assert RETRY in model.asked[0].messages[-1].content
 

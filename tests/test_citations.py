@@ -122,4 +122,4 @@ def test_a_single_line_is_written_short() -> None:
 def test_what_is_not_a_citation(uri: str) -> None:
     with pytest.raises(InvalidCitation) as caught:
         parse_citation(uri)
-    assert "notes/a.md#L12-L34" in (caught.value.hint or "")
+    assert "notes/a.md#L12-L34" in str(caught.value.hint)

@@ -36,7 +36,8 @@ def test_there_are_commands() -> None:
 
 @pytest.mark.parametrize(("path", "command"), ALL, ids=ids)
 def test_every_command_and_option_has_help(path: tuple[str, ...], command: click.Command) -> None:
-    assert (command.help or "").split("\n")[0].rstrip(".").strip()
+    assert command.help is not None
+    assert command.help.split("\n")[0].rstrip(".").strip()
     for option in command.params:
         if isinstance(option, click.Option):
             assert option.help, f"{option.name} of kb {' '.join(path)}"

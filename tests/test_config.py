@@ -77,7 +77,7 @@ def test_a_named_file_that_is_missing_is_an_error(how: str, tmp_path: Path) -> N
         load(missing if how == "option" else None, (), {} if how == "option" else {"KB_CONFIG": missing})
     assert caught.value.code == "config_not_found"
     assert missing in message(caught)
-    assert "init" in (caught.value.hint or "")
+    assert "init" in str(caught.value.hint)
 
 
 def test_the_default_file_is_the_same_place_everywhere(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_file_that_is_not_toml(text: str | bytes, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         read(tmp_path, text)
     assert "kb.toml" in message(caught)
-    assert "TOML" in (caught.value.hint or "")
+    assert "TOML" in str(caught.value.hint)
 
 
 LONG_KEY = ".".join(["a"] * 100_000)
@@ -171,7 +171,7 @@ def test_an_unknown_name_is_answered_with_the_nearest(text: str, named: str, nea
     with pytest.raises(ConfigError) as caught:
         read(tmp_path, text)
     assert named in caught.value.message
-    assert nearest in (caught.value.hint or "")
+    assert nearest in str(caught.value.hint)
 
 
 def test_unknown_names_in_environment_and_flags(file: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_wrong_value_is_named_with_what_it_must_be(key: str, wrong: str, tmp_p
     with pytest.raises(ConfigError, match=f"{key} must be ") as caught:
         read(tmp_path, f"[{section}]\n{name} = {wrong}\n")
     assert "kb.toml" in caught.value.message
-    assert "default" in (caught.value.hint or "")
+    assert "default" in str(caught.value.hint)
 
 
 def test_the_overlap_stays_below_the_target(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_expansion(text: str, expanded: str) -> None:
 def test_a_variable_that_is_not_set_is_named() -> None:
     with pytest.raises(ConfigError, match="NONE") as caught:
         expand_variables("$NONE/a", {})
-    assert "NONE" in (caught.value.hint or "")
+    assert "NONE" in str(caught.value.hint)
 
 
 def test_paths_are_absolute_and_relative_ones_count_from_the_file(

@@ -267,7 +267,7 @@ def test_an_empty_workspace_is_refused_and_nothing_is_lost(two_notes: Workspace)
     before = two_notes.digests()
     with pytest.raises(UsageError, match="2 are in the knowledge base") as refusal:
         two_notes.ingest()
-    assert "--allow-empty" in (refusal.value.hint or "")
+    assert "--allow-empty" in str(refusal.value.hint)
     assert two_notes.digests() == before
     assert counted(two_notes.ingest(allow_empty=True)) == {"removed": 2}
     assert two_notes.query("SELECT count(*) FROM chunks_fts") == [(0,)]

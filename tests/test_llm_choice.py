@@ -130,7 +130,7 @@ def checks(of: Config) -> list[tuple[str, bool, str | None]]:
 def test_doctor_with_auto_finds_no_fault_where_another_answers(server: Any, model_file: Path) -> None:
     ((name, state, hint),) = checks(config())
     assert (name, state) == ("ollama_reachable", "absent")
-    assert "ollama serve" in (hint or "")
+    assert "ollama serve" in str(hint)
     assert checks(config(gguf=model_file))[1] == ("llama_cpp_model", "ok", None)
     assert checks(config(gguf=model_file.with_name("absent.gguf")))[1][:2] == ("llama_cpp_model", "absent")
     assert checks(config(server.endpoint, model="scripted")) == [
@@ -143,7 +143,7 @@ def test_doctor_with_auto_finds_no_fault_where_another_answers(server: Any, mode
 def test_doctor_with_a_named_provider(server: Any, tmp_path: Path) -> None:
     ((name, state, hint),) = checks(config(provider="ollama"))
     assert (name, state) == ("ollama_reachable", "failed")
-    assert "ollama serve" in (hint or "")
+    assert "ollama serve" in str(hint)
     assert checks(config(server.endpoint, provider="ollama", model="qwen")) == [
         ("ollama_reachable", "ok", None),
         ("ollama_model_pulled", "failed", "ollama pull qwen"),

@@ -83,7 +83,7 @@ def test_a_long_question_in_bulk_gives_the_encoders_its_beginning(
     assert given.count(ordinary) == 2
     *long, short = run_kb(*call, "search", "--bulk", stdin=lines).lines
     assert short["response"]["note"] is None
-    assert {"only its beginning" in (item["response"]["note"] or "") for item in long} == {True}
+    assert all("only its beginning" in str(item["response"]["note"]) for item in long)
 
 
 @given(st.text(max_size=2_000))

@@ -47,7 +47,7 @@ def test_a_locked_pdf_is_read_once_its_password_is_known(workspace: Workspace, t
     (item,) = [item for item in workspace.ingest().items if item.error]
     assert item.error is not None
     assert item.error.code == "password_needed"
-    assert "extract.pdf_passwords" in (item.error.hint or "")
+    assert "extract.pdf_passwords" in str(item.error.hint)
     configure(workspace, tmp_path, f"extract.pdf_passwords=wrong,{SECRET}")
     assert counted(workspace.ingest()) == {"new": 1}
     assert workspace.search("watchdog")[0].citation.to_uri() == "locked.pdf#page=1"

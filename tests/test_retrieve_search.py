@@ -131,7 +131,7 @@ def test_a_raw_expression_that_fts5_refuses(raw: str, searcher: Searcher) -> Non
     with pytest.raises(QuerySyntaxError) as caught:
         ask(searcher, raw)
     assert "FTS5" in caught.value.message
-    assert "single quotes" in (caught.value.hint or "")
+    assert "single quotes" in str(caught.value.hint)
 
 
 # --- what it finds --------------------------------------------------------------------------------------------------

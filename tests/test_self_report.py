@@ -351,8 +351,8 @@ def test_while_embedding_has_not_ended_search_and_ask_say_so(
     assert call(base, "index", "--embeddings").code == 0
     monkeypatch.undo()
     assert [note and note.split(":")[0] for note in meanwhile] == ["embedding has not ended"] * 3 + [None] * 2
-    assert "3 of 8 passages" in (meanwhile[1] or "")
-    assert "6 of 8 passages" in (meanwhile[2] or "")
+    assert "3 of 8 passages" in str(meanwhile[1])
+    assert "6 of 8 passages" in str(meanwhile[2])
 
 
 def test_after_an_interrupted_run_search_and_ask_say_so_until_it_is_finished(

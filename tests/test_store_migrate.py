@@ -193,7 +193,7 @@ def test_a_damaged_file_is_told_from_a_missing_one(vault: Vault, tmp_path: Path)
     (tmp_path / "kb.sqlite").write_bytes(data)
     with pytest.raises(StoreCorrupt) as caught:
         open_reader(tmp_path / "kb.sqlite")
-    assert "kb ingest" in (caught.value.hint or "")
+    assert "kb ingest" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("kept_pages", [3, 9, 20])
