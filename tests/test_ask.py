@@ -166,7 +166,7 @@ def test_a_models_answer_is_streamed_checked_and_cited(
     assert RETRY in model.asked[0].messages[-1].content
 
 
-@pytest.mark.parametrize("text", ["The sources do not answer this.", "", "Bananas are yellow fruit [1].", "[1][2]"])
+@pytest.mark.parametrize("text", ["The sources do not answer this.", "", "[1][2]", "<think>Five?</think>"])
 def test_a_model_that_has_nothing_to_say_is_a_refusal(
     text: str, asked: Vault, answered_by: Callable[[LanguageModel | None], None]
 ) -> None:
@@ -174,6 +174,27 @@ def test_a_model_that_has_nothing_to_say_is_a_refusal(
     answer, _ = asking(asked, None)
     assert answer.refusal_reason == "llm_self_judge"
     assert not answer.grounded
+
+
+def test_an_answer_of_which_no_sentence_is_supported_falls_back_to_quoting(
+    asked: Vault, answered_by: Callable[[LanguageModel | None], None]
+) -> None:
+    answered_by(ScriptedModel("Bananas are yellow fruit [1]. It retries 90 times [1]."))
+    answer, _ = asking(asked, None)
+    assert answer.text.startswith("The gateway retries a failed upload five times. [1]")
+    assert answer.model.provider == "extractive"
+    assert answer.notes[0] == "scripted wrote nothing that its sources support; these are your notes' own sentences"
+    assert answer.generated_text == "Bananas are yellow fruit [1]. It retries 90 times [1]."
+
+
+def test_what_a_model_thinks_aloud_is_neither_streamed_nor_answered(
+    asked: Vault, answered_by: Callable[[LanguageModel | None], None]
+) -> None:
+    answered_by(ScriptedModel("<think> The sources do not answer this. </think> The gateway retries five times [1]."))
+    answer, events = asking(asked, None)
+    streamed = "".join(event.text for event in events if isinstance(event, Generated))
+    assert streamed.strip() == "The gateway retries five times [1]."
+    assert answer.text == "The gateway retries five times. [1]"
 
 
 class BrokenModel(ScriptedModel):

@@ -166,13 +166,11 @@ def test_a_model_that_fails_before_its_first_word_leaves_it_to_the_next_unless_i
     [
         [DONE],
         [{"text": "   "}, {"text": "\n\n"}, DONE],
-        [{"text": "\x00\x01\x02 \ufffd\ufffd \x1b[2J"}, DONE],
         [{"text": "[9][9][9]"}, DONE],
         [{"text": "[" * 4000}, DONE],
-        [{"text": "zxq " * 900}, DONE],
         [{"text": "|" * 4000}, {"text": "\U000e0041" * 400}, DONE],
     ],
-    ids=["nothing", "white space", "control", "markers", "brackets", "babble", "signs"],
+    ids=["nothing", "white space", "markers", "brackets", "signs"],
 )
 def test_a_model_that_says_nothing_of_use_is_a_refusal(vault: Vault, steps: Sequence[Step]) -> None:
     ran = asked_of(vault, steps)
@@ -182,10 +180,19 @@ def test_a_model_that_says_nothing_of_use_is_a_refusal(vault: Vault, steps: Sequ
     assert last(vault)["refusal_reason"] == "llm_self_judge"
 
 
+@pytest.mark.parametrize("text", ["\x00\x01\x02 \ufffd\ufffd \x1b[2J", "zxq " * 900], ids=["control", "babble"])
+def test_a_model_that_babbles_leaves_the_answer_to_quotations(vault: Vault, text: str) -> None:
+    ran = asked_of(vault, [{"text": text}, DONE])
+    assert ran.code == 0, ran.stderr
+    assert "\x1b" not in ran.stdout
+    assert last(vault)["answer"].startswith(OWN)
+    assert last(vault)["model"]["provider"] == "extractive"
+
+
 def test_a_model_without_end_is_ended(vault: Vault) -> None:
     ran = asked_of(vault, [{"repeat": [{"text": "again "}]}], "--json")
-    assert ran.code in (1, 2)
-    assert last(vault)["refusal_reason"] in ("llm_self_judge", "llm_stream_aborted")
+    assert ran.code == 0, ran.stderr
+    assert last(vault)["answer"].startswith(OWN)
     assert last(vault)["usage"]["completion_tokens"] <= 600
     flood = asked_of(vault, [{"repeat": [{"raw": "x" * 60_000}]}])
     assert flood.code == 2

@@ -12,19 +12,18 @@ follows, the passage that carries most of its words):
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from kb.answer.echoes import repeats_instruction
 from kb.answer.extractive import sentence_citation
 from kb.answer.facts import names_in, numbers_in, quotes_in, stands_in, stated_numbers
 from kb.answer.markers import take_markers
-from kb.answer.words import Words, folded_term, words_of
+from kb.answer.words import Words, carried, words_of
 from kb.domain.answers import Claim
 from kb.domain.passages import Passage, Sentence
 from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges, sentences
-from kb.language.stopwords import ENGLISH
 
 MOST_WORDS = 0.6
 SOME_WORDS = 0.3
@@ -32,28 +31,12 @@ SOME_WORDS = 0.3
 NearEnough = Callable[[str, Sequence[Passage]], bool]
 """Whether a sentence is near enough in meaning to one of the passages; False where there are no vectors."""
 
-_REFUSAL = re.compile(
-    r"근거가 부족|근거에 (?:없|나와 있지 않)|찾을 수 없|알 수 없습니다|답할 수 없"
-    r"|(?:sources?|passages?|context|notes|text)(?: \w+){0,3} (?:do|does|did)(?: not|n't)"
-    r" (?:answer|contain|mention|say|provide|include)"
-    r"|(?:not|n't) (?:mentioned|stated|provided|found|enough information)"
-    r"|(?:can ?not|can't|unable to) (?:answer|find|determine)",
-    re.IGNORECASE,
-)
-
 
 class Read(NamedTuple):
     """A sentence of a generated text with the passages it cites; none where it cites nothing that was given."""
 
     text: str
     cited: tuple[int, ...]
-
-
-def is_refusal(text: str) -> bool:
-    """Whether a generated text says that the sources hold no answer: its first sentence does, or it says nothing."""
-    bare = take_markers(text).text.strip()
-    first = next((bare[start:end] for start, end in sentence_ranges(bare)), "")
-    return not first or bool(_REFUSAL.search(first))
 
 
 def check_claims(text: str, question: str, packed: Sequence[Passage], near_enough: NearEnough) -> tuple[Claim, ...]:
@@ -85,10 +68,10 @@ def _check(read: Read, question: str, passages: dict[int, Passage], near_enough:
     if fault:
         return Claim(read.text, numbers, "dropped", reason=fault)
     best, sentence = _best_sentence(words, cited)
-    carried = max((_carried(words, _words_of_whole(passage)) for passage in cited), default=0.0)
+    share = max((carried(words, _words_of_whole(passage)) for passage in cited), default=0.0)
     abroad = [passage for passage in cited if passage.lang not in (query_language(read.text), "und")]
-    supported = carried >= MOST_WORDS or (
-        bool(abroad if carried < SOME_WORDS else cited) and near_enough(read.text, abroad or cited)
+    supported = share >= MOST_WORDS or (
+        bool(abroad if share < SOME_WORDS else cited) and near_enough(read.text, abroad or cited)
     )
     if best is None or sentence is None:
         return Claim(read.text, numbers, "weak", reason="no passage carries its words")
@@ -98,20 +81,22 @@ def _check(read: Read, question: str, passages: dict[int, Passage], near_enough:
         "supported" if supported else "weak",
         sentence.text,
         sentence_citation(best, sentence),
-        None if supported else f"its passages carry {carried:.0%} of its words",
+        None if supported else f"its passages carry {share:.0%} of its words",
     )
 
 
 def _likeliest(words: Words, passages: dict[int, Passage]) -> list[Passage]:
     """The passage that carries most of a sentence's words, where that is most of them."""
-    ranked = sorted(passages.values(), key=lambda passage: (-_carried(words, _words_of_whole(passage)), passage.number))
-    return [passage for passage in ranked[:1] if _carried(words, _words_of_whole(passage)) >= MOST_WORDS]
+    ranked = sorted(passages.values(), key=lambda passage: (-carried(words, _words_of_whole(passage)), passage.number))
+    return [passage for passage in ranked[:1] if carried(words, _words_of_whole(passage)) >= MOST_WORDS]
 
 
 def _stated_elsewhere(text: str, question: str, cited: Sequence[Passage]) -> str | None:
     """What a sentence states and neither its passages nor the question say; None where there is nothing such."""
     if not cited:
         return "it cites no passage, and none carries its words"
+    if repeats_instruction(text, cited):
+        return "it only repeats an instruction found in its passage"
     sources = "\n".join(map(_whole, cited))
     for quote in quotes_in(text):
         if not stands_in(quote, sources):
@@ -130,7 +115,7 @@ def _stated_elsewhere(text: str, question: str, cited: Sequence[Passage]) -> str
 def _best_sentence(words: Words, cited: Sequence[Passage]) -> tuple[Passage | None, Sentence | None]:
     """The sentence of the cited passages that carries most of the words."""
     ranked = [
-        (_carried(words, words_of(sentence.text)), passage, sentence)
+        (carried(words, words_of(sentence.text)), passage, sentence)
         for passage in cited
         for sentence in sentences(passage)
     ]
@@ -138,22 +123,6 @@ def _best_sentence(words: Words, cited: Sequence[Passage]) -> tuple[Passage | No
         return None, None
     _, passage, sentence = max(ranked, key=lambda each: each[0])
     return passage, sentence
-
-
-def _carried(words: Words, source: Words) -> float:
-    """The share, 0 to 1, of a sentence's content words that a source has; of Korean ones, of their pairs of syllables.
-
-    Korean endings differ between a sentence and its source where the meaning does not; pairs of syllables forgive that.
-    """
-    parts: list[float] = []
-    for word in words.words:
-        if word.isascii():
-            if word.lower() not in ENGLISH:
-                parts.append(float(source.has(folded_term(word))))
-        else:
-            pairs = [word[at : at + 2] for at in range(len(word) - 1)] or [word]
-            parts.append(sum(pair in source.folded for pair in pairs) / len(pairs))
-    return sum(parts) / len(parts) if parts else 0.0
 
 
 @functools.lru_cache(maxsize=64)

@@ -12,6 +12,7 @@ import unicodedata
 from typing import NamedTuple
 
 from kb.domain.text import stored_text
+from kb.language.stopwords import ENGLISH
 
 # Runs of Hangul apart from other letters and digits, as the index's terms are: 1989년 is two words.
 _WORD = re.compile(r"[가-힣]+|[^\W_가-힣]+")
@@ -47,6 +48,22 @@ def words_of(text: str) -> Words:
 def folded_term(term: str) -> str:
     """A question's term as `Words.has` takes it."""
     return _stem(stored_text(term))
+
+
+def carried(words: Words, source: Words) -> float:
+    """The share, 0 to 1, of a sentence's content words that a source has; of Korean ones, of their pairs of syllables.
+
+    Korean endings differ between a sentence and its source where the meaning does not; pairs of syllables forgive that.
+    """
+    parts: list[float] = []
+    for word in words.words:
+        if word.isascii():
+            if word.lower() not in ENGLISH:
+                parts.append(float(source.has(folded_term(word))))
+        else:
+            pairs = [word[at : at + 2] for at in range(len(word) - 1)] or [word]
+            parts.append(sum(pair in source.folded for pair in pairs) / len(pairs))
+    return sum(parts) / len(parts) if parts else 0.0
 
 
 @functools.lru_cache(maxsize=8192)

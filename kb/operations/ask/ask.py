@@ -147,7 +147,10 @@ class _Asking:
             from kb.operations.ask.generate import generate_answer
 
             model = self._models.setdefault(model.model_ref, model)  # what one has loaded stays loaded
-            answer, fault = generate_answer(asked, passages, model, self._searching, self._reader.db, on_event, stopped)
+            made = generate_answer(asked, passages, model, self._searching, self._reader.db, on_event, stopped)
+            answer, fault = made.answer, made.fault
+            if made.unproven:
+                return _noting(self._quote_instead(asked, passages, answer), notes), None
             failed = _noting(answer, notes), fault
             if fault is None or answer.generated_text:
                 break
@@ -169,6 +172,15 @@ class _Asking:
             note = f"how well the best sentence fits the question: {fit}"
             return _noting(asked.refusal("llm_self_judge", written), (note,))
         return asked.answer(written, quoted.text, quoted.claims, quoted.cited)
+
+    def _quote_instead(self, asked: Asked, passages: tuple[Passage, ...], unproven: Answer) -> Answer:
+        """The notes' own sentences in the place of a model's, none of which its sources support; its text is kept."""
+        answer = self._quote(asked, passages)
+        note = f"{unproven.model.id} wrote nothing that its sources support; these are your notes' own sentences"
+        if answer.refusal_reason is not None:
+            return _noting(unproven, answer.notes)
+        kept = answer._replace(messages=unproven.messages, generated_text=unproven.generated_text, usage=unproven.usage)
+        return _noting(kept, (note,))
 
     def _quoted(self, asked: Asked, passages: tuple[Passage, ...]) -> Quoted:
         """Sentences of the nearest passages' language: another than the question's where those decided the gate."""

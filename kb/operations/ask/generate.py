@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
-from kb.answer.checks import check_claims, is_refusal
+from kb.answer.checks import check_claims
 from kb.answer.markers import MarkerFilter, show_markers
 from kb.answer.prompt import build_prompt
+from kb.answer.refusals import is_refusal
+from kb.answer.thoughts import ThoughtFilter, without_thoughts
 from kb.domain.answers import Answer, Claim
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
 from kb.domain.passages import Passage
@@ -30,10 +32,14 @@ LIKELY = 0.5
 
 
 class Generation(NamedTuple):
-    """A model's answer. `fault` is what broke it off; the answer then holds what there was before."""
+    """A model's answer. `fault` is what broke it off; the answer then holds what there was before.
+
+    `unproven`: the model did answer, and the checks found no sentence of it supported.
+    """
 
     answer: Answer
     fault: ModelError | None = None
+    unproven: bool = False
 
 
 class _Text(NamedTuple):
@@ -70,11 +76,13 @@ def generate_answer(
         text = _shown_part(made.text, packed)
         return Generation(asked.refusal("llm_stream_aborted", written, text=text, notes=(made.broke,)), made.fault)
     near_enough = _judge_of_nearness(asked, searching, db)
-    claims = () if is_refusal(made.text) else check_claims(made.text, asked.search_text, packed, near_enough)
+    said = without_thoughts(made.text)
+    claims = () if is_refusal(said, packed) else check_claims(said, asked.search_text, packed, near_enough)
     dropped = sum(claim.status == "dropped" for claim in claims)
     notes = (f"{dropped} of {len(claims)} sentences left out; kb answers show --explain says why",) if dropped else ()
     if not any(claim.status == "supported" for claim in claims):
-        return Generation(asked.refusal("llm_self_judge", written, claims=claims, notes=notes))
+        refused = asked.refusal("llm_self_judge", written, claims=claims, notes=notes)
+        return Generation(refused, unproven=bool(claims))
     return Generation(asked.answer(written, _kept_text(claims), claims, packed, notes))
 
 
@@ -95,11 +103,11 @@ def _stream(
     on_event: OnEvent,
     stopped: Callable[[], bool],
 ) -> _Text:
-    """The generated text; its pieces are handed out as they come, with markers of packed passages only.
+    """The generated text; its pieces are handed out as they come: no thoughts, and markers of packed passages only.
 
     Ctrl-C ends it wherever it is, waiting for a first token too.
     """
-    markers = MarkerFilter([passage.number for passage in packed])
+    shown_as = _Shown(packed)
     parts: list[str] = []
     chars = 0
     usage = TokenUsage(0, 0, 0)
@@ -118,21 +126,37 @@ def _stream(
                     break
                 parts.append(item.text)
                 chars += len(item.text)
-                if shown := markers.feed(item.text):
+                if shown := shown_as.feed(item.text):
                     on_event(Generated(shown))
     except KeyboardInterrupt:
         broke = "stopped before the end"
     except ModelError as error:
         broke, fault = error.message, error
-    if rest := markers.end():
+    if rest := shown_as.end():
         on_event(Generated(rest))
     return _Text("".join(parts), usage, broke, fault)
 
 
+class _Shown:
+    """A stream as it is shown: without what the model thinks aloud, with markers of packed passages only."""
+
+    def __init__(self, packed: Sequence[Passage]) -> None:
+        self._thoughts = ThoughtFilter()
+        self._markers = MarkerFilter([passage.number for passage in packed])
+
+    def feed(self, piece: str) -> str:
+        """What can be shown now."""
+        return self._markers.feed(self._thoughts.feed(piece))
+
+    def end(self) -> str:
+        """What was held back when the stream ended."""
+        return self._markers.feed(self._thoughts.end()) + self._markers.end()
+
+
 def _shown_part(text: str, packed: Sequence[Passage]) -> str | None:
     """What there is of a text that broke off, as it was shown; None for nothing."""
-    markers = MarkerFilter([passage.number for passage in packed])
-    return (markers.feed(text) + markers.end()).strip() or None
+    shown_as = _Shown(packed)
+    return (shown_as.feed(text) + shown_as.end()).strip() or None
 
 
 def _judge_of_nearness(asked: Asked, searching: Answering, db: Connection) -> Callable[[str, Sequence[Passage]], bool]:
