@@ -19,7 +19,6 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
 from typing import NamedTuple
-from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from benchmarks import scale
@@ -31,14 +30,13 @@ from benchmarks.measurement import Cell, Measurement, Table, Target
 from benchmarks.processes import ask_command, run_in_turns, search_command
 from benchmarks.progress import step
 from kb.assemble.language_models import MODEL_FILE, SMOLLM2
-from kb.config import Config, load
-from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult
-from kb.operations.ask import ask as asking
-from kb.operations.ask.asking import AskEvent, AskRequest, Generated, Retrieved
-from kb.operations.opening.reader import Reader
+from kb.config import load
+from kb.domain.embeddings import EmbeddingModel
+from kb.operations.ask.ask import ask
+from kb.operations.ask.findings import AskEvent, AskRequest, Generated, Retrieved
 from kb.operations.opening.writer import writing
-from kb.retrieve.search import search_hybrid
-from kb.store.vector_tables import load_vector_functions
+from kb.operations.session.loaded_models import LoadedModels, SharedEncoder
+from kb.operations.session.session import open_session
 
 PASSAGES = 10_000
 WARM_ROUNDS, COLD_ROUNDS, TOKEN_ROUNDS = 3, 20, 9
@@ -65,34 +63,26 @@ def measure(data: Path | None = None) -> Measurement:
     return Measurement("ask", tables, (*warm_targets, *cold_targets, *token_targets), {"passages": PASSAGES})
 
 
-class _Source(NamedTuple):
-    """What an answer says of the model its passages were found by."""
+class _Given(LoadedModels):
+    """In the place of the installed models: an encoder that knows the vectors of its questions."""
 
-    model: str
-    dimensions: int
+    def __init__(self, model_dir: Path, vectors: Mapping[str, bytes]) -> None:
+        super().__init__(model_dir)
+        self._vectors = vectors
+
+    def query_encoder(self, name: str) -> SharedEncoder:
+        return SharedEncoder(_KnownVectors(self._vectors), lambda: True)
 
 
-class _Given:
-    """In the place of the encoders: searches with vectors that are known."""
+class _KnownVectors(NamedTuple):
+    """An encoder of known questions."""
 
-    def __init__(self, reader: Reader, config: Config, many: bool) -> None:
-        load_vector_functions(reader.db)
-        self._reader = reader
-        self.vectors: dict[str, bytes] = {}
+    vectors: Mapping[str, bytes]
+    model: EmbeddingModel = scale.MODEL
+    provider: str = "given"
 
-    def answer(self, query: SearchQuery) -> SearchResult:
-        return search_hybrid(
-            self._reader.db,
-            query,
-            QueryVectors(self.vectors[query.text], None, None),
-            FusionRule(),
-            snippet_chars=220,
-            index_version="",
-            embedding_model=scale.MODEL.name,
-        )
-
-    def vector_source(self, query: SearchQuery) -> _Source:
-        return _Source(scale.MODEL.name, scale.MODEL.dimensions)
+    def encode(self, text: str) -> bytes:
+        return self.vectors[text]
 
 
 def _warm() -> tuple[Table, tuple[Target, ...]]:
@@ -114,15 +104,15 @@ def _warm() -> tuple[Table, tuple[Target, ...]]:
 
 def _ask_all(base: KnowledgeBase, questions: Sequence[scale.Question]) -> tuple[list[float], list[float], int]:
     """Wall and processor milliseconds of every question after a first round, and how many were answered."""
-    with patch.object(asking, "Answering", _Given), asking.open_asker(base.config) as ask:
-        given: _Given = ask.__self__._searching  # type: ignore[attr-defined]
-        given.vectors = {question.text: question.vector.tobytes() for question in questions}
-        wall_ms, cpu_ms, answered = [], [], 0
+    wall_ms, cpu_ms, answered = [], [], 0
+    with open_session(base.config) as session:
+        vectors = {question.text: question.vector.tobytes() for question in questions}
+        session.models = _Given(base.config.model_dir, vectors)
         for round_number in range(WARM_ROUNDS + 1):
             for question in questions:
                 request = AskRequest(question.text, "hybrid", 10, provider="extractive")
                 wall, cpu = perf_counter(), process_time()
-                answer = ask(request, lambda event: None, lambda: False)
+                answer = ask(session, request, lambda event: None)
                 if round_number:
                     wall_ms.append(1000 * (perf_counter() - wall))
                     cpu_ms.append(1000 * (process_time() - cpu))
@@ -190,11 +180,11 @@ def _token_times(
     config = load(str(base.config_path), (*settings, *own))
     retrieval, first, bare = [], [], []
     request = AskRequest(question, "hybrid", 10, provider="ollama", keep=False)
-    with asking.open_asker(config, many=True) as ask:
+    with open_session(config, many=True) as session:
         for round_number in range(TOKEN_ROUNDS + 1):
             at: dict[type[AskEvent], float] = {}
             start = perf_counter()
-            answer = ask(request, lambda event, at=at: at.setdefault(type(event), perf_counter()), lambda: False)  # type: ignore[misc]
+            answer = ask(session, request, lambda event, at=at: at.setdefault(type(event), perf_counter()))  # type: ignore[misc]
             messages = [message._asdict() for message in answer.messages]
             bare_ms = _bare_ms(endpoint, model, messages)
             if round_number:

@@ -11,8 +11,9 @@ from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.question_sets import Asked, QuestionSet
 from benchmarks.weight_fitting import Fitted
 from kb.domain.answers import Answer
-from kb.operations.ask.ask import open_asker
-from kb.operations.ask.asking import AskRequest
+from kb.operations.ask.ask import ask
+from kb.operations.ask.findings import AskRequest
+from kb.operations.session.session import open_session
 from kb.store.connection import open_writer, transaction
 
 
@@ -55,8 +56,8 @@ def fitted_weights(base: KnowledgeBase, models: Mapping[str, Fitted]) -> Iterato
 
 def ask_all(base: KnowledgeBase, questions: QuestionSet) -> list[Answered]:
     """Every question of a set, answered without a model."""
-    with open_asker(base.config, many=True) as ask:
-        return [_answered(each, ask(_request(each), lambda event: None, lambda: False)) for each in questions.questions]
+    with open_session(base.config, many=True) as session:
+        return [_answered(each, ask(session, _request(each), lambda event: None)) for each in questions.questions]
 
 
 def shares(answered: Iterable[Answered]) -> Shares:

@@ -32,9 +32,10 @@ from kb.answer.extractive import WEIGHTS, Signals, choose_sentences, fewest, sen
 from kb.domain.citations import LineCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.domain.search import SearchQuery
-from kb.operations.ask.asking import hit_passage
+from kb.operations.ask.findings import hit_passage
 from kb.operations.opening.reader import reading
-from kb.operations.search.search import open_searcher
+from kb.operations.search.search import search
+from kb.operations.session.session import open_session
 from kb.retrieve.terms import read_query, term_counts
 from kb.store.connection import Connection
 
@@ -120,13 +121,13 @@ def _ask(base: KnowledgeBase, judged: JudgedSet, golds: dict[str, tuple[str, ...
     with closing(sqlite3.connect(base.config.sqlite)) as db:
         chunks = {row[0]: (row[1], row[2]) for row in db.execute("SELECT chunk_id, text, lang FROM chunks")}
     asked = []
-    with open_searcher(base.config, many=True) as search, reading(base.config.sqlite) as reader:
+    with open_session(base.config, many=True) as session, reading(base.config.sqlite) as reader:
         for question, text in judged.questions.items():
             if question not in golds:
                 continue
             relevant = frozenset(judged.judgements[question])
             article = str(Path(min(relevant)).parent)
-            hits = search(SearchQuery(text, "hybrid", PASSAGES)).hits
+            hits = search(session, SearchQuery(text, "hybrid", PASSAGES)).hits
             passages = tuple(hit_passage(number, hit, *chunks[hit.chunk_id]) for number, hit in enumerate(hits, 1))
             terms = _term_weights(reader.db, text, len(chunks))
             asked.append(Answerable(text, golds[question], relevant, article, terms, passages))

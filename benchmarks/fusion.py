@@ -24,9 +24,8 @@ from benchmarks.retrieval import SETS
 from benchmarks.scoring import score_one
 from kb.domain.candidates import Candidate
 from kb.domain.search import SearchQuery
-from kb.operations.opening.reader import reading
-from kb.operations.search.query_vectors import VectorSource
 from kb.operations.search.search import fusion_rule
+from kb.operations.session.session import open_session
 from kb.retrieve.search import hybrid_candidates
 
 QUESTIONS = 300
@@ -81,13 +80,17 @@ def _tried(judged: JudgedSet) -> Tried:
     grid: list[list[float]] = []
     others: dict[str, list[float]] = {"words": [], "meaning": [], "rrf": []}
     asked: list[float] = []
-    with embedded(judged.corpus, judged.name) as base, reading(base.config.sqlite) as reader:
-        source = VectorSource(reader.db, base.config, many=True)
+    with (
+        embedded(judged.corpus, judged.name) as base,
+        open_session(base.config, many=True) as session,
+        session.reading() as opened,
+    ):
+        source = opened.vectors
         rule = fusion_rule(base.config)
         with step(f"{judged.name}: {len(judged.questions)} questions"):
             for question, text in judged.questions.items():
                 query = SearchQuery(text, "hybrid", 10)
-                rows = hybrid_candidates(reader.db, query, source.encode(query, depth=rule.depth), rule)
+                rows = hybrid_candidates(opened.db, query, source.encode(query, depth=rule.depth), rule)
                 relevant = judged.judgements[question]
 
                 def ndcg(

@@ -16,7 +16,7 @@ from benchmarks.progress import step
 from kb.eval.answerable_file import Labelled
 from kb.eval.calibration import Judged
 from kb.operations.evaluate.calibrate import JudgedMode, judge_questions
-from kb.operations.opening.reader import reading
+from kb.operations.session.session import open_session
 
 LEFT_OUT = 0.3
 MANUAL = "xling-fastapi"
@@ -29,8 +29,12 @@ Asked = Mapping[JudgedMode, Sequence[Judged]]
 
 def ask_judged(base: KnowledgeBase, name: str, questions: Sequence[Labelled]) -> Asked:
     """What every channel sees of these questions, by search mode."""
-    with step(f"{name}: {len(questions)} questions"), reading(base.config.sqlite) as reader:
-        return judge_questions(reader, base.config, questions, lambda done, total: None)
+    with (
+        step(f"{name}: {len(questions)} questions"),
+        open_session(base.config, many=True) as session,
+        session.reading() as opened,
+    ):
+        return judge_questions(opened, questions, lambda done, total: None)
 
 
 def ask_with_articles_left_out(

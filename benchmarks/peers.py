@@ -24,7 +24,8 @@ from benchmarks.progress import step
 from benchmarks.scoring import Run, score
 from kb.config import Config
 from kb.domain.search import SearchMode, SearchQuery
-from kb.operations.search.search import open_searcher
+from kb.operations.search.search import search
+from kb.operations.session.session import open_session
 
 _NOTE = (
     "kb indexes with Kiwi's morphemes, blocks and citations; with both, its vectors come from a cache. LanceDB's are "
@@ -71,9 +72,9 @@ def _ask(config: Config, judged: JudgedSet, mode: SearchMode) -> tuple[Run, floa
     """The first ten documents of every question, and the seconds."""
     runs: dict[str, list[str]] = {}
     start = perf_counter()
-    with open_searcher(config, many=True) as answer:
+    with open_session(config, many=True) as session:
         for asked, text in judged.questions.items():
-            hits = answer(SearchQuery(text, mode, CHUNKS)).hits
+            hits = search(session, SearchQuery(text, mode, CHUNKS)).hits
             runs[asked] = list(dict.fromkeys(hit.doc_path for hit in hits))[:HITS]
     return runs, perf_counter() - start
 

@@ -27,8 +27,8 @@ from kb.domain.passages import Passage, TermWeight
 from kb.domain.search import ReadFigures, RetrievalDetail, SearchQuery
 from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges
-from kb.operations.opening.reader import reading
-from kb.operations.search.search import Answering
+from kb.operations.search.search import search_in, vector_source
+from kb.operations.session.session import open_session
 from kb.retrieve.reader import Weights, candidate_features, int8_vector
 from kb.store.sentence_queries import ReadCandidate, read_candidates
 
@@ -75,19 +75,19 @@ class Read(NamedTuple):
 
 def find(base: KnowledgeBase, questions: QuestionSet) -> list[Found]:
     """Every question of a set, asked through kb's search. The knowledge base has sentence vectors."""
-    with reading(base.config.sqlite) as reader:
-        answering, rows = Answering(reader, base.config, True), []
+    rows = []
+    with open_session(base.config, many=True) as session, session.reading() as opened:
         for asked in questions.questions:
             query = SearchQuery(asked.text, "hybrid", 10)
-            source = answering.vector_source(query)
+            source = vector_source(opened, query)
             vector = None if source is None else source.sentence_vector(asked.text)
             if vector is None:
                 raise SystemExit(f"{questions.name}: its sentences have no vectors")
-            ranked = answering.answer(query).candidates
+            ranked = search_in(opened, query).candidates
             candidates = tuple(sorted((each.candidate for each in ranked), key=lambda each: each.rank))
             rowids = [each.chunk_rowid for each in candidates]
             packed = int8_vector(vector)
-            figures = read_candidates(reader.db, rowids_json=json.dumps(rowids), question=vector, question_int8=packed)
+            figures = read_candidates(opened.db, rowids_json=json.dumps(rowids), question=vector, question_int8=packed)
             rows.append(
                 Found(
                     questions.name,
@@ -95,9 +95,9 @@ def find(base: KnowledgeBase, questions: QuestionSet) -> list[Found]:
                     candidates,
                     tuple(figures),
                     tuple(candidate_features(candidates, figures)),
-                    term_weights(reader.db, asked.text),
-                    sentence_cosines(reader.db, rowids, packed),
-                    load_background(reader.db, query_language(asked.text)),
+                    term_weights(opened.db, asked.text),
+                    sentence_cosines(opened.db, rowids, packed),
+                    load_background(opened.db, query_language(asked.text)),
                 )
             )
     return rows

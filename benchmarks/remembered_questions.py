@@ -11,8 +11,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 from kb.domain.embeddings import EmbeddingModel, QueryEncoder
+from kb.embed import adapters
 from kb.embed.adapters import query_encoder
-from kb.operations.search import query_vectors
 from kb.store.vector_cache import CachedVector, VectorCache
 
 _MOST_BYTES = 1_000_000_000
@@ -55,5 +55,5 @@ def remembered_questions(path: Path) -> Iterator[None]:
             opened.callback(kept.close)
             return Remembering(encoder, kept)
 
-        with patch.object(query_vectors, "query_encoder", remembering):
+        with patch.object(adapters, "query_encoder", remembering):
             yield

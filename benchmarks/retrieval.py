@@ -20,7 +20,8 @@ from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.scoring import Scores, score
 from kb.domain.citations import LineCitation
 from kb.domain.search import SearchHit, SearchMode, SearchQuery
-from kb.operations.search.search import open_searcher
+from kb.operations.search.search import search
+from kb.operations.session.session import open_session
 
 SETS = ("cranfield", "korquad-dev", "squad2-dev")
 MODES: tuple[SearchMode, ...] = ("lexical",)
@@ -98,10 +99,10 @@ def search_all(base: KnowledgeBase, judged: JudgedSet, mode: SearchMode, *, chun
     ranked: list[RankedDocument] = []
     citations = wrong = 0
     seconds = 0.0
-    with open_searcher(base.config, many=True) as answer:
+    with open_session(base.config, many=True) as session:
         for question, text in judged.questions.items():
             start = perf_counter()
-            hits = answer(SearchQuery(text, mode, chunks)).hits
+            hits = search(session, SearchQuery(text, mode, chunks)).hits
             seconds += perf_counter() - start
             citations += len(hits)
             wrong += sum(not holds(hit) for hit in hits)

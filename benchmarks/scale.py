@@ -25,7 +25,7 @@ from kb.domain.search import FusionRule, QueryVectors, SearchMode, SearchQuery, 
 from kb.operations.embedding.vector_upkeep import update_language_means
 from kb.operations.ingest.common_terms import refresh_common_terms
 from kb.operations.opening.writer import writing
-from kb.operations.search.query_vectors import ann_neighbours
+from kb.operations.session.vectors import ann_neighbours
 from kb.retrieve.search import search_hybrid
 from kb.store import embed_queries, ingest_queries, mirror
 from kb.store.connection import Connection, transaction

@@ -28,7 +28,7 @@ _DOORS = (
     ("kb.operations.embedding.embed_sentences.bulk_embedder", "embedder"),
     ("kb.operations.embedding.background.bulk_embedder", "embedder"),
     ("kb.operations.doctor.vectors.embedding_model", "model"),
-    ("kb.operations.search.query_vectors.query_encoder", "embedder"),
+    ("kb.embed.adapters.query_encoder", "embedder"),
 )
 
 

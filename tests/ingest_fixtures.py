@@ -23,7 +23,8 @@ from kb.operations.ingest import prepare
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.report import IngestReport
 from kb.operations.ingest.requests import ingest_request
-from kb.operations.search.search import open_searcher
+from kb.operations.search.search import search
+from kb.operations.session.session import open_session
 
 # How long engines may say nothing: a busy machine is slow, not wrong.
 PATIENCE_S = 3600
@@ -142,8 +143,8 @@ class Workspace:
 
     def search(self, text: str, k: int = 10) -> list[SearchHit]:
         """The hits of one lexical search."""
-        with open_searcher(self.config) as answer:
-            return list(answer(SearchQuery(text, "lexical", k)).hits)
+        with open_session(self.config) as session:
+            return list(search(session, SearchQuery(text, "lexical", k)).hits)
 
     def asset_copies(self) -> set[str]:
         """The names of the files below the asset directory."""

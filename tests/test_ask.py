@@ -15,7 +15,8 @@ from kb.domain.answers import Answer
 from kb.domain.generation import Done, LanguageModel, TokenChunk, TokenStream, TokenUsage
 from kb.errors import ModelError, StreamBroken
 from kb.operations.ask.ask import ask
-from kb.operations.ask.asking import AskEvent, AskRequest, Generated, Retrieved
+from kb.operations.ask.findings import AskEvent, AskRequest, Generated, Retrieved
+from kb.operations.session.session import Session
 from tests.answer_passages import ScriptedModel
 from tests.conftest import Ran, Vault, make_vault, run_kb
 
@@ -57,7 +58,7 @@ def asking(
     """What a question comes to with a given model, and the events on the way."""
     events: list[AskEvent] = []
     request = AskRequest(question, "lexical", 5, **more)
-    return ask(load(str(vault.config), ()), request, events.append, lambda: False), events
+    return ask(Session(load(str(vault.config), ())), request, events.append, lambda: False), events
 
 
 @pytest.fixture
@@ -65,9 +66,7 @@ def answered_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[LanguageModel | No
     """Puts a model in the place of the configured one."""
 
     def put(model: LanguageModel | None) -> None:
-        monkeypatch.setattr(
-            "kb.operations.ask.language_model.language_models", lambda config, provider=None: iter([model])
-        )
+        monkeypatch.setattr("kb.operations.ask.language_model.language_models", lambda *_: iter([model]))
 
     return put
 
@@ -237,7 +236,7 @@ def test_ctrl_c_keeps_what_there_is_of_an_answer(
     answered_by(ScriptedModel("The gateway retries a failed upload five times [1]."))
     seen: list[AskEvent] = []
     request = AskRequest(RETRY, "lexical", 5)
-    answer = ask(load(str(asked.config), ()), request, seen.append, lambda: len(seen) > 3)
+    answer = ask(Session(load(str(asked.config), ())), request, seen.append, lambda: len(seen) > 3)
     assert answer.refusal_reason == "llm_stream_aborted"
     assert 0 < len(answer.text) < len("The gateway retries a failed upload five times [1].")
     assert kb(asked, "answers", "show", "--json").json["refusal_reason"] == "llm_stream_aborted"

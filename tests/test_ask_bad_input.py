@@ -21,7 +21,8 @@ from test_store_migrate import legacy_v1
 from kb.config import load
 from kb.operations.ask import language_model
 from kb.operations.ask.ask import ask
-from kb.operations.ask.asking import AskEvent, AskRequest, Generated, Retrieved
+from kb.operations.ask.findings import AskEvent, AskRequest, Generated, Retrieved
+from kb.operations.session.session import Session
 
 NOTES = {
     "gateway.md": "# Gateway\n\nThe gateway retries a failed upload five times.\nThen it keeps the batch on disk.\n",
@@ -244,7 +245,9 @@ def test_a_document_deleted_between_finding_and_packing(vault: Vault) -> None:
                 path.unlink()
             assert run_kb("--config", str(vault.config), "ingest", "--no-embed", "--allow-empty").code == 0
 
-    answer = ask(load(str(vault.config), ("models.llm.provider=extractive",)), AskRequest(RETRY, "lexical", 5), delete)
+    answer = ask(
+        Session(load(str(vault.config), ("models.llm.provider=extractive",))), AskRequest(RETRY, "lexical", 5), delete
+    )
     assert answer.refusal_reason == "no_chunks"
     assert last(vault)["refusal_reason"] == "no_chunks"
 
@@ -310,7 +313,7 @@ def test_two_questions_at_once_in_one_conversation(vault: Vault) -> None:
             assert kb(vault, "ask", RETRY, "--session", "s").code == 0
 
     config = load(str(vault.config), ("models.llm.provider=extractive",))
-    answer = ask(config, AskRequest(RETRY, "lexical", 5, session_id="s"), ask_another)
+    answer = ask(Session(config), AskRequest(RETRY, "lexical", 5, session_id="s"), ask_another)
     assert answer.turn_index == 1
     assert [turn["turn_index"] for turn in kb(vault, "sessions", "show", "s", "--json").json["turns"]] == [0, 1]
 
@@ -371,9 +374,9 @@ def make_asked(tmp_path: Path) -> Vault:
 
 def test_pieces_are_handed_on_before_the_text_is_whole(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     model = ScriptedModel("The gateway retries a failed upload five times [#1].")
-    monkeypatch.setattr("kb.operations.ask.language_model.language_models", lambda config, provider=None: iter([model]))
+    monkeypatch.setattr("kb.operations.ask.language_model.language_models", lambda *_: iter([model]))
     events: list[AskEvent] = []
-    ask(load(str(vault.config), ()), AskRequest(RETRY, "lexical", 5), events.append)
+    ask(Session(load(str(vault.config), ())), AskRequest(RETRY, "lexical", 5), events.append)
     pieces = [event.text for event in events if isinstance(event, Generated)]
     assert len(pieces) > 5
     assert "".join(pieces) == "The gateway retries a failed upload five times [1]."

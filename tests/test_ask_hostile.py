@@ -15,7 +15,8 @@ from kb.config import load
 from kb.domain.answers import Answer, Turn
 from kb.domain.generation import LanguageModel
 from kb.operations.ask.ask import ask
-from kb.operations.ask.asking import AskEvent, AskRequest, Generated
+from kb.operations.ask.findings import AskEvent, AskRequest, Generated
+from kb.operations.session.session import Session
 
 hostile = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
 
@@ -110,9 +111,9 @@ def test_a_terminal_gets_no_control_characters(document: Hostile, indexed: Vault
 
 def answered(vault: Vault, model: LanguageModel, question: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Answer, str]:
     """The answer of a model, and all that was shown of it while it came."""
-    monkeypatch.setattr("kb.operations.ask.language_model.language_models", lambda config, provider=None: iter([model]))
+    monkeypatch.setattr("kb.operations.ask.language_model.language_models", lambda *_: iter([model]))
     events: list[AskEvent] = []
-    answer = ask(load(str(vault.config), ()), AskRequest(question, "lexical", 5, keep=False), events.append)
+    answer = ask(Session(load(str(vault.config), ())), AskRequest(question, "lexical", 5, keep=False), events.append)
     return answer, "".join(event.text for event in events if isinstance(event, Generated))
 
 

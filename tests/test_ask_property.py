@@ -26,8 +26,9 @@ from kb.domain.answers import Answer
 from kb.domain.citations import LineCitation
 from kb.domain.generation import LanguageModel
 from kb.operations.ask import language_model
-from kb.operations.ask.ask import ask, open_asker
-from kb.operations.ask.asking import AskEvent, AskRequest, Generated
+from kb.operations.ask.ask import ask
+from kb.operations.ask.findings import AskEvent, AskRequest, Generated
+from kb.operations.session.session import Session, open_session
 
 GENERATED = int(os.environ.get("KB_GENERATED", "4"))
 CONTEXT_TOKENS = 2048
@@ -86,9 +87,9 @@ def holds(answer: Answer, shown: str, root: Path) -> None:
 
 
 def with_model(vault: Vault, model: LanguageModel, request: AskRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(language_model, "language_models", lambda config, provider=None: iter([model]))
+    monkeypatch.setattr(language_model, "language_models", lambda *_: iter([model]))
     events: list[AskEvent] = []
-    answer = ask(load(str(vault.config), ()), request, events.append)
+    answer = ask(Session(load(str(vault.config), ())), request, events.append)
     holds(answer, "".join(event.text for event in events if isinstance(event, Generated)), vault.root)
 
 
@@ -132,13 +133,13 @@ def installed_model(way: str) -> Iterator[list[str]]:
 def test_no_real_model_breaks_an_answer(indexed: Vault, way: str) -> None:
     asked = (*QUESTIONS, *(document.question for document in DOCUMENTS))
     seen: dict[str, int] = {}
-    with installed_model(way) as own, open_asker(load(str(indexed.config), own)) as asker:
+    with installed_model(way) as own, open_session(load(str(indexed.config), own)) as session:
         for number, question in enumerate(islice(cycle(asked), GENERATED)):
             events: list[AskEvent] = []
             request = AskRequest(
                 question, "lexical", 4, provider=way, temperature=(number % 3) * 0.6, seed=number, keep=False
             )
-            answer = asker(request, events.append, lambda: False)
+            answer = ask(session, request, events.append)
             holds(answer, "".join(event.text for event in events if isinstance(event, Generated)), indexed.root)
             assert answer.generated_text
             assert answer.model.provider == way

@@ -116,13 +116,13 @@ def test_views_of_an_older_kb_are_made_anew_first(measured: Vault) -> None:
 
 def break_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every second hit is lost."""
-    timed = evaluate_ask.Asking._timed
+    timed = evaluate_ask.GoldenAsker._timed
 
-    def lossy(self: evaluate_ask.Asking, query: Any) -> Any:
+    def lossy(self: evaluate_ask.GoldenAsker, query: Any) -> Any:
         hits, vectors, ms = timed(self, query)
         return hits[1:], vectors, ms
 
-    monkeypatch.setattr(evaluate_ask.Asking, "_timed", lossy)
+    monkeypatch.setattr(evaluate_ask.GoldenAsker, "_timed", lossy)
 
 
 def test_a_fall_beyond_the_tolerance_is_red(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,16 +110,16 @@ def test_a_stopped_run_goes_on(measured: Vault, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(evaluate, "QUESTIONS_A_TRANSACTION", 1)
     kb = kb_in(measured)
     asked: list[str] = []
-    ask = evaluate.Asking.ask
+    ask = evaluate.GoldenAsker.ask
 
-    def counted(self: evaluate.Asking, query_no: int, question: Any, expected: Any) -> Any:
+    def counted(self: evaluate.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
         if len(asked) == 2:
             raise KeyboardInterrupt
         asked.append(question.id)
         return ask(self, query_no, question, expected)
 
     with monkeypatch.context() as patched:
-        patched.setattr(evaluate.Asking, "ask", counted)
+        patched.setattr(evaluate.GoldenAsker, "ask", counted)
         assert kb("eval", "run").code == 2
     assert rows(measured, "SELECT query_id FROM eval_query_results ORDER BY query_id") == [("overlap",), ("retry",)]
     ran = kb("eval", "run")
@@ -137,9 +137,9 @@ def test_an_ingest_and_a_question_beside_a_run_succeed_at_once(
     quiet = kb("eval", "run", *with_ask, *settings).json
     assert kb("eval", "forget", quiet["run_id"]).code == 0
     beside: list[subprocess.CompletedProcess[str]] = []
-    ask = evaluate.Asking.ask
+    ask = evaluate.GoldenAsker.ask
 
-    def disturbed(self: evaluate.Asking, query_no: int, question: Any, expected: Any) -> Any:
+    def disturbed(self: evaluate.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
         if question.id == "overlap":
             (measured.root / "later.md").write_text("# 이웃한 조각의 겹침\n\n이웃한 조각의 겹침은 80 토큰.\n")
             program = [sys.executable, "-m", "kb", "--config", str(measured.config)]
@@ -148,7 +148,7 @@ def test_an_ingest_and_a_question_beside_a_run_succeed_at_once(
                 beside.append(subprocess.run(command, capture_output=True, text=True, check=False))
         return ask(self, query_no, question, expected)
 
-    monkeypatch.setattr(evaluate.Asking, "ask", disturbed)
+    monkeypatch.setattr(evaluate.GoldenAsker, "ask", disturbed)
     ran = kb("eval", "run", *with_ask, *settings)
     assert [(done.returncode, done.stderr) for done in beside] == [(0, ""), (0, "")]
     assert rows(measured, "SELECT query FROM answers") == [("겹침",)]
@@ -168,44 +168,44 @@ def test_a_run_begins_beside_an_ingest(measured: Vault) -> None:
 def test_a_run_that_is_forgotten_while_it_asks_ends_with_an_error(
     measured: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask = evaluate.Asking.ask
+    ask = evaluate.GoldenAsker.ask
 
-    def forgetting(self: evaluate.Asking, query_no: int, question: Any, expected: Any) -> Any:
+    def forgetting(self: evaluate.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
         if question.id == "overlap":
             with closing(sqlite3.connect(measured.sqlite)) as db, db:
                 db.execute("DELETE FROM eval_runs")
         return ask(self, query_no, question, expected)
 
-    monkeypatch.setattr(evaluate.Asking, "ask", forgetting)
+    monkeypatch.setattr(evaluate.GoldenAsker, "ask", forgetting)
     ran = kb_in(measured)("eval", "run")
     assert (ran.code, "forgotten while" in ran.stderr) == (2, True)
 
 
 def test_two_calls_of_one_run_keep_each_question_once(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     kb = kb_in(measured)
-    ask = evaluate.Asking.ask
+    ask = evaluate.GoldenAsker.ask
     second: list[int] = []
 
-    def doubled(self: evaluate.Asking, query_no: int, question: Any, expected: Any) -> Any:
+    def doubled(self: evaluate.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
         if not second:
             second.append(-1)
             second[0] = kb("eval", "run").code
         return ask(self, query_no, question, expected)
 
-    monkeypatch.setattr(evaluate.Asking, "ask", doubled)
+    monkeypatch.setattr(evaluate.GoldenAsker, "ask", doubled)
     assert (kb("eval", "run").code, second) == (0, [0])
     assert rows(measured, "SELECT count(*), count(DISTINCT run_id) FROM eval_query_results") == [(4, 1)]
 
 
 def test_ctrl_c_keeps_every_question_that_was_asked(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    ask = evaluate.Asking.ask
+    ask = evaluate.GoldenAsker.ask
 
-    def interrupted(self: evaluate.Asking, query_no: int, question: Any, expected: Any) -> Any:
+    def interrupted(self: evaluate.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
         if question.id == "retry":
             os.kill(os.getpid(), signal.SIGINT)
         return ask(self, query_no, question, expected)
 
-    monkeypatch.setattr(evaluate.Asking, "ask", interrupted)
+    monkeypatch.setattr(evaluate.GoldenAsker, "ask", interrupted)
     ran = kb_in(measured)("eval", "run")
     assert (ran.code, "stopped after 2 of 4 questions" in ran.stdout) == (1, True)
     assert rows(measured, "SELECT query_id FROM eval_query_results ORDER BY query_id") == [("overlap",), ("retry",)]

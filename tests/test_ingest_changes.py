@@ -15,7 +15,7 @@ from kb.errors import FileUnreadable, UsageError
 from kb.extract.registry import EXTRACTORS
 from kb.operations.embedding.index import RebuildRequest, rebuild
 from kb.operations.embedding.plan import embedding_plan
-from kb.operations.search.search import open_searcher
+from kb.operations.session.session import open_session
 from kb.store import ingest_queries
 from kb.store.connection import Connection
 
@@ -327,7 +327,7 @@ def test_searching_goes_on_while_an_ingest_writes(two_notes: Workspace) -> None:
     found: list[int] = []
 
     def search_meanwhile() -> bool:
-        with open_searcher(two_notes.config):
+        with open_session(two_notes.config) as session, session.reading():
             found.append(len(two_notes.search("spiral")))
         return False
 

@@ -17,6 +17,7 @@ from kb.errors import ConfigError, ModelCorrupt, ModelMissing, ModelUnreachable,
 from kb.installation import extra_command
 from kb.operations.ask import language_model
 from kb.operations.ask.language_model import check_language_model, language_models
+from kb.operations.session.loaded_models import LoadedModels
 
 NOBODY = "http://127.0.0.1:9"
 
@@ -45,7 +46,7 @@ def config(endpoint: str = NOBODY, **llm: object) -> Config:
 
 
 def first_choice(of: Config, provider: str | None = None) -> LanguageModel | None:
-    return next(language_models(of, provider))
+    return next(language_models(of, provider, LoadedModels(of.model_dir)))
 
 
 def chosen(of: Config, provider: str | None = None) -> ModelRef | None:
@@ -55,7 +56,7 @@ def chosen(of: Config, provider: str | None = None) -> ModelRef | None:
 
 def test_auto_takes_ollama_when_it_has_the_model(server: Any, model_file: Path) -> None:
     of = config(server.endpoint, model="scripted", gguf=model_file)
-    found = [model and model.model_ref for model in language_models(of)]
+    found = [model and model.model_ref for model in language_models(of, None, LoadedModels(of.model_dir))]
     assert found == [ModelRef("scripted", "ollama"), ModelRef("tiny", "llama_cpp"), None]
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.domain.text import start_of
-from kb.operations.search.query_vectors import ENCODED_BYTES, ENCODED_WORDS
+from kb.operations.session.vectors import ENCODED_BYTES, ENCODED_WORDS
 from kb.retrieve.snippet import _window_start
 from kb.retrieve.terms import read_query
 from kb.store.connection import Connection, open_reader

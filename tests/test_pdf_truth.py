@@ -16,7 +16,8 @@ pytest.importorskip("pymupdf")
 from kb.domain.media_citations import PageCitation
 from kb.domain.search import SearchFilters, SearchHit, SearchQuery
 from kb.operations.answers.locate import locate
-from kb.operations.search.search import open_searcher
+from kb.operations.search.search import search
+from kb.operations.session.session import open_session
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/media/pdf"
 LEAST_RIGHT = 0.98
@@ -52,8 +53,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 def first_hit(workspace: Workspace, truth: Truth) -> SearchHit | None:
     asked = SearchQuery(truth.question, "lexical", 1, SearchFilters(path_globs=(truth.file,)))
-    with open_searcher(workspace.config) as answer:
-        return next(iter(answer(asked).hits), None)
+    with open_session(workspace.config) as session:
+        return next(iter(search(session, asked).hits), None)
 
 
 def test_the_page_of_the_hit_is_right(library: Workspace) -> None:

@@ -15,7 +15,8 @@ from syrupy.assertion import SnapshotAssertion
 from kb.config import load
 from kb.domain.search import SearchFilters, SearchQuery, SearchResult
 from kb.errors import QuerySyntaxError, UsageError
-from kb.operations.search.search import Searcher, open_searcher
+from kb.operations.search.search import search
+from kb.operations.session.session import Session, open_session
 from kb.retrieve.filters import filter_params
 from kb.retrieve.terms import MAX_TERMS, QueryTerms, Term, read_query
 from kb.store import retrieve_queries
@@ -24,9 +25,9 @@ from kb.store.sqlfile import sql_text
 
 
 @pytest.fixture(scope="module")
-def searcher(vault: Vault) -> Iterator[Searcher]:
-    with open_searcher(load(str(vault.config))) as answer:
-        yield answer
+def searcher(vault: Vault) -> Iterator[Session]:
+    with open_session(load(str(vault.config))) as session:
+        yield session
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +35,8 @@ def db(vault: Vault) -> Connection:
     return open_reader(vault.sqlite)
 
 
-def ask(answer: Searcher, text: str, k: int = 10, **filters: object) -> SearchResult:
-    return answer(SearchQuery(text, "lexical", k, SearchFilters(**filters)))  # type: ignore[arg-type]
+def ask(session: Session, text: str, k: int = 10, **filters: object) -> SearchResult:
+    return search(session, SearchQuery(text, "lexical", k, SearchFilters(**filters)))  # type: ignore[arg-type]
 
 
 def paths(result: SearchResult) -> set[str]:
@@ -62,7 +63,7 @@ any_text = st.lists(fts_pieces | st.text(max_size=6), max_size=12).map("".join)
 
 
 @given(any_text)
-def test_no_text_is_a_syntax_error(searcher: Searcher, text: str) -> None:
+def test_no_text_is_a_syntax_error(searcher: Session, text: str) -> None:
     stripped = text.replace("\0", " ").strip()
     if len(stripped) > 2 and stripped[0] == stripped[-1] == "'":
         try:
@@ -74,7 +75,7 @@ def test_no_text_is_a_syntax_error(searcher: Searcher, text: str) -> None:
 
 
 @given(any_text)
-def test_any_text_in_a_filter_is_only_text(searcher: Searcher, text: str) -> None:
+def test_any_text_in_a_filter_is_only_text(searcher: Session, text: str) -> None:
     ask(searcher, "gateway", tags_any=(text,), lang=text, media=text)
 
 
@@ -118,7 +119,7 @@ def test_a_very_long_question_is_cut(db: Connection) -> None:
     assert len(read_query(db, many).terms) == MAX_TERMS
 
 
-def test_a_raw_expression_is_passed_on(db: Connection, searcher: Searcher) -> None:
+def test_a_raw_expression_is_passed_on(db: Connection, searcher: Session) -> None:
     assert read_query(db, "'gate* NOT zebra'") == QueryTerms("gate* NOT zebra", (), (), raw=True)
     assert paths(ask(searcher, "'heading_path : gateway NOT retries'")) == {"projects/gateway/log.md"}
     assert paths(ask(searcher, "'\"exponential backoff\"'")) == {"projects/gateway/log.md"}
@@ -127,7 +128,7 @@ def test_a_raw_expression_is_passed_on(db: Connection, searcher: Searcher) -> No
 
 
 @pytest.mark.parametrize("raw", ["'AND'", "'\"open'", "'nope : x'", "'a b)'", "'*'", "'NEAR(a'", "'\0'", "'\ud800('"])
-def test_a_raw_expression_that_fts5_refuses(raw: str, searcher: Searcher) -> None:
+def test_a_raw_expression_that_fts5_refuses(raw: str, searcher: Session) -> None:
     with pytest.raises(QuerySyntaxError) as caught:
         ask(searcher, raw)
     assert "FTS5" in caught.value.message
@@ -156,20 +157,20 @@ def test_a_raw_expression_that_fts5_refuses(raw: str, searcher: Searcher) -> Non
         ("색인", "chunking.md"),  # a tag
     ],
 )
-def test_questions_and_their_first_hit(text: str, first: str, searcher: Searcher) -> None:
+def test_questions_and_their_first_hit(text: str, first: str, searcher: Session) -> None:
     result = ask(searcher, text)
     assert result.hits
     assert result.hits[0].doc_path == first
 
 
 @pytest.mark.parametrize("text", ["platypus", "오리너구리", "?!", "", "   ", "''"])
-def test_no_hits_is_a_value(text: str, searcher: Searcher) -> None:
+def test_no_hits_is_a_value(text: str, searcher: Session) -> None:
     result = ask(searcher, text)
     assert result.hits == ()
     assert result.query.text == text
 
 
-def test_every_hit_cites_the_lines_that_hold_its_text(vault: Vault, searcher: Searcher) -> None:
+def test_every_hit_cites_the_lines_that_hold_its_text(vault: Vault, searcher: Session) -> None:
     hits = ask(searcher, "gateway 청킹 귤 zebra chunk 겹침", k=100).hits
     assert len(hits) >= 6
     for hit in hits:
@@ -179,7 +180,7 @@ def test_every_hit_cites_the_lines_that_hold_its_text(vault: Vault, searcher: Se
         assert hit.citation.path == hit.doc_path
 
 
-def test_hits_are_in_order_of_score_and_numbered_from_one(searcher: Searcher) -> None:
+def test_hits_are_in_order_of_score_and_numbered_from_one(searcher: Session) -> None:
     hits = ask(searcher, "gateway retries backoff 청킹 chunk", k=100).hits
     assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
     scores = [hit.score for hit in hits]
@@ -189,7 +190,7 @@ def test_hits_are_in_order_of_score_and_numbered_from_one(searcher: Searcher) ->
 
 
 @pytest.mark.parametrize("k", [1, 2, 100])
-def test_k_bounds_the_hits_and_does_not_change_their_order(k: int, searcher: Searcher) -> None:
+def test_k_bounds_the_hits_and_does_not_change_their_order(k: int, searcher: Session) -> None:
     everything = ask(searcher, "gateway chunk 청킹", k=1000).hits
     assert ask(searcher, "gateway chunk 청킹", k=k).hits == everything[:k]
 
@@ -198,16 +199,16 @@ def test_k_bounds_the_hits_and_does_not_change_their_order(k: int, searcher: Sea
 
 
 @pytest.fixture(scope="module")
-def odd_searcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searcher]:
+def odd_searcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     twins = {f"twins/{name}.md": f"# {name}\n\nThe same zebra.\n" for name in "abcdefgh"}
     decomposed = {"nfd.md": unicodedata.normalize("NFD", "# 온실\n\n환기창은 더우면 열린다. Un résumé.\n")}
     made = make_vault(tmp_path_factory.mktemp("odd"), {**twins, **decomposed})
     assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
-    with open_searcher(load(str(made.config))) as answer:
-        yield answer
+    with open_session(load(str(made.config))) as session:
+        yield session
 
 
-def test_equal_scores_are_ordered_by_chunk_id(odd_searcher: Searcher) -> None:
+def test_equal_scores_are_ordered_by_chunk_id(odd_searcher: Session) -> None:
     hits = ask(odd_searcher, "zebra").hits
     assert len({hit.score for hit in hits}) == 1
     assert [hit.chunk_id for hit in hits] == sorted(hit.chunk_id for hit in hits)
@@ -216,7 +217,7 @@ def test_equal_scores_are_ordered_by_chunk_id(odd_searcher: Searcher) -> None:
 
 
 @pytest.mark.parametrize("text", ["환기창", "환기창은 언제 열리나요?", "온실", "resume", "résumé"])
-def test_a_file_in_decomposed_letters_is_found(text: str, odd_searcher: Searcher) -> None:
+def test_a_file_in_decomposed_letters_is_found(text: str, odd_searcher: Session) -> None:
     hits = ask(odd_searcher, text).hits
     assert [hit.doc_path for hit in hits] == ["nfd.md"]
 
@@ -255,24 +256,24 @@ FILTERS: list[tuple[dict[str, object], set[str]]] = [
 
 
 @pytest.mark.parametrize(("filters", "expected"), FILTERS)
-def test_each_filter(filters: dict[str, object], expected: set[str], searcher: Searcher) -> None:
+def test_each_filter(filters: dict[str, object], expected: set[str], searcher: Session) -> None:
     assert paths(ask(searcher, EVERYWHERE, k=100, **filters)) == expected
 
 
-def test_filters_together_hold_all_at_once(searcher: Searcher) -> None:
+def test_filters_together_hold_all_at_once(searcher: Session) -> None:
     for (one, found), (two, also_found) in itertools.combinations(FILTERS, 2):
         if not set(one) & set(two):
             together = paths(ask(searcher, EVERYWHERE, k=100, **one, **two))
             assert together == found & also_found, (one, two)
 
 
-def test_filters_do_not_change_scores(searcher: Searcher) -> None:
+def test_filters_do_not_change_scores(searcher: Session) -> None:
     free = {hit.chunk_id: hit.score for hit in ask(searcher, EVERYWHERE, k=100).hits}
     for hit in ask(searcher, EVERYWHERE, k=100, lang="ko", trust_min="primary").hits:
         assert free[hit.chunk_id] == hit.score
 
 
-def test_an_unknown_trust_level_is_named(searcher: Searcher) -> None:
+def test_an_unknown_trust_level_is_named(searcher: Session) -> None:
     with pytest.raises(UsageError, match="holy"):
         ask(searcher, "x", trust_min="holy")
 

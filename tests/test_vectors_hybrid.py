@@ -22,7 +22,8 @@ from kb.domain.candidates import Candidate
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.search import SearchFilters, SearchMode, SearchQuery
 from kb.operations.embedding.vector_upkeep import update_language_means
-from kb.operations.search.search import open_searcher
+from kb.operations.search.search import search as find
+from kb.operations.session.session import open_session
 from kb.retrieve.terms import Term, bm25_max
 from kb.store import retrieve_queries
 from kb.store.embed_queries import MirrorRow
@@ -391,12 +392,12 @@ def test_an_ann_index_gives_the_hits_of_the_exact_scan(
 ) -> None:
     config = load(str(own.config), ())
     questions = [SearchQuery(text, mode, 40) for text in ("pump in the cellar", "지하실 펌프") for mode in MODES]
-    with open_searcher(config, many=True) as answer:
-        exact = [answer(question).hits for question in questions]
-    monkeypatch.setattr("kb.operations.search.query_vectors.ANN_PAYS_ABOVE_CHUNKS", 0)
+    with open_session(config, many=True) as session:
+        exact = [find(session, question).hits for question in questions]
+    monkeypatch.setattr("kb.operations.session.vectors.ANN_PAYS_ABOVE_CHUNKS", 0)
     assert run_kb("--config", str(own.config), "index", "--ann").code == 0
-    with open_searcher(config, many=True) as answer:
-        assert [answer(question).hits for question in questions] == exact
+    with open_session(config, many=True) as session:
+        assert [find(session, question).hits for question in questions] == exact
     assert all(len(hits) == len(NOTES) for hits in exact)
 
 
@@ -407,10 +408,10 @@ def test_a_question_with_filters_does_not_depend_on_the_ann_index(
         def nearest(self, query: object, k: int, lang: str | None) -> list[AnnHit]:
             return []
 
-    monkeypatch.setattr("kb.operations.search.query_vectors._ann_table", lambda *args: Nothing())
-    with open_searcher(load(str(embedded.config), ()), many=True) as answer:
-        assert answer(SearchQuery("lamp", "vector", 30)).hits == ()
-        below = answer(SearchQuery("lamp", "vector", 30, SearchFilters(path_globs=("filler/**",))))
+    monkeypatch.setattr("kb.operations.session.vectors._ann_table", lambda *args: Nothing())
+    with open_session(load(str(embedded.config), ()), many=True) as session:
+        assert find(session, SearchQuery("lamp", "vector", 30)).hits == ()
+        below = find(session, SearchQuery("lamp", "vector", 30, SearchFilters(path_globs=("filler/**",))))
     assert len(below.hits) == 30
 
 

@@ -32,7 +32,8 @@ from kb.operations.embedding.embed import EmbedReport, embed_missing
 from kb.operations.embedding.index import RebuildReport, RebuildRequest, rebuild
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.opening.writer import writing
-from kb.operations.search.search import open_searcher
+from kb.operations.search.search import search
+from kb.operations.session.session import open_session
 from kb.private import kept_private
 from kb.store import embed_queries, vector_cache
 from kb.store.lance_table import LanceTable
@@ -185,9 +186,9 @@ def chunk_count(vault: Vault) -> int:
 
 def found_by_vector(vault: Vault, k: int = 100) -> set[str]:
     """What a search by meaning alone sees of the index, where there are vectors at all."""
-    with open_searcher(config_of(vault)) as answer:
+    with open_session(config_of(vault)) as session:
         try:
-            return {hit.chunk_id for hit in answer(SearchQuery("pump 펌프", "vector", k)).hits}
+            return {hit.chunk_id for hit in search(session, SearchQuery("pump 펌프", "vector", k)).hits}
         except ModelMissing:
             return set()
 

@@ -8,8 +8,10 @@ from typing import BinaryIO
 
 from kb.cli.session import print_json
 from kb.config import Config
+from kb.domain.search import SearchDefaults, SearchMode
 from kb.errors import KbError, UsageError
-from kb.operations.search.search import Searcher, open_searcher
+from kb.operations.search.search import search
+from kb.operations.session.session import Session, open_session
 from kb.wire.bulk_search_item import BulkSearchItemV1, bulk_search_item_v1
 from kb.wire.bulk_search_query import search_query
 from kb.wire.error import error_v1
@@ -19,16 +21,19 @@ from kb.wire.search_response import search_response_v1
 MAX_LINE_BYTES = 1_000_000
 
 
-def run_bulk(config: Config, k: int, mode: str) -> int:
-    """Answers every line of stdin in order, with `k` hits and in `mode` where the line does not say.
+def run_bulk(config: Config, mode: SearchMode | None, k: int | None) -> int:
+    """Answers every line of stdin in order; `mode` and `k`, or as configured, where the line does not say.
 
-    A bad line is an item with an error. Exit code 0.
+    A bad line is an item with an error. Exit code 0. Raises: NotIndexed and its kin.
     """
-    with open_searcher(config, many=True) as answer:
+    with open_session(config, many=True) as session:
+        with session.reading():
+            pass  # what cannot be read at all is no fault of a line
+        defaults = SearchDefaults(mode or session.defaults.mode, k or session.defaults.k)
         index = 0
         for line in _lines(sys.stdin.buffer):
             if line.strip():
-                print_json(_answer_line(answer, index, line, k, mode))
+                print_json(_answer_line(session, index, line, defaults))
                 index += 1
     return 0
 
@@ -42,13 +47,13 @@ def _lines(stdin: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def _answer_line(answer: Searcher, index: int, line: bytes, k: int, mode: str) -> BulkSearchItemV1:
+def _answer_line(session: Session, index: int, line: bytes, defaults: SearchDefaults) -> BulkSearchItemV1:
     value: object = None
     try:
         if len(line) > MAX_LINE_BYTES:
             raise UsageError(f"a line of more than {MAX_LINE_BYTES:,} bytes", "a question is one line of JSON")
         value = read_json_line(line)
-        query = search_query(read_bulk_query(value), k, mode)
-        return bulk_search_item_v1(index, value, search_response_v1(answer(query)), None)
+        query = search_query(read_bulk_query(value), defaults)
+        return bulk_search_item_v1(index, value, search_response_v1(search(session, query)), None)
     except KbError as error:
         return bulk_search_item_v1(index, value, None, error_v1(error))

@@ -13,7 +13,7 @@ from kb.cli.printing import HEADING, PLACE, QUIET, echo_folded, styled
 from kb.cli.terminal import Folding, columns, link, plain, plain_line, shows_links, with_code
 from kb.domain.answers import Answer, AnswerCitation, Claim
 from kb.language.detect import query_language
-from kb.operations.ask.asking import AskEvent, Generated
+from kb.operations.ask.findings import AskEvent, Generated
 
 _RULE = "─" * 57
 

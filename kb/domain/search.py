@@ -33,6 +33,22 @@ class SearchQuery(NamedTuple):
     filters: SearchFilters = SearchFilters()
 
 
+_EVERYTHING = SearchFilters()
+
+
+class SearchDefaults(NamedTuple):
+    """How a question is asked where it does not say itself."""
+
+    mode: SearchMode
+    k: int
+
+    def query(
+        self, text: str, mode: SearchMode | None = None, k: int | None = None, filters: SearchFilters = _EVERYTHING
+    ) -> SearchQuery:
+        """The question with what it leaves open decided."""
+        return SearchQuery(text, mode or self.mode, k or self.k, filters)
+
+
 class ReadFigures(NamedTuple):
     """What reading a passage against the question gave: cosines under the secondary model, and the judgement.
 

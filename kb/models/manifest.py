@@ -89,6 +89,14 @@ def read_installed(model_dir: Path, name: str) -> InstalledModel:
     return installed
 
 
+def manifest_bytes(model_dir: Path, name: str) -> bytes | None:
+    """What the model installed as `name` says of itself, as it stands there; None where none is installed."""
+    try:
+        return (model_dir / name / MANIFEST_FILE).read_bytes()
+    except OSError:
+        return None
+
+
 def list_models(model_dir: Path) -> tuple[str, ...]:
     """The names of the models installed in `model_dir`, in order, whether or not they are whole."""
     return tuple(sorted(path.parent.name for path in model_dir.glob(f"*/{MANIFEST_FILE}")))

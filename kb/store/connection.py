@@ -173,6 +173,11 @@ def snapshot(db: Connection) -> Iterator[None]:
         yield
 
 
+def data_version(db: Connection) -> int:
+    """A number that is another one once another connection has changed the database."""
+    return int(db.pragma("data_version"))
+
+
 def open_in_memory() -> Connection:
     """An empty database that leaves no trace."""
     db = apsw.Connection(":memory:")

@@ -148,6 +148,14 @@ def table_sizes(vector_dir: Path) -> dict[str, int]:
     }
 
 
+def changed_at(vector_dir: Path, model: EmbeddingModel) -> int:
+    """When a model's table was last written, in nanoseconds; 0 where it is not there. Lance keeps a file a version."""
+    try:
+        return (vector_dir / f"{lance_table_name(model)}.lance" / "_versions").stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def remove_table(vector_dir: Path, name: str) -> None:
     """Removes a table and its vectors."""
     directory = vector_dir / f"{name}.lance"

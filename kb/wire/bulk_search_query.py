@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, cast
+from typing import Annotated, Literal, NotRequired
 
 from annotated_types import Ge, Le, MinLen
 from typing_extensions import TypedDict
 
-from kb.domain.search import SearchFilters, SearchMode, SearchQuery
+from kb.domain.search import SearchDefaults, SearchFilters, SearchQuery
 
 
 class BulkSearchQueryV1(TypedDict):
@@ -26,7 +26,7 @@ class BulkSearchQueryV1(TypedDict):
     media: NotRequired[str]
 
 
-def search_query(line: BulkSearchQueryV1, default_k: int, default_mode: str) -> SearchQuery:
+def search_query(line: BulkSearchQueryV1, defaults: SearchDefaults) -> SearchQuery:
     """The question that a validated line asks."""
     filters = SearchFilters(
         tags_any=tuple(line.get("tag", ())),
@@ -35,6 +35,4 @@ def search_query(line: BulkSearchQueryV1, default_k: int, default_mode: str) -> 
         trust_min=line.get("trust_min"),
         media=line.get("media"),
     )
-    return SearchQuery(
-        line["query"], cast(SearchMode, line.get("mode", default_mode)), line.get("k", default_k), filters
-    )
+    return defaults.query(line["query"], line.get("mode"), line.get("k"), filters)

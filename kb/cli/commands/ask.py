@@ -8,10 +8,11 @@ import click
 
 from kb.cli.filters import filter_options
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.domain.search import SearchFilters
+from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
 from kb.operations.ask.ask import ask
-from kb.operations.ask.asking import AskEvent, AskRequest
+from kb.operations.ask.findings import AskEvent, AskRequest
+from kb.operations.session.session import open_session, search_defaults
 
 _EPILOG = """\b
 Examples:
@@ -48,7 +49,7 @@ def command(
     session: Session,
     question: tuple[str, ...],
     k: int | None,
-    mode: str | None,
+    mode: SearchMode | None,
     filters: SearchFilters,
     provider: str | None,
     temperature: float | None,
@@ -72,16 +73,8 @@ def command(
         raise UsageError("--stream goes with --json", "on a terminal an answer is shown as it comes anyway")
     if session_id is not None and not session_id.strip():
         raise UsageError("the name of a session is empty", "example: --session 점검")
-    request = AskRequest(
-        text,
-        mode or config.search.mode,  # type: ignore[arg-type]
-        k or config.search.default_k,
-        filters,
-        provider,
-        temperature,
-        seed,
-        session_id,
-    )
+    query = search_defaults(config).query(text, mode, k, filters)
+    request = AskRequest(*query, provider, temperature, seed, session_id)
     if as_json:
         from kb.wire.answer import answer_v1
         from kb.wire.answer_event import answer_event_v1
@@ -90,15 +83,16 @@ def command(
             if stream:
                 print_json(answer_event_v1(event))
 
-        answer = ask(config, request, tell)
+        with open_session(config) as opened:
+            answer = ask(opened, request, tell)
         print_json(answer_v1(answer))
     else:
         from kb.cli.remember import remember
         from kb.cli.show_answer import show_answer, show_tokens
         from kb.operations.answers.last_shown import shown_answer
 
-        with show_tokens(live=sys.stdout.isatty()) as tokens:
-            answer = ask(config, request, tokens.take)
+        with open_session(config) as opened, show_tokens(live=sys.stdout.isatty()) as tokens:
+            answer = ask(opened, request, tokens.take)
         show_answer(answer, explain=explain or config.rag.explain_default, shown=tokens.shown)
         remember(config.data_dir, shown_answer(answer))
     return 0 if answer.state == "answered" else 1

@@ -9,6 +9,7 @@ import click
 
 from kb.cli.commands.eval_calibrate import command as calibrate
 from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.domain.search import SearchMode
 
 suite_option = click.option("--suite", metavar="FILE", help="The golden set [default: eval.suite].")
 
@@ -78,7 +79,7 @@ Examples:
 def run(
     session: Session,
     suite: str | None,
-    mode: str | None,
+    mode: SearchMode | None,
     k: int | None,
     name: str | None,
     settings: tuple[str, ...],
@@ -96,16 +97,12 @@ def run(
     from kb.operations.evaluate.evaluate import run_suite
     from kb.operations.evaluate.runs import RunRequest
     from kb.operations.evaluate.suite import require_search_settings, suite_file
+    from kb.operations.session.session import search_defaults
 
     require_search_settings(settings)
     config = load(session.config_path, (*session.settings, *settings))
-    request = RunRequest(
-        suite_file(config, suite),
-        mode or config.search.mode,  # type: ignore[arg-type]
-        k or config.search.default_k,
-        name,
-        with_ask,
-    )
+    asked = search_defaults(config).query("", mode, k)
+    request = RunRequest(suite_file(config, suite), asked.mode, asked.k, name, with_ask)
     with interruptible() as is_canceled, show_count("asking") as on_progress:
         report = run_suite(config, request, on_progress, is_canceled)
     if report.index_changed:
@@ -252,22 +249,24 @@ Examples:
 @click.option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="As in kb search.")
 @click.option("--category", metavar="NAME", help="What kind of question it is.")
 @pass_session
-def judge(session: Session, query: str, suite: str | None, k: int, mode: str | None, category: str | None) -> int:
+def judge(
+    session: Session, query: str, suite: str | None, k: int, mode: SearchMode | None, category: str | None
+) -> int:
     """Search, judge each hit with one key, and add the question to the golden set.
 
     Keys: y or 1 relevant, 2 and 3 more so, n not, s stop here, q keep nothing; in a pipe, the characters of stdin.
     Where no hit is relevant the question is kept as unanswerable. Exit code 1 when nothing is found.
     """
     from kb.cli.judging import judge_hits
-    from kb.domain.search import SearchQuery
     from kb.operations.evaluate.judge import append_question, judged_question
     from kb.operations.evaluate.suite import suite_file
-    from kb.operations.search.search import open_searcher
+    from kb.operations.search.search import search
+    from kb.operations.session.session import open_session
 
     config = session.config
     target = suite_file(config, suite)
-    with open_searcher(config) as answer:
-        hits = answer(SearchQuery(query, mode or config.search.mode, k)).hits  # type: ignore[arg-type]
+    with open_session(config) as opened:
+        hits = search(opened, opened.defaults.query(query, mode, k)).hits
     if not hits:
         click.echo("no hits to judge")
         return 1

@@ -6,9 +6,10 @@ import click
 
 from kb.cli.filters import filter_options
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.domain.search import SearchFilters, SearchQuery
+from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
-from kb.operations.search.search import open_searcher
+from kb.operations.search.search import search
+from kb.operations.session.session import open_session
 
 _EPILOG = """\b
 Examples:
@@ -36,7 +37,7 @@ def command(
     session: Session,
     query: tuple[str, ...],
     k: int | None,
-    mode: str | None,
+    mode: SearchMode | None,
     filters: SearchFilters,
     explain: bool,
     bulk: bool,
@@ -56,18 +57,12 @@ def command(
             )
         from kb.cli.bulk import run_bulk
 
-        return run_bulk(config, k or config.search.default_k, mode or config.search.mode)
+        return run_bulk(config, mode, k)
     text = " ".join(query)
     if not text.strip():
         raise UsageError("no question", 'example: kb search "청킹 규칙은?"')
-    asked = SearchQuery(
-        text,
-        mode or config.search.mode,  # type: ignore[arg-type]
-        k or config.search.default_k,
-        filters,
-    )
-    with open_searcher(config) as answer:
-        result = answer(asked)
+    with open_session(config) as opened:
+        result = search(opened, opened.defaults.query(text, mode, k, filters))
     if as_json:
         from kb.wire.search_response import search_response_v1
 

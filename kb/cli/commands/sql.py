@@ -10,9 +10,10 @@ import click
 
 from kb.cli.filters import filter_options
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.domain.search import SearchFilters, SearchMode, SearchQuery
+from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
 from kb.operations.inspect.sql_shell import BoundQuery, bind_query, init_lines, query_lines, write_init_file
+from kb.operations.session.session import search_defaults
 
 _EPILOG = """\b
 Examples:
@@ -37,7 +38,7 @@ def command(
     rc: str | None,
     writable: bool,
     query: str | None,
-    mode: str | None,
+    mode: SearchMode | None,
     k: int | None,
     filters: SearchFilters,
     as_json: bool,
@@ -54,8 +55,7 @@ def command(
         raise UsageError("--json goes with --query alone", 'example: kb sql --query "retry" --json')
     if writable and rc is None:
         raise UsageError("--writable goes with --rc", "example: kb sql --rc kb.rc --writable")
-    asked_mode: SearchMode = mode or config.search.mode  # type: ignore[assignment]
-    bound = bind_query(config, SearchQuery(query or "", asked_mode, k or config.search.default_k, filters))
+    bound = bind_query(config, search_defaults(config).query(query or "", mode, k, filters))
     if rc is not None:
         _give_init_file(rc, init_lines(config.sqlite, bound, writable=writable), config.sqlite, writable)
     elif as_json:

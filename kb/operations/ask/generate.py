@@ -16,10 +16,10 @@ from kb.domain.answers import Answer, Claim
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
 from kb.domain.passages import Passage
 from kb.errors import ModelError
-from kb.operations.ask.asking import Asked, Generated, OnEvent, Written
-from kb.operations.search.search import Answering
+from kb.operations.ask.findings import Findings, Generated, OnEvent, Written
+from kb.operations.search.search import vector_source
+from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.store import answer_queries as queries
-from kb.store.connection import Connection
 
 # A text a model has written so much of is a text gone astray, whatever its tokens count.
 _MOST_CHARS = 200_000
@@ -52,47 +52,46 @@ class _Text(NamedTuple):
 
 
 def generate_answer(
-    asked: Asked,
+    base: KnowledgeBase,
+    found: Findings,
     passages: tuple[Passage, ...],
     model: LanguageModel,
-    searching: Answering,
-    db: Connection,
     on_event: OnEvent,
     stopped: Callable[[], bool],
 ) -> Generation:
     """What `model` answers, checked; its text is handed out as it comes."""
-    rag = asked.config.rag
+    rag = found.config.rag
     try:
         answer_tokens = min(rag.max_answer_tokens, model.context_tokens // _ANSWER_SHARE)
         budget = min(rag.max_context_tokens, model.context_tokens - answer_tokens)
         messages, packed = build_prompt(
-            rag.prompt_template_version, asked.request.question, asked.language, passages, asked.history, model, budget
+            rag.prompt_template_version, found.request.question, found.language, passages, found.history, model, budget
         )
     except ModelError as fault:
-        return Generation(asked.refusal("llm_stream_aborted", Written(model.model_ref), notes=(fault.message,)), fault)
-    made = _stream(model, _request(asked, messages, answer_tokens), packed, on_event, stopped)
+        return Generation(found.refusal("llm_stream_aborted", Written(model.model_ref), notes=(fault.message,)), fault)
+    made = _stream(model, _request(found, messages, answer_tokens), packed, on_event, stopped)
     written = Written(model.model_ref, packed, messages, made.usage, made.text)
     if made.broke is not None:
         text = _shown_part(made.text, packed)
-        return Generation(asked.refusal("llm_stream_aborted", written, text=text, notes=(made.broke,)), made.fault)
-    near_enough = _judge_of_nearness(asked, searching, db)
+        return Generation(found.refusal("llm_stream_aborted", written, text=text, notes=(made.broke,)), made.fault)
+    near_enough = _judge_of_nearness(base, found)
     said = without_thoughts(made.text)
-    claims = () if is_refusal(said, packed) else check_claims(said, asked.search_text, packed, near_enough)
+    claims = () if is_refusal(said, packed) else check_claims(said, found.search_text, packed, near_enough)
     dropped = sum(claim.status == "dropped" for claim in claims)
     notes = (f"{dropped} of {len(claims)} sentences left out; kb answers show --explain says why",) if dropped else ()
     if not any(claim.status == "supported" for claim in claims):
-        refused = asked.refusal("llm_self_judge", written, claims=claims, notes=notes)
+        refused = found.refusal("llm_self_judge", written, claims=claims, notes=notes)
         return Generation(refused, unproven=bool(claims))
-    return Generation(asked.answer(written, _kept_text(claims), claims, packed, notes))
+    return Generation(found.answer(written, _kept_text(claims), claims, packed, notes))
 
 
-def _request(asked: Asked, messages: tuple[Message, ...], answer_tokens: int) -> GenerateRequest:
-    llm = asked.config.models_llm
+def _request(found: Findings, messages: tuple[Message, ...], answer_tokens: int) -> GenerateRequest:
+    llm = found.config.models_llm
     return GenerateRequest(
         messages=messages,
         max_tokens=answer_tokens,
-        temperature=llm.temperature if asked.request.temperature is None else asked.request.temperature,
-        seed=llm.seed if asked.request.seed is None else asked.request.seed,
+        temperature=llm.temperature if found.request.temperature is None else found.request.temperature,
+        seed=llm.seed if found.request.seed is None else found.request.seed,
     )
 
 
@@ -159,15 +158,15 @@ def _shown_part(text: str, packed: Sequence[Passage]) -> str | None:
     return (shown_as.feed(text) + shown_as.end()).strip() or None
 
 
-def _judge_of_nearness(asked: Asked, searching: Answering, db: Connection) -> Callable[[str, Sequence[Passage]], bool]:
+def _judge_of_nearness(base: KnowledgeBase, found: Findings) -> Callable[[str, Sequence[Passage]], bool]:
     """Whether a sentence stands in one of some passages by its meaning; never where nothing is embedded."""
-    source = None if asked.embedding is None else searching.vector_source(asked.result.query)
+    source = None if found.embedding is None else vector_source(base, found.result.query)
 
     def near_enough(sentence: str, passages: Sequence[Passage]) -> bool:
         if source is None:
             return False
         ids = json.dumps([passage.chunk_id for passage in passages])
-        rows = queries.select_nearness(db, chunk_ids_json=ids, primary_vec=source.encode_text(sentence))
+        rows = queries.select_nearness(base.db, chunk_ids_json=ids, primary_vec=source.encode_text(sentence))
         return any(row.evidence >= LIKELY for row in rows)
 
     return near_enough

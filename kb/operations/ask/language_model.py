@@ -14,12 +14,15 @@ from kb.config import Config
 from kb.domain.checks import Check
 from kb.domain.generation import LanguageModel
 from kb.errors import KbError, ModelMissing, ModelNotPulled, UsageError
+from kb.operations.session.loaded_models import LoadedModels
 
 PROVIDERS = ("auto", "ollama", "llama_cpp", "extractive")
 
 
-def language_models(config: Config, provider: str | None = None) -> Iterator[LanguageModel | None]:
+def language_models(config: Config, provider: str | None, models: LoadedModels) -> Iterator[LanguageModel | None]:
     """Who can answer, in the order in which they are to be tried, as `provider` or the configuration says.
+
+    What one has loaded stays loaded in `models`, as long as its file does not change.
 
     None is the extractive answerer.
     `auto` is each model that is there and then the extractive answerer; each is looked for only when the one before it
@@ -30,9 +33,9 @@ def language_models(config: Config, provider: str | None = None) -> Iterator[Lan
     if wanted not in PROVIDERS:
         raise UsageError(f"there is no provider {wanted!r}", "one of " + ", ".join(PROVIDERS))
     if wanted == "auto":
-        yield from _all_there(config)
+        yield from _all_there(config, models)
     else:
-        yield None if wanted == "extractive" else _PROVIDERS[wanted](config)
+        yield None if wanted == "extractive" else _kept(config, wanted, models)
 
 
 def can_generate(config: Config) -> bool:
@@ -50,11 +53,19 @@ def check_language_model(config: Config) -> Iterator[Check]:
         yield _check_llama_cpp(config, needed=provider == "llama_cpp")
 
 
-def _all_there(config: Config) -> Iterator[LanguageModel | None]:
+def _all_there(config: Config, models: LoadedModels) -> Iterator[LanguageModel | None]:
     for provider, lacks in _LACKS.items():
         if lacks(config) is None:
-            yield _PROVIDERS[provider](config)
+            yield _kept(config, provider, models)
     yield None
+
+
+def _kept(config: Config, provider: str, models: LoadedModels) -> LanguageModel:
+    """The model of a provider, loaded already where an earlier question did that."""
+    model = _PROVIDERS[provider](config)
+    file = gguf_path(config).stat() if provider == "llama_cpp" else None
+    mark = (model.model_ref, file and (file.st_ino, file.st_size, file.st_mtime_ns))
+    return models.kept(f"language model of {provider}", mark, lambda: model)
 
 
 def _ollama(config: Config) -> LanguageModel:

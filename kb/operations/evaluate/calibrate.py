@@ -30,9 +30,10 @@ from kb.eval.calibration import (
 )
 from kb.language.detect import query_language
 from kb.operations.opening.clock import now_utc
-from kb.operations.opening.reader import Reader, reading
 from kb.operations.opening.writer import writing
-from kb.operations.search.search import Answering
+from kb.operations.search.search import search_in, vector_source
+from kb.operations.session.knowledge_base import KnowledgeBase
+from kb.operations.session.session import open_session
 from kb.store import answer_queries as queries
 from kb.store.connection import Connection, transaction
 
@@ -95,41 +96,36 @@ def calibrate(config: Config, answerable: Path, unanswerable: Path, on_progress:
     if len({question.is_answerable for question in questions}) < 2:
         raise UsageError("it takes questions of both kinds", f"at least {LEAST_QUESTIONS} in each file")
     thresholds = sorted({*_THRESHOLDS, config.rag.score_gate})
-    with reading(config.sqlite) as reader:
-        rows = calibrations(reader.db)
-        judged = judge_questions(reader, config.unread(), questions, on_progress)
-        reads = _reads(reader, config)
+    with open_session(config) as session, session.reading() as base:
+        rows = calibrations(base.db)
+        source = vector_source(base, SearchQuery("?", "hybrid", JUDGED_HITS))
+        reads = source is not None and source.reads
+    with open_session(config.unread(), many=True) as session, session.reading() as base:
+        judged = judge_questions(base, questions, on_progress)
     modes = [_fit_mode(mode, found, rows, thresholds) for mode, found in judged.items() if _has_both_kinds(found)]
     fitted_on = f"{answerable.name}, {unanswerable.name}"
     return CalibrationReport(config.rag.score_gate, fitted_on, tuple(modes), NOT_FITTED if reads else None)
 
 
-def _reads(reader: Reader, config: Config) -> bool:
-    """Whether a hybrid question of this knowledge base is judged by reading what is found."""
-    source = Answering(reader, config, many=False).vector_source(SearchQuery("?", "hybrid", JUDGED_HITS))
-    return source is not None and source.reads
-
-
 def judge_questions(
-    reader: Reader, config: Config, questions: Sequence[Labelled], on_progress: OnProgress
+    base: KnowledgeBase, questions: Sequence[Labelled], on_progress: OnProgress
 ) -> dict[JudgedMode, list[Judged]]:
     """What each channel sees of every question, by search mode; by words alone where there are no vectors."""
-    searching = Answering(reader, config, many=True)
-    has_vectors = searching.vector_source(SearchQuery(questions[0].text, "hybrid", JUDGED_HITS)) is not None
+    has_vectors = vector_source(base, SearchQuery(questions[0].text, "hybrid", JUDGED_HITS)) is not None
     judged: dict[JudgedMode, list[Judged]] = {"hybrid": [], "lexical": []} if has_vectors else {"lexical": []}
     for done, question in enumerate(questions, 1):
         for mode, found in judged.items():
             if mode == "hybrid" or not _is_across(question):
-                found.append(_judge(reader.db, searching, question, mode))
+                found.append(_judge(base, question, mode))
         on_progress(done, len(questions))
     return judged
 
 
-def _judge(db: Connection, searching: Answering, question: Labelled, mode: SearchMode) -> Judged:
-    hits = searching.answer(SearchQuery(question.text, mode, JUDGED_HITS)).hits
+def _judge(base: KnowledgeBase, question: Labelled, mode: SearchMode) -> Judged:
+    hits = search_in(base, SearchQuery(question.text, mode, JUDGED_HITS)).hits
     channels = {
         found.channel: Features(found.lexical, found.lexical_margin, found.nearness or 0.0)
-        for found in channel_evidence(db, question.text, hits)
+        for found in channel_evidence(base.db, question.text, hits)
     }
     return Judged(channels, _answered_by(question, channels) if question.is_answerable else None)
 

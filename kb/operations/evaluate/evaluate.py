@@ -15,13 +15,13 @@ from kb.eval.expectations import Expected, Passage, resolve
 from kb.eval.golden import GoldenSet, Question
 from kb.eval.golden_file import read_golden
 from kb.eval.report_files import write_run_files
-from kb.operations.ask.ask import asker_over
-from kb.operations.evaluate.question import Asking, Candidate
+from kb.operations.evaluate.question import Candidate, GoldenAsker
 from kb.operations.evaluate.runs import RunRequest, begin_run, corpus_revision
 from kb.operations.opening.clock import now_utc
-from kb.operations.opening.reader import reading_views
+from kb.operations.opening.reader import update_views
+from kb.operations.session.session import open_session
 from kb.store import eval_queries as queries
-from kb.store.connection import Connection, open_writer, snapshot, transaction
+from kb.store.connection import Connection, open_writer, transaction
 
 QUESTIONS_A_TRANSACTION = 25
 
@@ -54,15 +54,19 @@ def run_suite(
     if not config.sqlite.exists():
         raise NotIndexed(f"no knowledge base at {config.sqlite}", "create it with: kb init, then kb ingest")
     golden = read_golden(request.suite)
-    with reading_views(config.sqlite) as reader, closing(open_writer(config.sqlite)) as db:
-        with snapshot(reader.db):
-            asker = asker_over(reader, config, many=True) if request.with_ask else None
-            expected = resolve(golden, _passages(reader.db, golden))
-            asking = Asking(reader, config, request.mode, request.k, asker)
-            run = begin_run(reader, db, config, golden, request, asking.ranking_version())
+    update_views(config.sqlite)
+    with (
+        open_session(config, many=True) as session,
+        session.reading() as base,
+        closing(open_writer(config.sqlite)) as db,
+    ):
+        with base.snapshot():
+            expected = resolve(golden, _passages(base.db, golden))
+            asker = GoldenAsker(base, request.mode, request.k, with_answers=request.with_ask)
+            run = begin_run(base, db, golden, request, asker.ranking_version())
             answered = {row.query_id for row in queries.select_answered(db, run_id=run.run_id)}
             left = [(no, question) for no, question in enumerate(golden.questions, 1) if question.id not in answered]
-            _ask_all(db, run, left, expected, asking, on_progress, is_canceled)
+            _ask_all(db, run, left, expected, asker, on_progress, is_canceled)
         return _finished(db, config, run, resumed=len(answered))
 
 
@@ -71,7 +75,7 @@ def _ask_all(
     run: queries.RunRow,
     left: Sequence[tuple[int, Question]],
     expected: Mapping[str, Expected],
-    asking: Asking,
+    asker: GoldenAsker,
     on_progress: OnProgress,
     is_canceled: Callable[[], bool],
 ) -> None:
@@ -80,7 +84,7 @@ def _ask_all(
     for batch in (left[at : at + QUESTIONS_A_TRANSACTION] for at in range(0, len(left), QUESTIONS_A_TRANSACTION)):
         going_on = takewhile(lambda _: not is_canceled(), batch)
         outcomes = [
-            _Outcome(no, question, *asking.ask(no, question, expected[question.id])) for no, question in going_on
+            _Outcome(no, question, *asker.ask(no, question, expected[question.id])) for no, question in going_on
         ]
         _keep(db, run, outcomes, expected)
         done += len(outcomes)

@@ -8,7 +8,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
-from kb.config import Config
 from kb.domain.citations import LineCitation
 from kb.domain.ids import content_hash
 from kb.domain.search import QueryVectors, SearchHit, SearchMode, SearchQuery
@@ -18,10 +17,17 @@ from kb.eval.golden import Question
 from kb.eval.outcome import Asked, Outcome, Place, cited_lines_hold, result_json
 from kb.extract.decode import decode
 from kb.language.detect import query_language
-from kb.operations.ask.ask import Asker
-from kb.operations.ask.asking import AskRequest
-from kb.operations.opening.reader import Reader
-from kb.operations.search.search import Answering, encode_question, fusion_rule
+from kb.operations.ask.ask import ask_in
+from kb.operations.ask.findings import AskRequest
+from kb.operations.search.search import (
+    encode_question,
+    fusion_rule,
+    ranking_version,
+    search_in,
+    search_near,
+    vector_source,
+)
+from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.retrieve.search import hybrid_candidates
 from kb.store import eval_queries as queries
 
@@ -36,30 +42,28 @@ class Candidate(NamedTuple):
     vector_share: float
 
 
-class Asking:
-    """An open knowledge base with warm models; each question is timed from its text to its hits."""
+class GoldenAsker:
+    """A knowledge base with warm models; each question is timed from its text to its hits."""
 
-    def __init__(self, reader: Reader, config: Config, mode: SearchMode, k: int, asker: Asker | None) -> None:
-        """With an `asker` each question is answered too.
+    def __init__(self, base: KnowledgeBase, mode: SearchMode, k: int, *, with_answers: bool) -> None:
+        """`with_answers`: each question is answered too.
 
         Raises: ModelMissing where the mode needs vectors and there are none: words alone are another measure.
         """
-        self._db = reader.db
-        self._rule = fusion_rule(config)
+        self._base = base
         self._mode = mode
         self._k = k
-        self._asker = asker
-        self._answering = Answering(reader, config, many=True)
+        self._with_answers = with_answers
         self._files = CitedFiles()
         if mode != "lexical":
             try:
-                self._answering.vector_source(SearchQuery("any", "vector", 1))
+                vector_source(base, SearchQuery("any", "vector", 1))
             except ModelMissing as error:
                 raise ModelMissing(error.message, f"{error.hint}; or measure --mode lexical") from error
 
     def ranking_version(self) -> str:
         """What puts the passages of a question in order: the statements and weights, with their versions."""
-        return self._answering.ranking_version(SearchQuery("any", self._mode, self._k))
+        return ranking_version(self._base, SearchQuery("any", self._mode, self._k))
 
     def ask(self, query_no: int, question: Question, expected: Expected) -> tuple[str, list[Candidate]]:
         """The outcome of a question as JSON, and the candidates of a hybrid one; `query_no` is its place in the suite.
@@ -72,7 +76,7 @@ class Asking:
         except QuerySyntaxError as error:
             where = f"question {question.id!r}, line {question.line}"
             raise GoldenInvalid(f"{where}: {error.message}", error.hint) from error
-        rows = queries.select_texts(self._db, ids_json=json.dumps([hit.chunk_id for hit in hits]))
+        rows = queries.select_texts(self._base.db, ids_json=json.dumps([hit.chunk_id for hit in hits]))
         texts = {row.chunk_id: row.text for row in rows}
         outcome = Outcome(
             query_no=query_no,
@@ -89,13 +93,13 @@ class Asking:
         return kept, self._candidates(query, vectors)
 
     def _timed(self, query: SearchQuery) -> tuple[tuple[SearchHit, ...], QueryVectors | None, float]:
-        source = self._answering.vector_source(query)
+        source = vector_source(self._base, query)
         start = perf_counter()
         if source is None:
-            hits = self._answering.answer(query).hits
+            hits = search_in(self._base, query).hits
             return hits, None, 1000 * (perf_counter() - start)
-        vectors = encode_question(source, query, self._rule)
-        hits = self._answering.answer_near(query, source, vectors).hits
+        vectors = encode_question(source, query, fusion_rule(self._base.config))
+        hits = search_near(self._base, query, source, vectors).hits
         return hits, vectors, 1000 * (perf_counter() - start)
 
     def _candidates(self, query: SearchQuery, vectors: QueryVectors | None) -> list[Candidate]:
@@ -103,16 +107,16 @@ class Asking:
             return []
         return [
             Candidate(row.workspace_path, row.lexical_rank, row.vector_rank, row.lexical_share, row.vector_share)
-            for row in hybrid_candidates(self._db, query, vectors, self._rule)
+            for row in hybrid_candidates(self._base.db, query, vectors, fusion_rule(self._base.config))
             if row.is_own
         ]
 
     def _asked(self, question: Question) -> Asked | None:
-        if self._asker is None:
+        if not self._with_answers:
             return None
         start = perf_counter()
         request = AskRequest(question.query, self._mode, self._k, keep=False)
-        answer = self._asker(request, lambda event: None, lambda: False)
+        answer = ask_in(self._base, request, lambda event: None, lambda: False)
         evidence = None if answer.evidence is None else answer.evidence.value
         ms = 1000 * (perf_counter() - start)
         return Asked(answer.text, answer.refusal_reason is not None, evidence, ms)

@@ -16,8 +16,9 @@ from kb.domain.search import SearchMode
 from kb.errors import NotFound
 from kb.eval.golden import GoldenSet
 from kb.operations.opening.clock import now_utc
-from kb.operations.opening.reader import Reader, reading
+from kb.operations.opening.reader import reading
 from kb.operations.opening.writer import writing
+from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.store import eval_queries as queries
 from kb.store.connection import Connection, transaction
 from kb.store.embed_queries import select_slots
@@ -39,25 +40,23 @@ class RunRequest:
     with_ask: bool = False
 
 
-def begin_run(
-    reader: Reader, db: Connection, config: Config, golden: GoldenSet, request: RunRequest, ranking: str
-) -> RunRow:
+def begin_run(base: KnowledgeBase, db: Connection, golden: GoldenSet, request: RunRequest, ranking: str) -> RunRow:
     """The run to fill: an unfinished one of the same questions, corpus, settings and versions, or a new one.
 
-    What is measured is read from `reader` and ranked as `ranking` names; the run is kept through `db`.
+    What is measured is read from `base` and ranked as `ranking` names; the run is kept through `db`.
     """
     identity = {
         "suite": golden.suite,
-        "config_snapshot_json": json.dumps(_snapshot(config, request), ensure_ascii=False),
+        "config_snapshot_json": json.dumps(_snapshot(base.config, request), ensure_ascii=False),
         "commit_hash": _commit(),
         "name": request.name,
         "mode": request.mode,
         "k": request.k,
         "questions": len(golden.questions),
         "suite_hash": suite_hash(golden),
-        "corpus_hash": corpus_hash(reader.db),
-        "corpus_revision": corpus_revision(reader.db),
-        "versions_json": json.dumps(_versions(reader, ranking)),
+        "corpus_hash": corpus_hash(base.db),
+        "corpus_revision": corpus_revision(base.db),
+        "versions_json": json.dumps(_versions(base, ranking)),
     }
     with transaction(db):
         for run in queries.select_runs(db):
@@ -136,13 +135,13 @@ def _snapshot(config: Config, request: RunRequest) -> dict[str, object]:
     return {**settings, "with_ask": request.with_ask}
 
 
-def _versions(reader: Reader, ranking: str) -> dict[str, object]:
+def _versions(base: KnowledgeBase, ranking: str) -> dict[str, object]:
     """What made the index, its vectors and the run."""
-    made = queries.select_index_versions(reader.db)
-    models = {slot.slot: f"{slot.model_id} {slot.model_version}" for slot in select_slots(reader.db)}
+    made = queries.select_index_versions(base.db)
+    models = {slot.slot: f"{slot.model_id} {slot.model_version}" for slot in select_slots(base.db)}
     return {
         "kb": kb.__version__,
-        "index": reader.index_version,
+        "index": base.index_version,
         "ranking": ranking,
         "parsers": json.loads(made.parsers_json) if made else [],
         "chunkers": json.loads(made.chunkers_json) if made else [],

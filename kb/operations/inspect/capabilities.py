@@ -12,18 +12,17 @@ from kb.extract.registry import EXTRACTORS, Step
 from kb.operations.ask.language_model import can_generate
 from kb.operations.ingest.engines import Engines
 from kb.operations.ingest.requests import extraction_plan
-from kb.operations.opening.reader import Reader
-from kb.operations.search.search import Answering
+from kb.operations.search.search import search_in
+from kb.operations.session.knowledge_base import KnowledgeBase
 
 SEARCH_MODES: tuple[SearchMode, ...] = ("lexical", "vector", "hybrid")
 
 _PROBE = "kb"
 
 
-def search_modes(reader: Reader, config: Config) -> Mapping[SearchMode, bool]:
+def search_modes(base: KnowledgeBase) -> Mapping[SearchMode, bool]:
     """Whether a question of each mode is answered in that mode: one is asked."""
-    answering = Answering(reader, config, many=False)
-    return {mode: _answers(answering, mode) for mode in SEARCH_MODES}
+    return {mode: _answers(base, mode) for mode in SEARCH_MODES}
 
 
 def capabilities(config: Config, modes: Mapping[SearchMode, bool], commands: Collection[str]) -> Mapping[str, bool]:
@@ -44,9 +43,9 @@ def capabilities(config: Config, modes: Mapping[SearchMode, bool], commands: Col
     }
 
 
-def _answers(answering: Answering, mode: SearchMode) -> bool:
+def _answers(base: KnowledgeBase, mode: SearchMode) -> bool:
     try:
-        return answering.answer(SearchQuery(_PROBE, mode, 1)).query.mode == mode
+        return search_in(base, SearchQuery(_PROBE, mode, 1)).query.mode == mode
     except KbError:
         return False
 

@@ -13,7 +13,7 @@ from kb.extract.registry import extractor_of
 from kb.language.korean import analysis_version
 from kb.operations.inspect.capabilities import SEARCH_MODES, capabilities, search_modes
 from kb.operations.inspect.inspect import corpus_stats
-from kb.operations.opening.reader import reading
+from kb.operations.session.session import open_session
 from kb.store.inspect_queries import CorpusStats
 from kb.store.vector_tables import slots
 
@@ -40,12 +40,12 @@ def introspect(config: Config, commands: Collection[str]) -> Introspection:
     stats: CorpusStats | None = None
     modes: Mapping[SearchMode, bool] = dict.fromkeys(SEARCH_MODES, False)
     try:
-        with reading(config.sqlite) as reader:
-            stats = corpus_stats(reader.db)
-            versions["index"] = reader.index_version
-            held = slots(reader.db).items()
+        with open_session(config) as session, session.reading() as base:
+            stats = corpus_stats(base.db)
+            versions["index"] = base.index_version
+            held = slots(base.db).items()
             versions |= {f"embedding.{slot}": f"{row.model_id} {row.model_version}" for slot, row in held}
-            modes = search_modes(reader, config)
+            modes = search_modes(base)
     except NotIndexed:
         pass
     return Introspection(capabilities(config, modes, commands), versions, stats)

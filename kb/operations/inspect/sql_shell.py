@@ -15,8 +15,8 @@ from typing import NamedTuple
 from kb.config import Config
 from kb.domain.search import SearchQuery
 from kb.errors import StoreReadOnly, UsageError
-from kb.operations.opening.reader import reading
 from kb.operations.search.search import bind_question
+from kb.operations.session.session import open_session
 from kb.store.connection import BUSY_TIMEOUT_MS
 from kb.store.sqlfile import SQL_DIR
 from kb.store.vector_tables import has_vectors, vector_functions_path
@@ -45,9 +45,9 @@ def bind_query(config: Config, query: SearchQuery) -> BoundQuery:
 
     Raises: NotIndexed and its kin; UsageError for a filter that cannot be; ModelError for a vector question.
     """
-    with reading(config.sqlite) as reader:
-        name, terms, params = bind_question(reader, config, query)
-        return BoundQuery(query.text, terms, SQL_DIR / name, params, has_vectors(reader.db))
+    with open_session(config) as session, session.reading() as base:
+        name, terms, params = bind_question(base, query)
+        return BoundQuery(query.text, terms, SQL_DIR / name, params, has_vectors(base.db))
 
 
 def query_lines(bound: BoundQuery) -> list[str]:

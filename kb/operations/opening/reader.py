@@ -33,27 +33,40 @@ def maker_of(pipeline_version: str) -> str:
     return "/".join(pipeline_version.rsplit("/", 2)[-2:])
 
 
-@contextmanager
-def reading(sqlite: Path) -> Iterator[Reader]:
-    """An open, readable knowledge base; one of an older schema is migrated first.
+def open_current(sqlite: Path) -> Connection:
+    """A read-only connection to a knowledge base of this kb's schema; one of an older schema is migrated first.
 
     Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt; StoreReadOnly where it cannot be migrated.
     """
     db = open_reader(sqlite)
     try:
         with sqlite_errors(sqlite):
-            if schema_state(db).schema_version != latest_version():
-                db.close()
-                _migrate(sqlite)
-                db = open_reader(sqlite)
+            if schema_state(db).schema_version == latest_version():
+                return db
+        db.close()
+        _migrate(sqlite)
+        return open_reader(sqlite)
+    except BaseException:
+        db.close()
+        raise
+
+
+@contextmanager
+def reading(sqlite: Path) -> Iterator[Reader]:
+    """An open, readable knowledge base; one of an older schema is migrated first.
+
+    Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt; StoreReadOnly where it cannot be migrated.
+    """
+    db = open_current(sqlite)
+    try:
+        with sqlite_errors(sqlite):
             yield Reader(db, index_version(db))
     finally:
         db.close()
 
 
-@contextmanager
-def reading_views(sqlite: Path) -> Iterator[Reader]:
-    """As `reading`, with the views as this kb has them: an older kb may have made them last.
+def update_views(sqlite: Path) -> None:
+    """Gives the file the views as this kb has them: an older kb may have made them last.
 
     What a search reads are tables, so it need not ask.
     """
@@ -63,6 +76,12 @@ def reading_views(sqlite: Path) -> Iterator[Reader]:
         is_current = schema_state(reader.db).repeatable_hash == repeatable_hash()
     if not is_current:
         _migrate(sqlite)
+
+
+@contextmanager
+def reading_views(sqlite: Path) -> Iterator[Reader]:
+    """As `reading`, with the views as this kb has them."""
+    update_views(sqlite)
     with reading(sqlite) as reader:
         yield reader
 

@@ -1,53 +1,67 @@
-"""Answers questions with passages: one, or a stream of them over one open knowledge base."""
+"""Answers a question with passages: by words and meaning, as far as the knowledge base has vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kb.config import Config
 from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult
 from kb.errors import ModelMissing
-from kb.operations.opening.reader import Reader, reading
+from kb.operations.session.knowledge_base import KnowledgeBase
+from kb.operations.session.session import Session
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
 from kb.retrieve.search import hybrid_params, lexical_params, search_hybrid, search_lexical
 from kb.retrieve.terms import is_raw, read_query
 
 if TYPE_CHECKING:
-    from kb.domain.reranking import Reranker
-    from kb.operations.search.query_vectors import VectorSource
-
-Searcher = Callable[[SearchQuery], SearchResult]
+    from kb.operations.session.vectors import VectorSource
 
 
-@contextmanager
-def open_searcher(config: Config, *, many: bool = False) -> Iterator[Searcher]:
-    """A function that answers one question after another, in the mode each asks for; `many` prepares for a lot.
+def search(session: Session, query: SearchQuery) -> SearchResult:
+    """The hits of one question, from the knowledge base as it stands now.
 
     A hybrid question where there are no vectors is answered by its words, and the result's note says so.
-    Raises: NotIndexed and its kin; the function itself QuerySyntaxError, and ModelError for a vector question.
+    Raises: NotIndexed and its kin; QuerySyntaxError; ModelError for a vector question that cannot be answered.
     """
-    with reading(config.sqlite) as reader:
-        yield Answering(reader, config, many).answer
+    with session.reading() as base:
+        return search_in(base, query)
 
 
-def bind_question(
-    reader: Reader, config: Config, query: SearchQuery
-) -> tuple[str, tuple[str, ...], Mapping[str, object]]:
-    """The statement that answers a question (a file of `sql/`), the question's terms, and what it is bound to.
+def search_in(base: KnowledgeBase, query: SearchQuery) -> SearchResult:
+    """The same, of a knowledge base in hand: all that is read for the question is of one moment."""
+    with base.snapshot():
+        source = _source(base, query)
+        if source is None or isinstance(source, ModelMissing):
+            return _by_words(base, query, source)
+        return search_near(base, query, source, encode_question(source, query, fusion_rule(base.config)))
 
-    Raises: UsageError for a filter that cannot be; ModelError for a vector question.
+
+def search_near(base: KnowledgeBase, query: SearchQuery, source: VectorSource, vectors: QueryVectors) -> SearchResult:
+    """The hits of a question whose vectors are known."""
+    result = search_hybrid(
+        base.db,
+        query,
+        vectors,
+        fusion_rule(base.config),
+        base.reranker if source.reads else None,
+        snippet_chars=base.config.search.snippet_chars,
+        index_version=base.index_version,
+        embedding_model=source.model,
+    )
+    notes = [note for note in (source.lacking(),) if note is not None]
+    if source.encoded_part(query.text) != query.text:
+        notes.append("a long question: only its beginning is compared by meaning")
+    return result._replace(note="; ".join(notes)) if notes else result
+
+
+def vector_source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | None:
+    """The encoders that a question is answered by; None where it is answered by its words alone.
+
+    Raises: ModelMissing for a vector question that cannot be answered.
     """
-    answering = Answering(reader, config, many=False)
-    source = answering.vector_source(query)
-    read = read_query(reader.db, query.text)
-    if source is None:
-        return "retrieve/search_lexical.sql", read.terms, lexical_params(reader.db, query, read)
-    rule = fusion_rule(config)
-    vectors = encode_question(source, query, rule)
-    return "retrieve/search_hybrid.sql", read.terms, hybrid_params(reader.db, query, read, vectors, rule)
+    source = _source(base, query)
+    return None if isinstance(source, ModelMissing) else source
 
 
 def encode_question(source: VectorSource, query: SearchQuery, rule: FusionRule) -> QueryVectors:
@@ -55,89 +69,63 @@ def encode_question(source: VectorSource, query: SearchQuery, rule: FusionRule) 
     return source.encode(query, depth=max(rule.depth, 2 * query.k))
 
 
-class Answering:
-    """An open knowledge base and, from the first question that needs them, the encoders of its vectors."""
-
-    def __init__(self, reader: Reader, config: Config, many: bool) -> None:
-        self._reader = reader
-        self._many = many
-        self._config = config
-        self._vectors: VectorSource | None = None
-        self._missing: ModelMissing | None = None
-
-    @cached_property
-    def _reranker(self) -> Reranker:
-        from kb.retrieve.reader import SentenceReader  # a search by words alone does without
-
-        return SentenceReader(self._reader.db)
-
-    def answer(self, query: SearchQuery) -> SearchResult:
-        """The hits of one question."""
-        source = self.vector_source(query)
-        if source is not None:
-            return self.answer_near(query, source, encode_question(source, query, fusion_rule(self._config)))
-        result = search_lexical(
-            self._reader.db,
-            query._replace(mode="lexical"),
-            snippet_chars=self._config.search.snippet_chars,
-            index_version=self._reader.index_version,
-        )
-        if self._missing is not None and not _by_words(query):
-            return result._replace(note=f"by words only: {self._missing.message} ({self._missing.hint})")
-        return result
-
-    def answer_near(self, query: SearchQuery, source: VectorSource, vectors: QueryVectors) -> SearchResult:
-        """The hits of a question whose vectors are known."""
-        result = search_hybrid(
-            self._reader.db,
-            query,
-            vectors,
-            fusion_rule(self._config),
-            self._reranker if source.reads else None,
-            snippet_chars=self._config.search.snippet_chars,
-            index_version=self._reader.index_version,
-            embedding_model=source.model,
-        )
-        notes = [note for note in (source.lacking(),) if note is not None]
-        if source.encoded_part(query.text) != query.text:
-            notes.append("a long question: only its beginning is compared by meaning")
-        return result._replace(note="; ".join(notes)) if notes else result
-
-    def ranking_version(self, query: SearchQuery) -> str:
-        """What would rank the hits of a question. Raises: ModelMissing as `vector_source`."""
-        source = self.vector_source(query)
-        if source is None:
-            return lexical_ranking(self._reader.db)
-        reranker = self._reranker if source.reads else None
-        return hybrid_ranking(self._reader.db, query.mode, fusion_rule(self._config), reranker)
-
-    def vector_source(self, query: SearchQuery) -> VectorSource | None:
-        """The encoders; None where the question is answered by words alone, the reason kept where that is a lack.
-
-        Raises: ModelMissing for a vector question that cannot be answered.
-        """
-        if _by_words(query):
-            return None
-        if self._config.models_embedding.provider == "none":
-            if query.mode == "vector":
-                raise ModelMissing(
-                    "this knowledge base is searched by words alone (models.embedding.provider = none)",
-                    "ask with --mode lexical, or set models.embedding.provider to auto and run: kb index --embeddings",
-                )
-            return None
-        if self._vectors is None and self._missing is None:
-            from kb.operations.search.query_vectors import VectorSource
-
-            try:
-                self._vectors = VectorSource(self._reader.db, self._config, many=self._many)
-            except ModelMissing as error:
-                self._missing = error
-        if self._missing is not None and query.mode == "vector":
-            raise self._missing
-        return self._vectors
+def ranking_version(base: KnowledgeBase, query: SearchQuery) -> str:
+    """What would rank the hits of a question. Raises: ModelMissing as `vector_source`."""
+    source = vector_source(base, query)
+    if source is None:
+        return lexical_ranking(base.db)
+    reranker = base.reranker if source.reads else None
+    return hybrid_ranking(base.db, query.mode, fusion_rule(base.config), reranker)
 
 
-def _by_words(query: SearchQuery) -> bool:
+def bind_question(base: KnowledgeBase, query: SearchQuery) -> tuple[str, tuple[str, ...], Mapping[str, object]]:
+    """The statement that answers a question (a file of `sql/`), the question's terms, and what it is bound to.
+
+    Raises: UsageError for a filter that cannot be; ModelError for a vector question.
+    """
+    source = vector_source(base, query)
+    read = read_query(base.db, query.text)
+    if source is None:
+        return "retrieve/search_lexical.sql", read.terms, lexical_params(base.db, query, read)
+    rule = fusion_rule(base.config)
+    vectors = encode_question(source, query, rule)
+    return "retrieve/search_hybrid.sql", read.terms, hybrid_params(base.db, query, read, vectors, rule)
+
+
+def _by_words(base: KnowledgeBase, query: SearchQuery, lacking: ModelMissing | None) -> SearchResult:
+    """The hits of a question by its words; the note names what is lacking for more."""
+    result = search_lexical(
+        base.db,
+        query._replace(mode="lexical"),
+        snippet_chars=base.config.search.snippet_chars,
+        index_version=base.index_version,
+    )
+    return result if lacking is None else result._replace(note=f"by words only: {lacking.message} ({lacking.hint})")
+
+
+def _source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | ModelMissing | None:
+    """The encoders for a question; None where it asks for words alone, or what is lacking for a hybrid one.
+
+    Raises: ModelMissing for a vector question that cannot be answered.
+    """
+    if _asks_for_words(query):
+        return None
+    if base.config.models_embedding.provider == "none":
+        if query.mode == "vector":
+            raise ModelMissing(
+                "this knowledge base is searched by words alone (models.embedding.provider = none)",
+                "ask with --mode lexical, or set models.embedding.provider to auto and run: kb index --embeddings",
+            )
+        return None
+    try:
+        return base.vectors
+    except ModelMissing as error:
+        if query.mode == "vector":
+            raise
+        return error
+
+
+def _asks_for_words(query: SearchQuery) -> bool:
     """Whether a question asks for words alone, as a raw FTS5 expression does."""
     return query.mode == "lexical" or not query.text.strip() or (query.mode == "hybrid" and is_raw(query.text))
 

@@ -1,4 +1,4 @@
-"""A question's vectors under the models the index was embedded with; the encoders are opened once a process."""
+"""A question's vectors under the models the index was embedded with."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from operator import mul
 from typing import TYPE_CHECKING
 
 from kb.config import Config
-from kb.domain.embeddings import EmbeddingModel, QueryEncoder
+from kb.domain.embeddings import EmbeddingModel
 from kb.domain.search import QueryVectors, SearchFilters, SearchQuery
 from kb.domain.text import start_of
-from kb.embed.adapters import query_encoder
 from kb.embed.codec import unpack_vector
 from kb.errors import ModelError, ModelMissing
 from kb.language.detect import query_language
 from kb.operations.embedding.plan import configured_models
+from kb.operations.session.loaded_models import LoadedModels, SharedEncoder
 from kb.store import embed_queries as queries
 from kb.store.connection import Connection
 from kb.store.embed_queries import EmbeddingSlot
 from kb.store.retrieve_queries import select_chunk_total
 from kb.store.sentence_queries import select_sentence_version
-from kb.store.vector_tables import ANN_PAYS_ABOVE_CHUNKS, load_vector_functions, slots
+from kb.store.vector_tables import ANN_PAYS_ABOVE_CHUNKS, slots
 
 if TYPE_CHECKING:
     from kb.store.lance_table import LanceTable
@@ -35,10 +35,10 @@ _GOES_ON = "kb index --embeddings goes on with it"
 
 
 class VectorSource:
-    """The encoders of one open knowledge base."""
+    """The encoders of one open knowledge base, for as long as it and the installed models do not change."""
 
-    def __init__(self, db: Connection, config: Config, *, many: bool) -> None:
-        """Opens the encoders and loads sqlite-vec into `db`; for `many` questions also a large index's ANN index.
+    def __init__(self, db: Connection, config: Config, models: LoadedModels, *, many: bool) -> None:
+        """Takes the primary model's encoder; for `many` questions also a large index's ANN index.
 
         A process that answers one question scans the vectors exactly: loading Lance would take longer.
 
@@ -50,17 +50,21 @@ class VectorSource:
         primary = held["primary"]
         self.model = primary.model_id
         self.dimensions = primary.dimensions
-        self._primary = _encoder(config, primary.model_id, primary.model_version)
+        self._models = models
+        self._primary = _encoder(models, primary)
         self.provider = self._primary.provider
         self._config = config
         self._secondary_slot = held.get("secondary")
-        self._secondary: QueryEncoder | None = None
+        self._secondary: SharedEncoder | None = None
         self._encoded: tuple[str, bytes] | None = None  # the last question under the secondary model
         self._db = db
-        load_vector_functions(db)
         self._langs = [row.lang for row in queries.select_language_means(db) if row.slot == "primary"]
         self.reads = config.rerank.provider == "reading" and _has_sentences(db, self._secondary_slot)
-        self._ann = _ann_table(db, config, primary) if many else None
+        self._ann = _ann_table(db, config, models, primary) if many else None
+
+    def models_are_installed(self) -> bool:
+        """Whether the models that are in use are installed as they were when they were loaded."""
+        return all(encoder.is_installed() for encoder in (self._primary, self._secondary) if encoder is not None)
 
     def lacking(self) -> str | None:
         """What to tell where embedding has not ended, or was interrupted; None where every passage has its vectors."""
@@ -117,10 +121,10 @@ class VectorSource:
             self._encoded = None if encoder is None else (text, encoder.encode(text))
         return None if self._encoded is None else self._encoded[1]
 
-    def _open_secondary(self) -> QueryEncoder | None:
+    def _open_secondary(self) -> SharedEncoder | None:
         slot = self._secondary_slot
         if self._secondary is None and slot is not None:
-            self._secondary = _encoder(self._config, slot.model_id, slot.model_version)
+            self._secondary = _encoder(self._models, slot)
         return self._secondary
 
 
@@ -141,22 +145,28 @@ def ann_neighbours(table: LanceTable, vector: bytes, depth: int, langs: Sequence
     return tuple((hit.chunk_id, hit.distance) for lang in wanted for hit in table.nearest(values, 2 * depth, lang))
 
 
-def _ann_table(db: Connection, config: Config, slot: EmbeddingSlot) -> LanceTable | None:
+def _ann_table(db: Connection, config: Config, models: LoadedModels, slot: EmbeddingSlot) -> LanceTable | None:
     """The Lance table whose ANN index supplies neighbours; None where the exact scan is fast, or no index stands."""
     total = select_chunk_total(db)
     if total is None or total.chunks < ANN_PAYS_ABOVE_CHUNKS:
         return None
-    from kb.store.lance_table import LanceTable
+    from kb.store.lance_table import LanceTable, changed_at
 
-    table = LanceTable(config.vector_dir, EmbeddingModel(slot.model_id, slot.model_version, slot.dimensions, None))
-    return table if table.has_ann_index() else None
+    model = EmbeddingModel(slot.model_id, slot.model_version, slot.dimensions, None)
+
+    def load() -> LanceTable | None:
+        table = LanceTable(config.vector_dir, model)
+        return table if table.has_ann_index() else None
+
+    mark = (model, changed_at(config.vector_dir, model))
+    return models.kept(f"ANN index of {model.name}", mark, load)
 
 
-def _encoder(config: Config, model_id: str, model_version: str) -> QueryEncoder:
-    encoder = query_encoder(config.model_dir, model_id)
-    if encoder.model.version != model_version:
+def _encoder(models: LoadedModels, slot: EmbeddingSlot) -> SharedEncoder:
+    encoder = models.query_encoder(slot.model_id)
+    if encoder.model.version != slot.model_version:
         raise ModelError(
-            f"the index was embedded with {model_id} {model_version}, installed is {encoder.model.version}",
+            f"the index was embedded with {slot.model_id} {slot.model_version}, installed is {encoder.model.version}",
             "kb index --embeddings",
         )
     return encoder

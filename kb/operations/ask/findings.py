@@ -79,7 +79,7 @@ class Written(NamedTuple):
 NOTHING_WRITTEN = Written(ModelRef("none", "extractive"))
 
 
-class Asked(NamedTuple):
+class Findings(NamedTuple):
     """A question with what was found for it. `started` is of the monotonic clock, in seconds."""
 
     request: AskRequest

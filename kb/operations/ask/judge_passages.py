@@ -1,0 +1,79 @@
+"""Reads what a search found against its question: the best pieces, and how likely they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kb.answer.extractive import Chosen
+from kb.answer.judging import (
+    READ_PASSAGES,
+    Excerpt,
+    Judgement,
+    judge,
+    load_background,
+    load_judging_weights,
+    read_excerpts,
+    sentence_cosines,
+)
+from kb.answer.quoting import term_weights
+from kb.answer.reading import READING_GATE, WEIGHTS_VERSION, read_chosen, reading_evidence
+from kb.domain.answers import Evidence
+from kb.domain.search import SearchHit, SearchQuery, SearchResult
+from kb.language.detect import query_language
+from kb.operations.ask.findings import hit_passage
+from kb.operations.search.search import vector_source
+from kb.operations.session.knowledge_base import KnowledgeBase
+from kb.retrieve.reader import int8_vector
+
+
+def judge_passages(
+    base: KnowledgeBase, query: SearchQuery, result: SearchResult, hits: Sequence[SearchHit]
+) -> Judgement | None:
+    """What is made of a search whose passages were read; None without the vector to read by.
+
+    `hits` are those of its hits in which something is said.
+    """
+    source = vector_source(base, query)
+    vector = None if source is None else source.sentence_vector(query.text)
+    if vector is None:
+        return None
+    terms = term_weights(base.db, query.text)
+    by_chunk = {each.candidate.chunk_id: each for each in result.candidates}
+    found = [
+        (each, hit_passage(number, hit, each.candidate.text, each.candidate.lang))
+        for number, (hit, each) in enumerate(((hit, by_chunk[hit.chunk_id]) for hit in hits[:READ_PASSAGES]), 1)
+    ]
+    weights = load_judging_weights(base.db)
+    rowids = [ranked.candidate.chunk_rowid for ranked, _ in found]
+    cosines = sentence_cosines(base.db, rowids, int8_vector(vector))
+    excerpts = read_excerpts(query.text, terms, found, cosines, weights.sentence)
+    background = load_background(base.db, query_language(query.text))
+    judged = judge(excerpts, result.candidates, terms, background, weights)
+    return judged._replace(doubt=_doubt(query.text, excerpts))
+
+
+def read_evidence(judgement: Judgement) -> Evidence:
+    """A judgement as the evidence that the gate compares."""
+    features = judgement.features
+    return Evidence(
+        judgement.about,
+        "read",
+        judgement.version,
+        features.get("most_words", 0.0),
+        features.get("margin", 0.0),
+        features.get("nearness"),
+        judgement.right,
+    )
+
+
+def _doubt(question: str, excerpts: Sequence[Excerpt]) -> str | None:
+    """What in the best sentence speaks against an answer in the question's own language; None where nothing does."""
+    if not excerpts or not excerpts[0].ranked.candidate.is_own:
+        return None
+    best = excerpts[0]
+    sentence = best.piece._replace(text=best.best)
+    read = read_chosen(question, (Chosen(sentence, best.score, 1.0),), [best.passage], None)
+    likely = reading_evidence(read)
+    return (
+        None if likely >= READING_GATE else f"the best sentence fits the question by {likely:.2f} ({WEIGHTS_VERSION})"
+    )

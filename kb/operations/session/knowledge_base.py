@@ -1,0 +1,83 @@
+"""One connection to the knowledge base with what was found through it: the index version, the encoders, the ranker.
+
+All of it is found out when it is first needed, and again after the database or an installed model has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kb.config import Config
+from kb.operations.opening.reader import index_version
+from kb.operations.session.loaded_models import LoadedModels
+from kb.store.connection import Connection, data_version, snapshot
+from kb.store.schema_version import require_known_schema
+
+if TYPE_CHECKING:
+    from kb.domain.reranking import Reranker
+    from kb.operations.session.vectors import VectorSource
+
+
+class KnowledgeBase:
+    """An open knowledge base; one thread uses it at a time."""
+
+    def __init__(self, db: Connection, config: Config, models: LoadedModels, *, many: bool) -> None:
+        self.db = db
+        self.config = config
+        self.models = models
+        self._many = many
+        self._has_vector_functions = False
+        self._data_version = data_version(db)
+
+    @cached_property
+    def index_version(self) -> str:
+        """What the rows of the lexical index were built with."""
+        return index_version(self.db)
+
+    @cached_property
+    def vectors(self) -> VectorSource:
+        """What encodes questions; sqlite-vec is loaded with it.
+
+        Raises: ModelMissing where there are no vectors or no model, and looks again the next time; ModelError where the
+        index holds another model's.
+        """
+        from kb.operations.session.vectors import VectorSource
+        from kb.store.vector_tables import load_vector_functions
+
+        source = VectorSource(self.db, self.config, self.models, many=self._many)
+        if not self._has_vector_functions:
+            load_vector_functions(self.db)
+            self._has_vector_functions = True
+        return source
+
+    @cached_property
+    def reranker(self) -> Reranker:
+        """What reads the candidates of a hybrid question against it."""
+        from kb.retrieve.reader import SentenceReader  # a search by words alone does without
+
+        return SentenceReader(self.db)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Inside, the knowledge base stays as it is now, whatever others write meanwhile."""
+        with snapshot(self.db):
+            self.refresh()
+            yield
+
+    def refresh(self) -> None:
+        """Forgets what was found out before the database or an installed model changed. Raises: SchemaTooNew."""
+        seen = data_version(self.db)
+        if seen != self._data_version:
+            require_known_schema(self.db)
+            self._data_version = seen
+            self._forget()
+        elif "vectors" in self.__dict__ and not self.vectors.models_are_installed():
+            self._forget()
+
+    def _forget(self) -> None:
+        for name, member in vars(type(self)).items():
+            if isinstance(member, cached_property):
+                self.__dict__.pop(name, None)

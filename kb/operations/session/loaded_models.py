@@ -1,0 +1,84 @@
+"""What a session has loaded and its threads share: encoders, language models, the table of an ANN index.
+
+Loading one may take seconds. So it is kept for as long as what it was loaded from is what would be loaded now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from kb.domain.embeddings import EmbeddingModel, QueryEncoder
+
+T = TypeVar("T")
+
+
+class LoadedModels:
+    """What is loaded, by name, each with the mark of what it was loaded from."""
+
+    def __init__(self, model_dir: Path) -> None:
+        self._model_dir = model_dir
+        self._loaded: dict[str, tuple[object, Any]] = {}
+        self._in_turn: dict[str, Lock] = {}
+        self._lock = Lock()
+
+    def kept(self, name: str, mark: object, load: Callable[[], T]) -> T:
+        """What `load` gives, or gave an earlier call with the same name and an equal mark."""
+        with self._lock:
+            held = self._loaded.pop(name, None)
+            if held is None or held[0] != mark:
+                held = (mark, load())
+            self._loaded[name] = held
+            found: T = held[1]
+            return found
+
+    @contextmanager
+    def one_at_a_time(self, name: str) -> Iterator[None]:
+        """Waits until no other thread is inside with that name."""
+        with self._lock:
+            turn = self._in_turn.setdefault(name, Lock())
+        with turn:
+            yield
+
+    def query_encoder(self, name: str) -> SharedEncoder:
+        """The encoder of the model that is installed as `name` now. Raises: ModelMissing, ModelCorrupt."""
+        from kb.embed.adapters import query_encoder  # a search by words alone does without
+        from kb.models.manifest import manifest_bytes
+
+        mark = manifest_bytes(self._model_dir, name)
+        return self.kept(
+            f"encoder {name}",
+            mark,
+            lambda: SharedEncoder(
+                query_encoder(self._model_dir, name), lambda: manifest_bytes(self._model_dir, name) == mark
+            ),
+        )
+
+
+class SharedEncoder:
+    """A query encoder that takes one text at a time, whichever thread it comes from."""
+
+    def __init__(self, encoder: QueryEncoder, is_installed: Callable[[], bool]) -> None:
+        """`is_installed`: whether the model is still installed as it was when it was loaded."""
+        self.is_installed = is_installed
+        self._encoder = encoder
+        self._lock = Lock()
+
+    @property
+    def model(self) -> EmbeddingModel:
+        """The vector space."""
+        return self._encoder.model
+
+    @property
+    def provider(self) -> str:
+        """What does the computing."""
+        return self._encoder.provider
+
+    def encode(self, text: str) -> bytes:
+        """float32[dimensions], L2 = 1, as little-endian bytes."""
+        with self._lock:
+            return self._encoder.encode(text)

@@ -1,0 +1,115 @@
+"""One knowledge base, held open for one question or for many, and always as it stands now.
+
+A process that lasts keeps one session. Whatever another process changes meanwhile, the next question is answered from
+it: documents, vectors, models, a migrated schema, a file that was replaced or removed. The configuration stays as it
+was given.
+
+Several threads may ask at once. Each takes a connection for as long as it needs one; loaded models they share.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+from kb.config import Config
+from kb.domain.search import SearchDefaults
+from kb.errors import StoreError
+from kb.operations.opening.reader import open_current
+from kb.operations.session.knowledge_base import KnowledgeBase
+from kb.operations.session.loaded_models import LoadedModels
+from kb.store.connection import sqlite_errors
+
+# Device and inode: another file in the place of one that is open has others, as long as that is open.
+FileIdentity: TypeAlias = tuple[int, int]
+
+
+class Session:
+    """A configuration, the connections that are free, and the models that are loaded."""
+
+    def __init__(self, config: Config, *, many: bool = False) -> None:
+        """Nothing is opened before it is needed, so a session may begin before there is a knowledge base.
+
+        `many` questions are prepared for, as by a large index's ANN index; without, the first is answered sooner.
+        """
+        self.config = config
+        self.models = LoadedModels(config.model_dir)
+        self._many = many
+        self._free: list[tuple[FileIdentity | None, KnowledgeBase]] = []
+        self._closed = False
+
+    @property
+    def defaults(self) -> SearchDefaults:
+        """How a question is asked where it does not say itself."""
+        return search_defaults(self.config)
+
+    @contextmanager
+    def reading(self) -> Iterator[KnowledgeBase]:
+        """The knowledge base as it stands now, this thread's alone until the block ends.
+
+        One of an older schema is migrated first. Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt;
+        StoreReadOnly where it cannot be migrated.
+        """
+        sqlite = self.config.sqlite
+        file = _identity(sqlite)  # before it is opened: one that replaces it now is noticed by the next question
+        base = self._free_one(file)
+        whole = True
+        try:
+            with sqlite_errors(sqlite):
+                if base is None:
+                    base = KnowledgeBase(open_current(sqlite), self.config, self.models, many=self._many)
+                else:
+                    base.refresh()
+                yield base
+        except StoreError:
+            whole = False
+            raise
+        finally:
+            if base is not None and whole and not self._closed:
+                self._free.append((file, base))
+            elif base is not None:
+                base.db.close()
+
+    def close(self) -> None:
+        """Closes the connections that are free; one in use is closed when its thread gives it back."""
+        self._closed = True
+        while self._free:
+            self._free.pop()[1].db.close()
+
+    def _free_one(self, file: FileIdentity | None) -> KnowledgeBase | None:
+        """A free connection to the file that is there now; those to another that stood in its place are closed."""
+        while True:
+            try:
+                opened, base = self._free.pop()
+            except IndexError:
+                return None
+            if opened == file:
+                return base
+            base.db.close()
+
+
+@contextmanager
+def open_session(config: Config, *, many: bool = False) -> Iterator[Session]:
+    """A session, closed at the end of the block."""
+    session = Session(config, many=many)
+    try:
+        yield session
+    finally:
+        session.close()
+
+
+def search_defaults(config: Config) -> SearchDefaults:
+    """How a question is asked that does not say itself."""
+    search = config.search
+    return SearchDefaults(search.mode, search.default_k)  # type: ignore[arg-type]  # `config` has checked the mode
+
+
+def _identity(path: Path) -> FileIdentity | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

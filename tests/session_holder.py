@@ -1,0 +1,64 @@
+"""A process that holds a session open and answers one line of JSON on stdin with one on stdout.
+
+`python session_holder.py CONFIG [SETTING...]`; its models are fakes, installed where their manifest stands.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from fake_embedder import FakeEmbedder, FakeModels
+
+from kb.config import load
+from kb.domain.embeddings import EmbeddingModel
+from kb.embed import adapters
+from kb.errors import KbError
+from kb.models.manifest import read_installed
+from kb.operations.ask.ask import ask
+from kb.operations.ask.findings import AskRequest
+from kb.operations.search.search import search
+from kb.operations.session.session import Session, open_session
+
+OPENED: list[str] = []
+
+
+def installed_encoder(model_dir: Path, name: str) -> FakeEmbedder:
+    """The fake encoder of a model whose manifest is there, in the manifest's version."""
+    version = read_installed(model_dir, name).model.version
+    OPENED.append(f"{name}@{version}")
+    fake = FakeModels().embedder(model_dir, name).model
+    return FakeEmbedder(EmbeddingModel(name, version, fake.dimensions, fake.window_tokens))
+
+
+def answered(session: Session, line: dict[str, Any]) -> dict[str, Any]:
+    """What came of a question: `{"search": text}` or `{"ask": text}`, with `mode` and `k` where they are given."""
+    text = line.get("search") or line["ask"]
+    query = session.defaults.query(text, line.get("mode"), line.get("k"))
+    try:
+        if "search" in line:
+            result = search(session, query)
+            paths = [hit.doc_path for hit in result.hits]
+            models = sorted({hit.embedding_model for hit in result.hits if hit.embedding_model})
+            across = [hit.doc_path for hit in result.hits if hit.retrieval.secondary_score is not None]
+            found = {"mode": result.query.mode, "note": result.note, "paths": paths, "models": models}
+            return {**found, "across": across, "index_version": result.index_version}
+        answer = ask(session, AskRequest(*query, provider="extractive"), lambda event: None)
+        return {"refusal": answer.refusal_reason, "paths": [each.source_path for each in answer.citations]}
+    except KbError as error:
+        return {"error": error.code, "message": error.message}
+
+
+def main() -> None:
+    """Answers until stdin ends."""
+    adapters.query_encoder = installed_encoder
+    with open_session(load(sys.argv[1], tuple(sys.argv[2:])), many=True) as session:
+        for line in sys.stdin:
+            OPENED.clear()
+            print(json.dumps({**answered(session, json.loads(line)), "opened": OPENED}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,339 @@
+"""A session that is held open answers from what stands now, whatever other processes changed, and from many threads."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from threading import Barrier, Lock
+from typing import Any
+
+import pytest
+from conftest import Vault, make_vault, run_kb
+from fake_embedder import PRIMARY, SECONDARY, FakeEmbedder, FakeModels, fake_models
+
+from kb.config import load
+from kb.domain.search import SearchQuery
+from kb.errors import NotIndexed, SchemaTooNew
+from kb.models.manifest import InstalledModel, ModelFacts, write_manifest
+from kb.operations.ask.ask import ask
+from kb.operations.ask.findings import AskRequest
+from kb.operations.search.search import search
+from kb.operations.session.session import Session, open_session
+from kb.store import schema_version
+from kb.store.connection import open_writer
+from kb.store.migrate import migrate
+from kb.store.schema_version import Migration, latest_version, migrations, schema_state
+
+__all__ = ["fake_models"]  # a fixture
+
+TESTS = Path(__file__).parent
+MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR") or "/nowhere")
+E5, USE = "multilingual-e5-small", "use-multilingual-v3"
+
+NOTES = {
+    "pump.md": "# Pump\n\nThe pump in the cellar starts when water rises.\n",
+    "lamp.md": "# Lamp\n\nThe lamp above the door has a sensor.\n",
+}
+
+Ask = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    """Notes that are not indexed, searched by words and meaning with models that are not installed."""
+    made = make_vault(tmp_path / "vault", NOTES)
+    configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
+    models = f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n'
+    made.config.write_text(f'{configured}cache_dir = "cache"\nmodel_dir = "models"\n{models}', encoding="utf-8")
+    return made
+
+
+def kb(vault: Vault, *args: str) -> None:
+    ran = run_kb("--config", str(vault.config), *args)
+    assert (ran.code, ran.stderr) == (0, ""), ran
+
+
+def install(vault: Vault, name: str, version: str = "1") -> None:
+    """Puts a model into its place, as an installation does at its end: by renaming."""
+    made = vault.config.parent / "made" / name
+    made.mkdir(parents=True)
+    facts = ModelFacts(**asdict(replace(FakeModels().embedders[name].model, version=version)))
+    write_manifest(made, InstalledModel(facts, "e5", "MIT", "tests", "tests", ()))
+    place = vault.config.parent / "models" / name
+    shutil.rmtree(place, ignore_errors=True)
+    place.parent.mkdir(exist_ok=True)
+    made.rename(place)
+
+
+def install_all(vault: Vault) -> None:
+    for name in (PRIMARY, SECONDARY):
+        install(vault, name)
+
+
+@pytest.fixture
+def held(vault: Vault) -> Iterator[Ask]:
+    """Asks a process that opened its session before there was anything to read."""
+    with holding(TESTS / "session_holder.py", vault.config) as asker:
+        yield asker
+
+
+@contextmanager
+def holding(program: Path, *args: object) -> Iterator[Ask]:
+    """A function that gives a program's process a line, and returns the line that it gives back."""
+    paths = os.pathsep.join([str(TESTS), *(path for path in sys.path if path)])
+    command = [sys.executable, str(program), *map(str, args)]
+    env = {"HOME": str(TESTS), "PATH": os.defpath, "PYTHONPATH": paths}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        into, out = process.stdin, process.stdout
+
+        def tell(**line: object) -> dict[str, Any]:
+            print(json.dumps(line), file=into, flush=True)
+            found: dict[str, Any] = json.loads(out.readline())
+            return found
+
+        yield tell
+    assert process.returncode == 0
+
+
+def test_a_session_opened_before_the_first_ingest_answers_after_it(vault: Vault, held: Ask) -> None:
+    assert held(search="water rises")["error"] == "not_indexed"
+    assert held(ask="When does the pump start?")["refusal"] == "no_index"
+    kb(vault, "ingest", "--no-embed")
+    assert held(search="water rises")["paths"] == ["pump.md"]
+
+
+def test_a_session_sees_files_that_another_process_ingests_changes_and_removes(vault: Vault, held: Ask) -> None:
+    kb(vault, "ingest", "--no-embed")
+    assert held(search="heron")["paths"] == []
+    (vault.root / "heron.md").write_text("# Heron\n\nThe heron stands by the water.\n", encoding="utf-8")
+    kb(vault, "ingest", "--no-embed")
+    assert held(search="heron")["paths"] == ["heron.md"]
+    (vault.root / "heron.md").write_text("# Stork\n\nThe stork stands by the water.\n", encoding="utf-8")
+    kb(vault, "ingest", "--no-embed")
+    assert held(search="stork")["paths"] == ["heron.md"]
+    (vault.root / "heron.md").unlink()
+    kb(vault, "ingest", "--no-embed")
+    assert held(search="stork")["paths"] == []
+
+
+def test_a_session_searches_by_meaning_once_another_process_has_installed_and_embedded(
+    vault: Vault, held: Ask, fake_models: FakeModels
+) -> None:
+    kb(vault, "ingest", "--no-embed")
+    before = held(search="water rises")
+    assert (before["mode"], before["models"]) == ("lexical", [])
+    assert "has no vectors yet" in before["note"]
+    kb(vault, "index", "--embeddings")
+    lacking = held(search="water rises")
+    assert (lacking["mode"], lacking["note"].split(" (")[0]) == (
+        "lexical",
+        f"by words only: the model {PRIMARY} is not installed",
+    )
+    install_all(vault)
+    after = held(search="water rises")
+    assert (after["mode"], after["models"], after["note"]) == ("hybrid", [PRIMARY], None)
+    assert after["paths"][0] == "pump.md"
+    assert held(search="water rises", mode="vector")["mode"] == "vector"
+
+
+def test_encoders_stay_open_while_the_index_changes_and_are_opened_again_where_a_model_did(
+    vault: Vault, held: Ask, fake_models: FakeModels
+) -> None:
+    install_all(vault)
+    kb(vault, "ingest")
+    assert held(search="water rises")["opened"] == [f"{PRIMARY}@1", f"{SECONDARY}@1"]
+    (vault.root / "heron.md").write_text("# Heron\n\nThe heron stands by the water.\n", encoding="utf-8")
+    kb(vault, "ingest")
+    again = held(search="heron")
+    assert (again["opened"], again["mode"], again["paths"][0]) == ([], "hybrid", "heron.md")
+    install(vault, PRIMARY)  # the same model once more
+    assert held(search="heron")["opened"] == []
+    install(vault, PRIMARY, "2")
+    other = held(search="heron")
+    assert (other["error"], other["opened"]) == ("model_error", [f"{PRIMARY}@2"])
+    assert f"embedded with {PRIMARY} 1, installed is 2" in other["message"]
+    fake_models.embedders[PRIMARY] = FakeEmbedder(replace(fake_models.embedders[PRIMARY].model, version="2"))
+    kb(vault, "index", "--embeddings")
+    new = held(search="heron")
+    assert (new["opened"], new["mode"], new["paths"][0]) == ([], "hybrid", "heron.md")
+
+
+def test_a_session_compares_across_languages_once_there_is_a_second_one(vault: Vault, fake_models: FakeModels) -> None:
+    install_all(vault)
+    kb(vault, "ingest")
+    with holding(TESTS / "session_holder.py", vault.config, "rerank.provider=none") as held:
+        assert held(search="water rises")["across"] == []
+        (vault.root / "펌프.md").write_text("# 펌프\n\n지하실 펌프는 물이 차면 돈다.\n", encoding="utf-8")
+        kb(vault, "ingest")
+        assert "펌프.md" in held(search="water rises")["across"]
+
+
+def test_a_session_names_the_version_of_the_index_as_it_is_now(
+    vault: Vault, held: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb(vault, "ingest", "--no-embed")
+    before = held(search="water rises")["index_version"]
+    monkeypatch.setattr("kb.operations.ingest.prepare.WORDS_VERSION", "words-next")
+    kb(vault, "ingest", "--no-embed")
+    assert held(search="water rises")["index_version"] == before.rpartition("/")[0] + "/words-next"
+
+
+def test_a_session_answers_by_words_once_a_model_is_removed(vault: Vault, held: Ask, fake_models: FakeModels) -> None:
+    install_all(vault)
+    kb(vault, "ingest")
+    assert held(search="water rises")["mode"] == "hybrid"
+    shutil.rmtree(vault.config.parent / "models" / PRIMARY)
+    without = held(search="water rises")
+    assert (without["mode"], without["paths"]) == ("lexical", ["pump.md"])
+    assert PRIMARY in without["note"]
+    assert held(search="water rises", mode="vector")["error"] == "model_missing"
+    install(vault, PRIMARY)
+    assert held(search="water rises")["mode"] == "hybrid"
+
+
+def test_a_session_follows_a_database_that_is_removed_and_replaced(vault: Vault, held: Ask, tmp_path: Path) -> None:
+    kb(vault, "ingest", "--no-embed")
+    assert held(search="water rises")["paths"] == ["pump.md"]
+    shutil.rmtree(vault.sqlite.parent)
+    assert held(search="water rises")["error"] == "not_indexed"
+    kb(vault, "ingest", "--no-embed")
+    assert held(search="water rises")["paths"] == ["pump.md"]
+    other = make_vault(tmp_path / "other", {"other.md": "# Other\n\nThe tide and the water rises.\n"})
+    kb(other, "ingest", "--no-embed")
+    for file in vault.sqlite.parent.glob(vault.sqlite.name + "-*"):
+        file.unlink()
+    os.replace(other.sqlite, vault.sqlite)
+    assert held(search="water rises")["paths"] == ["other.md"]
+
+
+def test_a_session_asks_and_keeps_its_answers(vault: Vault, held: Ask) -> None:
+    kb(vault, "ingest", "--no-embed")
+    for question in ("When does the pump start?", "Where is the lamp?"):
+        assert "refusal" in held(ask=question)
+    ran = run_kb("--config", str(vault.config), "answers", "list", "--json")
+    assert len(ran.lines) == 2
+
+
+def test_a_session_refuses_a_file_that_a_newer_kb_migrated(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb(vault, "ingest", "--no-embed")
+    newer = tmp_path / "next.sql"
+    newer.write_text("CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT;\n", encoding="utf-8")
+    known = (*migrations(), Migration(latest_version() + 1, "later", newer))
+    with open_session(load(str(vault.config))) as session:
+        assert search(session, session.defaults.query("water rises")).hits
+        with monkeypatch.context() as patched:
+            patched.setattr(schema_version, "migrations", lambda: known)
+            patched.setattr("kb.store.migrate.migrations", lambda: known)
+            db = open_writer(vault.sqlite)
+            migrate(db, "2026-01-01T00:00:00Z")
+            db.close()
+        with pytest.raises(SchemaTooNew):
+            search(session, session.defaults.query("water rises"))
+        with monkeypatch.context() as patched:
+            patched.setattr(schema_version, "migrations", lambda: known)
+            assert search(session, session.defaults.query("water rises")).hits
+
+
+def test_many_threads_ask_one_session_while_files_are_ingested(
+    vault: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb(vault, "ingest")
+    busy, opened, met = Lock(), [], Barrier(8)
+
+    class Single(FakeEmbedder):
+        def encode(self, text: str) -> bytes:
+            assert self.turn.acquire(blocking=False), "two threads are in one encoder"
+            try:
+                return super().encode(text)
+            finally:
+                self.turn.release()
+
+    def open_encoder(model_dir: Path, name: str) -> Single:
+        with busy:
+            opened.append(name)
+        encoder = Single(fake_models.embedders[name].model)
+        encoder.turn = Lock()
+        return encoder
+
+    monkeypatch.setattr("kb.embed.adapters.query_encoder", open_encoder)
+    with open_session(load(str(vault.config)), many=True) as session, ThreadPoolExecutor(8) as threads:
+
+        def ask_often(number: int) -> list[str]:
+            met.wait()
+            found = []
+            for _ in range(15):
+                for text, first in (("water rises in the cellar", "pump.md"), ("lamp above the door", "lamp.md")):
+                    result = search(session, SearchQuery(text, "hybrid", 5))
+                    assert (result.query.mode, result.hits[0].doc_path) == ("hybrid", first)
+                answer = ask(session, AskRequest("lamp above the door", "hybrid", 5, keep=False), lambda event: None)
+                found.append(answer.retrieval.mode)
+            return found
+
+        running = [threads.submit(ask_often, number) for number in range(8)]
+        for number in range(3):
+            (vault.root / f"more{number}.md").write_text(f"# More {number}\n\nOf bread {number}.\n", encoding="utf-8")
+            kb(vault, "ingest")
+        assert {mode for each in running for mode in each.result()} == {"hybrid"}
+        assert search(session, SearchQuery("bread", "hybrid", 5)).hits[0].doc_path.startswith("more")
+    assert sorted(opened) == [PRIMARY, SECONDARY]
+
+
+def test_a_closed_session_leaves_no_connection_open(vault: Vault) -> None:
+    kb(vault, "ingest", "--no-embed")
+    with open_session(load(str(vault.config))) as session:
+        with session.reading() as base:
+            search(session, session.defaults.query("water"))
+            session.close()
+            assert base.db.pragma("data_version")
+        opened = [base]
+    for each in opened:
+        with pytest.raises(Exception, match="closed"):
+            each.db.pragma("data_version")
+    with Session(load(str(vault.config))).reading() as again:
+        assert schema_state(again.db).schema_version == latest_version()
+
+
+def test_nothing_is_opened_before_it_is_needed(vault: Vault) -> None:
+    with open_session(load(str(vault.config))) as session, pytest.raises(NotIndexed), session.reading():
+        pass
+    assert not vault.sqlite.exists()
+
+
+@pytest.mark.skipif(not (MODELS / E5).is_dir(), reason="KB_TEST_MODEL_DIR has no embedding models")
+def test_real_models_that_another_process_installs_are_used(vault: Vault) -> None:
+    text = vault.config.read_text(encoding="utf-8").replace(PRIMARY, E5).replace(SECONDARY, USE)
+    vault.config.write_text(text, encoding="utf-8")
+    (vault.root / "펌프.md").write_text("# 펌프\n\n지하실 펌프는 물이 차면 돈다.\n", encoding="utf-8")
+    kb(vault, "ingest", "--no-embed")
+    with open_session(load(str(vault.config)), many=True) as session, ThreadPoolExecutor(4) as threads:
+        query = session.defaults.query("the cellar fills with water")
+        assert search(session, query).query.mode == "lexical"
+        (vault.config.parent / "models").mkdir()
+        for name in (E5, USE):
+            os.symlink(MODELS / name, vault.config.parent / "models" / name)
+        paths = os.pathsep.join(path for path in sys.path if path)
+        done = subprocess.run(
+            [sys.executable, "-m", "kb", "--config", str(vault.config), "index", "--embeddings"],
+            env={"HOME": str(vault.root), "PATH": os.defpath, "PYTHONPATH": paths},
+            check=False,
+            capture_output=True,
+        )
+        assert done.returncode == 0, done.stderr
+        results = list(threads.map(lambda _: search(session, query), range(12)))
+    assert {result.query.mode for result in results} == {"hybrid"}
+    assert {tuple(hit.doc_path for hit in result.hits) for result in results} == {
+        tuple(hit.doc_path for hit in results[0].hits)
+    }
+    assert {hit.doc_path for hit in results[0].hits} == {"pump.md", "펌프.md", "lamp.md"}
