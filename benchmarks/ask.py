@@ -31,9 +31,10 @@ from benchmarks.processes import ask_command, run_in_turns, search_command
 from benchmarks.progress import step
 from kb.assemble.language_models import MODEL_FILE, SMOLLM2
 from kb.config import load
+from kb.domain.answer_events import AskEvent, Generated, Retrieved
 from kb.domain.embeddings import EmbeddingModel
 from kb.operations.ask.ask import ask
-from kb.operations.ask.findings import AskEvent, AskRequest, Generated, Retrieved
+from kb.operations.ask.findings import AskRequest
 from kb.operations.opening.writer import writing
 from kb.operations.session.loaded_models import LoadedModels, SharedEncoder
 from kb.operations.session.session import open_session

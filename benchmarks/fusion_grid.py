@@ -14,7 +14,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from benchmarks.measurement import Measurement, Table, Target
-from kb.eval.tuning import Setting, grid
+from kb.domain.results.tuning import Setting
+from kb.eval.tuning import grid
 from kb.operations.opening.writer import in_memory
 from kb.store import eval_queries as queries
 from kb.store.connection import Connection, transaction

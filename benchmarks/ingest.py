@@ -19,8 +19,8 @@ from unittest.mock import patch
 from benchmarks.generated_notes import write_notes
 from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
 from benchmarks.measurement import Cell, Measurement, Table, Target
+from kb.domain.results.ingest import IngestReport
 from kb.language import korean
-from kb.operations.ingest.report import IngestReport
 
 LEAST_ENGLISH_FILES_PER_S = 150
 LEAST_KIWI_SHARE = 0.8

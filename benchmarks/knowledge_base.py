@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.config import Config, load
+from kb.domain.results.ingest import IngestReport
 from kb.operations.ingest.ingest import ingest
-from kb.operations.ingest.report import IngestReport
 from kb.operations.ingest.requests import ingest_request
 
 

@@ -13,9 +13,10 @@ from benchmarks.embedded_base import embedded
 from benchmarks.judged_set import JudgedSet, load_judged_set
 from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.progress import step
+from kb.domain.results.calibration import JudgedMode
 from kb.eval.answerable_file import Labelled
 from kb.eval.calibration import Judged
-from kb.operations.evaluate.calibrate import JudgedMode, judge_questions
+from kb.operations.evaluate.calibrate import judge_questions
 from kb.operations.session.session import open_session
 
 LEFT_OUT = 0.3

@@ -16,6 +16,7 @@ from benchmarks.measurement import Cell, Measurement, Table
 from benchmarks.progress import step
 from benchmarks.retrieval import SETS
 from kb.config import load
+from kb.domain.results.measured import GroupMetrics
 from kb.domain.search import SearchMode
 from kb.eval.golden import Expectation, GoldenSet, Question
 from kb.eval.golden_file import read_golden, write_golden
@@ -23,7 +24,6 @@ from kb.eval.judged_folder import read_judged_folder
 from kb.operations.evaluate.compare import compare_runs
 from kb.operations.evaluate.evaluate import run_suite
 from kb.operations.evaluate.runs import RunRequest
-from kb.store.eval_queries import GroupMetrics
 
 QUESTIONS = 300
 MODES: tuple[SearchMode, ...] = ("lexical", "vector", "hybrid")

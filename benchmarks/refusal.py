@@ -16,8 +16,9 @@ from benchmarks.measurement import Cell, Measurement, Table, Target
 from benchmarks.remembered_questions import remembered_questions
 from kb.config import Config
 from kb.domain.answers import Channel
-from kb.eval.calibration import Judged, Separation, Weights, evidence_of, examples_of, fit_weights, separation
-from kb.operations.evaluate.calibrate import JudgedMode, calibrations, weights_of
+from kb.domain.results.calibration import JudgedMode, Separation, Weights, weights_of
+from kb.eval.calibration import Judged, evidence_of, examples_of, fit_weights, separation
+from kb.operations.evaluate.calibrate import calibrations
 from kb.operations.opening.writer import in_memory
 
 GATE = Config().rag.score_gate

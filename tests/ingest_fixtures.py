@@ -17,11 +17,11 @@ from kb.cli.main import main
 from kb.config import load
 from kb.domain.chunks import ChunkPolicy
 from kb.domain.ingest_events import IngestEvent
+from kb.domain.results.ingest import IngestReport
 from kb.domain.search import SearchHit, SearchQuery
 from kb.language.korean import KoreanText, hangul
 from kb.operations.ingest import prepare
 from kb.operations.ingest.ingest import ingest
-from kb.operations.ingest.report import IngestReport
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session

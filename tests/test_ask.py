@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from kb.config import load
+from kb.domain.answer_events import AskEvent, Generated, Retrieved
 from kb.domain.answers import Answer
 from kb.domain.generation import Done, LanguageModel, TokenChunk, TokenStream, TokenUsage
 from kb.errors import ModelError, StreamBroken
 from kb.operations.ask.ask import ask
-from kb.operations.ask.findings import AskEvent, AskRequest, Generated, Retrieved
+from kb.operations.ask.findings import AskRequest
 from kb.operations.session.session import Session
 from tests.answer_passages import ScriptedModel
 from tests.conftest import Ran, Vault, make_vault, run_kb

@@ -19,9 +19,10 @@ from test_llm_parts import ARCHITECTURE, CONTEXT, gguf
 from test_store_migrate import legacy_v1
 
 from kb.config import load
+from kb.domain.answer_events import AskEvent, Generated, Retrieved
 from kb.operations.ask import language_model
 from kb.operations.ask.ask import ask
-from kb.operations.ask.findings import AskEvent, AskRequest, Generated, Retrieved
+from kb.operations.ask.findings import AskRequest
 from kb.operations.session.session import Session
 
 NOTES = {

@@ -12,10 +12,11 @@ from hostile_documents import DOCUMENTS, Hostile
 
 from kb.answer.prompt import TEMPLATE_VERSIONS, build_prompt
 from kb.config import load
+from kb.domain.answer_events import AskEvent, Generated
 from kb.domain.answers import Answer, Turn
 from kb.domain.generation import LanguageModel
 from kb.operations.ask.ask import ask
-from kb.operations.ask.findings import AskEvent, AskRequest, Generated
+from kb.operations.ask.findings import AskRequest
 from kb.operations.session.session import Session
 
 hostile = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)

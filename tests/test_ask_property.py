@@ -22,12 +22,13 @@ from ollama_fixtures import serving, tool
 
 from kb.assemble.language_models import MODEL_FILE, SMOLLM2
 from kb.config import load
+from kb.domain.answer_events import AskEvent, Generated
 from kb.domain.answers import Answer
 from kb.domain.citations import LineCitation
 from kb.domain.generation import LanguageModel
 from kb.operations.ask import language_model
 from kb.operations.ask.ask import ask
-from kb.operations.ask.findings import AskEvent, AskRequest, Generated
+from kb.operations.ask.findings import AskRequest
 from kb.operations.session.session import Session, open_session
 
 GENERATED = int(os.environ.get("KB_GENERATED", "4"))

@@ -14,13 +14,13 @@ from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels
 
 from kb.domain.answers import Channel
+from kb.domain.results.calibration import Weights
 from kb.errors import UsageError
 from kb.eval.answerable_file import Labelled, read_labelled
 from kb.eval.calibration import (
     FOLDS,
     Features,
     Judged,
-    Weights,
     evidence_of,
     examples_of,
     fit_weights,

@@ -18,8 +18,8 @@ from fake_embedder import PRIMARY, FakeModels
 from kb.config import load
 from kb.config.editing import with_values
 from kb.config.sections import SearchConfig
+from kb.domain.results.tuning import Difference, Setting, config_values
 from kb.eval import tuning
-from kb.eval.significance import Difference
 from kb.operations.opening.reader import reading
 from kb.store import eval_queries as queries
 
@@ -72,7 +72,7 @@ def kb_in(vault: Vault) -> Kb:
     return lambda *args, **options: run_kb("--config", str(vault.config), *args, **options)
 
 
-RULES: list[tuple[tuning.Setting, int]] = [
+RULES: list[tuple[Setting, int]] = [
     ({"rule": rule, "lexical_weight": weight, "rrf_k": k, "rrf_lexical_weight": lexical, "depth": depth}, depth)
     for rule, weight, k, lexical in [("linear", 0.05, 60, 1.0), ("linear", 0.6, 60, 1.0), ("rrf", 0.25, 5, 2.0)]
     for depth in (40, 50)
@@ -80,9 +80,9 @@ RULES: list[tuple[tuning.Setting, int]] = [
 
 
 @pytest.mark.parametrize(("setting", "depth"), RULES, ids=lambda value: str(value))
-def test_a_rule_tried_in_sql_ranks_as_a_search_by_it(setting: tuning.Setting, depth: int, measured: Vault) -> None:
+def test_a_rule_tried_in_sql_ranks_as_a_search_by_it(setting: Setting, depth: int, measured: Vault) -> None:
     kb = kb_in(measured)
-    settings = [f"--set={key}={value}" for key, value in tuning.config_values(setting).items()]
+    settings = [f"--set={key}={value}" for key, value in config_values(setting).items()]
     searched = kb("eval", "run", "--json", *settings).json["run_id"]
     with reading(measured.sqlite) as reader:
         runs = {run.name or run.run_id: run for run in queries.select_runs(reader.db)}

@@ -9,7 +9,7 @@ import pytest
 from conftest import Ran, Vault, make_vault, run_kb
 
 from kb.domain.paths import WorkspacePath
-from kb.operations.ingest.report import LINKS_NAMED, LinksOutside
+from kb.domain.results.ingest import LINKS_NAMED, LinksOutside
 from kb.scan.events import OutsideLink, ScanEvent, ScannedFile
 from kb.scan.walk import walk
 

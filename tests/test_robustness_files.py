@@ -9,8 +9,8 @@ import pytest
 from conftest import run_kb
 from ingest_fixtures import Workspace, counted
 
+from kb.domain.results.ingest import IngestItem
 from kb.extract.markdown import pieces as markdown_pieces
-from kb.operations.ingest.report import IngestItem
 
 GOOD_NOTE = "# Anchor\n\nThe anchor holds the ship.\n"
 

@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.cli.main import main
-from kb.operations.inspect.sql_shell import BoundQuery, query_lines
+from kb.domain.results.inspection import BoundQuery
+from kb.operations.inspect.sql_shell import query_lines
 from kb.store.sqlfile import SQL_DIR
 from kb.wire.schemas import validate
 

@@ -24,12 +24,13 @@ from fake_embedder import PRIMARY, SECONDARY, WIDE, FakeModels, fake_models
 
 from kb.config import Config, load
 from kb.domain.ingest_events import EmbedBatchFinished
+from kb.domain.results.upkeep import RebuildReport
 from kb.domain.search import SearchQuery
 from kb.errors import DiskFull, ModelError, ModelMissing, StoreError
 from kb.operations.doctor.doctor import diagnose
 from kb.operations.embedding import embed, vector_upkeep
 from kb.operations.embedding.embed import EmbedReport, embed_missing
-from kb.operations.embedding.index import RebuildReport, RebuildRequest, rebuild
+from kb.operations.embedding.index import RebuildRequest, rebuild
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.opening.writer import writing
 from kb.operations.search.search import search

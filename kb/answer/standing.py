@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from kb.domain.citations import Citation, LineCitation
+from kb.domain.results.answers import Standing
 from kb.domain.text import stored_text
 
-Standing = Literal["stands", "moved", "changed", "missing", "unreadable"]
 """`missing`: the file is gone; `unreadable`: it cannot be read as what it was; `changed`: the words are not in it."""
 
 

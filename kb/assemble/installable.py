@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
 
+from kb.domain.results.upkeep import Purpose
 from kb.models.manifest import InstalledModel, ModelFacts
-
-Purpose: TypeAlias = Literal["embedding", "language", "speech"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ import click
 from kb.answer.wording import checked_heading, how_found, nearest_heading, outcome_words, unsure_heading
 from kb.cli.printing import HEADING, PLACE, QUIET, echo_folded, styled
 from kb.cli.terminal import Folding, columns, link, plain, plain_line, shows_links, with_code
+from kb.domain.answer_events import AskEvent, Generated
 from kb.domain.answers import Answer, AnswerCitation, Claim
 from kb.language.detect import query_language
-from kb.operations.ask.findings import AskEvent, Generated
 
 _RULE = "─" * 57
 

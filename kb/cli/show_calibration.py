@@ -6,8 +6,8 @@ import click
 
 from kb.cli.show_eval import aligned
 from kb.cli.terminal import plain_line
-from kb.eval.calibration import LEAST_QUESTIONS, GatePoint
-from kb.operations.evaluate.calibrate import CalibrationReport, ModeFit
+from kb.domain.results.calibration import CalibrationReport, GatePoint, ModeFit
+from kb.eval.calibration import LEAST_QUESTIONS
 
 
 def show_calibration(report: CalibrationReport) -> None:

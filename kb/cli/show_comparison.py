@@ -9,7 +9,7 @@ import click
 from kb.cli.printing import BAD, GOOD, Style, styled
 from kb.cli.show_eval import aligned
 from kb.cli.terminal import plain_line, width_cells
-from kb.eval.comparison import Answered, Comparison, Hit, MeasuredRun, MovedQuestion
+from kb.domain.results.comparison import Answered, Comparison, Hit, MeasuredRun, MovedQuestion
 from kb.eval.report_html import verdict_reason
 from kb.eval.significance import p_text
 

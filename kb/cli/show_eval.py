@@ -8,13 +8,11 @@ import click
 
 from kb.cli.terminal import plain_line, width_cells
 from kb.cli.times import local_time
+from kb.domain.results.measured import GroupMetrics, Impact, RunRow
+from kb.domain.results.tuning import Scored, TuneReport, config_values
 from kb.eval.metrics import METRICS
 from kb.eval.significance import p_text
-from kb.eval.tuning import Scored, config_values
 from kb.operations.evaluate.evaluate import RunReport
-from kb.operations.evaluate.impact import Impact
-from kb.operations.evaluate.tune import TuneReport
-from kb.store.eval_queries import GroupMetrics, RunRow
 
 
 def show_run(report: RunReport) -> None:

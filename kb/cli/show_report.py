@@ -8,7 +8,7 @@ import click
 
 from kb.cli.printing import echo_folded
 from kb.cli.terminal import plain_line
-from kb.operations.ingest.report import IngestReport, LinksOutside
+from kb.domain.results.ingest import IngestReport, LinksOutside
 
 _SHOWN_ITEMS = 20
 _SHOWN_KINDS = 8

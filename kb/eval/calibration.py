@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.domain.answers import Channel
+from kb.domain.results.calibration import GatePoint, Separation, Weights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,15 +41,6 @@ class Features(NamedTuple):
     nearness: float
 
 
-class Weights(NamedTuple):
-    """One channel's model."""
-
-    bias: float
-    lexical: float
-    lexical_margin: float
-    nearness: float
-
-
 class Judged(NamedTuple):
     """A question that was asked: what each channel saw, and where the answer stands; None where there is none.
 
@@ -57,33 +49,6 @@ class Judged(NamedTuple):
 
     channels: Mapping[Channel, Features]
     answered_by: Channel | None
-
-
-class GatePoint(NamedTuple):
-    """What a threshold does: the shares of answerable questions kept and of unanswerable ones refused."""
-
-    threshold: float
-    kept: float
-    refused: float
-
-    @property
-    def balanced(self) -> float:
-        """The mean of both."""
-        return (self.kept + self.refused) / 2
-
-
-class Separation(NamedTuple):
-    """How well a calibration tells answerable questions from others; `table` is its risk–coverage table.
-
-    `auroc` is how often an answerable question has more evidence than an unanswerable one, ties counting half.
-    """
-
-    auroc: float
-    table: tuple[GatePoint, ...]
-
-    def at(self, threshold: float) -> GatePoint:
-        """The row of a threshold the table was made with."""
-        return next(point for point in self.table if point.threshold == threshold)
 
 
 def examples_of(channel: Channel, questions: Iterable[Judged]) -> list[tuple[Features, bool]]:

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-
-class Metric(NamedTuple):
-    """A column of `eval_query_metrics`, what it is called for people and what it tells. All lie in 0 to 1."""
-
-    name: str
-    label: str
-    meaning: str
-
+from kb.domain.results.measured import Metric
 
 METRICS = (
     Metric("hit_at_1", "hit@1", "share of questions whose first hit is relevant"),

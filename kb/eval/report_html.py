@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
+from kb.domain.results.comparison import PRIMARY, Answered, Comparison, MeasuredRun, MetricChange, MovedQuestion
 from kb.eval import plots
-from kb.eval.comparison import PRIMARY, Answered, Comparison, MeasuredRun, MetricChange, MovedQuestion
 from kb.eval.plots import Bar, Confidence
 from kb.eval.significance import LEVEL, p_text
 

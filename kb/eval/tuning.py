@@ -3,51 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
-from kb.domain.search import Fusion, FusionRule
-from kb.eval.significance import Difference, paired_difference
+from kb.domain.results.tuning import Difference, Setting
+from kb.domain.search import FusionRule
+from kb.eval.significance import paired_difference
 
 FOLDS = 5
-SURE_BELOW_P = 0.05
 
 _RRF_KS = (1, 2, 5, 10, 15, 20, 30, 40, 50, 60, 80, 100)
 _RRF_WEIGHTS = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
 _DEPTH_SHARES = (1.0, 0.7, 0.4)
 _LINEAR_STEPS = 165
-
-
-class Setting(TypedDict):
-    """One fusion rule of the grid, as `fill_grid.sql` takes it."""
-
-    rule: Fusion
-    lexical_weight: float
-    rrf_k: int
-    rrf_lexical_weight: float
-    depth: int
-
-
-class Scored(NamedTuple):
-    """A rule and its mean nDCG@10 over all questions."""
-
-    setting: Setting
-    ndcg_at_10: float
-
-
-class Tuning(NamedTuple):
-    """What a grid has shown. `held_out` is the gain over the current rule on questions the choice did not see."""
-
-    questions: int
-    tried: int
-    current: Scored
-    best: Scored
-    table: tuple[Scored, ...]
-    held_out: Difference
-
-    @property
-    def is_gain(self) -> bool:
-        """Whether the gain is beyond the noise."""
-        return self.held_out.low > 0 and self.held_out.p_value < SURE_BELOW_P
 
 
 def grid(current: Setting, least_depth: int) -> list[Setting]:
@@ -79,17 +46,6 @@ def setting_of(rule: FusionRule, depth: int) -> Setting:
         "rrf_lexical_weight": rule.rrf_lexical_weight,
         "depth": depth,
     }
-
-
-def config_values(setting: Setting) -> dict[str, str | int | float]:
-    """What the configuration says for a rule."""
-    values: dict[str, str | int | float] = {"search.hybrid_fusion": setting["rule"]}
-    if setting["rule"] == "linear":
-        values["search.lexical_weight"] = setting["lexical_weight"]
-    else:
-        values["search.rrf_k"] = setting["rrf_k"]
-        values["search.rrf_lexical_weight"] = setting["rrf_lexical_weight"]
-    return {**values, "search.candidate_depth": setting["depth"]}
 
 
 class FoldScore(NamedTuple):

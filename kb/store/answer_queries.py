@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kb.domain.results.answers import AnswerSummary, SessionRow
+from kb.domain.results.calibration import CalibrationRow
 from kb.store.connection import Connection
 from kb.store.sqlfile import sql
 
@@ -26,21 +28,6 @@ class PassageRow(NamedTuple):
     text: str
     lang: str
     source_spans_json: str
-
-
-class AnswerSummary(NamedTuple):
-    """One answer in a list."""
-
-    trace_id: str
-    created_at: str
-    query: str
-    answer: str
-    grounded: int
-    refusal_reason: str | None
-    model_id: str
-    model_provider: str
-    conversation_id: str | None
-    state: str | None
 
 
 class FoundAnswer(NamedTuple):
@@ -92,22 +79,6 @@ class AnswerRow(NamedTuple):
     corpus_revision: int
 
 
-class CalibrationRow(NamedTuple):
-    """What one channel's evidence is judged by."""
-
-    channel: str
-    origin: str
-    version: str
-    bias: float
-    lexical: float
-    lexical_margin: float
-    nearness: float
-    usual_cosine: float
-    fitted_on: str
-    questions: int
-    updated_at: str
-
-
 class TurnRow(NamedTuple):
     """One turn of a conversation."""
 
@@ -117,16 +88,6 @@ class TurnRow(NamedTuple):
     citations_json: str
     created_at: int
     search_query: str
-
-
-class SessionRow(NamedTuple):
-    """One conversation in a list."""
-
-    session_id: str
-    title: str | None
-    turns: int
-    created_at: int
-    updated_at: int
 
 
 class NearnessRow(NamedTuple):

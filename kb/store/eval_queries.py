@@ -5,30 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from kb.domain.results.measured import GroupMetrics, QueryMetrics, RunRow
 from kb.store.connection import Connection
 from kb.store.sqlfile import sql, sql_many, sql_text
-
-
-class RunRow(NamedTuple):
-    """One evaluation run."""
-
-    run_id: str
-    run_no: int
-    name: str | None
-    suite: str
-    mode: str
-    k: int
-    questions: int
-    answered: int
-    suite_hash: str
-    corpus_hash: str
-    corpus_revision: int
-    config_snapshot_json: str
-    versions_json: str
-    aggregate_json: str
-    commit_hash: str | None
-    created_at: str
-    finished_at: str | None
 
 
 class AnsweredRow(NamedTuple):
@@ -96,52 +75,6 @@ class PassageText(NamedTuple):
 
     chunk_id: str
     text: str
-
-
-class QueryMetrics(NamedTuple):
-    """The metrics of one question."""
-
-    query_id: str
-    lang: str | None
-    category: str | None
-    answerable: int
-    first_rank: int | None
-    hit_at_1: int | None
-    hit_at_k: int | None
-    mrr: float | None
-    ndcg_at_10: float | None
-    recall_at_k_doc: float | None
-    precision_at_k_chunk: float | None
-    citation_exactness: float | None
-    answer_found: int | None
-    refusal_recall: int | None
-    answer_recall: int | None
-    must_contain: int | None
-    forbidden: int | None
-    latency_ms: float
-
-
-class GroupMetrics(NamedTuple):
-    """The mean metrics of a group of questions."""
-
-    grouping: str
-    label: str
-    questions: int
-    hit_at_1: float | None
-    hit_at_k: float | None
-    mrr: float | None
-    ndcg_at_10: float | None
-    recall_at_k_doc: float | None
-    precision_at_k_chunk: float | None
-    citation_exactness: float | None
-    answer_found: float | None
-    refusal_recall: float | None
-    answer_recall: float | None
-    must_contain: float | None
-    forbidden: float | None
-    refusal_precision: float | None
-    latency_p50_ms: float
-    latency_p95_ms: float
 
 
 class GridScore(NamedTuple):

@@ -6,113 +6,17 @@ from typing import NamedTuple
 
 import apsw
 
+from kb.domain.results.inspection import (
+    BlockDetail,
+    ChunkDetail,
+    ChunkEmbedding,
+    ChunkSummary,
+    CorpusStats,
+    DocumentDetail,
+    DocumentEmbedding,
+    DocumentRow,
+)
 from kb.store.sqlfile import sql
-
-
-class DocumentRow(NamedTuple):
-    """One document, as it is listed."""
-
-    doc_id: str
-    workspace_path: str
-    title: str
-    lang: str
-    tags_json: str
-    trust_level: str
-    source_type: str
-    media_type: str
-    byte_len: int
-    chunk_count: int
-    created_at: str
-    updated_at: str
-    parser_version: str
-    chunker_version: str | None
-
-
-class DocumentDetail(NamedTuple):
-    """All that is stored of one document."""
-
-    doc_id: str
-    workspace_path: str
-    title: str
-    lang: str
-    tags_json: str
-    trust_level: str
-    source_type: str
-    media_type: str
-    byte_len: int
-    chunk_count: int
-    created_at: str
-    updated_at: str
-    parser_version: str
-    chunker_version: str | None
-    asset_id: str
-    checksum: str
-    storage_kind: str
-    storage_path: str
-    source_path: str
-    doc_version: int
-    metadata_json: str
-    provenance_json: str
-
-
-class BlockDetail(NamedTuple):
-    """One block of a document."""
-
-    block_id: str
-    kind: str
-    heading_path_json: str
-    source_span_json: str
-    payload_json: str
-
-
-class ChunkSummary(NamedTuple):
-    """One chunk of a document, of its text only the opening."""
-
-    chunk_id: str
-    section_label: str | None
-    source_spans_json: str
-    token_estimate: int
-    opening: str
-
-
-class ChunkDetail(NamedTuple):
-    """All that is stored of one chunk."""
-
-    chunk_id: str
-    doc_id: str
-    workspace_path: str
-    heading_path_json: str
-    section_label: str | None
-    text: str
-    source_spans_json: str
-    block_ids_json: str
-    token_estimate: int
-    chunker_version: str
-    policy_hash: str
-    lang: str
-    heading_text: str
-    tokenized_korean_text: str | None
-    name_text: str
-
-
-class ChunkEmbedding(NamedTuple):
-    """One vector of a chunk; `slot` is None where searches do not use it."""
-
-    embedding_id: str
-    model_id: str
-    model_version: str
-    dimensions: int
-    token_count: int | None
-    slot: str | None
-
-
-class DocumentEmbedding(NamedTuple):
-    """How many chunks of a document one model has embedded, and when last."""
-
-    model_id: str
-    model_version: str
-    chunks: int
-    embedded_at: str
 
 
 class FoundId(NamedTuple):
@@ -120,20 +24,6 @@ class FoundId(NamedTuple):
 
     id: str
     label: str
-
-
-class CorpusStats(NamedTuple):
-    """How much the knowledge base holds."""
-
-    assets: int
-    documents: int
-    blocks: int
-    chunks: int
-    source_bytes: int
-    documents_by_lang_json: str
-    documents_by_media_json: str
-    corpus_revision: int
-    last_ingest_at: str | None
 
 
 class IndexCounts(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.operations.answers.verify import AnswerCheck, QuoteCheck
+from kb.domain.results.answers import AnswerCheck, QuoteCheck
 from kb.wire.citation import CitationV1, citation_v1
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.operations.ask.findings import AskEvent, Retrieved
+from kb.domain.answer_events import AskEvent, Retrieved
 from kb.wire.answer import EvidenceV1, evidence_v1
 from kb.wire.search_hit import SearchHitV1, search_hit_v1
 

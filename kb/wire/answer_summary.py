@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.store.answer_queries import AnswerSummary
+from kb.domain.results.answers import AnswerSummary
 
 
 class AnswerSummaryV1(TypedDict):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.operations.admin.cache import CacheReport
+from kb.domain.results.upkeep import CacheReport
 
 
 class CachePartV1(TypedDict):

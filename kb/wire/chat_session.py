@@ -8,7 +8,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from kb.domain.answers import Turn
-from kb.store.answer_queries import SessionRow
+from kb.domain.results.answers import SessionRow
 
 
 class TurnV1(TypedDict):

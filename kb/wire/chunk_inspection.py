@@ -7,8 +7,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.operations.inspect.inspect import ChunkInspection
-from kb.store.inspect_queries import ChunkEmbedding
+from kb.domain.results.inspection import ChunkEmbedding, ChunkInspection
 from kb.wire.doc_inspection import SpanV1
 
 

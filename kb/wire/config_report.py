@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Literal
 
 from typing_extensions import TypedDict
-
-from kb.config import Config
-from kb.config.showing import items
 
 
 class ConfigValueV1(TypedDict):
@@ -25,13 +24,13 @@ class ConfigReportV1(TypedDict):
     values: dict[str, ConfigValueV1]
 
 
-def config_report_v1(config: Config) -> ConfigReportV1:
-    """The wire form of a configuration."""
+def config_report_v1(file: Path | None, values: Iterable[tuple[str, object, str]]) -> ConfigReportV1:
+    """The wire form of a configuration: its file, and each key with its value and origin."""
     return {
         "schema_version": "config_report.v1",
-        "file": str(config.file) if config.file else None,
+        "file": str(file) if file else None,
         "values": {
             key: {"value": list(value) if isinstance(value, tuple) else value, "origin": origin}
-            for key, value, origin in items(config)
+            for key, value, origin in values
         },
     }

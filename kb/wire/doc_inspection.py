@@ -7,8 +7,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from kb.operations.inspect.inspect import DocumentInspection
-from kb.store.inspect_queries import DocumentEmbedding
+from kb.domain.results.inspection import DocumentEmbedding, DocumentInspection
 from kb.wire.doc_summary import DocSummaryV1, doc_summary_v1
 
 

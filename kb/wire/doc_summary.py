@@ -7,7 +7,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.store.inspect_queries import DocumentDetail, DocumentRow
+from kb.domain.results.inspection import DocumentDetail, DocumentRow
 
 
 class DocSummaryV1(TypedDict):

@@ -8,8 +8,15 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from kb.domain.answers import Channel
-from kb.eval.calibration import Separation, Weights
-from kb.operations.evaluate.calibrate import CalibrationReport, ChannelFit, JudgedMode, ModeFit, weights_of
+from kb.domain.results.calibration import (
+    CalibrationReport,
+    ChannelFit,
+    JudgedMode,
+    ModeFit,
+    Separation,
+    Weights,
+    weights_of,
+)
 
 
 class EvidenceWeightsV1(TypedDict):

@@ -6,8 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.eval.comparison import Answered, Comparison, MovedQuestion
-from kb.eval.report_html import verdict_reason
+from kb.domain.results.comparison import Answered, Comparison, MovedQuestion
 from kb.wire.eval_run import EvalRunV1, eval_run_v1
 
 
@@ -61,12 +60,12 @@ class EvalComparisonV1(TypedDict):
     after: EvalRunV1
 
 
-def eval_comparison_v1(comparison: Comparison, *, moved: int) -> EvalComparisonV1:
-    """The wire form of a comparison, with the `moved` questions that changed most."""
+def eval_comparison_v1(comparison: Comparison, reason: str, *, moved: int) -> EvalComparisonV1:
+    """The wire form of a comparison, with the `reason` of its verdict and the `moved` questions that changed most."""
     return {
         "schema_version": "eval_comparison.v1",
         "verdict": comparison.verdict,
-        "reason": verdict_reason(comparison),
+        "reason": reason,
         "tolerance": comparison.tolerance,
         "obstacles": list(comparison.obstacles),
         "differs": list(comparison.differs),

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.operations.evaluate.impact import Impact
+from kb.domain.results.measured import Impact
 
 
 class EvalImpactV1(TypedDict):

@@ -8,7 +8,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.store.eval_queries import GroupMetrics, RunRow
+from kb.domain.results.measured import GroupMetrics, RunRow
 
 
 class GroupMetricsV1(TypedDict):

@@ -6,8 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.eval.tuning import Scored, config_values
-from kb.operations.evaluate.tune import TuneReport
+from kb.domain.results.tuning import Scored, TuneReport, config_values
 
 
 class ScoredRuleV1(TypedDict):

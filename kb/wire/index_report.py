@@ -6,8 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.operations.embedding.index import RebuildReport
-from kb.operations.embedding.inventory import VectorTable
+from kb.domain.results.upkeep import RebuildReport, VectorTable
 
 
 class VectorTableV1(TypedDict):

@@ -6,8 +6,7 @@ from typing import Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
-from kb.operations.ingest.report import IngestItem, IngestReport
-from kb.operations.ingest.run_record import item_json
+from kb.domain.results.ingest import IngestItem, IngestReport, item_json
 
 
 class IngestScopeV1(TypedDict):

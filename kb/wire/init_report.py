@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.operations.admin.setup import SetupReport
+from kb.domain.results.upkeep import SetupReport
 
 
 class InitReportV1(TypedDict):

@@ -6,8 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.assemble.installable import Purpose
-from kb.operations.admin.models import ModelStatus
+from kb.domain.results.upkeep import ModelStatus, Purpose
 
 
 class ModelStatusV1(TypedDict):

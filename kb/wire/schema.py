@@ -8,7 +8,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 import kb
-from kb.operations.inspect.introspect import Introspection
+from kb.domain.results.inspection import Introspection
 
 # Every wire schema of this version; a test holds it against the modules of this room.
 WIRE_SCHEMAS = (

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.operations.inspect.sql_shell import BoundQuery
+from kb.domain.results.inspection import BoundQuery
 
 
 class SqlQueryV1(TypedDict):

@@ -8,10 +8,11 @@ import click
 
 from kb.cli.filters import filter_options
 from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.domain.answer_events import AskEvent
 from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
 from kb.operations.ask.ask import ask
-from kb.operations.ask.findings import AskEvent, AskRequest
+from kb.operations.ask.findings import AskRequest
 from kb.operations.session.session import open_session, search_defaults
 
 _EPILOG = """\b

@@ -8,8 +8,9 @@ import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain_line
+from kb.domain.results.upkeep import CacheReport
 from kb.errors import UsageError
-from kb.operations.admin.cache import CacheReport, cache_stats, prune_caches
+from kb.operations.admin.cache import cache_stats, prune_caches
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 

@@ -8,7 +8,7 @@ import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.config import default_path
-from kb.config.showing import to_toml
+from kb.config.showing import items, to_toml
 
 
 @click.group("config")
@@ -24,7 +24,7 @@ def show(session: Session, as_json: bool) -> None:
     if as_json:
         from kb.wire.config_report import config_report_v1
 
-        print_json(config_report_v1(session.config))
+        print_json(config_report_v1(session.config.file, items(session.config)))
     else:
         click.echo(to_toml(session.config, with_origins=True), nl=False)
 
@@ -37,6 +37,6 @@ def path(session: Session, as_json: bool) -> None:
     if as_json:
         from kb.wire.config_report import config_report_v1
 
-        print_json(config_report_v1(session.config))
+        print_json(config_report_v1(session.config.file, items(session.config)))
     else:
         click.echo(str(session.config.file or default_path(os.environ)))

@@ -189,9 +189,10 @@ def compare(
     if report is not None:
         write_report(comparison, report)
     if as_json:
+        from kb.eval.report_html import verdict_reason
         from kb.wire.eval_comparison import eval_comparison_v1
 
-        print_json(eval_comparison_v1(comparison, moved=moved))
+        print_json(eval_comparison_v1(comparison, verdict_reason(comparison), moved=moved))
     else:
         from kb.cli.show_comparison import show_comparison
 

@@ -8,9 +8,9 @@ import click
 
 from kb.cli.interrupt import interruptible
 from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.domain.results.upkeep import RebuildReport, VectorTable
 from kb.errors import UsageError
-from kb.operations.embedding.index import RebuildReport, RebuildRequest, rebuild, show_tables
-from kb.operations.embedding.inventory import VectorTable
+from kb.operations.embedding.index import RebuildRequest, rebuild, show_tables
 from kb.operations.embedding.plan import EmbeddingPlan, embedding_plan
 
 

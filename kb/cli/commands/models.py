@@ -9,8 +9,9 @@ import click
 
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain
+from kb.domain.results.upkeep import ModelStatus
 from kb.errors import UsageError
-from kb.operations.admin.models import ModelStatus, install_models, model_statuses, verify_models
+from kb.operations.admin.models import install_models, model_statuses, verify_models
 from kb.operations.embedding.plan import configured_models
 
 

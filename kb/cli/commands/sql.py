@@ -10,9 +10,10 @@ import click
 
 from kb.cli.filters import filter_options
 from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.domain.results.inspection import BoundQuery
 from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
-from kb.operations.inspect.sql_shell import BoundQuery, bind_query, init_lines, query_lines, write_init_file
+from kb.operations.inspect.sql_shell import bind_query, init_lines, query_lines, write_init_file
 from kb.operations.session.session import search_defaults
 
 _EPILOG = """\b

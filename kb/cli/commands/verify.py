@@ -7,8 +7,9 @@ import click
 from kb.cli.printing import BAD, GOOD, echo_folded, styled
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.cli.terminal import plain_line
+from kb.domain.results.answers import AnswerCheck
 from kb.errors import UsageError
-from kb.operations.answers.verify import AnswerCheck, verify
+from kb.operations.answers.verify import verify
 
 _SIGNS = {"stands": "✓", "moved": "→", "changed": "✗", "missing": "✗", "unreadable": "?"}
 

@@ -3,34 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from kb.config import Config
+from kb.domain.results.upkeep import CachePart, CacheReport
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.ingest.requests import extraction_plan
 from kb.store.derived_cache import DerivedCache
 from kb.store.vector_cache import VectorCache
-
-
-class CachePart(NamedTuple):
-    """One cache file."""
-
-    name: str
-    path: Path
-    entries: int
-    byte_len: int
-
-
-class CacheReport(NamedTuple):
-    """The caches as they are now, and what was given back."""
-
-    parts: tuple[CachePart, ...]
-    freed_bytes: int = 0
-
-    @property
-    def byte_len(self) -> int:
-        """All of them together."""
-        return sum(part.byte_len for part in self.parts)
 
 
 def cache_stats(config: Config) -> CacheReport:

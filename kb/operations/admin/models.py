@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from kb.assemble.embedding_models import CATALOG as EMBEDDING_MODELS
 from kb.assemble.install import install_model, is_whole
-from kb.assemble.installable import InstallableModel, Purpose
+from kb.assemble.installable import InstallableModel
 from kb.assemble.language_models import CATALOG as LANGUAGE_MODELS
 from kb.assemble.speech_models import CATALOG as SPEECH_MODELS
 from kb.config import Config
+from kb.domain.results.upkeep import ModelStatus
 from kb.errors import KbError
 from kb.models.manifest import list_models, verify_model
 from kb.operations.embedding.plan import configured_models
@@ -21,23 +21,6 @@ OnProgress = Callable[[str, int, int], None]
 
 CATALOG: Mapping[str, InstallableModel] = {**EMBEDDING_MODELS, **SPEECH_MODELS, **LANGUAGE_MODELS}
 """Every model that can be assembled without a hub, by its name."""
-
-
-class ModelStatus(NamedTuple):
-    """One model: what it is, whether it is installed whole, whether the configuration uses it.
-
-    `purpose` is None for a model the catalogue does not hold; `dimensions` is 0 for one that makes no vectors.
-    """
-
-    name: str
-    purpose: Purpose | None
-    version: str
-    dimensions: int
-    licence: str
-    size_bytes: int
-    installed: bool
-    used_as: str | None
-    problem: str | None = None
 
 
 def install_models(config: Config, names: Sequence[str], *, force: bool, on_progress: OnProgress) -> list[str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from kb.config import SECTIONS, Config, load
 from kb.config.showing import starter_toml
 from kb.domain.ids import content_hash
+from kb.domain.results.upkeep import SetupReport
 from kb.errors import ConfigError, StoreReadOnly
 from kb.operations.opening.privacy import close_to_others, private_places
 from kb.operations.opening.writer import writing
@@ -24,18 +23,6 @@ _CONFIG_HEADER = """\
 # Paths may hold ~, $VAR, ${VAR:-default} and {data_dir}; a relative root starts at this file's folder.
 
 """
-
-
-@dataclass(frozen=True, slots=True)
-class SetupReport:
-    """What was made and what was there already."""
-
-    config: Path
-    data_dir: Path
-    sqlite: Path
-    root: Path
-    created: Mapping[str, bool]
-    schema_version: int
 
 
 def settings_of_its_own(config_path: Path) -> list[str]:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.domain.answers import Answer, Turn
+from kb.domain.results.answers import AnswerSummary, SessionRow
 from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
 from kb.operations.answers.records import conversation, stored_answer
 from kb.operations.opening.reader import reading
 from kb.store import answer_queries as queries
-from kb.store.answer_queries import AnswerSummary, SessionRow
 from kb.store.connection import Connection, open_writer, sqlite_errors, transaction
 
 

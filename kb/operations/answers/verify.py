@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kb.answer.facts import stands_in
-from kb.answer.standing import Found, Standing, look_up, nearest_lines
+from kb.answer.standing import Found, look_up, nearest_lines
 from kb.config import Config
 from kb.domain.answers import Answer, Claim
 from kb.domain.citations import Citation, LineCitation, cite
+from kb.domain.results.answers import AnswerCheck, QuoteCheck
 from kb.errors import FileError, FileVanished, NotFound
 from kb.extract.decode import decode
 from kb.operations.answers.history import all_answers, find_answer
@@ -19,28 +19,6 @@ from kb.operations.opening.reader import reading
 from kb.scan.read import read_bytes
 from kb.store import answer_queries as queries
 from kb.store.connection import Connection
-
-
-class QuoteCheck(NamedTuple):
-    """One quotation of an answer and how it fares; `now_at` is where it stands now, where it stands."""
-
-    quote: str
-    cited: Citation
-    standing: Standing
-    now_at: Citation | None
-
-
-class AnswerCheck(NamedTuple):
-    """An answer with its quotations."""
-
-    trace_id: str
-    question: str
-    quotes: tuple[QuoteCheck, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether every quotation still stands somewhere."""
-        return all(quote.standing in ("stands", "moved") for quote in self.quotes)
 
 
 def verify(config: Config, typed: str | None, *, every: bool) -> list[AnswerCheck]:

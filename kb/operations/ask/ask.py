@@ -18,6 +18,7 @@ from kb.answer.quoting import Quoted, quote_across, quote_answer, quote_excerpts
 from kb.answer.reading import READING_GATE, WEIGHTS_VERSION
 from kb.answer.wording import refusal_text
 from kb.config import Config
+from kb.domain.answer_events import OnEvent, Retrieved
 from kb.domain.answers import Answer, EmbeddingRef, RetrievalSummary, Turn
 from kb.domain.generation import ModelRef, TokenUsage
 from kb.domain.passages import Passage
@@ -26,16 +27,7 @@ from kb.domain.text import stored_text
 from kb.errors import KbError, ModelError, NotIndexed, StoreError, UsageError
 from kb.language.detect import query_language
 from kb.operations.answers.records import conversation, record_answer
-from kb.operations.ask.findings import (
-    AskRequest,
-    Findings,
-    OnEvent,
-    Retrieved,
-    Written,
-    new_trace_id,
-    quotable,
-    settings_of,
-)
+from kb.operations.ask.findings import AskRequest, Findings, Written, new_trace_id, quotable, settings_of
 from kb.operations.ask.judge_passages import judge_passages, read_evidence
 from kb.operations.opening.clock import now_utc
 from kb.operations.search.search import search_in, vector_source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kb.answer.judging import Judgement
@@ -46,24 +46,6 @@ class AskRequest(NamedTuple):
     seed: int | None = None
     session_id: str | None = None
     keep: bool = True
-
-
-class Retrieved(NamedTuple):
-    """The passages are found; an answer follows where the evidence reaches the gate."""
-
-    result: SearchResult
-    evidence: Evidence | None
-    score_gate: float
-
-
-class Generated(NamedTuple):
-    """The next piece of a generated text, with markers of given passages only."""
-
-    text: str
-
-
-AskEvent = Retrieved | Generated
-OnEvent = Callable[[AskEvent], None]
 
 
 class Written(NamedTuple):

@@ -12,11 +12,12 @@ from kb.answer.markers import MarkerFilter, show_markers
 from kb.answer.prompt import build_prompt
 from kb.answer.refusals import is_refusal
 from kb.answer.thoughts import ThoughtFilter, without_thoughts
+from kb.domain.answer_events import Generated, OnEvent
 from kb.domain.answers import Answer, Claim
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
 from kb.domain.passages import Passage
 from kb.errors import ModelError
-from kb.operations.ask.findings import Findings, Generated, OnEvent, Written
+from kb.operations.ask.findings import Findings, Written
 from kb.operations.search.search import vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.store import answer_queries as queries

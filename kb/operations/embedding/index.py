@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from kb.domain.ingest_events import IngestEvent
+from kb.domain.results.upkeep import RebuildReport
 from kb.errors import NotIndexed, UsageError
-from kb.operations.embedding.inventory import VectorTable, drop_unused, vector_tables
+from kb.operations.embedding.inventory import drop_unused, vector_tables
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.opening.reader import reading
 from kb.operations.opening.writer import writing
 from kb.store import inspect_queries as queries
 from kb.store.connection import transaction
 from kb.store.fts_version import build_fts
-
-
-@dataclass(slots=True)
-class RebuildReport:
-    """What was rebuilt: rows of the lexical index, vectors embedded, taken from the cache, or restored; what there is.
-
-    `tables` are the vector tables afterwards, where vectors were asked for or nothing was; `dropped` those removed.
-    """
-
-    fts_rows: int = 0
-    embedded: int = 0
-    from_cache: int = 0
-    mirror_rows: int = 0
-    lance_rows: int = 0
-    ann_vectors: int = 0
-    aborted: bool = False
-    tables: list[VectorTable] = field(default_factory=list)
-    dropped: list[VectorTable] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

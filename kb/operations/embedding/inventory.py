@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kb.domain.results.upkeep import VectorTable
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.store import embed_queries as queries
 from kb.store.connection import Connection, transaction
 from kb.store.lance_table import remove_table, table_sizes
-
-
-class VectorTable(NamedTuple):
-    """One table. `model` is None where nothing in SQLite knows it; `used_as` is a slot, `configured`, or None."""
-
-    lance_table: str
-    model: str | None
-    dimensions: int | None
-    vectors: int
-    size_bytes: int
-    used_as: str | None
 
 
 def vector_tables(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:

@@ -7,12 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 from kb.answer.evidence import JUDGED_HITS, channel_evidence
 from kb.config import Config
 from kb.domain.answers import Channel
 from kb.domain.ids import id_from
+from kb.domain.results.calibration import (
+    CalibrationReport,
+    CalibrationRow,
+    ChannelFit,
+    JudgedMode,
+    ModeFit,
+    weights_of,
+)
 from kb.domain.search import SearchMode, SearchQuery
 from kb.errors import UsageError
 from kb.eval.answerable_file import Labelled, read_labelled
@@ -20,8 +27,6 @@ from kb.eval.calibration import (
     LEAST_QUESTIONS,
     Features,
     Judged,
-    Separation,
-    Weights,
     evidence_of,
     examples_of,
     held_out_evidence,
@@ -38,7 +43,6 @@ from kb.store import answer_queries as queries
 from kb.store.connection import Connection, transaction
 
 OnProgress = Callable[[int, int], None]
-JudgedMode = Literal["hybrid", "lexical"]
 
 NOT_FITTED = (
     "kb ask judges hybrid questions here by reading what is found, and those weights are not fitted by this: what is "
@@ -46,45 +50,6 @@ NOT_FITTED = (
 )
 
 _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-
-
-class ChannelFit(NamedTuple):
-    """One channel: what judges it now, and what was fitted to the questions; None where they are too few."""
-
-    channel: Channel
-    answerable: int
-    unanswerable: int
-    current: queries.CalibrationRow
-    fitted: Weights | None
-
-
-class ModeFit(NamedTuple):
-    """What the gate does to the questions of one search mode; `fitted` is measured on questions held out of the fit."""
-
-    mode: JudgedMode
-    answerable: int
-    unanswerable: int
-    current: Separation
-    fitted: Separation | None
-    channels: tuple[ChannelFit, ...]
-
-
-class CalibrationReport(NamedTuple):
-    """What a refit would change. `fitted_on` names the questions, `note` says what the refit does not reach."""
-
-    score_gate: float
-    fitted_on: str
-    modes: tuple[ModeFit, ...]
-    note: str | None = None
-
-    @property
-    def better(self) -> tuple[ChannelFit, ...]:
-        """The fitted channels of the modes that the refit does not make worse at the gate."""
-        kept = [mode for mode in self.modes if mode.fitted and self._gain(mode.current, mode.fitted) >= 0]
-        return tuple(channel for mode in kept for channel in mode.channels if channel.fitted)
-
-    def _gain(self, before: Separation, after: Separation) -> float:
-        return after.at(self.score_gate).balanced - before.at(self.score_gate).balanced
 
 
 def calibrate(config: Config, answerable: Path, unanswerable: Path, on_progress: OnProgress) -> CalibrationReport:
@@ -148,7 +113,7 @@ def _has_both_kinds(judged: Sequence[Judged]) -> bool:
 def _fit_mode(
     mode: JudgedMode,
     judged: Sequence[Judged],
-    rows: Mapping[Channel, queries.CalibrationRow],
+    rows: Mapping[Channel, CalibrationRow],
     thresholds: Sequence[float],
 ) -> ModeFit:
     current = {channel: weights_of(row) for channel, row in rows.items()}
@@ -166,14 +131,9 @@ def _fit_mode(
     return ModeFit(mode, answerable, len(judged) - answerable, now, held_out, tuple(channels))
 
 
-def calibrations(db: Connection) -> dict[Channel, queries.CalibrationRow]:
+def calibrations(db: Connection) -> dict[Channel, CalibrationRow]:
     """What judges each channel now."""
     return {row.channel: row for row in queries.select_calibrations(db)}  # type: ignore[misc]  # three channels
-
-
-def weights_of(row: queries.CalibrationRow) -> Weights:
-    """The model of a stored calibration."""
-    return Weights(row.bias, row.lexical, row.lexical_margin, row.nearness)
 
 
 def apply_calibration(config: Config, report: CalibrationReport) -> tuple[Channel, ...]:

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 from kb.config import Config
+from kb.domain.results.comparison import Answered, Comparison, Hit, MeasuredRun
+from kb.domain.results.measured import RunRow
 from kb.errors import NotFound, UsageError
-from kb.eval.comparison import Answered, Comparison, Hit, MeasuredRun, compare
+from kb.eval.comparison import compare
 from kb.eval.report_html import comparison_page
 from kb.operations.evaluate.runs import find_run
 from kb.operations.opening.reader import reading_views
@@ -50,7 +52,7 @@ def write_report(comparison: Comparison, file: Path) -> None:
         raise UsageError(f"{file} cannot be written: {error.strerror}", "name another file with --report") from error
 
 
-def _measured(db: Connection, run: queries.RunRow) -> MeasuredRun:
+def _measured(db: Connection, run: RunRow) -> MeasuredRun:
     results = {row.query_id: json.loads(row.result_json) for row in queries.select_results(db, run_id=run.run_id)}
     answered = {
         metrics.query_id: Answered(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.config import Config
+from kb.domain.results.measured import GroupMetrics, RunRow
 from kb.errors import NotFound, NotIndexed
 from kb.eval.expectations import Expected, Passage, resolve
 from kb.eval.golden import GoldenSet, Question
@@ -35,8 +36,8 @@ class RunReport(NamedTuple):
     `index_changed`: others changed the index meanwhile, so the run measured an index that is no longer there.
     """
 
-    run: queries.RunRow
-    groups: tuple[queries.GroupMetrics, ...]
+    run: RunRow
+    groups: tuple[GroupMetrics, ...]
     resumed: int
     folder: Path
     index_changed: bool
@@ -72,7 +73,7 @@ def run_suite(
 
 def _ask_all(
     db: Connection,
-    run: queries.RunRow,
+    run: RunRow,
     left: Sequence[tuple[int, Question]],
     expected: Mapping[str, Expected],
     asker: GoldenAsker,
@@ -102,7 +103,7 @@ class _Outcome(NamedTuple):
     candidates: list[Candidate]
 
 
-def _keep(db: Connection, run: queries.RunRow, outcomes: Iterable[_Outcome], expected: Mapping[str, Expected]) -> None:
+def _keep(db: Connection, run: RunRow, outcomes: Iterable[_Outcome], expected: Mapping[str, Expected]) -> None:
     """Writes what a batch found, in milliseconds; not what another call of the same run has written meanwhile.
 
     Raises: NotFound where the run is no longer there.
@@ -119,7 +120,7 @@ def _keep(db: Connection, run: queries.RunRow, outcomes: Iterable[_Outcome], exp
             queries.insert_candidates(db, _candidate_rows(run.run_no, query_no, candidates, grades))
 
 
-def _finished(db: Connection, config: Config, begun: queries.RunRow, *, resumed: int) -> RunReport:
+def _finished(db: Connection, config: Config, begun: RunRow, *, resumed: int) -> RunReport:
     """The report of a run, which is closed where every question was asked."""
     run_id = begun.run_id
     run = next(run for run in queries.select_runs(db) if run.run_id == run_id)

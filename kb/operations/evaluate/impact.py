@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
 
-from kb.answer.standing import Standing, look_up
+from kb.answer.standing import look_up
 from kb.config import Config
 from kb.domain.citations import Citation, LineCitation
+from kb.domain.results.answers import Standing
+from kb.domain.results.measured import Impact
 from kb.errors import NotFound
 from kb.eval.golden_file import read_golden
 from kb.operations.answers.verify import verify
@@ -17,17 +18,6 @@ from kb.operations.evaluate.question import CitedFiles, file_hash
 from kb.operations.opening.reader import reading
 from kb.store import eval_queries as queries
 from kb.store.connection import Connection
-
-
-class Impact(NamedTuple):
-    """Something cited that is not as it was. `cited` and `now_at` spell citations; `now_at` None: it is gone."""
-
-    kind: Literal["question", "answer"]
-    id: str
-    text: str
-    cited: str
-    standing: Standing
-    now_at: str | None
 
 
 def impact(config: Config, suite: Path) -> list[Impact]:

@@ -12,6 +12,7 @@ import kb
 from kb.config import Config
 from kb.config.showing import items
 from kb.domain.ids import canonical_json, content_hash, id_from
+from kb.domain.results.measured import RunRow
 from kb.domain.search import SearchMode
 from kb.errors import NotFound
 from kb.eval.golden import GoldenSet
@@ -22,7 +23,6 @@ from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.store import eval_queries as queries
 from kb.store.connection import Connection, transaction
 from kb.store.embed_queries import select_slots
-from kb.store.eval_queries import RunRow
 from kb.store.inspect_queries import select_corpus_stats
 
 # Where things lie, and what is measured against, decide nothing about what is found.

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import NamedTuple
 
 from kb.config import Config
 from kb.config.editing import with_values
+from kb.domain.results.measured import RunRow
+from kb.domain.results.tuning import Scored, TuneReport, Tuning, config_values
 from kb.domain.search import FusionRule
 from kb.errors import NotFound, UsageError
-from kb.eval.tuning import (
-    FOLDS,
-    FoldScore,
-    Scored,
-    Tuning,
-    chosen_by_fold,
-    config_values,
-    grid,
-    held_out_gain,
-    setting_of,
-)
+from kb.eval.tuning import FOLDS, FoldScore, chosen_by_fold, grid, held_out_gain, setting_of
 from kb.operations.evaluate.runs import find_run
 from kb.operations.opening.reader import reading
 from kb.store import eval_queries as queries
@@ -30,13 +21,6 @@ TABLE_ROWS = 12
 
 # More folds than any golden set has questions: each question is a fold of its own.
 _EACH_QUESTION = 1_000_000_000
-
-
-class TuneReport(NamedTuple):
-    """The run that was tuned on, and what came of it."""
-
-    run: queries.RunRow
-    tuning: Tuning
 
 
 def tune(config: Config, named: str | None) -> TuneReport:
@@ -57,7 +41,7 @@ def tune(config: Config, named: str | None) -> TuneReport:
         return TuneReport(run, _tuning(reader.db, run))
 
 
-def _tuning(db: Connection, run: queries.RunRow) -> Tuning:
+def _tuning(db: Connection, run: RunRow) -> Tuning:
     settings = json.loads(run.config_snapshot_json)
     rule = FusionRule(
         fusion=settings["search.hybrid_fusion"],

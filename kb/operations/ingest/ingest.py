@@ -14,12 +14,12 @@ from time import perf_counter_ns
 
 from kb.domain.ingest_events import Finished, IngestEvent, ScanCompleted, ScanStarted
 from kb.domain.kinds import family_of
+from kb.domain.results.ingest import IngestItem, IngestReport
 from kb.errors import KbError, ModelMissing, StoreError, UsageError
 from kb.extract.registry import extractor_of
 from kb.operations.ingest.changed import index_changed
 from kb.operations.ingest.common_terms import refresh_common_terms
 from kb.operations.ingest.engines import Engines
-from kb.operations.ingest.report import IngestItem, IngestReport
 from kb.operations.ingest.run import IngestRequest, IngestRun
 from kb.operations.ingest.run_record import record_run
 from kb.operations.ingest.workspace_root import note_root, require_same_root

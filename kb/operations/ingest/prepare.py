@@ -15,11 +15,11 @@ from kb.domain.documents import Document
 from kb.domain.ids import Json, asset_id
 from kb.domain.kinds import MediaFamily, family_of
 from kb.domain.paths import WorkspacePath
+from kb.domain.results.ingest import StageTimes
 from kb.domain.text import stored_text
 from kb.extract.registry import Extractor, extractor_of
 from kb.language.file_names import name_timestamp, name_words
 from kb.language.korean import KoreanText, analyse, analysis_version, has_hangul
-from kb.operations.ingest.report import StageTimes
 from kb.operations.opening.clock import from_ns
 from kb.scan.assets import store_asset
 from kb.scan.events import ScannedFile

@@ -12,12 +12,12 @@ from kb.domain.derived import DerivedName
 from kb.domain.ingest_events import IngestEvent
 from kb.domain.kinds import MediaFamily, MediaType, family_of
 from kb.domain.paths import to_posix
+from kb.domain.results.ingest import IngestReport
 from kb.domain.steps import ExtractSettings
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.ingest.engines import Engines
 from kb.operations.ingest.pdf_passwords import PdfPasswords
 from kb.operations.ingest.prepare import AssetPolicy, pipeline_tail
-from kb.operations.ingest.report import IngestReport
 from kb.operations.opening.privacy import PrivatePlaces
 from kb.store.connection import Connection
 

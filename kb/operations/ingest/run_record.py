@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 
 from kb.domain.ids import id_from
-from kb.operations.ingest.report import IngestItem, IngestReport, ItemLog
+from kb.domain.results.ingest import IngestReport, ItemLog, item_json
 from kb.store import ingest_queries as queries
 from kb.store.connection import Connection
 
@@ -43,11 +42,3 @@ def _items_json(items: ItemLog) -> str | None:
     keeps_all = len(items) <= ITEMS_KEPT
     kept = [item_json(item) for item in items if keeps_all or item.error or item.warnings]
     return json.dumps(kept, ensure_ascii=False) if kept else None
-
-
-def item_json(item: IngestItem) -> dict[str, object]:
-    """One item as it is kept and sent; keys without a value are left out."""
-    values: dict[str, object] = {field.name: getattr(item, field.name) for field in fields(item)}
-    if item.error is not None:
-        values["error"] = {"code": item.error.code, "message": item.error.message, "hint": item.error.hint}
-    return {name: value for name, value in values.items() if value not in (None, ())}

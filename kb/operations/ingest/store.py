@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from kb.domain.ids import AssetId
 from kb.domain.ingest_events import AssetFinished, AssetStarted
+from kb.domain.results.ingest import IngestItem
 from kb.errors import FileError
 from kb.operations.ingest.prepare import Cut, finish
-from kb.operations.ingest.report import IngestItem
 from kb.operations.ingest.run import IngestRun
 from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes

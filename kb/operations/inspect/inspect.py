@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from kb.domain.derived import read_labels
 from kb.domain.ids import ID_CHARS
 from kb.domain.paths import to_posix
+from kb.domain.results.inspection import Artifact, ChunkInspection, CorpusStats, DocumentInspection, DocumentRow
 from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
@@ -24,33 +25,7 @@ Row = TypeVar("Row")
 _HEX = re.compile(r"[0-9a-f]{1,32}")
 
 
-class Artifact(NamedTuple):
-    """What an engine derived from the document's file, as it lies on disk. `engine` has its version and settings."""
-
-    name: str
-    engine: str | None
-    path: Path
-    byte_len: int
-
-
-class DocumentInspection(NamedTuple):
-    """One document with its blocks and chunks, and what was derived from its file."""
-
-    document: queries.DocumentDetail
-    blocks: list[queries.BlockDetail]
-    chunks: list[queries.ChunkSummary]
-    artifacts: list[Artifact]
-    embeddings: list[queries.DocumentEmbedding]
-
-
-class ChunkInspection(NamedTuple):
-    """One chunk with the vectors it has."""
-
-    chunk: queries.ChunkDetail
-    embeddings: list[queries.ChunkEmbedding]
-
-
-def list_documents(sqlite: Path, filters: SearchFilters, limit: int | None) -> list[queries.DocumentRow]:
+def list_documents(sqlite: Path, filters: SearchFilters, limit: int | None) -> list[DocumentRow]:
     """The documents that pass the filters, in the order of their paths."""
     with reading(sqlite) as reader:
         params = filter_params(reader.db, filters)
@@ -94,7 +69,7 @@ def inspect_chunk(sqlite: Path, typed: str) -> ChunkInspection:
         return ChunkInspection(chunk, queries.select_chunk_embeddings(reader.db, chunk_id=chunk_id))
 
 
-def corpus_stats(db: Connection) -> queries.CorpusStats:
+def corpus_stats(db: Connection) -> CorpusStats:
     """How much the knowledge base holds."""
     return _stored(queries.select_corpus_stats(db), "corpus_stats")
 

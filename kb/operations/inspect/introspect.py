@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
 
 from kb.config import Config
 from kb.domain.kinds import KINDS
+from kb.domain.results.inspection import CorpusStats, Introspection
 from kb.domain.search import SearchMode
 from kb.errors import NotIndexed
 from kb.extract.registry import extractor_of
@@ -14,16 +14,7 @@ from kb.language.korean import analysis_version
 from kb.operations.inspect.capabilities import SEARCH_MODES, capabilities, search_modes
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.session.session import open_session
-from kb.store.inspect_queries import CorpusStats
 from kb.store.vector_tables import slots
-
-
-class Introspection(NamedTuple):
-    """Versions and capabilities of this kb; `stats` is None before the first `kb init`."""
-
-    capabilities: Mapping[str, bool]
-    versions: Mapping[str, str]
-    stats: CorpusStats | None
 
 
 def introspect(config: Config, commands: Collection[str]) -> Introspection:

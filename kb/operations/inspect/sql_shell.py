@@ -10,9 +10,9 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from kb.config import Config
+from kb.domain.results.inspection import BoundQuery
 from kb.domain.search import SearchQuery
 from kb.errors import StoreReadOnly, UsageError
 from kb.operations.search.search import bind_question
@@ -28,16 +28,6 @@ _PARAM_HEADER = re.compile(r"^-- param (\w+)", re.MULTILINE)
 
 # What the program undoes between double quotes; everything else stands for itself.
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r"})
-
-
-class BoundQuery(NamedTuple):
-    """A question as the statement in `statement` is bound to it."""
-
-    text: str
-    terms: tuple[str, ...]
-    statement: Path
-    params: Mapping[str, object]
-    with_vectors: bool
 
 
 def bind_query(config: Config, query: SearchQuery) -> BoundQuery:

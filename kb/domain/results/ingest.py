@@ -6,7 +6,7 @@ import pickle
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from time import perf_counter_ns
 
 from kb.domain.ingest_events import IngestCounts, Result
@@ -128,3 +128,11 @@ class IngestReport:
         """Record one file's outcome."""
         self.counts.add(item.kind)
         self.items.append(item)
+
+
+def item_json(item: IngestItem) -> dict[str, object]:
+    """One item as it is kept and sent; keys without a value are left out."""
+    values: dict[str, object] = {field.name: getattr(item, field.name) for field in fields(item)}
+    if item.error is not None:
+        values["error"] = {"code": item.error.code, "message": item.error.message, "hint": item.error.hint}
+    return {name: value for name, value in values.items() if value not in (None, ())}

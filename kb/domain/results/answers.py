@@ -1,0 +1,56 @@
+"""Results about kept answers: lists of them and of conversations, and how their quotations fare."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from kb.domain.citations import Citation
+
+Standing = Literal["stands", "moved", "changed", "missing", "unreadable"]
+
+
+class QuoteCheck(NamedTuple):
+    """One quotation of an answer and how it fares; `now_at` is where it stands now, where it stands."""
+
+    quote: str
+    cited: Citation
+    standing: Standing
+    now_at: Citation | None
+
+
+class AnswerCheck(NamedTuple):
+    """An answer with its quotations."""
+
+    trace_id: str
+    question: str
+    quotes: tuple[QuoteCheck, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every quotation still stands somewhere."""
+        return all(quote.standing in ("stands", "moved") for quote in self.quotes)
+
+
+class AnswerSummary(NamedTuple):
+    """One answer in a list."""
+
+    trace_id: str
+    created_at: str
+    query: str
+    answer: str
+    grounded: int
+    refusal_reason: str | None
+    model_id: str
+    model_provider: str
+    conversation_id: str | None
+    state: str | None
+
+
+class SessionRow(NamedTuple):
+    """One conversation in a list."""
+
+    session_id: str
+    title: str | None
+    turns: int
+    created_at: int
+    updated_at: int
