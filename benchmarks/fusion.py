@@ -27,6 +27,7 @@ from kb.domain.search import SearchQuery
 from kb.operations.search.search import fusion_rule
 from kb.operations.session.session import open_session
 from kb.retrieve.search import hybrid_candidates
+from kb.retrieve.terms import read_query
 
 QUESTIONS = 300
 GRID = tuple(round(0.01 * step, 2) for step in range(61))
@@ -90,7 +91,8 @@ def _tried(judged: JudgedSet) -> Tried:
         with step(f"{judged.name}: {len(judged.questions)} questions"):
             for question, text in judged.questions.items():
                 query = SearchQuery(text, "hybrid", 10)
-                rows = hybrid_candidates(opened.db, query, source.encode(query, depth=rule.depth), rule)
+                vectors = source.encode(query, depth=rule.depth)
+                rows = hybrid_candidates(opened.db, query, read_query(opened.db, text), vectors, rule)
                 relevant = judged.judgements[question]
 
                 def ndcg(

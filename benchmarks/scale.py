@@ -27,6 +27,7 @@ from kb.operations.ingest.common_terms import refresh_common_terms
 from kb.operations.opening.writer import writing
 from kb.operations.session.vectors import ann_neighbours
 from kb.retrieve.search import search_hybrid
+from kb.retrieve.terms import read_query
 from kb.store import embed_queries, ingest_queries, mirror
 from kb.store.connection import Connection, transaction
 from kb.store.lance_table import LanceTable
@@ -121,6 +122,7 @@ def _search(db: Connection, ann: LanceTable | None, question: Question, mode: Se
     return search_hybrid(
         db,
         SearchQuery(question.text, mode, 10),
+        read_query(db, question.text),
         QueryVectors(vector, None, neighbours),
         rule,
         snippet_chars=220,

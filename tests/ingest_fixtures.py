@@ -44,6 +44,8 @@ _TABLES = {
     "chunks_fts",
     "document_korean_units",
     "korean_units",
+    "document_words",
+    "words",
 }
 
 

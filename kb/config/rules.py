@@ -143,6 +143,7 @@ MEANINGS: Mapping[str, str] = {
     "search.rrf_lexical_weight": "what words count beside meaning in RRF",
     "search.candidate_depth": "candidates each channel gives to the fusion",
     "search.snippet_chars": "how much of a passage a hit shows, in characters",
+    "search.correct_typos": "whether a word that no document has is searched for as the nearest that one has",
     "rerank.provider": "what orders the passages found: reading (by their sentences), none (the fusion rule alone)",
     "rag.prompt_template_version": "the prompt's wording: rag-v3 has the question's language, the others Korean",
     "rag.score_gate": "how likely the passages must hold an answer, 0 to 1, for a question not to be refused",

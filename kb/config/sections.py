@@ -157,6 +157,7 @@ class SearchConfig(Section):
     rrf_lexical_weight: float = 1.0
     candidate_depth: int = 50
     snippet_chars: int = 220
+    correct_typos: bool = True
 
 
 class RerankConfig(Section):

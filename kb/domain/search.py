@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from kb.domain.candidates import Ranked
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
+SubstitutionReason = Literal["spelling", "keyboard"]
 ScoreKind = Literal["bm25", "cosine", "rrf", "linear", "reading"]
 Fusion = Literal["linear", "rrf"]
 
@@ -133,11 +134,20 @@ class SearchHit(NamedTuple):
     chunker_version: str
 
 
+class Substitution(NamedTuple):
+    """A word of a question and what was searched for in its place, or beside it."""
+
+    asked: str
+    searched: tuple[str, ...]
+    reason: SubstitutionReason
+
+
 class SearchResult(NamedTuple):
     """The hits of one question, with the words it was read as.
 
     `query.mode` is how it was searched; `note` says why, where that is not how it was asked. `candidates` are what the
-    hits were chosen from; `ranking_version` names the statements and weights that put them in order.
+    hits were chosen from; `ranking_version` names the statements and weights that put them in order. `substitutions`
+    are words that were searched for in place of the question's own; `read_as` is the question with them.
     """
 
     query: SearchQuery
@@ -147,6 +157,8 @@ class SearchResult(NamedTuple):
     note: str | None = None
     candidates: tuple[Ranked, ...] = ()
     ranking_version: str = ""
+    substitutions: tuple[Substitution, ...] = ()
+    read_as: str = ""
 
     @property
     def is_read(self) -> bool:

@@ -13,7 +13,7 @@ from kb.retrieve.filters import FilterParams, filter_params
 from kb.retrieve.places import matched_spans
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
 from kb.retrieve.snippet import below_headings, make_snippet
-from kb.retrieve.terms import QueryTerms, bm25_max, read_query
+from kb.retrieve.terms import QueryTerms, bm25_max
 from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection, expression_errors
 
@@ -66,15 +66,16 @@ class Shown(TypedDict):
     embedding_model: str | None
 
 
-def search_lexical(db: Connection, query: SearchQuery, *, snippet_chars: int, index_version: str) -> SearchResult:
-    """The best passages by their words, in an order that is the same every time.
+def search_lexical(
+    db: Connection, query: SearchQuery, read: QueryTerms, *, snippet_chars: int, index_version: str
+) -> SearchResult:
+    """The best passages by their words, in an order that is the same every time; `read` is the question's text, read.
 
     Raises: QuerySyntaxError for a raw expression that FTS5 does not accept.
     """
-    read = read_query(db, query.text)
     ranking = lexical_ranking(db)
     if not read.match_expr:
-        return SearchResult(query, (), (), index_version, ranking_version=ranking)
+        return SearchResult(query, (), (), index_version, ranking_version=ranking, read_as=query.text)
     with expression_errors() if read.raw else nullcontext():
         rows = queries.search_lexical(db, **lexical_params(db, query, read))
     shown: Shown = {
@@ -87,12 +88,13 @@ def search_lexical(db: Connection, query: SearchQuery, *, snippet_chars: int, in
         _hit(row, RetrievalDetail("lexical", row.lexical_score, row.rank), row.lexical_score, "bm25", shown)
         for row in rows
     )
-    return SearchResult(query, read.terms, hits, index_version, ranking_version=ranking)
+    return _result(query, read, hits, index_version, ranking_version=ranking)
 
 
 def search_hybrid(
     db: Connection,
     query: SearchQuery,
+    read: QueryTerms,
     vectors: QueryVectors,
     rule: FusionRule,
     reranker: Reranker | None = None,
@@ -106,7 +108,6 @@ def search_hybrid(
     A hybrid question's candidates are put in order by `reranker`, where there is one, else by the fusion rule.
     `db` has sqlite-vec loaded. Raises: QuerySyntaxError for a raw expression that FTS5 does not accept.
     """
-    read = read_query(db, query.text)
     ranked = ranked_candidates(db, query, read, vectors, rule, reranker)
     is_read = reranker is not None and query.mode == "hybrid"
     kind: ScoreKind = "cosine" if query.mode == "vector" else "reading" if is_read else rule.fusion
@@ -121,7 +122,7 @@ def search_hybrid(
         for rank, each in enumerate(ranked[: query.k], 1)
     )
     ranking = hybrid_ranking(db, query.mode, rule, reranker)
-    return SearchResult(query, read.terms, hits, index_version, candidates=tuple(ranked), ranking_version=ranking)
+    return _result(query, read, hits, index_version, ranking_version=ranking, candidates=tuple(ranked))
 
 
 def ranked_candidates(
@@ -146,9 +147,11 @@ def ranked_candidates(
     return reranker.rerank(candidates, vectors)
 
 
-def hybrid_candidates(db: Connection, query: SearchQuery, vectors: QueryVectors, rule: FusionRule) -> list[Candidate]:
+def hybrid_candidates(
+    db: Connection, query: SearchQuery, read: QueryTerms, vectors: QueryVectors, rule: FusionRule
+) -> list[Candidate]:
     """Every candidate that the fusion rule orders, best first."""
-    params = hybrid_params(db, query, read_query(db, query.text), vectors, rule)
+    params = hybrid_params(db, query, read, vectors, rule)
     params["k"] = _EVERY
     return queries.search_hybrid(db, **params)
 
@@ -195,6 +198,27 @@ def hybrid_params(
         "rrf_lexical_weight": rule.rrf_lexical_weight,
         "depth": max(rule.depth, 2 * query.k),
     }
+
+
+def _result(
+    query: SearchQuery,
+    read: QueryTerms,
+    hits: tuple[SearchHit, ...],
+    index_version: str,
+    *,
+    ranking_version: str,
+    candidates: tuple[Ranked, ...] = (),
+) -> SearchResult:
+    return SearchResult(
+        query,
+        read.terms,
+        hits,
+        index_version,
+        candidates=candidates,
+        ranking_version=ranking_version,
+        substitutions=read.substitutions,
+        read_as=read.corrected or query.text,
+    )
 
 
 def _score(each: Ranked) -> float:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+from kb.domain.search import Substitution
 from kb.domain.text import stored_text
 from kb.language.stopwords import ENGLISH, korean
 from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
 from kb.store.tokens import indexed_token
+
+if TYPE_CHECKING:
+    from kb.language.korean import Cut
 
 # Beyond this many distinct terms, or words of so many characters together, a question is a document; its beginning says
 # what it is about. Of a longer text no more is looked at.
@@ -24,7 +28,14 @@ LARGE_INDEX_CHUNKS = 20_000
 MIN_TERMS = 6
 OCCURRENCE_BUDGET = 40_000
 
+# A word that no document has may hold so many slips; one that fell into known pieces, one.
+MOST_SLIPS = 2
+_SHORT_LATIN = 3
+
 _WORD = re.compile(r"[^\W_]+")
+
+# What is meant as it stands: words in double quotes, and what an apostrophe cuts off (didn't).
+_MEANT = re.compile('["“][^"“”]+["”]|\\w+(?=[\'’]\\w)')
 
 
 class Term(NamedTuple):
@@ -39,12 +50,17 @@ class Term(NamedTuple):
 
 
 class QueryTerms(NamedTuple):
-    """What a question is searched by: an FTS5 expression, empty when nothing can be searched, and its terms."""
+    """What a question is searched by: an FTS5 expression, empty when nothing can be searched, and its terms.
+
+    `corrected` is the question with the words that were searched for in place of its own; None where there are none.
+    """
 
     match_expr: str
     searched: tuple[Term, ...]
     terms: tuple[str, ...]
     raw: bool
+    substitutions: tuple[Substitution, ...] = ()
+    corrected: str | None = None
 
 
 def is_raw(text: str) -> bool:
@@ -57,20 +73,49 @@ def _plain(text: str) -> str:
     return stored_text(text).replace("\0", " ").strip()
 
 
-def read_query(db: Connection, text: str) -> QueryTerms:
+def read_query(db: Connection, text: str, *, correct_typos: bool = False) -> QueryTerms:
     """The terms of `text`: words without English function words, Korean words cut into content morphemes.
 
-    A text in single quotes is passed on as a raw FTS5 expression.
+    A text in single quotes is passed on as a raw FTS5 expression. Where `correct_typos`, a word that no document has is
+    searched for as the word it may be a slip of too, unless it stands in double quotes.
     """
     text = _plain(text)
     if is_raw(text):
         return QueryTerms(text[1:-1], (), (), raw=True)
     words = list(dict.fromkeys(word[:MAX_WORDS_CHARS] for word in _WORD.findall(text[:READ_CHARS])))
-    content = [word for word in words if not _says_nothing(word)] or words
-    terms = _terms(db, _first(content))[:MAX_TERMS]
+    content = _first([word for word in words if not _says_nothing(word)] or words)
+    terms, unknown = _terms(db, content)
+    substitutions = _corrections(db, text, unknown) if correct_typos and unknown else ()
+    beside: list[Term] = []
+    corrected = None
+    if substitutions:
+        corrected = _with_substitutes(text, substitutions)
+        meant = {each.asked: each.searched[0] for each in substitutions}
+        asked = terms
+        terms, _ = _terms(db, list(dict.fromkeys(_substituted(word, meant) for word in content)))
+        beside = [term for term in asked if term not in terms]
+    terms = terms[:MAX_TERMS]
     searched = _affordable(db, terms)
-    match_expr = " OR ".join(term.to_match() for term in searched)
-    return QueryTerms(match_expr, tuple(searched), tuple(term.text for term in terms), raw=False)
+    match_expr = " OR ".join(term.to_match() for term in [*searched, *beside])
+    named = tuple(term.text for term in terms)
+    return QueryTerms(match_expr, tuple(searched), named, False, substitutions, corrected)
+
+
+def _corrections(db: Connection, text: str, unknown: Mapping[str, int]) -> tuple[Substitution, ...]:
+    from kb.retrieve.corrections import correct  # a question of known words does without
+
+    as_it_stands = {word for meant in _MEANT.findall(text) for word in _WORD.findall(meant)}
+    return tuple(correct(db, {word: slips for word, slips in unknown.items() if word not in as_it_stands}))
+
+
+def _substituted(word: str, meant: Mapping[str, str]) -> str:
+    return meant.get(word) or "".join(meant.get(piece, piece) for piece in _pieces(word))
+
+
+def _with_substitutes(text: str, substitutions: Sequence[Substitution]) -> str:
+    """The question with the words it is taken to mean."""
+    meant = {each.asked: each.searched[0] for each in substitutions}
+    return _WORD.sub(lambda match: _substituted(match[0], meant), text)
 
 
 def _first(words: Sequence[str]) -> Sequence[str]:
@@ -115,33 +160,73 @@ def _affordable(db: Connection, terms: Sequence[Term]) -> Sequence[Term]:
     return [term for position, term in enumerate(terms) if position in kept]
 
 
-def _terms(db: Connection, words: Iterable[str]) -> list[Term]:
-    pieces = [piece for word in words for piece in _pieces(word)]
-    if all(piece.isascii() for piece in pieces):
-        return list(dict.fromkeys(Term(piece) for piece in pieces))
-    from kb.language.korean import KnownUnit, cut_word, has_hangul, substrings, unit_lexicon
+def _terms(db: Connection, words: Sequence[str]) -> tuple[list[Term], dict[str, int]]:
+    """The terms of the words; and the words, or their parts in one script, that no document seems to have.
 
-    korean = [piece for piece in pieces if has_hangul(piece)]
+    Those with the number of slips they may hold.
+    """
+    pieces = [piece for word in words for piece in _pieces(word)]
+    unknown = dict.fromkeys(_unknown_latin(db, pieces), MOST_SLIPS)
+    if all(piece.isascii() for piece in pieces):
+        return list(dict.fromkeys(Term(piece) for piece in pieces)), unknown
+    from kb.language.korean import has_hangul
+
+    unknown |= dict.fromkeys([word for word in words if _has_single_jamo(word)], MOST_SLIPS)
+    cuts = _cut(db, [piece for piece in pieces if has_hangul(piece)])
+    terms: dict[Term, None] = {}
+    particles_only: list[Term] = []
+    for piece in pieces:
+        if piece not in cuts:
+            terms[Term(piece)] = None
+            continue
+        for cut in cuts[piece]:
+            if cut.known:
+                terms.update((Term(morpheme), None) for morpheme in cut.morphemes)
+            else:
+                terms[_unknown(db, cut.morphemes[0])] = None
+                unknown[piece] = MOST_SLIPS
+        if _is_in_splinters(cuts[piece]):
+            unknown.setdefault(piece, 1)
+        particles_only.append(Term(piece, prefix=True))
+    return list(terms) or particles_only, unknown
+
+
+def _cut(db: Connection, korean: Sequence[str]) -> dict[str, list[Cut]]:
+    """Each of the Hangul words cut into the units that the index has seen."""
     if not korean:
-        return list(dict.fromkeys(Term(piece) for piece in pieces))
+        return {}
+    from kb.language.korean import KnownUnit, cut_word, substrings, unit_lexicon
+
     surfaces_json = json.dumps(substrings(korean), ensure_ascii=False)
     known = [KnownUnit(*row) for row in queries.select_korean_units(db, surfaces_json=surfaces_json)]
     readings, counts = unit_lexicon(known)
     row = queries.select_korean_unit_total(db)
     total = row.total if row else 0
-    terms: dict[Term, None] = {}
-    particles_only: list[Term] = []
-    for piece in pieces:
-        if not has_hangul(piece):
-            terms[Term(piece)] = None
-            continue
-        for cut in cut_word(piece, readings, counts, total):
-            if cut.known:
-                terms.update((Term(morpheme), None) for morpheme in cut.morphemes)
-            else:
-                terms[_unknown(db, cut.morphemes[0])] = None
-        particles_only.append(Term(piece, prefix=True))
-    return list(terms) or particles_only
+    return {word: cut_word(word, readings, counts, total) for word in dict.fromkeys(korean)}
+
+
+def _unknown_latin(db: Connection, pieces: Sequence[str]) -> list[str]:
+    """The pieces in Latin letters that no document has, in this form or another."""
+    latin = [piece for piece in pieces if len(piece) > _SHORT_LATIN and piece.isascii() and piece.isalpha()]
+    wanted = {piece.lower(): piece for piece in latin}
+    unwritten = queries.select_unwritten_words(db, words_json=json.dumps(list(wanted))) if wanted else []
+    if not unwritten:
+        return []
+    tokens = {row.word: indexed_token(db, row.word) for row in unwritten}
+    indexed = queries.select_indexed_words(db, words_json=json.dumps(list(tokens.values())))
+    known = {row.word for row in indexed}
+    return [wanted[word] for word, token in tokens.items() if token not in known]
+
+
+def _is_in_splinters(cuts: Sequence[Cut]) -> bool:
+    """Whether a word fell into known pieces of which one has a single syllable, as a misspelled one does (파냄|된)."""
+    content = [cut.morphemes for cut in cuts if cut.morphemes]
+    return len(content) > 1 and any(len(morphemes) == len(morphemes[0]) == 1 for morphemes in content)
+
+
+def _has_single_jamo(word: str) -> bool:
+    """Whether single jamo stand in a word, as when it was typed in the wrong layout."""
+    return any("ㄱ" <= char <= "ㅣ" for char in word)
 
 
 def _says_nothing(word: str) -> bool:

@@ -49,12 +49,13 @@ class IndexedText:
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document ready to be stored: one `IndexedText` a chunk, and its Korean units."""
+    """A document ready to be stored: one `IndexedText` a chunk, its Korean units, and its words as they are written."""
 
     document: Document
     chunks: tuple[Chunk, ...]
     indexed: tuple[IndexedText, ...]
     korean_units: tuple[tuple[str, str, int], ...]
+    words: tuple[str, ...]
     source: SourceFile
     pipeline_version: str
     created_at: str
@@ -108,6 +109,8 @@ def put_document(
     if prepared.korean_units:
         units_json = _dumps([list(unit) for unit in prepared.korean_units])
         queries.insert_document_korean_units(db, doc_id=document.doc_id, units_json=units_json)
+    if prepared.words:
+        queries.insert_document_words(db, doc_id=document.doc_id, words_json=_dumps(prepared.words))
     queries.bump_corpus_revision(db)
 
 

@@ -176,6 +176,10 @@ def insert_chunks(db: apsw.Connection, rows: Iterable[ChunkRow]) -> None: ...
 def insert_document_korean_units(db: apsw.Connection, *, doc_id: str, units_json: str) -> None: ...
 
 
+@sql("ingest/insert_document_words.sql")
+def insert_document_words(db: apsw.Connection, *, doc_id: str, words_json: str) -> None: ...
+
+
 @sql("ingest/insert_ingest_run.sql")
 def insert_ingest_run(
     db: apsw.Connection,

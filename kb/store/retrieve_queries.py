@@ -61,6 +61,19 @@ class IndexedWord(NamedTuple):
     word: str
 
 
+class UnwrittenWord(NamedTuple):
+    """A word that no document has."""
+
+    word: str
+
+
+class WrittenWord(NamedTuple):
+    """A word as documents have it, Korean ones in single jamo, and how many do."""
+
+    letters: str
+    documents: int
+
+
 class Weight(NamedTuple):
     """One weight of a model of the view `weights`."""
 
@@ -145,6 +158,20 @@ def select_korean_unit_total(db: Connection) -> KoreanUnitTotal | None: ...
 
 @sql("retrieve/select_indexed_words.sql")
 def select_indexed_words(db: Connection, *, words_json: str) -> list[IndexedWord]: ...
+
+
+@sql("retrieve/select_unwritten_words.sql")
+def select_unwritten_words(db: Connection, *, words_json: str) -> list[UnwrittenWord]: ...
+
+
+@sql("retrieve/select_written_words.sql")
+def select_written_words(db: Connection, *, words_json: str) -> list[WrittenWord]: ...
+
+
+@sql("retrieve/select_words_like.sql")
+def select_words_like(
+    db: Connection, *, first: str, after: str, last: str, least: int, most: int
+) -> list[WrittenWord]: ...
 
 
 @sql("retrieve/select_document_paths.sql")

@@ -10,9 +10,18 @@ from kb.domain.search import SearchResult
 from kb.wire.search_hit import SearchHitV1, search_hit_v1
 
 
+class SubstitutionV1(TypedDict):
+    """What was searched for in place of a word that no document has: `reason` says how it was found."""
+
+    asked: str
+    searched: list[str]
+    reason: Literal["spelling", "keyboard"]
+
+
 class SearchResponseV1(TypedDict):
     """The hits of one question, best first. `terms` are the words and morphemes it was searched by; `ranking_version`
-    names the statements and weights that put the hits in order."""
+    names the statements and weights that put the hits in order; `substitutions` are words searched for in place of the
+    question's own."""
 
     schema_version: Literal["search_response.v1"]
     query: str
@@ -23,6 +32,7 @@ class SearchResponseV1(TypedDict):
     index_version: str
     ranking_version: str
     note: str | None
+    substitutions: list[SubstitutionV1]
 
 
 def search_response_v1(result: SearchResult) -> SearchResponseV1:
@@ -37,4 +47,8 @@ def search_response_v1(result: SearchResult) -> SearchResponseV1:
         "index_version": result.index_version,
         "ranking_version": result.ranking_version,
         "note": result.note,
+        "substitutions": [
+            {"asked": each.asked, "searched": list(each.searched), "reason": each.reason}
+            for each in result.substitutions
+        ],
     }

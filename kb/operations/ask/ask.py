@@ -94,9 +94,10 @@ def _found(base: KnowledgeBase, request: AskRequest, history: tuple[Turn, ...], 
     result = search_in(base, wanted)
     hits = quotable(base.db, result.hits)
     judgement = judge_passages(base, wanted, result, hits) if result.is_read else None
-    evidence = score_evidence(base.db, text, hits) if judgement is None else read_evidence(judgement)
+    evidence = score_evidence(base.db, result.read_as, hits) if judgement is None else read_evidence(judgement)
     shown = result._replace(hits=hits[: request.k])
-    return Findings(request, history, text, shown, evidence, _embedding(base, result), base.config, started, judgement)
+    embedding = _embedding(base, result)
+    return Findings(request, history, result.read_as, shown, evidence, embedding, base.config, started, judgement)
 
 
 def _answer(

@@ -33,11 +33,12 @@ def judge_passages(
 
     `hits` are those of its hits in which something is said.
     """
+    question = result.read_as
     source = vector_source(base, query)
-    vector = None if source is None else source.sentence_vector(query.text)
+    vector = None if source is None else source.sentence_vector(question)
     if vector is None:
         return None
-    terms = term_weights(base.db, query.text)
+    terms = term_weights(base.db, question)
     by_chunk = {each.candidate.chunk_id: each for each in result.candidates}
     found = [
         (each, hit_passage(number, hit, each.candidate.text, each.candidate.lang))
@@ -46,10 +47,10 @@ def judge_passages(
     weights = load_judging_weights(base.db)
     rowids = [ranked.candidate.chunk_rowid for ranked, _ in found]
     cosines = sentence_cosines(base.db, rowids, int8_vector(vector))
-    excerpts = read_excerpts(query.text, terms, found, cosines, weights.sentence)
-    background = load_background(base.db, query_language(query.text))
+    excerpts = read_excerpts(question, terms, found, cosines, weights.sentence)
+    background = load_background(base.db, query_language(question))
     judged = judge(excerpts, result.candidates, terms, background, weights)
-    return judged._replace(doubt=_doubt(query.text, excerpts))
+    return judged._replace(doubt=_doubt(question, excerpts))
 
 
 def read_evidence(judgement: Judgement) -> Evidence:

@@ -23,6 +23,7 @@ from kb.operations.search.search import (
     encode_question,
     fusion_rule,
     ranking_version,
+    read_question,
     search_in,
     search_near,
     vector_source,
@@ -98,16 +99,18 @@ class GoldenAsker:
         if source is None:
             hits = search_in(self._base, query).hits
             return hits, None, 1000 * (perf_counter() - start)
-        vectors = encode_question(source, query, fusion_rule(self._base.config))
-        hits = search_near(self._base, query, source, vectors).hits
+        read = read_question(self._base, query)
+        vectors = encode_question(source, query, read, fusion_rule(self._base.config))
+        hits = search_near(self._base, query, read, source, vectors).hits
         return hits, vectors, 1000 * (perf_counter() - start)
 
     def _candidates(self, query: SearchQuery, vectors: QueryVectors | None) -> list[Candidate]:
         if vectors is None or query.mode != "hybrid":
             return []
+        read = read_question(self._base, query)
         return [
             Candidate(row.workspace_path, row.lexical_rank, row.vector_rank, row.lexical_share, row.vector_share)
-            for row in hybrid_candidates(self._base.db, query, vectors, fusion_rule(self._base.config))
+            for row in hybrid_candidates(self._base.db, query, read, vectors, fusion_rule(self._base.config))
             if row.is_own
         ]
 

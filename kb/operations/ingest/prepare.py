@@ -20,6 +20,7 @@ from kb.domain.text import stored_text
 from kb.extract.registry import Extractor, extractor_of
 from kb.language.file_names import name_timestamp, name_words
 from kb.language.korean import KoreanText, analyse, analysis_version, has_hangul
+from kb.language.written_words import written_words
 from kb.operations.opening.clock import from_ns
 from kb.scan.assets import store_asset
 from kb.scan.events import ScannedFile
@@ -29,7 +30,7 @@ from kb.store.documents import IndexedText, PreparedDocument, SourceFile
 from kb.store.ingest_queries import StoredDocument
 
 # Bumped when the words or dates that a document is found by change: title, headings, names, their languages.
-WORDS_VERSION = "words-3"
+WORDS_VERSION = "words-4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,7 @@ def finish(
             chunks=cut.chunks,
             indexed=tuple(_indexed(cut, korean)),
             korean_units=_units(cut, korean),
+            words=tuple(written_words(dict.fromkeys(_indexed_texts(cut)))),
             source=source,
             pipeline_version=cut.document.parser_version + pipeline_tail(cut.opened.family, policy),
             derived=cut.derived,

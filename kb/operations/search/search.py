@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kb.config import Config
@@ -12,7 +12,7 @@ from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
 from kb.retrieve.search import hybrid_params, lexical_params, search_hybrid, search_lexical
-from kb.retrieve.terms import is_raw, read_query
+from kb.retrieve.terms import QueryTerms, is_raw, read_query
 
 if TYPE_CHECKING:
     from kb.operations.session.vectors import VectorSource
@@ -34,14 +34,24 @@ def search_in(base: KnowledgeBase, query: SearchQuery) -> SearchResult:
         source = _source(base, query)
         if source is None or isinstance(source, ModelMissing):
             return _by_words(base, query, source)
-        return search_near(base, query, source, encode_question(source, query, fusion_rule(base.config)))
+        read = read_question(base, query)
+        vectors = encode_question(source, query, read, fusion_rule(base.config))
+        return search_near(base, query, read, source, vectors)
 
 
-def search_near(base: KnowledgeBase, query: SearchQuery, source: VectorSource, vectors: QueryVectors) -> SearchResult:
-    """The hits of a question whose vectors are known."""
+def read_question(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
+    """The terms of a question, with those its unknown words are taken for."""
+    return read_query(base.db, query.text, correct_typos=base.config.search.correct_typos)
+
+
+def search_near(
+    base: KnowledgeBase, query: SearchQuery, read: QueryTerms, source: VectorSource, vectors: QueryVectors
+) -> SearchResult:
+    """The hits of a question whose terms and vectors are known."""
     result = search_hybrid(
         base.db,
         query,
+        read,
         vectors,
         fusion_rule(base.config),
         base.reranker if source.reads else None,
@@ -52,7 +62,7 @@ def search_near(base: KnowledgeBase, query: SearchQuery, source: VectorSource, v
     notes = [note for note in (source.lacking(),) if note is not None]
     if source.encoded_part(query.text) != query.text:
         notes.append("a long question: only its beginning is compared by meaning")
-    return result._replace(note="; ".join(notes)) if notes else result
+    return _noted(result, notes)
 
 
 def vector_source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | None:
@@ -64,9 +74,9 @@ def vector_source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | Non
     return None if isinstance(source, ModelMissing) else source
 
 
-def encode_question(source: VectorSource, query: SearchQuery, rule: FusionRule) -> QueryVectors:
-    """The vectors of a question, with as many neighbours as the rule looks at."""
-    return source.encode(query, depth=max(rule.depth, 2 * query.k))
+def encode_question(source: VectorSource, query: SearchQuery, read: QueryTerms, rule: FusionRule) -> QueryVectors:
+    """The vectors of a question as it is meant, with as many neighbours as the rule looks at."""
+    return source.encode(query._replace(text=read.corrected or query.text), depth=max(rule.depth, 2 * query.k))
 
 
 def ranking_version(base: KnowledgeBase, query: SearchQuery) -> str:
@@ -84,11 +94,11 @@ def bind_question(base: KnowledgeBase, query: SearchQuery) -> tuple[str, tuple[s
     Raises: UsageError for a filter that cannot be; ModelError for a vector question.
     """
     source = vector_source(base, query)
-    read = read_query(base.db, query.text)
+    read = read_question(base, query)
     if source is None:
         return "retrieve/search_lexical.sql", read.terms, lexical_params(base.db, query, read)
     rule = fusion_rule(base.config)
-    vectors = encode_question(source, query, rule)
+    vectors = encode_question(source, query, read, rule)
     return "retrieve/search_hybrid.sql", read.terms, hybrid_params(base.db, query, read, vectors, rule)
 
 
@@ -97,10 +107,21 @@ def _by_words(base: KnowledgeBase, query: SearchQuery, lacking: ModelMissing | N
     result = search_lexical(
         base.db,
         query._replace(mode="lexical"),
+        read_question(base, query),
         snippet_chars=base.config.search.snippet_chars,
         index_version=base.index_version,
     )
-    return result if lacking is None else result._replace(note=f"by words only: {lacking.message} ({lacking.hint})")
+    return _noted(result, [] if lacking is None else [f"by words only: {lacking.message} ({lacking.hint})"])
+
+
+def _noted(result: SearchResult, notes: Sequence[str]) -> SearchResult:
+    """The result with what there is to say of it, of the words it was searched by first."""
+    said = [*notes]
+    if result.substitutions:
+        from kb.retrieve.notes import substitution_notes  # a question of known words does without
+
+        said = [*substitution_notes(result.query.text, result.substitutions), *notes]
+    return result._replace(note="; ".join(said)) if said else result
 
 
 def _source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | ModelMissing | None:

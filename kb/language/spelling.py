@@ -1,0 +1,74 @@
+"""How far two spellings stand apart: slips of the hand, counted in letters, in Korean in single jamo."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from kb.language.jamo import decompose, is_hangul
+
+# A shorter word has so many neighbours that the nearest says nothing.
+LEAST_LATIN_LETTERS = 4
+LEAST_SYLLABLES = 2
+# Longer runs of letters are keys, hashes and data, none of them words that anybody types.
+MOST_LATIN_LETTERS = 24
+MOST_SYLLABLES = 12
+# From this length on (Latin letters, or jamo) two slips are looked for where one explains nothing.
+TWO_SLIPS_LETTERS = 8
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_JAMO = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎㅏㅐㅑㅒㅓㅔㅕㅖㅗㅛㅜㅠㅡㅣ"
+_LATIN = re.compile("[a-z]+")
+
+
+def is_correctable(word: str) -> bool:
+    """Whether a word (in lower case) is of one of the two scripts, and of a length, to be taken for a slip."""
+    if is_hangul(word):
+        return LEAST_SYLLABLES <= len(word) <= MOST_SYLLABLES
+    return LEAST_LATIN_LETTERS <= len(word) <= MOST_LATIN_LETTERS and _LATIN.fullmatch(word) is not None
+
+
+def letters(word: str) -> str:
+    """What slips are counted in: the word's letters, or its jamo."""
+    return word if word.isascii() else decompose(word)
+
+
+def one_slip_away(word: str) -> list[str]:
+    """Every string one slip away from letters of one script: one too many, too few, another one, or two swapped."""
+    alphabet = _LETTERS if word.isascii() else _JAMO
+    found: set[str] = set()
+    for at in range(len(word) + 1):
+        head, tail = word[:at], word[at:]
+        found.update(head + letter + tail for letter in alphabet)
+        if tail:
+            found.add(head + tail[1:])
+            found.update(head + letter + tail[1:] for letter in alphabet)
+        if len(tail) > 1:
+            found.add(head + tail[1] + tail[0] + tail[2:])
+    found.discard(word)
+    return sorted(found)
+
+
+def slips_between(one: str, other: str, most: int) -> int | None:
+    """How many slips turn one string into the other (optimal string alignment); None for more than `most`.
+
+    Damerau 1964: a letter inserted, left out, replaced, or swapped with its neighbour is one slip.
+    """
+    if abs(len(one) - len(other)) > most:
+        return None
+    counts = Counter(one)
+    counts.subtract(other)
+    if sum(abs(count) for count in counts.values()) > 2 * most:
+        return None
+    above: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        twice_above, above, row = above, row, [at]
+        for place, wanted in enumerate(other, 1):
+            cost = min(above[place] + 1, row[place - 1] + 1, above[place - 1] + (letter != wanted))
+            if at > 1 and place > 1 and letter == other[place - 2] and one[at - 2] == wanted:
+                cost = min(cost, twice_above[place - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return None
+    return row[-1] if row[-1] <= most else None

@@ -1,0 +1,16 @@
+"""What a result says of the words that were searched for in place of its question's, in the question's language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kb.domain.search import Substitution
+from kb.language.detect import query_language
+
+
+def substitution_notes(question: str, substitutions: Sequence[Substitution]) -> Iterator[str]:
+    """One sentence a substitution."""
+    korean = query_language(question) == "ko"
+    for each in substitutions:
+        searched = ", ".join(f'"{word}"' for word in each.searched)
+        yield f'"{each.asked}" 대신 {searched} 검색' if korean else f'searched for {searched} instead of "{each.asked}"'
