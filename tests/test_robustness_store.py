@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -99,6 +101,22 @@ def test_a_full_disk_fails_the_program_with_one_error_and_no_traceback(workspace
     assert ran.lines[-1]["kind"] == "aborted"
     assert '"disk_full"' in ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("most_kb", [40, 400])
+def test_a_limit_on_the_size_of_files_is_told_as_one_and_the_next_run_goes_on(
+    workspace: Workspace, undisturbed: Workspace, most_kb: int
+) -> None:
+    """What `ulimit -f` says: 40 KB is too little for an empty knowledge base, 400 for sixty notes."""
+    limited = f"ulimit -f {most_kb}; exec {sys.executable} -m kb --config {workspace.config_path} ingest"
+    ran = subprocess.run(["bash", "-c", limited], capture_output=True, encoding="utf-8")
+    assert ran.returncode == 2
+    assert "cannot grow" in ran.stderr
+    assert "ulimit -f" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert workspace.ingest().counts.errors == 0
+    assert workspace.is_sound()
+    assert same_contents(workspace, undisturbed)
 
 
 def test_no_room_for_a_copy_ends_the_run_and_is_recorded(

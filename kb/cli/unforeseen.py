@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 from pathlib import Path
 
 from kb.cli.debug_log import keep_traceback, log_file
 from kb.cli.session import Session
 from kb.config import Config
-from kb.errors import DiskFull, FileError, KbError
-
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+from kb.domain.disk import NO_ROOM, no_room
+from kb.errors import FileError, KbError
 
 
 def unforeseen(error: BaseException, session: Session) -> KbError:
@@ -30,9 +28,9 @@ def _in_words(error: BaseException, details: str) -> KbError:
     if isinstance(error, MemoryError):
         return KbError("not enough memory", f"close other programs, or index less at once; {details}")
     if isinstance(error, OSError) and error.strerror:
+        if error.errno in NO_ROOM:
+            return no_room(error.filename or "a file", error.errno, " and run it again: what was done is kept")
         where = f"{error.filename}: " if error.filename else ""
-        if error.errno in _NO_ROOM:
-            return DiskFull(f"{where}{error.strerror}", "free some space and run it again: what was done is kept")
         return FileError(f"{where}{error.strerror}", f"check that the path exists and is yours; {details}")
     return KbError(
         f"kb did not foresee this: {type(error).__name__}: {error}",

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from kb.domain.disk import NO_ROOM, no_room
 from kb.domain.ids import AssetId
-from kb.errors import DiskFull, StoreError, StoreReadOnly
+from kb.errors import StoreError, StoreReadOnly
 
 _SHARD_CHARS = 2
 _TEMPORARY = ".tmp"
@@ -97,10 +98,8 @@ def _write_aside_and_rename(path: Path, data: bytes) -> None:
 
 
 def _write_error(path: Path, error: OSError) -> StoreError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(
-            f"no room left to write {path}", "free some space and run `kb ingest` again: it goes on where it stopped"
-        )
+    if error.errno in NO_ROOM:
+        return no_room(path, error.errno, " and run `kb ingest` again: it goes on where it stopped")
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return StoreReadOnly(f"cannot write {path}", "make the data directory writable, or set storage.data_dir")
     return StoreError(f"cannot write {path}: {error.strerror}", "check the disk that holds storage.data_dir")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.domain.derived import DERIVED_NAMES, Derived, DerivedName
-from kb.errors import DiskFull, StoreReadOnly
+from kb.domain.disk import NO_ROOM, no_room
+from kb.errors import StoreReadOnly
 
 
 class ArtifactFile(NamedTuple):
@@ -37,10 +37,8 @@ def write_artifacts(artifact_dir: Path, doc_id: str, derived: Sequence[Derived])
             temporary.write_bytes(each.data)
             os.replace(temporary, folder / f"{each.name}.json")
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(
-                f"no room left to write below {folder}", "free some space and run `kb ingest` again"
-            ) from error
+        if error.errno in NO_ROOM:
+            raise no_room(folder, error.errno, " and run `kb ingest` again: it goes on where it stopped") from error
         raise StoreReadOnly(
             f"cannot write below {folder}: {error.strerror}", "make it writable, or set storage.artifact_dir"
         ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ Connection: TypeAlias = apsw.Connection
 APPLICATION_ID = 0x6B620001
 BUSY_TIMEOUT_MS = 5_000
 
+_LARGEST_WRITE_BYTES = 1 << 16  # of SQLite: a page at most
+
 
 @contextmanager
 def sqlite_errors(path: Path) -> Iterator[None]:
@@ -53,10 +56,7 @@ def sqlite_errors(path: Path) -> Iterator[None]:
             f"try: sqlite3 {path} .recover; or move it away and run kb ingest, which rebuilds it from your files",
         ) from error
     except apsw.FullError as error:
-        raise DiskFull(
-            f"no room left on the disk of {path}",
-            "free some space and run the same command again: it goes on from here",
-        ) from error
+        raise _no_room(path, errno.ENOSPC) from error
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise StoreReadOnly(
             f"{path} cannot be written: {error}", "check the permissions of its directory, or set storage.data_dir"
@@ -66,8 +66,12 @@ def sqlite_errors(path: Path) -> Iterator[None]:
             f"another program is writing to {path}", "try again when it has finished, or close it"
         ) from error
     except (apsw.CantOpenError, apsw.IOError) as error:
-        if _disk_is_full(path):
-            raise DiskFull(f"no room left on the disk of {path}", "free some space and run it again") from error
+        if number := _why_it_cannot_grow(path):
+            raise _no_room(path, number) from error
+        if isinstance(error, apsw.IOError):
+            raise StoreError(
+                f"{path} cannot be read or written: {error}", "check the disk that holds its directory"
+            ) from error
         raise StoreError(f"{path} cannot be opened: {error}", "check that its directory exists and is yours") from error
 
 
@@ -220,14 +224,27 @@ def _note_holder(descriptor: int, lock_path: Path) -> None:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
     except OSError as error:
-        raise DiskFull(
-            f"{lock_path} cannot be written: {error.strerror}", "free some space and run it again"
-        ) from error
+        raise _no_room(lock_path, error.errno or errno.ENOSPC) from error
 
 
-def _disk_is_full(path: Path) -> bool:
+def _no_room(path: Path, number: int) -> DiskFull:
+    from kb.domain.disk import no_room  # which no search needs
+
+    return no_room(path, number, " and run the same command again: it goes on from here")
+
+
+def _why_it_cannot_grow(path: Path) -> int | None:
+    """The system's error number where the database or a file beside it cannot grow; SQLite itself does not tell."""
+    import resource
+
     try:
-        stats = os.statvfs(path.parent)
+        if os.statvfs(path.parent).f_bavail == 0:
+            return errno.ENOSPC
     except OSError:
-        return False
-    return stats.f_bavail == 0
+        return None
+    most_bytes, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if most_bytes == resource.RLIM_INFINITY:
+        return None
+    beside = [path.with_name(f"{path.name}{suffix}") for suffix in ("", "-wal", "-shm", "-journal")]
+    largest_bytes = max((each.stat().st_size for each in beside if each.exists()), default=0)
+    return errno.EFBIG if largest_bytes + _LARGEST_WRITE_BYTES > most_bytes else None

@@ -6,15 +6,16 @@ an ANN index pays.
 
 from __future__ import annotations
 
-import errno
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from kb.domain.disk import NO_ROOM, no_room
 from kb.domain.embeddings import EmbeddingModel
-from kb.errors import DiskFull, StoreError
+from kb.errors import StoreError
 from kb.store.vector_tables import TABLE_PREFIX, lance_table_name
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from kb.store.lance_search import AnnSearch
 
+_OS_ERROR = re.compile(r"os error (\d+)")
 _VERSION_KEY = b"kb_model_version"
 _MEND = "kb index --rebuild-lance rebuilds it from the mirror"
 
@@ -207,8 +209,8 @@ def _lance_errors(where: Path) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ValueError, OSError) as error:
-        if "os error 28" in str(error) or getattr(error, "errno", None) == errno.ENOSPC:
-            raise DiskFull(
-                f"no room left on the disk of {where}", "free some space; kb index --embeddings goes on from there"
-            ) from error
+        told = _OS_ERROR.search(str(error))
+        number = int(told[1]) if told else getattr(error, "errno", None)
+        if number in NO_ROOM:
+            raise no_room(where, number, "; kb index --embeddings goes on from there") from error
         raise StoreError(f"the vectors in {where} cannot be used: {error}", _MEND) from error
