@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import apsw
 import pytest
 from conftest import Kb, Vault, run_kb
+from test_store_lock import another_writer
 
 from kb.errors import KbError, NotAKnowledgeBase, NotIndexed, SchemaTooNew, StoreCorrupt
+from kb.operations.opening import reader
 from kb.store import migrate as migrating
 from kb.store import schema_version
 from kb.store.connection import APPLICATION_ID, open_reader, open_writer
@@ -131,6 +134,40 @@ def test_searching_an_older_file_migrates_it(fresh_vault: Vault, next_migration:
     assert (ran.code, ran.stderr) == (0, "")
     assert "a.md" in ran.stdout
     assert "added" in names(open_reader(fresh_vault.sqlite), "table")
+
+
+def test_a_search_waits_for_another_that_migrates_and_answers(
+    fresh_vault: Vault, next_migration: Migration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one still holds the writer lock when the tables are as this kb reads them: an ingest, for an hour."""
+    fresh_vault.sqlite.parent.mkdir()
+    legacy_v1(fresh_vault.sqlite)
+    waits = []
+
+    def migrated_elsewhere(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 2:
+            with closing(open_writer(fresh_vault.sqlite)) as db:
+                migrate(db, NOW)
+
+    with another_writer(fresh_vault.sqlite), monkeypatch.context() as patch:
+        patch.setattr("time.sleep", migrated_elsewhere)
+        ran = run_kb("--config", str(fresh_vault.config), "list", "docs")
+    assert (ran.code, ran.stderr) == (0, "")
+    assert "a.md" in ran.stdout
+    assert len(waits) == 2
+
+
+def test_an_older_kb_that_goes_on_writing_is_named(
+    fresh_vault: Vault, next_migration: Migration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh_vault.sqlite.parent.mkdir()
+    legacy_v1(fresh_vault.sqlite)
+    monkeypatch.setattr(reader, "MOST_WAIT_S", 0)
+    with another_writer(fresh_vault.sqlite) as process:
+        ran = run_kb("--config", str(fresh_vault.config), "list", "docs")
+    assert ran.code == 2
+    assert f"process {process.pid}" in ran.stderr
 
 
 def test_what_a_user_added_stays_when_views_are_made_anew(tmp_path: Path) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from kb.store.connection import Connection, open_reader, sqlite_errors
 from kb.store.retrieve_queries import select_pipelines
 from kb.store.schema_version import latest_version, schema_state
+
+# How long a question waits for another process to migrate, and how often it looks.
+MOST_WAIT_S = 60
+PAUSE_S = 0.05
 
 
 class Reader(NamedTuple):
@@ -36,15 +40,16 @@ def maker_of(pipeline_version: str) -> str:
 def open_current(sqlite: Path) -> Connection:
     """A read-only connection to a knowledge base of this kb's schema; one of an older schema is migrated first.
 
-    Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt; StoreReadOnly where it cannot be migrated.
+    Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt; StoreReadOnly where it cannot be migrated;
+    StoreBusy where an older kb keeps it from being migrated.
     """
     db = open_reader(sqlite)
     try:
         with sqlite_errors(sqlite):
-            if schema_state(db).schema_version == latest_version():
+            if _has_our_tables(db):
                 return db
         db.close()
-        _migrate(sqlite)
+        _migrate(sqlite, _has_our_tables)
         return open_reader(sqlite)
     except BaseException:
         db.close()
@@ -55,7 +60,8 @@ def open_current(sqlite: Path) -> Connection:
 def reading(sqlite: Path) -> Iterator[Reader]:
     """An open, readable knowledge base; one of an older schema is migrated first.
 
-    Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt; StoreReadOnly where it cannot be migrated.
+    Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt; StoreReadOnly where it cannot be migrated;
+    StoreBusy where an older kb keeps it from being migrated.
     """
     db = open_current(sqlite)
     try:
@@ -72,10 +78,13 @@ def update_views(sqlite: Path) -> None:
     """
     from kb.store.migrate import repeatable_hash
 
+    def has_our_views(db: Connection) -> bool:
+        return schema_state(db).repeatable_hash == repeatable_hash()
+
     with reading(sqlite) as reader:
-        is_current = schema_state(reader.db).repeatable_hash == repeatable_hash()
+        is_current = has_our_views(reader.db)
     if not is_current:
-        _migrate(sqlite)
+        _migrate(sqlite, has_our_views)
 
 
 @contextmanager
@@ -86,7 +95,33 @@ def reading_views(sqlite: Path) -> Iterator[Reader]:
         yield reader
 
 
-def _migrate(sqlite: Path) -> None:
+def _has_our_tables(db: Connection) -> bool:
+    return schema_state(db).schema_version == latest_version()
+
+
+def _migrate(sqlite: Path, is_current: Callable[[Connection], bool]) -> None:
+    """Migrates, or waits for the process that does: who writes migrates first, so `is_current` may come before its end.
+
+    Raises: StoreBusy where an older kb writes, and does not end.
+    """
+    import time
+
+    from kb.errors import StoreBusy
+
+    last_try = time.monotonic() + MOST_WAIT_S
+    while True:
+        try:
+            return _migrate_now(sqlite)
+        except StoreBusy:
+            if time.monotonic() >= last_try:
+                raise
+        time.sleep(PAUSE_S)
+        with closing(open_reader(sqlite)) as db:
+            if is_current(db):
+                return None
+
+
+def _migrate_now(sqlite: Path) -> None:
     from kb.operations.opening.clock import now_utc
     from kb.store.connection import open_writer, writer_lock
     from kb.store.migrate import migrate
