@@ -227,3 +227,21 @@ def test_folding_keeps_every_word_and_the_width(text: str, width: int) -> None:
 def test_source_paths_are_those_of_this_machine(vault: Vault, kb: Kb) -> None:
     document = kb("inspect", "doc", "chunking.md", "--json").json
     assert Path(document["source_path"]) == vault.root / "chunking.md"
+
+
+@pytest.mark.parametrize(("command", "asked"), [("search", "query"), ("ask", "question")])
+def test_a_lone_dash_reads_the_question_from_standard_input(kb: Kb, command: str, asked: str) -> None:
+    (given,) = kb(command, "-", "--json", stdin="\ufeffgateway\n").lines
+    assert given[asked] == "gateway"
+
+
+@pytest.mark.parametrize(
+    ("stdin", "says"),
+    [("", "nothing"), (" \n", "nothing"), (b"\xff\xfe", "UTF-8"), (b"a" * 1_000_001, "1,000,000 bytes")],
+)
+def test_what_is_no_question_on_standard_input_is_an_error(kb: Kb, stdin: str | bytes, says: str) -> None:
+    for command in ("search", "ask"):
+        ran = kb(command, "-", stdin=stdin)
+        assert ran.code == 2
+        assert says in ran.stderr
+        assert "kb ask -" in ran.stderr

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import TextIO
+
+from kb.errors import UsageError
+
+MAX_QUESTION_BYTES = 1_000_000
+_FROM_STDIN = "`-` reads the question from there: echo 'retry policy' | kb ask -"
 
 
 def open_missing_streams() -> None:
@@ -23,6 +29,25 @@ def replace_what_cannot_be_shown() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="replace")
+
+
+def question_of(words: Sequence[str]) -> str:
+    """The words of a command's line as one question; for `-` alone, what stands on standard input.
+
+    Raises: UsageError.
+    """
+    if tuple(words) != ("-",):
+        return " ".join(words)
+    written = sys.stdin.buffer.read(MAX_QUESTION_BYTES + 1)
+    if len(written) > MAX_QUESTION_BYTES:
+        raise UsageError(f"a question of more than {MAX_QUESTION_BYTES:,} bytes on standard input", _FROM_STDIN)
+    try:
+        question = written.decode("utf-8-sig").strip()
+    except UnicodeDecodeError as error:
+        raise UsageError("what stands on standard input is not UTF-8", _FROM_STDIN) from error
+    if not question:
+        raise UsageError("nothing stands on standard input", _FROM_STDIN)
+    return question
 
 
 def as_utf8(stream: TextIO) -> TextIO:

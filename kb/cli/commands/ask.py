@@ -8,6 +8,7 @@ import click
 
 from kb.cli.filters import filter_options
 from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.streams import question_of
 from kb.domain.answer_events import AskEvent
 from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
@@ -23,6 +24,7 @@ Examples:
   kb ask "배터리는 몇 시간 버티나?" --session 점검     then:  kb ask "그럼 언제 교체해?" --session 점검
   kb ask "retry policy" --provider extractive     no language model, only your own sentences
   kb ask "인증 토큰 만료는?" --json | jq -r '.citations[].citation.uri'
+  kb ask - < question.txt                         the question on standard input
   kb open 1                                       opens the first citation just shown
 """
 
@@ -67,7 +69,7 @@ def command(
     Exit code 0 for an answer that kb stands by, 1 where it is unsure or refuses.
     """
     config = session.config
-    text = " ".join(question)
+    text = question_of(question)
     if not text.strip():
         raise UsageError("no question", 'example: kb ask "청킹 규칙은?"')
     if stream and not as_json:

@@ -6,6 +6,7 @@ import click
 
 from kb.cli.filters import filter_options
 from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.streams import question_of
 from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
 from kb.operations.search.search import search
@@ -18,6 +19,7 @@ Examples:
   kb search "retry backoff" --tag infra --path-glob "projects/**" --k 5
   kb search "'chunk* NEAR(heading, 5)'"       a raw FTS5 expression, in single quotes
   kb search "인증 토큰" --json | jq -r '.hits[].citation.uri'
+  kb search - < question.txt                  the words on standard input
   printf '%s\\n' '{"query":"a"}' '{"query":"b","k":3}' | kb search --bulk
 """
 
@@ -58,7 +60,7 @@ def command(
         from kb.cli.bulk import run_bulk
 
         return run_bulk(config, mode, k)
-    text = " ".join(query)
+    text = question_of(query)
     if not text.strip():
         raise UsageError("no question", 'example: kb search "청킹 규칙은?"')
     with open_session(config) as opened:
