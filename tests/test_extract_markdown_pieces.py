@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it.token import Token
 
 from kb.domain.documents import Block, Code, Document, List, Table, Text
 from kb.domain.ids import AssetId
@@ -116,6 +119,23 @@ def test_the_parser_never_sees_more_than_one_piece(monkeypatch: pytest.MonkeyPat
     for text in ("prose\n\n" * 2_000, "- item\n" * 2_000, "> quoted\n" * 2_000, "# h\n" * 2_000, "line\n" * 2_000):
         in_pieces(text, monkeypatch, 500, 1_000)
     assert max(seen) <= 1_000
+
+
+@pytest.mark.parametrize("line", ["- item\n", "| a | b |\n", "> quoted\n", "prose\n"])
+def test_the_tokens_of_one_parse_are_gone_before_the_next(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dense table's tokens take hundreds of megabytes for a piece: two trees of them are one too many."""
+    alive = []
+    parse = markdown_pieces.parse_lines
+
+    def counted(lines: list[str], references: dict[str, object]) -> object:
+        alive.append(sum(isinstance(each, Token) for each in gc.get_objects()))
+        return parse(lines, references)
+
+    head = "| a | b |\n|---|---|\n" if line.startswith("|") else ""
+    monkeypatch.setattr(markdown_pieces, "parse_lines", counted)
+    in_pieces(head + line * 1_000, monkeypatch, 1_000, 2_000)
+    assert len(alive) > 3
+    assert max(alive) <= 1, "the opening token of the block that is cut"
 
 
 def test_more_blocks_than_memory_should_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,9 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,8 @@ from ingest_fixtures import Workspace, counted
 
 from kb.domain.ingest_events import AssetFinished, AssetStarted, Finished, IngestEvent, ScanCompleted, ScanStarted
 from kb.errors import FileVanished
+from kb.language.korean import KoreanText
+from kb.operations.ingest import prepare
 from kb.operations.ingest.changed import BATCH_FILES
 
 REPOSITORY = Path(__file__).parents[1]
@@ -162,3 +166,26 @@ def test_a_failure_to_report_does_not_hide_behind_the_run(workspace: Workspace) 
     with pytest.raises(BrokenPipeError):
         workspace.ingest(on_event=broken_pipe)
     assert counted(workspace.ingest()) == {"new": NOTES - 1, "unchanged": 1}
+
+
+def test_the_units_of_a_long_korean_note_are_summed_up_while_it_is_analysed(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kept for each passage until the end, they took thirty times the size of the note."""
+    kept = []
+
+    def analyse(texts: Sequence[str]) -> Iterator[KoreanText]:
+        counts: list[weakref.ref[Counter[tuple[str, str]]]] = []
+        for _ in texts:
+            units = Counter({("항구", "항구"): 1})
+            counts.append(weakref.ref(units))
+            yield KoreanText(("항구",), units)
+            del units
+            kept.append(sum(count() is not None for count in counts))
+
+    monkeypatch.setattr(prepare, "analyse", analyse)
+    workspace.write("long.md", "\n\n".join(f"항구 {n}번에서 배가 떠났다. " * 40 for n in range(30)))
+    workspace.ingest()
+    assert len(kept) > 20
+    assert max(kept) <= 1
+    assert workspace.query("SELECT surface, occurrences FROM korean_units") == [("항구", len(kept))]

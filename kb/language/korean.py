@@ -12,7 +12,7 @@ import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -78,13 +78,10 @@ def _kiwi() -> Kiwi:
     return Kiwi()
 
 
-def analyse(texts: Sequence[str]) -> list[KoreanText]:
-    """What Kiwi finds in each text, in order; several texts at once use all cores."""
-    kiwi = _kiwi()
-    return [
-        _korean_text(text, [(token.form, token.tag, token.start, token.len) for token in tokens])
-        for text, tokens in zip(texts, kiwi.tokenize(iter(texts)), strict=True)
-    ]
+def analyse(texts: Sequence[str]) -> Iterator[KoreanText]:
+    """What Kiwi finds in each text, in order and as it goes; several texts at once use all cores."""
+    for text, tokens in zip(texts, _kiwi().tokenize(iter(texts)), strict=True):
+        yield _korean_text(text, [(token.form, token.tag, token.start, token.len) for token in tokens])
 
 
 def _korean_text(text: str, tokens: Iterable[tuple[str, str, int, int]]) -> KoreanText:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 import apsw
@@ -104,7 +104,7 @@ def put_document(
         pipeline_version=prepared.pipeline_version,
     )
     queries.insert_document_tags(db, [queries.TagRow(document.doc_id, tag) for tag in document.metadata.tags])
-    queries.insert_blocks(db, [_block_row(document, block) for block in document.blocks])
+    queries.insert_blocks(db, (_block_row(document, block) for block in document.blocks))
     queries.insert_chunks(db, _chunk_rows(prepared, now))
     if prepared.korean_units:
         units_json = _dumps([list(unit) for unit in prepared.korean_units])
@@ -123,8 +123,8 @@ def remove_document(db: apsw.Connection, workspace_path: str) -> bool:
     return True
 
 
-def _chunk_rows(prepared: PreparedDocument, now: str) -> Sequence[queries.ChunkRow]:
-    return [
+def _chunk_rows(prepared: PreparedDocument, now: str) -> Iterator[queries.ChunkRow]:
+    return (
         queries.ChunkRow(
             chunk_id=chunk.chunk_id,
             doc_id=chunk.doc_id,
@@ -145,7 +145,7 @@ def _chunk_rows(prepared: PreparedDocument, now: str) -> Sequence[queries.ChunkR
             nfc_text=indexed.nfc_text,
         )
         for ordinal, (chunk, indexed) in enumerate(zip(prepared.chunks, prepared.indexed, strict=True))
-    ]
+    )
 
 
 def _block_row(document: Document, block: Block) -> queries.BlockRow:

@@ -96,7 +96,7 @@ def _piece(text: _Text, start: int, repeated: tuple[str, ...] = ()) -> _Piece:
 def _add_piece(
     builder: BlockBuilder, text: _Text, piece: _Piece, tokens: list[Token], first_line: int
 ) -> _Piece | None:
-    """Append what is sure of a parsed piece; the next one."""
+    """Append what is sure of a parsed piece, and empty its tokens before any of it is parsed again; the next piece."""
 
     def add(sure: Sequence[Token], within: _Piece) -> None:
         shown = [*piece.repeated, *text.lines[within.start : within.stop]]
@@ -107,6 +107,7 @@ def _add_piece(
         return None
     comment = _open_comment(text, piece, tokens)
     if comment:
+        tokens.clear()
         before = _Piece(piece.start, comment[0], piece.repeated)
         add(text.parse(before), before)
         return _piece(text, comment[1] + 1)
@@ -119,7 +120,9 @@ def _add_piece(
         add(tokens[:at], piece)
         return _piece(text, piece.start + begin - len(piece.repeated))
     if text.stop_of(piece.start, MOST_CHARS) > piece.stop:
+        tokens.clear()
         return replace(piece, stop=text.stop_of(piece.start, MOST_CHARS))
+    tokens.clear()
     cut = _Piece(piece.start, _cut_line(text.lines, piece), piece.repeated)
     add(text.parse(cut), cut)
     is_open = piece.start + end - len(piece.repeated) >= cut.stop

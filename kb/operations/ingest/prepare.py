@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from kb.chunk.cutting import policy_hash
 from kb.chunk.registry import cut_document, policy_of
@@ -19,7 +20,7 @@ from kb.domain.results.ingest import StageTimes
 from kb.domain.text import stored_text
 from kb.extract.registry import Extractor, extractor_of
 from kb.language.file_names import name_timestamp, name_words
-from kb.language.korean import KoreanText, analyse, analysis_version, has_hangul
+from kb.language.korean import analyse, analysis_version, has_hangul
 from kb.language.written_words import written_words
 from kb.operations.opening.clock import from_ns
 from kb.scan.assets import store_asset
@@ -28,6 +29,12 @@ from kb.scan.read import FileBytes
 from kb.store.artifacts import write_artifacts
 from kb.store.documents import IndexedText, PreparedDocument, SourceFile
 from kb.store.ingest_queries import StoredDocument
+
+Morphemes: TypeAlias = Mapping[str, str]
+"""Korean text → the content morphemes in it, with a space between."""
+
+KoreanUnits: TypeAlias = tuple[tuple[str, str, int], ...]
+"""Written units, the morphemes each stood for, and how often it occurred, in order."""
 
 # Bumped when the words or dates that a document is found by change: title, headings, names, their languages.
 WORDS_VERSION = "words-4"
@@ -109,8 +116,8 @@ def finish(
 ) -> Iterator[PreparedDocument]:
     """Each cut document with its morphemes and its asset stored; the Korean texts of all are analysed together."""
     with stages.measure("korean"):
-        korean = _analyse_all(text for cut in cuts for text in _indexed_texts(cut))
-    for cut in cuts:
+        korean, units = _analyse_all(cuts)
+    for cut, own_units in zip(cuts, units, strict=True):
         with stages.measure("copy"):
             source = _store_source(cut, assets)
             write_artifacts(assets.artifact_dir, cut.document.doc_id, cut.derived)
@@ -118,7 +125,7 @@ def finish(
             document=cut.document,
             chunks=cut.chunks,
             indexed=tuple(_indexed(cut, korean)),
-            korean_units=_units(cut, korean),
+            korean_units=own_units,
             words=tuple(written_words(dict.fromkeys(_indexed_texts(cut)))),
             source=source,
             pipeline_version=cut.document.parser_version + pipeline_tail(cut.opened.family, policy),
@@ -154,9 +161,22 @@ def _store_source(cut: Cut, assets: AssetPolicy) -> SourceFile:
     )
 
 
-def _analyse_all(texts: Iterator[str]) -> Mapping[str, KoreanText]:
-    korean = list(dict.fromkeys(text for text in texts if has_hangul(text)))
-    return dict(zip(korean, analyse(korean), strict=True)) if korean else {}
+def _analyse_all(cuts: Sequence[Cut]) -> tuple[Morphemes, list[KoreanUnits]]:
+    """The morphemes of every Korean text of the cut documents, and each document's units.
+
+    Units are counted while Kiwi reads: those of a long document, kept for each text, take thirty times its size.
+    """
+    within: dict[str, list[int]] = {}
+    for index, cut in enumerate(cuts):
+        for text in dict.fromkeys(filter(has_hangul, _indexed_texts(cut))):
+            within.setdefault(text, []).append(index)
+    counts: list[Counter[tuple[str, str]]] = [Counter() for _ in cuts]
+    morphemes: dict[str, str] = {}
+    for text, found in zip(within, analyse(list(within)) if within else (), strict=True):
+        morphemes[text] = " ".join(found.morphemes)
+        for index in within[text]:
+            counts[index].update(found.units)
+    return morphemes, [tuple((*unit, occurrences) for unit, occurrences in sorted(each.items())) for each in counts]
 
 
 def _indexed_texts(cut: Cut) -> Iterator[str]:
@@ -191,27 +211,19 @@ def _strings(value: Json) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _indexed(cut: Cut, korean: Mapping[str, KoreanText]) -> Iterator[IndexedText]:
+def _indexed(cut: Cut, korean: Morphemes) -> Iterator[IndexedText]:
     """What is indexed beside each chunk's text."""
     name_text = _with_morphemes(_name_words(cut), korean)
     for ordinal, chunk in enumerate(cut.chunks):
         text = stored_text(chunk.text)
         yield IndexedText(
             heading_text=_with_morphemes(_heading_words(cut, ordinal), korean),
-            tokenized_korean_text=" ".join(korean[text].morphemes) if text in korean else None,
+            tokenized_korean_text=korean.get(text),
             name_text=name_text,
             nfc_text=None if text == chunk.text else text,
         )
 
 
-def _with_morphemes(words: str, korean: Mapping[str, KoreanText]) -> str:
+def _with_morphemes(words: str, korean: Morphemes) -> str:
     """`words` and the morphemes found in them on a line of their own."""
-    return "\n".join([words, " ".join(korean[words].morphemes)]) if words in korean else words
-
-
-def _units(cut: Cut, korean: Mapping[str, KoreanText]) -> tuple[tuple[str, str, int], ...]:
-    counts: Counter[tuple[str, str]] = Counter()
-    for text in dict.fromkeys(_indexed_texts(cut)):
-        if text in korean:
-            counts.update(korean[text].units)
-    return tuple((surface, morphemes, count) for (surface, morphemes), count in sorted(counts.items()))
+    return f"{words}\n{korean[words]}" if words in korean else words
