@@ -15,8 +15,8 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from kb.domain.spans import Box
-from kb.extract.pdf.broken_lines import ends_inside_words, joined_hangul, whole_words
 from kb.extract.pdf.pages import OutlineEntry, PageBlock, PageBlockKind, PdfPage
+from kb.language.broken_lines import ends_inside_words, joined_hangul, whole_words
 
 # Running heads and page numbers stand in these shares of a page's height, and on so many pages.
 _MARGIN_SHARE = 0.12
