@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 from answer_passages import passage
 
+from kb.answer.pieces import Piece, show_excerpts
 from kb.answer.quoting import quote_answer
-from kb.domain.passages import TermWeight
+from kb.domain.citations import Citation
+from kb.domain.media_citations import PageCitation, RegionCitation
+from kb.domain.passages import Passage, Sentence, TermWeight
 
 CODE = (
     "To retry, set the limit like this:\n\n```python\nlimits = [1, 2]\nretry(limits[0])\n```\n\n"
@@ -50,3 +53,42 @@ def test_code_stays_as_it_is_and_other_words_carry_no_markers_of_their_own() -> 
     quoted = quote_answer("Which limits does retry need for pumps?", terms, [given], None)
     assert "```\nlimits = [1, 2]\nretry(limits[0])\n```\n[1]" in quoted.text
     assert "Pumps need no limit `x[0]`, as in ［3］. [1]" in quoted.text
+
+
+LINKED = "The pump is oiled by [[People/Ann Lee|Ann]], see [[Pumps#Oil#Kinds]] and [[Oil#^a1]], never `[[x]]`."
+PAGE = "The pump draws water from the moun-\ntain lake, as the\nowner noted."
+KOREAN_PAGE = "펌프는 하루 두 번\n확인한다고 주인이\n적었다."
+
+
+def whole(given: Passage) -> str:
+    """The passage as one piece of an answer."""
+    return show_excerpts([Piece(given, Sentence(1, 0, len(given.text), given.text), len(given.text), 1)])
+
+
+def test_links_of_notes_are_shown_by_their_words_and_quoted_as_they_stand() -> None:
+    given = passage(1, LINKED)
+    quoted = quote_answer("Who oils the pump?", [TermWeight("pump", 3.0)], [given], None)
+    assert quoted.text == "The pump is oiled by Ann, see Pumps › Oil › Kinds and Oil, never `[[x]]`. [1]"
+    assert quoted.claims[0].quote == LINKED
+    assert whole(given) == quoted.text
+
+
+@pytest.mark.parametrize("place", [PageCitation("a.pdf", 2), RegionCitation("a.png", 1, 2, 30, 40)])
+def test_the_lines_of_a_page_go_on_as_one_paragraph_and_are_quoted_as_they_stand(place: Citation) -> None:
+    given = passage(1, PAGE)._replace(citation=place)
+    quoted = quote_answer("Where does the pump draw water?", [TermWeight("pump", 3.0)], [given], None)
+    joined = "The pump draws water from the mountain lake, as the owner noted. [1]"
+    assert quoted.text == joined
+    assert quoted.claims[0].quote == PAGE
+    assert whole(given) == joined
+    assert whole(given._replace(text=KOREAN_PAGE)) == "펌프는 하루 두 번 확인한다고 주인이 적었다. [1]"
+
+
+def test_items_and_rows_of_a_page_keep_their_lines() -> None:
+    text = "To oil the pump take:\n- an oil can of\nthe small kind\n2) a cloth\n| a | b |\n| c | d |"
+    given = passage(1, text)._replace(citation=PageCitation("a.pdf", 2))
+    assert whole(given) == "To oil the pump take:\n- an oil can of the small kind\n2) a cloth\n| a | b |\n| c | d | [1]"
+
+
+def test_the_lines_of_a_note_stay_as_they_are() -> None:
+    assert whole(passage(1, "One\ntwo.")) == "One\ntwo. [1]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -99,7 +100,16 @@ def test_a_korean_question_is_answered_in_korean(asked: Vault) -> None:
     assert ran.code == 0
     assert "정전이 나면 배터리가 네 시간을 버틴다. [1]" in ran.stdout
     assert "[1] battery.md#L3" in ran.stdout
-    assert "\nquoted  " in ran.stdout
+
+
+def test_a_korean_answer_and_refusal_have_no_english_words_below_them(asked: Vault) -> None:
+    for question, begins in (
+        ("정전이 나면 배터리가 얼마나 버티나?", "원문 인용"),
+        ("장학금 신청 서류는 무엇인가?", "답 없음: "),
+    ):
+        footer = kb(asked, "ask", question).stdout.splitlines()[-1]
+        assert footer.startswith(begins)
+        assert re.findall("[A-Za-z]+", footer) == ["ms"]
 
 
 def test_what_the_notes_do_not_hold_is_refused_with_the_nearest_places(asked: Vault) -> None:

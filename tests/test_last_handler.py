@@ -30,7 +30,11 @@ UNFORESEEN = {
         "/a/b: Permission denied",
         "io_error",
     ),
-    "a full disk": (OSError(errno.ENOSPC, "No space left on device"), "No space left on device", "disk_full"),
+    "a full disk": (
+        OSError(errno.ENOSPC, "No space left on device"),
+        "no room left on the disk of kb's files",
+        "disk_full",
+    ),
     "a pipe of kb's own that broke": (BrokenPipeError(errno.EPIPE, "Broken pipe"), "Broken pipe", "io_error"),
 }
 

@@ -1,7 +1,8 @@
 """Quoted sentences as an extractive answer shows them: markers behind each, lists and code below what announces them.
 
-What reads in a source's words as a marker of its own stands in wide brackets, except in code, which stays as it is and
-stands in a block of its own.
+The links of a note are shown by their words, and the lines of a page go on as the paragraph they were broken from:
+what is shown is not the quotation, which the claims keep word for word. What reads in a source's words as a marker of
+its own stands in wide brackets, except in code, which stays as it is and stands in a block of its own.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from itertools import dropwhile, groupby
 from typing import NamedTuple
 
 from kb.answer.markers import show_markers, without_brackets
+from kb.domain.media_citations import PageCitation, RegionCitation
 from kb.domain.passages import Passage, Sentence
-from kb.language.markup import masked
+from kb.language.broken_lines import joined_lines
+from kb.language.markup import link_words, masked
 from kb.language.sentences import is_code
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
@@ -34,6 +37,10 @@ class Piece(NamedTuple):
         """Whether it is a piece of a block of code itself."""
         return is_code(self.passage.text, self.sentence.start)
 
+    def worded(self, text: str) -> str:
+        """Words of the passage as they are shown: a page's lines joined."""
+        return joined_lines(text) if isinstance(self.passage.citation, (PageCitation, RegionCitation)) else text
+
     @property
     def announced(self) -> str:
         """The list or the block of code that it announces, without tags before it; empty without one."""
@@ -52,7 +59,7 @@ def _excerpt(piece: Piece) -> str:
     if piece.in_code:
         fence = next((mark[1] for mark in map(_FENCE.match, text.split("\n")) if mark), "```")
         text = f"{fence}\n{text}"
-    shown, marker = _readable(text), show_markers((piece.place,))
+    shown, marker = _readable(piece.worded(text)), show_markers((piece.place,))
     return f"{shown}\n{marker.strip()}" if _FENCE.match(shown.rpartition("\n")[2]) else shown + marker
 
 
@@ -69,7 +76,7 @@ def _readable(text: str) -> str:
                 continue
             if line.strip() and (_DIRECTIVE.match(line) or not masked(line).strip(" \t>")):
                 continue
-            line = without_brackets(line)
+            line = _shown(line)
         lines.append(line)
     if fence:
         lines.append(fence)
@@ -88,9 +95,13 @@ def _lines(pieces: Sequence[Piece]) -> Iterator[str]:
             yield f"```\n{code}\n```\n{show_markers((place,)).strip()}"
             continue
         for piece in run:
-            yield without_brackets(piece.sentence.text) + show_markers((place,))
+            yield _shown(piece.worded(piece.sentence.text)) + show_markers((place,))
             if announced := piece.announced:
-                yield announced if _is_block(announced) else without_brackets(announced)
+                yield announced if _is_block(announced) else _shown(piece.worded(announced))
+
+
+def _shown(words: str) -> str:
+    return without_brackets(link_words(words))
 
 
 def _is_block(announced: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a refusal says and the headings around an answer: in Korean where the question is, else in English."""
+"""What a refusal says, and what stands above and below an answer: Korean where the question is, else English."""
 
 from __future__ import annotations
 
@@ -32,20 +32,24 @@ _REFUSALS: Mapping[RefusalReason, Mapping[str, str]] = {
 LITERAL_SHARE = 0.5
 """From this share of a question's weight on, its words are said to have been found."""
 
-# Why there is no answer, in the line below it.
-_OUTCOMES: Mapping[str, str] = {
-    "score_gate": "no answer: too little evidence",
-    "llm_self_judge": "no answer: not in what was found",
-    "no_index": "no answer: nothing is indexed",
-    "no_chunks": "no answer: nothing was found",
-    "llm_stream_aborted": "no answer: stopped",
+# How an answer came about, in the line below it; the reason where there is none.
+_OUTCOMES: Mapping[str, Mapping[str, str]] = {
+    "score_gate": {"ko": "답 없음: 근거 부족", "en": "no answer: too little evidence"},
+    "llm_self_judge": {"ko": "답 없음: 찾은 곳에 답이 없음", "en": "no answer: not in what was found"},
+    "no_index": {"ko": "답 없음: 색인된 노트 없음", "en": "no answer: nothing is indexed"},
+    "no_chunks": {"ko": "답 없음: 찾은 곳 없음", "en": "no answer: nothing was found"},
+    "llm_stream_aborted": {"ko": "답 없음: 중단됨", "en": "no answer: stopped"},
+    "quoted": {"ko": "원문 인용", "en": "quoted"},
+    "quoted, not sure": {"ko": "원문 인용, 확실하지 않음", "en": "quoted, not sure"},
+    "not sure": {"ko": "확실하지 않음", "en": "not sure"},
+    "grounded": {"ko": "출처 확인 ✓", "en": "grounded ✓"},
+    "not grounded": {"ko": "출처 확인 ✗", "en": "grounded ✗"},
 }
 
 
 def refusal_text(reason: RefusalReason, language: str) -> str:
     """The sentence a refusal is shown with."""
-    words = _REFUSALS[reason]
-    return words.get(language, words["en"])
+    return _in(language, _REFUSALS[reason])
 
 
 _NEAREST = {"ko": "가장 가까운 곳:", "en": "nearest places:"}
@@ -62,31 +66,48 @@ _FOUND = {
 
 def unsure_heading(language: str) -> str:
     """What stands above an answer that kb is not sure of."""
-    return _UNSURE.get(language, _UNSURE["en"])
+    return _in(language, _UNSURE)
 
 
 def how_found(language: str, *, words: float, in_own_language: bool) -> str:
     """How the best passage was found; `words` is the share of the question's weight that one passage carries."""
-    how = _FOUND["other" if not in_own_language else "words" if words >= LITERAL_SHARE else "meaning"]
-    return how.get(language, how["en"])
+    return _in(language, _FOUND["other" if not in_own_language else "words" if words >= LITERAL_SHARE else "meaning"])
 
 
 def nearest_heading(language: str) -> str:
     """What stands above the places a refusal names."""
-    return _NEAREST.get(language, _NEAREST["en"])
+    return _in(language, _NEAREST)
 
 
 def checked_heading(language: str) -> str:
     """What stands between a text shown as it was generated and what the checks left of it."""
-    return _CHECKED.get(language, _CHECKED["en"])
+    return _in(language, _CHECKED)
 
 
-def outcome_words(refusal_reason: str | None, *, is_quoted: bool, grounded: bool, is_sure: bool) -> str:
+def outcome_words(language: str, refusal_reason: str | None, *, is_quoted: bool, grounded: bool, is_sure: bool) -> str:
     """How an answer came about, in words that need no explanation: `quoted` from the notes, or written by a model."""
     if refusal_reason is not None:
-        return _OUTCOMES[refusal_reason]
-    if is_quoted:
-        return "quoted" if is_sure else "quoted, not sure"
-    if not is_sure:
-        return "not sure"
-    return "grounded ✓" if grounded else "grounded ✗"
+        outcome = refusal_reason
+    elif is_quoted:
+        outcome = "quoted" if is_sure else "quoted, not sure"
+    elif is_sure:
+        outcome = "grounded" if grounded else "not grounded"
+    else:
+        outcome = "not sure"
+    return _in(language, _OUTCOMES[outcome])
+
+
+def share_words(language: str, cited: int, used: int) -> str:
+    """How many of the passages that an answer may use it cites."""
+    if language == "ko":
+        return f"{used}곳 중 {cited}곳 인용"
+    return f"{cited} of {used} chunk{'' if used == 1 else 's'}"
+
+
+def evidence_words(language: str, value: str) -> str:
+    """How likely the hits hold an answer."""
+    return f"{'근거' if language == 'ko' else 'evidence'} {value}"
+
+
+def _in(language: str, words: Mapping[str, str]) -> str:
+    return words.get(language, words["en"])

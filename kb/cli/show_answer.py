@@ -8,12 +8,21 @@ from contextlib import contextmanager
 
 import click
 
-from kb.answer.wording import checked_heading, how_found, nearest_heading, outcome_words, unsure_heading
+from kb.answer.wording import (
+    checked_heading,
+    evidence_words,
+    how_found,
+    nearest_heading,
+    outcome_words,
+    share_words,
+    unsure_heading,
+)
 from kb.cli.printing import HEADING, PLACE, QUIET, echo_folded, styled
 from kb.cli.terminal import Folding, columns, link, plain, plain_line, shows_links, with_code
 from kb.domain.answer_events import AskEvent, Generated
 from kb.domain.answers import Answer, AnswerCitation, Claim
 from kb.language.detect import query_language
+from kb.language.markup import link_words
 
 _RULE = "─" * 57
 
@@ -141,25 +150,27 @@ def _show_candidates(answer: Answer) -> None:
     for number, citation in enumerate(answer.citations, 1):
         _show_citation(citation, f"{number}. ")
         if citation.quote:
-            echo_folded(plain_line(citation.quote), head="    ", style=QUIET)
+            echo_folded(plain_line(link_words(citation.quote)), head="    ", style=QUIET)
 
 
 def _footer(answer: Answer, explain: bool) -> list[str]:
     retrieval, evidence = answer.retrieval, answer.evidence
+    language = query_language(answer.question)
     is_quoted = answer.model.provider == "extractive"
     is_sure = answer.state == "answered"
-    parts = [outcome_words(answer.refusal_reason, is_quoted=is_quoted, grounded=answer.grounded, is_sure=is_sure)]
-    if answer.refusal_reason is None and evidence is not None and answer.hits:
+    reason, grounded = answer.refusal_reason, answer.grounded
+    parts = [outcome_words(language, reason, is_quoted=is_quoted, grounded=grounded, is_sure=is_sure)]
+    if reason is None and evidence is not None and answer.hits:
         own = answer.hits[0].retrieval.is_own
-        parts.append(how_found(query_language(answer.question), words=evidence.lexical, in_own_language=own))
+        parts.append(how_found(language, words=evidence.lexical, in_own_language=own))
     if answer.model.id != "none":
         if not is_quoted:
             parts += [answer.model.id, answer.prompt_template_version]
         cited = sum(citation.marker is not None for citation in answer.citations)
-        parts.append(f"{cited} of {retrieval.chunks_used} chunk{'' if retrieval.chunks_used == 1 else 's'}")
+        parts.append(share_words(language, cited, retrieval.chunks_used))
     if evidence is not None:
-        gate = f" < {retrieval.score_gate:.2f}" if answer.refusal_reason == "score_gate" else ""
-        parts.append(f"evidence {_two_places(evidence.value)}{gate}")
+        gate = f" < {retrieval.score_gate:.2f}" if reason == "score_gate" else ""
+        parts.append(evidence_words(language, f"{_two_places(evidence.value)}{gate}"))
     parts.append(f"{answer.usage.latency_ms} ms")
     return ["  ".join(parts), "  ".join(_details(answer))] if explain else ["  ".join(parts)]
 

@@ -29,7 +29,7 @@ def _in_words(error: BaseException, details: str) -> KbError:
         return KbError("not enough memory", f"close other programs, or index less at once; {details}")
     if isinstance(error, OSError) and error.strerror:
         if error.errno in NO_ROOM:
-            return no_room(error.filename or "a file", error.errno, " and run it again: what was done is kept")
+            return no_room(error.filename or "kb's files", error.errno, " and run it again: what was done is kept")
         where = f"{error.filename}: " if error.filename else ""
         return FileError(f"{where}{error.strerror}", f"check that the path exists and is yours; {details}")
     return KbError(

@@ -1,4 +1,4 @@
-"""Words that a line's end cut in two, made whole on the first of the two lines: for text of pages and of pixels."""
+"""What a line's end cut in two, for text of pages and of pixels: words made whole, and lines that go on as one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ _HYPHENATED = re.compile(
 )
 _MARKS = ("-", "\u2010", "\u00ad")
 _LEAST_LETTERS = 2
+
+_OWN_LINE = re.compile(r"[ \t]*(?:\||(?:[-*+•·‣◦▪–]|\(?\d{1,3}[.)])[ \t])")
 
 _BROKEN_HANGUL = re.compile(r"(?<=[가-힣])\n(?=[가-힣])")
 _SPACE_BEFORE_END = re.compile(r"\S \n\S")
@@ -29,6 +31,18 @@ def whole_words(text: str) -> str:
     while joined != text:  # a narrow column cuts one word twice
         text, joined = joined, _HYPHENATED.sub(_joined, joined)
     return joined.rstrip()
+
+
+def joined_lines(text: str) -> str:
+    """The text with each paragraph on one line; items of lists and rows of tables keep lines of their own."""
+    joined: list[str] = []
+    for line in whole_words(text).split("\n"):
+        goes_on = bool(joined) and joined[-1].strip() and line.strip() and not joined[-1].endswith("|")
+        if goes_on and not _OWN_LINE.match(line):
+            joined[-1] = f"{joined[-1].rstrip()} {line.lstrip()}"
+        else:
+            joined.append(line)
+    return "\n".join(joined)
 
 
 def ends_inside_words(blocks: Iterable[str]) -> bool:

@@ -33,7 +33,7 @@ def list_(session: Session, limit: int, as_json: bool) -> int:
             quoted = row.model_provider == "extractive"
             is_sure = row.state == "answered"
             grounded = bool(row.grounded)
-            outcome = outcome_words(row.refusal_reason, is_quoted=quoted, grounded=grounded, is_sure=is_sure)
+            outcome = outcome_words("en", row.refusal_reason, is_quoted=quoted, grounded=grounded, is_sure=is_sure)
             head = f"{row.trace_id}  {local_time(row.created_at)}  {outcome:<12}  "
             echo_folded(plain_start(row.query), head=head)
     if not rows and not as_json:
