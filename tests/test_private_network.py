@@ -8,7 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -28,31 +28,59 @@ LIBRARIES = (
 
 _ADDRESS = re.compile(r'sa_family=AF_INET6?, .*?port=htons\((\d+)\).*?"([^"]+)"')
 _SENDING = "connect,sendto,sendmsg,sendmmsg"
+_OWN_NETWORK = ("unshare", "--user", "--map-root-user", "--net")
 
-needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace shows who is spoken to")
+
+def has_strace() -> bool:
+    """Whether strace is here, and may follow a process."""
+    return (
+        shutil.which("strace") is not None
+        and subprocess.run(["strace", "-qq", "-o", os.devnull, "true"]).returncode == 0
+    )
+
+
+def has_own_network() -> bool:
+    """Whether a process may have a network of its own, without root: user namespaces, and the programs for them."""
+    programs = all(shutil.which(program) for program in ("unshare", "ip"))
+    return programs and subprocess.run([*_OWN_NETWORK, "true"], capture_output=True).returncode == 0
+
+
+def traced(command: Sequence[str], trace: Path, env: Mapping[str, str]) -> tuple[int, str, set[tuple[str, int]]]:
+    """Exit code, errors, and who was spoken to as the system calls tell."""
+    strace = ["strace", "-f", "--seccomp-bpf", "-qq", "-e", f"trace={_SENDING}", "-o", str(trace)]
+    done = subprocess.run([*strace, *command], env=env, capture_output=True, text=True, check=False)
+    lines = trace.read_text(encoding="utf-8", errors="replace").splitlines()
+    spoken = {(address, int(port)) for line in lines if "(" in line for port, address in _ADDRESS.findall(line)}
+    return done.returncode, done.stderr, spoken
+
+
+def isolated(command: Sequence[str], trace: Path, env: Mapping[str, str]) -> tuple[int, str, set[tuple[str, int]]]:
+    """The same as the packets tell, in a network where every address is this machine."""
+    watch = [*_OWN_NETWORK, sys.executable, str(Path(__file__).with_name("watch_packets.py")), str(trace)]
+    done = subprocess.run([*watch, *command], env=env, capture_output=True, text=True, check=False)
+    spoken = {(address, int(port)) for address, port in map(str.split, trace.read_text(encoding="utf-8").splitlines())}
+    return done.returncode, done.stderr, spoken
+
+
+WAYS = {traced: has_strace, isolated: has_own_network}
 
 
 class Watched:
-    """A HOME of its own, and processes whose connections are written down."""
+    """A HOME of its own, and processes whose connections are written down in the first of the ways that work here."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, way: Callable[..., tuple[int, str, set[tuple[str, int]]]]) -> None:
         self.home = directory / "watched-home"
         self.home.mkdir()
         self._trace = directory / "trace"
+        self._way = way
 
     def run(self, *command: str, **env: str) -> set[tuple[str, int]]:
         """Address and port of everything that the command and the processes it starts spoke to."""
-        strace = ["strace", "-f", "--seccomp-bpf", "-qq", "-e", f"trace={_SENDING}", "-o", str(self._trace)]
         paths = os.pathsep.join(path for path in sys.path if path)
         surroundings = {"HOME": str(self.home), "PATH": os.environ["PATH"], "PYTHONPATH": paths, **env}
-        done = subprocess.run([*strace, *command], env=surroundings, capture_output=True, text=True, check=False)
-        assert done.returncode in (0, 1), done.stderr
-        return {
-            (address, int(port))
-            for line in self._trace.read_text(encoding="utf-8", errors="replace").splitlines()
-            if "(" in line
-            for port, address in _ADDRESS.findall(line)
-        }
+        code, errors, spoken = self._way(command, self._trace, surroundings)
+        assert code in (0, 1), errors
+        return spoken
 
     def kb(self, *args: str) -> set[tuple[str, int]]:
         """The same of one call of kb."""
@@ -66,7 +94,10 @@ class Watched:
 
 @pytest.fixture
 def watched(tmp_path: Path) -> Watched:
-    return Watched(tmp_path)
+    way = next((way for way, works in WAYS.items() if works()), None)
+    if way is None:
+        pytest.skip("neither strace nor a network of its own (unshare and ip, user namespaces) shows who is spoken to")
+    return Watched(tmp_path, way)
 
 
 @pytest.fixture
@@ -84,23 +115,28 @@ def loading(*libraries: str, private: bool) -> tuple[str, ...]:
     return sys.executable, "-c", f"from kb.private import kept_private\n{keeping}\n{imports}"
 
 
-@needs_strace
 def test_no_library_speaks_to_anybody_or_leaves_a_file_at_home(watched: Watched) -> None:
     assert watched.run(*loading(*LIBRARIES, private=True)) == set()
     assert watched.files == set()
 
 
-@needs_strace
-def test_the_watch_sees_a_connection_and_a_file(watched: Watched, closed_port: int) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_of_watching_sees_a_connection_and_a_file(
+    way: Callable[..., tuple[int, str, set[tuple[str, int]]]], tmp_path: Path, closed_port: int
+) -> None:
+    if not WAYS[way]():
+        pytest.skip(f"{way.__name__} does not work here")
+    watched = Watched(tmp_path, way)
     program = (
         "import socket, pathlib; pathlib.Path.home().joinpath('x').touch(); "
-        f"socket.socket().connect_ex(('127.0.0.1', {closed_port}))"
+        f"socket.socket().connect_ex(('127.0.0.1', {closed_port})); "
+        f"socket.socket(type=socket.SOCK_DGRAM).sendto(b'', ('127.0.0.1', {closed_port}))"
     )
     assert watched.run(sys.executable, "-c", program) == {("127.0.0.1", closed_port)}
+    assert watched.run(sys.executable, "-c", "pass") == set()
     assert watched.files == {"x"}
 
 
-@needs_strace
 def test_onnxruntime_leaves_no_device_id_and_no_queue_of_events(watched: Watched) -> None:
     watched.run(*loading("onnxruntime", private=True))
     assert watched.files == set()
@@ -109,7 +145,6 @@ def test_onnxruntime_leaves_no_device_id_and_no_queue_of_events(watched: Watched
         pytest.skip("this onnxruntime keeps no telemetry: nothing to switch off")
 
 
-@needs_strace
 def test_no_command_speaks_to_anybody_but_the_configured_endpoint(
     watched: Watched, tmp_path: Path, closed_port: int
 ) -> None:
@@ -131,7 +166,6 @@ def test_no_command_speaks_to_anybody_but_the_configured_endpoint(
     assert made == set()
 
 
-@needs_strace
 def test_the_configured_endpoint_is_still_spoken_to(watched: Watched, tmp_path: Path, closed_port: int) -> None:
     vault = make_vault(tmp_path)
     settings = ["--config", str(vault.config), "--set", f"models.llm.endpoint=http://127.0.0.1:{closed_port}"]
