@@ -20,9 +20,11 @@ import psutil
 import pytest
 from ingest_fixtures import Workspace, analyse_by_word, counted
 from media_fixtures import MODELS, needs_decoder, needs_whisper
+from unruly_engine import STARVED
 
 from kb.extract.registry import EXTRACTORS, Step
 from kb.operations.ingest import prepare
+from kb.workers import pool
 from kb.workers import worker as extract_worker
 
 TESTS = Path(__file__).parent
@@ -66,9 +68,28 @@ def test_an_engine_is_given_up_by_the_processor_time_of_its_processes(workspace:
     assert failure_of(workspace) == "the engine took 1 s of processor time without a sign of progress"
 
 
-def test_an_engine_that_gets_no_processor_is_waited_for(workspace: Workspace) -> None:
-    workspace.write("a.pdf", b"starved")
+def test_an_engine_that_gets_no_processor_is_waited_for(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its second of processor time lasts ten by the clock, which here goes on at every look."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    release = os.open(pipe, os.O_RDWR)
+    now_s = 0
+
+    def clock() -> int:
+        nonlocal now_s
+        if now_s < 10:
+            now_s += 1
+            if now_s == 10:
+                os.write(release, b".")
+        return now_s
+
+    monkeypatch.setattr(pool, "monotonic", clock)
+    workspace.write("a.pdf", STARVED + os.fsencode(pipe))
     assert counted(workspace.ingest()) == {"new": 1}
+    assert now_s == 10
+    os.close(release)
 
 
 def test_an_engine_that_waits_for_ever_is_given_up_by_the_clock(

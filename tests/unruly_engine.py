@@ -18,7 +18,7 @@ from kb.errors import ExtractFailed, ModelCorrupt
 from kb.extract.pdf import text as pdf_text
 from kb.extract.pdf.pages import PdfPage, PdfText
 
-_STARVED_S = 2.5
+STARVED = b"starved until a byte comes through "
 _served: list[str] = []  # what this process has read
 
 
@@ -45,8 +45,9 @@ def derive(job: Job) -> bytes:
             raise ZeroDivisionError("an engine's bug")
         case b"child hangs":
             subprocess.run([sys.executable, "-c", "while True: pass"], check=True)
-        case b"starved":
-            time.sleep(_STARVED_S)  # as a process does that gets no processor
+        case starved if starved.startswith(STARVED):  # as a process does that gets no processor
+            with open(starved.removeprefix(STARVED), "rb") as released:
+                released.read(1)
         case b"killed":
             tempfile.mkdtemp(prefix="kb-ocr-")
             os.kill(os.getpid(), signal.SIGKILL)
@@ -67,7 +68,7 @@ def derive(job: Job) -> bytes:
             return bytes(10**12)
     _served.append(job.media_type)
     job.on_progress(Progress(1, 1))
-    if job.data in (b"worn", b"starved"):
+    if job.data == b"worn" or job.data.startswith(STARVED):
         return PdfText((PdfPage("Read all the same.", (), 595, 842),)).to_json()
     return pdf_text.derive(job)
 
