@@ -28,7 +28,7 @@ from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.progress import step
 from benchmarks.remembered_questions import remembered_questions
 from benchmarks.sentence_weights import Example, fit_weights
-from kb.answer.extractive import WEIGHTS, Signals, choose_sentences, fewest, sentence_citation, sentence_signals
+from kb.answer.extractive import WEIGHTS, choose_sentences, fewest, sentence_citation
 from kb.domain.citations import LineCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.domain.search import SearchQuery
@@ -36,6 +36,7 @@ from kb.operations.ask.findings import hit_passage
 from kb.operations.opening.reader import reading
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
+from kb.retrieve.signals import Signals, sentence_signals
 from kb.retrieve.terms import read_query, term_counts
 from kb.store.connection import Connection
 

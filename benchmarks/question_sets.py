@@ -14,6 +14,7 @@ from typing import NamedTuple
 import yaml
 
 from benchmarks.judged_set import load_judged_set
+from benchmarks.question_vaults import VAULTS
 
 HERE = Path(__file__).parent
 GOLDEN = HERE.parent / "fixtures" / "golden"
@@ -49,7 +50,17 @@ class QuestionSet(NamedTuple):
     questions: tuple[Asked, ...]
 
 
-NAMES = ("ask-fastapi", "notes-ko", "golden", "korquad-dev", "squad2-dev", "cranfield", "korquad-refusal-dev")
+NAMES = (
+    "ask-fastapi",
+    "notes-ko",
+    "manual",
+    "archive",
+    "golden",
+    "korquad-dev",
+    "squad2-dev",
+    "cranfield",
+    "korquad-refusal-dev",
+)
 
 
 @contextmanager
@@ -64,6 +75,10 @@ def question_set(name: str, data: Path, at_most: int = 0) -> Iterator[QuestionSe
             yield QuestionSet(name, root, tuple(_own(data / name / "questions.jsonl")))
     elif name == "notes-ko":
         yield QuestionSet(name, data / name, tuple(_own(HERE / "questions" / "notes-ko.jsonl")))
+    elif name in VAULTS:
+        with TemporaryDirectory() as folder:
+            VAULTS[name](data, Path(folder))
+            yield QuestionSet(name, Path(folder), tuple(_own(HERE / "questions" / f"{name}.jsonl")))
     elif name == "golden":
         yield QuestionSet(name, GOLDEN / "notes", tuple(_golden()))
     elif name == "korquad-refusal-dev":

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.question_sets import Asked, QuestionSet
-from benchmarks.weight_fitting import Fitted, total
-from kb.answer.extractive import sentence_signals
-from kb.answer.judging import (
-    READ_PASSAGES,
-    Excerpt,
-    load_background,
-    question_features,
-    read_excerpts,
-    sentence_cosines,
-    sentence_features,
-)
-from kb.answer.quoting import term_weights
+from benchmarks.weight_fitting import Fitted
+from kb.answer.judging import READ_PASSAGES, Excerpt, load_background, question_features, read_excerpts
 from kb.domain.candidates import Candidate, Ranked
 from kb.domain.passages import Passage, TermWeight
-from kb.domain.search import ReadFigures, RetrievalDetail, SearchQuery
+from kb.domain.reranking import Question
+from kb.domain.search import RetrievalDetail, SearchQuery
 from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges
 from kb.operations.search.search import search_in, vector_source
 from kb.operations.session.session import open_session
-from kb.retrieve.reader import Weights, candidate_features, int8_vector
+from kb.retrieve.reader import candidate_features, int8_vector, ranked_by, sentence_cosines
+from kb.retrieve.second_look import LOOKED, look_features, looked_through
+from kb.retrieve.signals import sentence_features, sentence_signals, term_weights
+from kb.retrieve.terms import read_query
+from kb.retrieve.weights import Weights
 from kb.store.sentence_queries import ReadCandidate, read_candidates
 
 Background = Mapping[tuple[str, str], tuple[float, float]]
@@ -52,6 +46,11 @@ class Found(NamedTuple):
     def right(self) -> list[bool]:
         """Which candidates are of a document that answers."""
         return [candidate.workspace_path in self.asked.files for candidate in self.candidates]
+
+    @property
+    def question(self) -> Question:
+        """What was read against the candidates."""
+        return Question(self.asked.text, self.terms)
 
 
 class Read(NamedTuple):
@@ -88,14 +87,15 @@ def find(base: KnowledgeBase, questions: QuestionSet) -> list[Found]:
             rowids = [each.chunk_rowid for each in candidates]
             packed = int8_vector(vector)
             figures = read_candidates(opened.db, rowids_json=json.dumps(rowids), question=vector, question_int8=packed)
+            terms = term_weights(opened.db, read_query(opened.db, asked.text).searched)
             rows.append(
                 Found(
                     questions.name,
                     asked,
                     candidates,
                     tuple(figures),
-                    tuple(candidate_features(candidates, figures)),
-                    term_weights(opened.db, asked.text),
+                    tuple(candidate_features(Question(asked.text, terms), candidates, figures)),
+                    terms,
                     sentence_cosines(opened.db, rowids, packed),
                     load_background(opened.db, query_language(asked.text)),
                 )
@@ -103,26 +103,33 @@ def find(base: KnowledgeBase, questions: QuestionSet) -> list[Found]:
     return rows
 
 
-def rank(found: Found, weights: Fitted) -> list[Ranked]:
-    """The candidates in the order of the weights, as `kb.retrieve.reader` puts them."""
-    sums = [total(weights, row) for row in found.features]
-    highest = max(sums, default=0.0)
-    whole = sum(math.exp(each - highest) for each in sums)
-    ranked = [
-        Ranked(
-            candidate,
-            ReadFigures(
-                row.passage or 0.0, row.heading or 0.0, row.sentence or 0.0, each, math.exp(each - highest) / whole
-            ),
-        )
-        for candidate, row, each in zip(found.candidates, found.figures, sums, strict=True)
-    ]
-    return sorted(ranked, key=lambda each: (-(each.read.logit if each.read else 0.0), each.candidate.rank))
+def rank(found: Found, models: Mapping[str, Fitted]) -> list[Ranked]:
+    """The candidates in the order of the models `rank` and, where there is one, `look`: as kb's own search does."""
+    ranked = ranked_by(Weights("fitted", models["rank"]), found.candidates, found.figures, found.features)
+    if "look" not in models:
+        return ranked
+    sentence, look = (Weights("fitted", models[name]) for name in ("sentence", "look"))
+    return [*looked_through(found.question, ranked[:LOOKED], found.cosines, sentence, look), *ranked[LOOKED:]]
 
 
-def read(found: Found, weights: Fitted) -> Read:
-    """The first passages by the weights of ranking, and which of their sentences hold the answer."""
-    ranked = rank(found, weights)
+class Looked(NamedTuple):
+    """What a second look weighs of the first passages in a question's own language, and which of them are right."""
+
+    found: Found
+    features: Sequence[Mapping[str, float]]
+    right: Sequence[bool]
+
+
+def look(found: Found, models: Mapping[str, Fitted]) -> Looked:
+    """The first passages by the model `rank`, their sentences by the model `sentence`."""
+    first = [each for each in rank(found, {"rank": models["rank"]})[:LOOKED] if each.candidate.is_own]
+    features = look_features(found.question, first, found.cosines, Weights("fitted", models["sentence"]))
+    return Looked(found, features, [each.candidate.workspace_path in found.asked.files for each in first])
+
+
+def read(found: Found, models: Mapping[str, Fitted]) -> Read:
+    """The first passages in the order of the models, and which of their sentences hold the answer."""
+    ranked = rank(found, models)
     spoken = (each for each in ranked if next(sentence_ranges(each.candidate.text), None) is not None)
     passages = [
         (each, _passage(number, each.candidate)) for number, each in enumerate(islice(spoken, READ_PASSAGES), 1)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.read_questions import Found, Read, read
+from benchmarks.read_questions import Found, Looked, Read, look, read
 from benchmarks.weight_fitting import (
     Choice,
     Fitted,
@@ -27,7 +27,8 @@ SHARES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 GATE = 0.45
 """What of the fitted `about` is shipped as .5."""
 
-_RANK_RIDGE = 0.003
+_RANK_RIDGE = 0.001
+_LOOK_RIDGE = 0.003
 _SENTENCE_RIDGE = 0.003
 _JUDGING_RIDGE = 2.0
 _UNANSWERABLE = 0.7  # of what the answerable questions weigh
@@ -52,12 +53,26 @@ def fit_rank(found: Sequence[Found]) -> Fitted:
     usable = [each for each in found if any(each.right)]
     even = even_weights([(each.set_name, each.asked.kind) for each in usable])
     return fit_choice(
-        [
-            Choice(each.features, each.right, weight * (_WORDS_SHARED if each.asked.kind == "words shared" else 1.0))
-            for each, weight in zip(usable, even, strict=True)
-        ],
+        [Choice(each.features, each.right, weight * _counts(each)) for each, weight in zip(usable, even, strict=True)],
         _RANK_RIDGE,
     )
+
+
+def fit_look(rows: Sequence[Looked]) -> Fitted:
+    """The weights `look`, of the questions some but not all of whose first passages are right."""
+    usable = [row for row in rows if any(row.right) and not all(row.right)]
+    even = even_weights([(row.found.set_name, row.found.asked.kind) for row in usable])
+    return fit_choice(
+        [
+            Choice(row.features, row.right, weight * _counts(row.found))
+            for row, weight in zip(usable, even, strict=True)
+        ],
+        _LOOK_RIDGE,
+    )
+
+
+def _counts(found: Found) -> float:
+    return _WORDS_SHARED if found.asked.kind == "words shared" else 1.0
 
 
 def fit_sentence(rows: Sequence[Read]) -> Fitted:
@@ -120,22 +135,27 @@ def fit_all(found: Mapping[str, Sequence[Found]], judged: Sequence[str], told: S
 
     `judged` are the sets that judging is fitted on, `told` those whose questions say what an answer must hold.
     """
-    ranks = {name: fit_rank(_without(found, name)) for name in found}
-    reads = {name: [read(each, ranks[name]) for each in rows] for name, rows in found.items() if name in judged}
-    sentences = {name: fit_sentence([row for other in told if other != name for row in reads[other]]) for name in found}
+    ordering = {name: _ordering(found, told, without=name) for name in found}
+    reads = {name: [read(each, ordering[name]) for each in rows] for name, rows in found.items() if name in judged}
     outcomes = {
-        name: [each for row in rows if (each := outcome(row, sentences[name])) is not None]
+        name: [each for row in rows if (each := outcome(row, ordering[name]["sentence"])) is not None]
         for name, rows in reads.items()
     }
     by_set = {
-        name: _models(
-            ranks[name], sentences[name], [each for other in judged if other != name for each in outcomes[other]]
-        )
+        name: _models(ordering[name], [each for other in judged if other != name for each in outcomes[other]])
         for name in found
     }
-    sentence = fit_sentence([row for name in told for row in reads[name]])
-    rank = fit_rank([each for rows in found.values() for each in rows])
-    return Fit(by_set, _models(rank, sentence, [each for rows in outcomes.values() for each in rows]))
+    whole = _models(_ordering(found, told), [each for rows in outcomes.values() for each in rows])
+    return Fit(by_set, whole)
+
+
+def _ordering(found: Mapping[str, Sequence[Found]], told: Sequence[str], without: str = "") -> Models:
+    """The models `rank`, `sentence` and `look` by all sets but one."""
+    others = {name: rows for name, rows in found.items() if name != without}
+    models = {"rank": fit_rank([each for rows in others.values() for each in rows])}
+    models["sentence"] = fit_sentence([read(each, models) for name in told if name in others for each in others[name]])
+    models["look"] = fit_look([look(each, models) for rows in others.values() for each in rows if each.asked.files])
+    return models
 
 
 def view_file(old: str, models: Mapping[str, Fitted], label: int) -> str:
@@ -166,12 +186,8 @@ def _label(model: str, label: int) -> str:
     return f"{'right' if model == 'right_limits' else model}-{label}"
 
 
-def _models(rank: Fitted, sentence: Fitted, outcomes: Sequence[Outcome]) -> Models:
-    return {"rank": rank, "sentence": sentence, **fit_judging(outcomes), "right_limits": fit_limits(outcomes)}
-
-
-def _without(found: Mapping[str, Sequence[Found]], name: str) -> list[Found]:
-    return [each for other, rows in found.items() if other != name for each in rows]
+def _models(ordering: Models, outcomes: Sequence[Outcome]) -> Models:
+    return {**ordering, **fit_judging(outcomes), "right_limits": fit_limits(outcomes)}
 
 
 def _only(each: Outcome, names: Sequence[str]) -> dict[str, float]:

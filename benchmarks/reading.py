@@ -19,24 +19,23 @@ from benchmarks.measurement import Cell, Measurement, Table
 from benchmarks.progress import step
 from benchmarks.question_sets import NAMES, QuestionSet, question_set
 from benchmarks.read_questions import Found, find, rank
-from benchmarks.read_weights import Fit, fit_all, write_view
+from benchmarks.read_weights import Fit, Models, fit_all, write_view
 from benchmarks.remembered_questions import remembered_questions
 from benchmarks.scoring import score_one
-from benchmarks.weight_fitting import Fitted
 from kb.domain.candidates import Candidate
 from kb.operations.opening.writer import in_memory
-from kb.retrieve.reader import load_weights
+from kb.retrieve.weights import load_weights
 
 QUESTIONS = 600
 """So many questions of each judged set are asked, unless told otherwise; of the others all."""
 
-RANKED = ("ask-fastapi", "notes-ko", "golden", "korquad-dev", "squad2-dev", "korquad-refusal-dev")
+RANKED = ("ask-fastapi", "notes-ko", "manual", "archive", "golden", "korquad-dev", "squad2-dev", "korquad-refusal-dev")
 """The sets that weights are fitted on; those of judging, and those whose questions say what an answer must hold."""
-JUDGED = ("ask-fastapi", "notes-ko", "golden", "korquad-refusal-dev")
-TOLD = ("ask-fastapi", "notes-ko")
+JUDGED = ("ask-fastapi", "notes-ko", "manual", "archive", "golden", "korquad-refusal-dev")
+TOLD = ("ask-fastapi", "notes-ko", "manual", "archive")
 
 VIEW = Path(__file__).parents[1] / "sql" / "views" / "weights.sql"
-_MODELS = ("rank", "sentence", "about", "right", "right_limits")
+_MODELS = ("rank", "sentence", "look", "about", "right", "right_limits")
 _RULES = ("fusion", "others", "shipped")
 _FIGURES = ("hit@1", "hit@3", "nDCG@10")
 _OTHERS_NDCG = 5  # its place among the figures of the rules
@@ -80,14 +79,15 @@ def _ask(opened: _Base, fitted: Fit, name: str) -> dict[str, list[Answered]]:
             return {"others": ask_all(opened.base, opened.questions), "shipped": shipped}
 
 
-def _shipped() -> Fitted:
+def _shipped() -> Models:
     with in_memory() as db:
-        return dict(load_weights(db, "rank").values)
+        return {model: dict(load_weights(db, model).values) for model in ("rank", "sentence", "look")}
 
 
 def _label() -> int:
     with in_memory() as db:
-        return max(int(load_weights(db, model).version.rpartition("-")[2]) for model in _MODELS)
+        labels = [load_weights(db, model).version.rpartition("-")[2] for model in _MODELS]
+    return max(int(label) for label in labels if label.isdigit())
 
 
 def _ranking(found: Mapping[str, Sequence[Found]], fitted: Fit) -> Iterator[Table]:
@@ -98,7 +98,7 @@ def _ranking(found: Mapping[str, Sequence[Found]], fitted: Fit) -> Iterator[Tabl
         for each in (each for each in questions if each.asked.files):
             orders = [
                 each.candidates,
-                *([ranked.candidate for ranked in rank(each, weights)] for weights in (others["rank"], shipped)),
+                *([ranked.candidate for ranked in rank(each, weights)] for weights in (others, shipped)),
             ]
             scored = [ranking_figures(order, each.asked.files) for order in orders]
             for kind in ("", each.asked.kind):

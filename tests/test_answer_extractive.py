@@ -6,14 +6,14 @@ import random
 
 import pytest
 
-from kb.answer.expectation import expectation
 from kb.answer.extractive import WEIGHTS, choose_sentences, fewest, sentence_citation
-from kb.answer.words import folded_term, words_of
 from kb.domain.citations import LineCitation
 from kb.domain.media_citations import PageCitation
 from kb.domain.passages import Passage, TermWeight
 from kb.domain.search import RetrievalDetail
+from kb.language.expectation import expectation
 from kb.language.sentences import sentences
+from kb.language.words import folded_term, words_of
 
 HARBOUR = """\
 # Harbour

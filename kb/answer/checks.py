@@ -19,11 +19,11 @@ from kb.answer.echoes import repeats_instruction
 from kb.answer.extractive import sentence_citation
 from kb.answer.facts import names_in, numbers_in, quotes_in, stands_in, stated_numbers
 from kb.answer.markers import take_markers
-from kb.answer.words import Words, carried, words_of
 from kb.domain.answers import Claim
 from kb.domain.passages import Passage, Sentence
 from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges, sentences
+from kb.language.words import Words, carried, words_of
 
 MOST_WORDS = 0.6
 SOME_WORDS = 0.3

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kb.answer.patterns import patterns
-from kb.answer.words import carried, words_of
 from kb.domain.passages import Passage
 from kb.language.sentences import sentence_ranges
+from kb.language.words import carried, words_of
 
 REPEATED = 0.8
 """The share of a sentence's words that stand in the instruction."""

@@ -8,16 +8,14 @@ and `right`); how they were fitted and what they reach stands in docs/answers.md
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kb.answer.extractive import Signals, sentence_signals
 from kb.domain.candidates import Ranked
 from kb.domain.passages import Passage, Sentence, TermWeight
-from kb.language.sentences import is_code
-from kb.retrieve.reader import Weights, load_weights
+from kb.retrieve.signals import Signals, sentence_features, sentence_signals
+from kb.retrieve.weights import Weights, load_weights
 from kb.store import sentence_queries as queries
 from kb.store.connection import Connection
 
@@ -116,27 +114,10 @@ def read_excerpts(
         cosine = cosines.get((rows[sentence.passage].candidate.chunk_rowid, sentence.start), 0.0)
         passage_text = next(passage.text for _, passage in found if passage.number == sentence.passage)
         features = sentence_features(passage_text, sentence, signals, cosine)
-        scored.setdefault(sentence.passage, []).append((sentence, signals, _weighted(weights, features)))
+        scored.setdefault(sentence.passage, []).append((sentence, signals, weights.total(features)))
     return tuple(
         _excerpt(ranked, passage, scored[passage.number]) for ranked, passage in found if passage.number in scored
     )
-
-
-def sentence_features(passage_text: str, sentence: Sentence, signals: Signals, cosine: float) -> dict[str, float]:
-    """What is weighed of a sentence: the term signals, its nearness to the question, and what kind of line it is."""
-    text = sentence.text.rstrip()
-    return {
-        "own_terms": signals.own_terms,
-        "heading_terms": signals.heading_terms,
-        "previous_terms": signals.previous_terms,
-        "bigrams": signals.bigrams,
-        "expected": signals.expected,
-        "cosine": cosine,
-        "code": float(is_code(passage_text, sentence.start)),
-        "announces": float(text.endswith((":", "：", ":**"))),
-        "asks": float(text.endswith(("?", "？"))),
-        "length": math.log(len(text) + 10) - 4.5,
-    }
 
 
 def _excerpt(ranked: Ranked, passage: Passage, scored: Sequence[tuple[Sentence, Signals, float]]) -> Excerpt:
@@ -227,21 +208,11 @@ def _standing(
     return max(-4.0, min(8.0, (cosine - mean) / max(spread, 1e-3)))
 
 
-def _weighted(weights: Weights, features: Mapping[str, float]) -> float:
-    return sum(weights.values.get(name, 0.0) * value for name, value in features.items())
-
-
 def _likelihood(weights: Weights, features: Mapping[str, float]) -> float:
-    return 1 / (1 + math.exp(-max(-50.0, min(50.0, _weighted(weights, features)))))
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, weights.total(features)))))
 
 
 def load_background(db: Connection, query_lang: str) -> dict[tuple[str, str], tuple[float, float]]:
     """Mean and spread of what questions of a language about nothing here reach, by channel and language of passages."""
     rows = queries.select_background(db, query_lang=query_lang) or queries.select_background(db, query_lang="en")
     return {(row.channel, row.lang): (row.mean, row.spread) for row in rows}
-
-
-def sentence_cosines(db: Connection, rowids: Sequence[int], question_int8: bytes) -> dict[tuple[int, int], float]:
-    """The cosine of the question to each sentence of some chunks, by chunk and by where the sentence begins."""
-    rows = queries.read_sentences(db, rowids_json=json.dumps(list(rowids)), question_int8=question_int8)
-    return {(row.chunk_rowid, row.start_char): row.cosine for row in rows}

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Collection, Mapping
 
-from kb.answer.words import folded_term
+from kb.language.words import folded_term
 
 # Base forms; their endings fall with the stem. Irregular forms stand by themselves.
 _ENGLISH = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,9 +13,6 @@ from kb.answer.pieces import Piece, show_excerpts, show_pieces
 from kb.answer.reading import read_chosen, reading_evidence
 from kb.domain.answers import Claim
 from kb.domain.passages import Passage, TermWeight
-from kb.retrieve.terms import read_query, term_counts
-from kb.store import retrieve_queries as queries
-from kb.store.connection import Connection
 
 MAX_SENTENCES = 3
 READ_PASSAGES = 5
@@ -78,15 +74,3 @@ def _quote(chosen: Sequence[Chosen], passages: Sequence[Passage]) -> Quoted:
         pieces.append(Piece(passage, each.sentence, sentence.end, place))
         claims.append(Claim(sentence.text, (place,), "supported", sentence.text, sentence_citation(passage, sentence)))
     return Quoted(show_pieces(pieces), tuple(claims), cited)
-
-
-def term_weights(db: Connection, search_text: str) -> tuple[TermWeight, ...]:
-    """The terms a question is searched by with their rarity, idf = ln(1 + (N - n + .5) / (n + .5))."""
-    terms = read_query(db, search_text).searched
-    total = queries.select_chunk_total(db)
-    chunks = total.chunks if total else 0
-    counts = {row.position: row.chunks for row in term_counts(db, terms)}
-    return tuple(
-        TermWeight(term.text, math.log1p((max(chunks - counts[at], 0) + 0.5) / (counts[at] + 0.5)))
-        for at, term in enumerate(terms)
-    )

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from kb.answer.extractive import Chosen
 from kb.answer.opposites import denies, is_denied, says_korean_opposite, says_opposite
-from kb.answer.words import folded_term, words_of
 from kb.domain.passages import Passage
 from kb.language.stopwords import ENGLISH
+from kb.language.words import folded_term, words_of
 
 _USUAL_NEARNESS = 0.113
 _PREFIX_CHARS = 5

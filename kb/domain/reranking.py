@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kb.domain.candidates import Candidate, Ranked
+from kb.domain.passages import TermWeight
 from kb.domain.search import QueryVectors
+
+
+class Question(NamedTuple):
+    """What candidates are read against: the text as it was asked, its terms as they were searched."""
+
+    text: str
+    terms: tuple[TermWeight, ...]
 
 
 class Reranker(Protocol):
@@ -16,5 +24,5 @@ class Reranker(Protocol):
     def name(self) -> str:
         """What the order is called on the wire, with the version of its weights."""
 
-    def rerank(self, candidates: Sequence[Candidate], vectors: QueryVectors) -> list[Ranked]:
+    def rerank(self, question: Question, candidates: Sequence[Candidate], vectors: QueryVectors) -> list[Ranked]:
         """All of the candidates, the one most likely to answer first."""

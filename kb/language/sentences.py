@@ -83,6 +83,8 @@ def sentence_ranges(text: str) -> Iterator[Range]:
 
 def is_code(text: str, at: int) -> bool:
     """Whether a place of a Markdown text stands in a fenced block."""
+    if "```" not in text and "~~~" not in text:
+        return False
     fence = ""
     for line in _lines(text[:at]):
         if line.kind == "fence" and (not fence or _fence(text, line).startswith(fence)):

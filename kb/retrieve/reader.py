@@ -2,8 +2,10 @@
 
 A question is nearest to passages of its own language in every channel. So a figure counts by how far it stands above
 those of the other candidates in the passage's own language (`_margin`), and both languages are compared by that alone.
-Where few of the question's words are found, meaning counts more (`_by_meaning`). The weights are data (the view
-`weights`, model `rank`); how they were fitted and what they reach stands in docs/retrieval.md.
+Where few of the question's words are found, meaning counts more (`…_by_meaning`). Then the first passages in the
+question's own language are put in order once more, by their sentences (`kb.retrieve.second_look`). The weights are data
+(the view `weights`, models `rank`, `sentence` and `look`); docs/retrieval.md says how they were fitted and what they
+reach.
 """
 
 from __future__ import annotations
@@ -12,36 +14,27 @@ import json
 import math
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from kb.domain.candidates import Candidate, Ranked
+from kb.domain.passages import TermWeight
+from kb.domain.reranking import Question
 from kb.domain.search import QueryVectors, ReadFigures
-from kb.store import retrieve_queries as queries
+from kb.language.words import words_of
+from kb.retrieve.second_look import LOOKED, looked_through
+from kb.retrieve.signals import folded_weights, found_terms
+from kb.retrieve.weights import Weights, load_weights
 from kb.store.connection import Connection
-from kb.store.sentence_queries import ReadCandidate, read_candidates
+from kb.store.sentence_queries import ReadCandidate, read_candidates, read_sentences
 
 READ_DEPTH = 20
 """So many candidates of each channel and language are read: more change little (docs/retrieval.md)."""
 
 # Figures on one scale: a usual difference between two passages is about one.
-_SCALES = {"e5": 20.0, "use": 5.0, "sentence": 5.0, "heading": 5.0}
+_SCALES = {"e5": 20.0, "use": 5.0, "sentence": 5.0, "heading": 5.0, "title": 3.0}
 _WORDS_SCALE = 4.0
 # What a passage's figure is compared with: the mean of so many next ones of its language.
 _COMPARED = 20
 _INT8 = 127
-
-
-class Weights(NamedTuple):
-    """The weights of one model by feature, and the label of their fit."""
-
-    version: str
-    values: Mapping[str, float]
-
-
-def load_weights(db: Connection, model: str) -> Weights:
-    """The weights in force of a model of the view `weights`."""
-    rows = queries.select_weights(db, model=model)
-    return Weights(rows[0].version if rows else "none", {row.feature: row.weight for row in rows})
 
 
 class SentenceReader:
@@ -49,35 +42,51 @@ class SentenceReader:
 
     def __init__(self, db: Connection) -> None:
         self._db = db
-        self._weights = load_weights(db, "rank")
+        self._rank, self._sentence, self._look = (load_weights(db, model) for model in ("rank", "sentence", "look"))
 
     @property
     def name(self) -> str:
-        """`reading` with the version of its weights."""
-        return f"reading@{self._weights.version}"
+        """`reading` with the versions of its weights."""
+        return f"reading@{self._rank.version}/{self._sentence.version}/{self._look.version}"
 
-    def rerank(self, candidates: Sequence[Candidate], vectors: QueryVectors) -> list[Ranked]:
+    def rerank(self, question: Question, candidates: Sequence[Candidate], vectors: QueryVectors) -> list[Ranked]:
         """All of the candidates, the one most likely to answer first; ties in the fusion rule's order."""
         if not candidates or vectors.secondary is None:
             return [Ranked(candidate) for candidate in candidates]
+        packed = int8_vector(vectors.secondary)
         rows = read_candidates(
             self._db,
             rowids_json=json.dumps([candidate.chunk_rowid for candidate in candidates]),
             question=vectors.secondary,
-            question_int8=int8_vector(vectors.secondary),
+            question_int8=packed,
         )
-        logits = [
-            sum(self._weights.values.get(feature, 0.0) * value for feature, value in features.items())
-            for features in candidate_features(candidates, rows)
-        ]
-        highest = max(logits)
-        total = sum(math.exp(logit - highest) for logit in logits)
-        ranked = [
-            Ranked(candidate, _figures(row, logit, math.exp(logit - highest) / total))
-            for candidate, row, logit in zip(candidates, rows, logits, strict=True)
-        ]
-        ranked.sort(key=lambda each: (-(each.read.logit if each.read else 0.0), each.candidate.rank))
-        return ranked
+        ranked = ranked_by(self._rank, candidates, rows, candidate_features(question, candidates, rows))
+        first = ranked[:LOOKED]
+        cosines = sentence_cosines(self._db, [each.candidate.chunk_rowid for each in first], packed)
+        return [*looked_through(question, first, cosines, self._sentence, self._look), *ranked[LOOKED:]]
+
+
+def ranked_by(
+    weights: Weights,
+    candidates: Sequence[Candidate],
+    rows: Sequence[ReadCandidate],
+    features: Sequence[Mapping[str, float]],
+) -> list[Ranked]:
+    """The candidates by the weighted sum of their features, with what they were read by."""
+    logits = [weights.total(each) for each in features]
+    highest = max(logits, default=0.0)
+    total = sum(math.exp(logit - highest) for logit in logits)
+    ranked = [
+        Ranked(candidate, _figures(row, logit, math.exp(logit - highest) / total))
+        for candidate, row, logit in zip(candidates, rows, logits, strict=True)
+    ]
+    return sorted(ranked, key=lambda each: (-(each.read.logit if each.read else 0.0), each.candidate.rank))
+
+
+def sentence_cosines(db: Connection, rowids: Sequence[int], question_int8: bytes) -> dict[tuple[int, int], float]:
+    """The cosine of the question to each sentence of some chunks, by chunk and by where the sentence begins."""
+    rows = read_sentences(db, rowids_json=json.dumps(list(rowids)), question_int8=question_int8)
+    return {(row.chunk_rowid, row.start_char): row.cosine for row in rows}
 
 
 def int8_vector(vector: bytes) -> bytes:
@@ -87,7 +96,9 @@ def int8_vector(vector: bytes) -> bytes:
     return array("b", [round(value * scale) for value in values]).tobytes()
 
 
-def candidate_features(candidates: Sequence[Candidate], read: Sequence[ReadCandidate]) -> list[dict[str, float]]:
+def candidate_features(
+    question: Question, candidates: Sequence[Candidate], read: Sequence[ReadCandidate]
+) -> list[dict[str, float]]:
     """What is weighed of each candidate, in their order: `own.…` in the question's language, `other.…` in another."""
     figures = {
         "e5": _filled([candidate.vector_score for candidate in candidates]),
@@ -97,6 +108,7 @@ def candidate_features(candidates: Sequence[Candidate], read: Sequence[ReadCandi
     }
     is_own = [bool(candidate.is_own) for candidate in candidates]
     words = [candidate.lexical_share * _WORDS_SCALE for candidate in candidates]
+    titles = _titles(question.terms, candidates)
     best_words = max((each.lexical_share for each in candidates if each.is_own), default=0.0)
     by_meaning = 1 - min(1.0, best_words)
     margins = {name: _margins([value * _SCALES[name] for value in values], is_own) for name, values in figures.items()}
@@ -106,10 +118,23 @@ def candidate_features(candidates: Sequence[Candidate], read: Sequence[ReadCandi
         features = {f"{side}.{name}": values[at] for name, values in margins.items()}
         features |= {f"{side}.{name}_by_meaning": by_meaning * margins[name][at] for name in ("e5", "use", "sentence")}
         features[f"{side}.words"] = words[at]
+        features[f"{side}.title"] = titles[at] * _SCALES["title"]
         if not own:
             features |= {"other": 1.0, "other_by_meaning": by_meaning}
         found.append(features)
     return found
+
+
+def _titles(terms: Sequence[TermWeight], candidates: Sequence[Candidate]) -> list[float]:
+    """The share of the question's terms, weighed by their rarity, in the title of each candidate."""
+    weights = folded_weights(terms)
+    total = sum(weights.values()) or 1.0
+    titles = {title: words_of(title) for title in {candidate.title for candidate in candidates}}
+    shares = {
+        title: sum(weights[term] for term in sorted(found_terms(words, weights))) / total
+        for title, words in titles.items()
+    }
+    return [shares[candidate.title] for candidate in candidates]
 
 
 def _margins(values: Sequence[float], is_own: Sequence[bool]) -> list[float]:

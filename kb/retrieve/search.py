@@ -137,14 +137,17 @@ def ranked_candidates(
     params = hybrid_params(db, query, read, vectors, rule)
     reads = reranker is not None and query.mode == "hybrid"
     if reads:
-        from kb.retrieve.reader import READ_DEPTH  # a search by words alone does without
+        # A search by words alone does without these.
+        from kb.domain.reranking import Question
+        from kb.retrieve.reader import READ_DEPTH
+        from kb.retrieve.signals import term_weights
 
         params["depth"], params["k"] = max(READ_DEPTH, 2 * query.k), _EVERY
     with expression_errors() if read.raw else nullcontext():
         candidates = queries.search_hybrid(db, **params)
     if reranker is None or not reads:
         return [Ranked(candidate) for candidate in candidates]
-    return reranker.rerank(candidates, vectors)
+    return reranker.rerank(Question(query.text, term_weights(db, read.searched)), candidates, vectors)
 
 
 def hybrid_candidates(

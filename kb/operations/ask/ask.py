@@ -14,7 +14,7 @@ from contextlib import nullcontext
 
 from kb.answer.evidence import JUDGED_HITS, score_evidence
 from kb.answer.follow_up import resolve
-from kb.answer.quoting import Quoted, quote_across, quote_answer, quote_excerpts, term_weights
+from kb.answer.quoting import Quoted, quote_across, quote_answer, quote_excerpts
 from kb.answer.reading import READING_GATE, WEIGHTS_VERSION
 from kb.answer.wording import refusal_text
 from kb.config import Config
@@ -33,6 +33,8 @@ from kb.operations.opening.clock import now_utc
 from kb.operations.search.search import search_in, vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
+from kb.retrieve.signals import term_weights
+from kb.retrieve.terms import read_query
 
 EXTRACTIVE = ModelRef("extractive-v1", "extractive")
 
@@ -182,7 +184,7 @@ def _quoted(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...])
         source = vector_source(base, found.result.query)
         if source is not None:
             return quote_across(found.search_text, passages, source.similarities)
-    terms = term_weights(base.db, found.search_text)
+    terms = term_weights(base.db, read_query(base.db, found.search_text).searched)
     return quote_answer(found.search_text, terms, passages, nearness)
 
 

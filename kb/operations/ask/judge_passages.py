@@ -13,9 +13,7 @@ from kb.answer.judging import (
     load_background,
     load_judging_weights,
     read_excerpts,
-    sentence_cosines,
 )
-from kb.answer.quoting import term_weights
 from kb.answer.reading import READING_GATE, WEIGHTS_VERSION, read_chosen, reading_evidence
 from kb.domain.answers import Evidence
 from kb.domain.search import SearchHit, SearchQuery, SearchResult
@@ -23,7 +21,9 @@ from kb.language.detect import query_language
 from kb.operations.ask.findings import hit_passage
 from kb.operations.search.search import vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.retrieve.reader import int8_vector
+from kb.retrieve.reader import int8_vector, sentence_cosines
+from kb.retrieve.signals import term_weights
+from kb.retrieve.terms import read_query
 
 
 def judge_passages(
@@ -38,7 +38,7 @@ def judge_passages(
     vector = None if source is None else source.sentence_vector(question)
     if vector is None:
         return None
-    terms = term_weights(base.db, question)
+    terms = term_weights(base.db, read_query(base.db, question).searched)
     by_chunk = {each.candidate.chunk_id: each for each in result.candidates}
     found = [
         (each, hit_passage(number, hit, each.candidate.text, each.candidate.lang))

@@ -1,0 +1,26 @@
+"""Weights of linear models, as the view `weights` has them: fitted to the owner's own questions, else as shipped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kb.store import retrieve_queries as queries
+from kb.store.connection import Connection
+
+
+class Weights(NamedTuple):
+    """The weights of one model by feature, and the label of their fit."""
+
+    version: str
+    values: Mapping[str, float]
+
+    def total(self, features: Mapping[str, float]) -> float:
+        """Σ weight · feature; a feature without a weight counts nothing."""
+        return sum(self.values.get(name, 0.0) * value for name, value in features.items())
+
+
+def load_weights(db: Connection, model: str) -> Weights:
+    """The weights in force of a model of the view `weights`."""
+    rows = queries.select_weights(db, model=model)
+    return Weights(rows[0].version if rows else "none", {row.feature: row.weight for row in rows})
