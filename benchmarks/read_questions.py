@@ -69,7 +69,7 @@ class Read(NamedTuple):
 
     def judged(self, excerpts: tuple[Excerpt, ...]) -> dict[str, float]:
         """What is weighed of the question."""
-        return question_features(excerpts, self.ranked, self.found.terms, self.found.background)
+        return question_features(self.found.asked.text, excerpts, self.ranked, self.found.terms, self.found.background)
 
 
 def find(base: KnowledgeBase, questions: QuestionSet) -> list[Found]:

@@ -19,9 +19,8 @@ from benchmarks.weight_fitting import (
 )
 from kb.answer.judging import Judgement
 
-ABOUT = ("margin", "most_words", "passage_terms", "nearest_sentence", "nearness", "other", "share")
-RIGHT = (*ABOUT, "words", "own_terms", "bigrams", "sentence")
-"""What the two likelihoods weigh, of all that kb works out of a question."""
+WEIGHED = ("margin", "share", "cosine", "nearness", "sentence", "bigrams", "missing", "strangers", "other")
+"""What both likelihoods weigh, of all that kb works out of a question (docs/answers.md tells how they were chosen)."""
 
 SHARES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 GATE = 0.45
@@ -30,7 +29,7 @@ GATE = 0.45
 _RANK_RIDGE = 0.001
 _LOOK_RIDGE = 0.003
 _SENTENCE_RIDGE = 0.003
-_JUDGING_RIDGE = 2.0
+_JUDGING_RIDGE = 5.0
 _UNANSWERABLE = 0.7  # of what the answerable questions weigh
 _WORDS_SHARED = 4.0  # questions of that kind are a whole set each, and the usual case
 
@@ -98,11 +97,11 @@ def fit_judging(outcomes: Sequence[Outcome]) -> Models:
     """The weights `about` and `right`; `about` shifted so that what is shipped as .5 is `GATE` of the fit."""
     weights = _outcome_weights(outcomes)
     about = fit_likelihood(
-        [_only(each, ABOUT) for each in outcomes], [each.answerable for each in outcomes], weights, _JUDGING_RIDGE
+        [_only(each) for each in outcomes], [each.answerable for each in outcomes], weights, _JUDGING_RIDGE
     )
     about["bias"] -= math.log(GATE / (1 - GATE))
     right = fit_likelihood(
-        [_only(each, RIGHT) for each in outcomes], [each.right for each in outcomes], weights, _JUDGING_RIDGE
+        [_only(each) for each in outcomes], [each.right for each in outcomes], weights, _JUDGING_RIDGE
     )
     return {"about": about, "right": right}
 
@@ -190,8 +189,8 @@ def _models(ordering: Models, outcomes: Sequence[Outcome]) -> Models:
     return {**ordering, **fit_judging(outcomes), "right_limits": fit_limits(outcomes)}
 
 
-def _only(each: Outcome, names: Sequence[str]) -> dict[str, float]:
-    return {name: each.features[name] for name in names}
+def _only(each: Outcome) -> dict[str, float]:
+    return {name: each.features[name] for name in WEIGHED}
 
 
 def _outcome_weights(outcomes: Sequence[Outcome]) -> list[float]:

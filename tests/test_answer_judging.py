@@ -12,7 +12,7 @@ from kb.answer.pieces import Piece, show_excerpts
 from kb.domain.candidates import Candidate, Ranked
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.domain.search import ReadFigures
-from kb.retrieve.reader import Weights
+from kb.retrieve.weights import Weights
 
 TERMS = [TermWeight("valve", 3.0), TermWeight("cellar", 2.0)]
 QUESTION = "where is the valve of the cellar?"
@@ -70,7 +70,7 @@ def weights(about: float, right: float) -> JudgingWeights:
 
 def judged(right: float, *texts: str) -> Judgement:
     pieces = excerpts(*texts)
-    return judge(pieces, [each.ranked for each in pieces], TERMS, {}, weights(0.0, right))
+    return judge(QUESTION, pieces, [each.ranked for each in pieces], TERMS, {}, weights(0.0, right))
 
 
 @pytest.mark.parametrize(
@@ -98,19 +98,43 @@ def test_a_second_piece_belongs_to_an_answer_where_it_is_nearly_as_likely() -> N
 
 
 def test_nothing_found_is_not_likely() -> None:
-    nothing = judge((), [], TERMS, {}, weights(9.0, 9.0))
+    nothing = judge(QUESTION, (), [], TERMS, {}, weights(9.0, 9.0))
     assert (nothing.about, nothing.right) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize(("mean", "spread", "standing"), [(0.3, 0.1, 2.0), (0.5, 0.1, 0.0), (0.6, 0.05, -2.0)])
+@pytest.mark.parametrize(("mean", "spread", "standing"), [(0.8, 0.02, 2.5), (0.85, 0.1, 0.0), (0.9, 0.05, -1.0)])
 def test_nearness_is_compared_with_what_questions_about_nothing_reach(
     mean: float, spread: float, standing: float
 ) -> None:
     pieces = excerpts("The valve of the cellar is green.")
-    background = {("sentence", "en"): (mean, spread), ("passage", "en"): (0.8, 0.02)}
-    made = judge(pieces, [each.ranked for each in pieces], TERMS, background, weights(0.0, 0.0))
-    assert made.features["sentence"] == pytest.approx(standing)
-    assert made.features["nearness"] == pytest.approx(2.5)
+    background = {("passage", "en"): (mean, spread)}
+    made = judge(QUESTION, pieces, [each.ranked for each in pieces], TERMS, background, weights(0.0, 0.0))
+    assert made.features["nearness"] == pytest.approx(standing)
+
+
+def features(question: str, *texts: str) -> Mapping[str, float]:
+    pieces = excerpts(*texts)
+    return judge(question, pieces, [each.ranked for each in pieces], TERMS, {}, weights(0.0, 0.0)).features
+
+
+def test_the_rarest_word_that_a_passage_lacks_counts_by_its_rarity() -> None:
+    assert features(QUESTION, "The valve of the cellar is green.")["missing"] == 0
+    assert features(QUESTION, "The valve is green.")["missing"] == pytest.approx(2 / 3)
+    assert features(QUESTION, "The cellar is deep.")["missing"] == 1
+
+
+def test_a_name_that_stands_nowhere_in_the_passage_counts() -> None:
+    text = "The valve of the cellar was bought by Anna."
+    assert features("where did Anna buy the valve?", text)["strangers"] == 0
+    assert features("where did Bruno buy the valve?", text)["strangers"] == 1
+
+
+def test_pieces_of_one_document_count_together() -> None:
+    pieces = excerpts("The valve is green.", "The cellar is deep.")
+    other = pieces[1]._replace(passage=pieces[1].passage._replace(doc_id=pieces[0].passage.doc_id))
+    apart = judge(QUESTION, pieces, [], TERMS, {}, weights(0.0, 0.0)).features["share"]
+    together = judge(QUESTION, (pieces[0], other), [], TERMS, {}, weights(0.0, 0.0)).features["share"]
+    assert together == pytest.approx(apart + 0.25)
 
 
 def shown(text: str, start: int = 0) -> str:

@@ -16,7 +16,7 @@ sys.path.append(str(ROOT))
 
 from benchmarks.asked_questions import Answered, Shares, shares, states  # noqa: E402
 from benchmarks.question_sets import Asked  # noqa: E402
-from benchmarks.read_weights import ABOUT, GATE, RIGHT, Outcome, fit_judging, fit_limits, view_file  # noqa: E402
+from benchmarks.read_weights import GATE, WEIGHED, Outcome, fit_judging, fit_limits, view_file  # noqa: E402
 from benchmarks.reading import VIEW  # noqa: E402
 from benchmarks.weight_fitting import (  # noqa: E402
     Choice,
@@ -108,17 +108,17 @@ def _outcomes(seed: int) -> list[Outcome]:
     chance, found = random.Random(seed), []
     for name in ("a", "b", "c"):
         for number in range(60):
-            features = {feature: chance.random() for feature in RIGHT}
+            features = {feature: chance.random() for feature in WEIGHED}
             answerable = features["share"] > 0.4
-            right = answerable and features["own_terms"] > 0.3
+            right = answerable and features["bigrams"] > 0.3
             found.append(Outcome(name, "fact" if number % 2 else "list", answerable, right, features))
     return found
 
 
 def test_judging_tells_what_is_answerable_and_what_is_right() -> None:
     models, tried = fit_judging(_outcomes(1)), _outcomes(2)
-    assert set(models["about"]) == {*ABOUT, "bias"}
-    assert set(models["right"]) == {*RIGHT, "bias"}
+    assert set(models["about"]) == {*WEIGHED, "bias"}
+    assert set(models["right"]) == {*WEIGHED, "bias"}
     assert (
         auroc([likelihood(models["about"], each.features) for each in tried], [each.answerable for each in tried])
         > 0.95

@@ -10,8 +10,13 @@ import pytest
 from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models, hashed_words
 
-from kb.domain.candidates import Candidate
+from kb.domain.candidates import Candidate, Ranked
+from kb.domain.passages import TermWeight
+from kb.domain.reranking import Question
+from kb.domain.search import ReadFigures
 from kb.retrieve.reader import candidate_features, int8_vector
+from kb.retrieve.second_look import looked_through
+from kb.retrieve.weights import Weights
 from kb.store.sentence_queries import ReadCandidate
 from kb.store.vector_tables import load_vector_functions
 
@@ -118,7 +123,7 @@ def candidate(rank: int, lang: str, cosine: float | None, words: float = 0.0) ->
 
 def features(candidates: Sequence[Candidate]) -> list[dict[str, float]]:
     read = [ReadCandidate(each.chunk_rowid, 0.2, 0.2, 0.2) for each in candidates]
-    return candidate_features(candidates, read)
+    return candidate_features(Question("a text", (TermWeight("text", 2.0), TermWeight("other", 6.0))), candidates, read)
 
 
 def test_a_language_is_compared_with_itself_alone() -> None:
@@ -150,3 +155,40 @@ def test_calibrating_says_what_it_does_not_fit(vault: Vault, tmp_path: Path) -> 
     noted = " ".join(run_kb(*base, "eval", "calibrate", *files).stderr.split())
     assert "judges hybrid questions here by reading" in noted
     assert "by reading" not in run_kb(*base, "--set", "rerank.provider=none", "eval", "calibrate", *files).stderr
+
+
+def test_the_share_of_a_question_that_stands_in_the_title_counts() -> None:
+    named = candidate(1, "ko", 0.9)._replace(title="The text")
+    assert [each["own.title"] for each in features([named, candidate(2, "ko", 0.9)])] == [3 * 0.25, 0]
+
+
+def look(*texts: str, langs: Sequence[str] = ("ko", "ko", "ko")) -> list[Ranked]:
+    """Three candidates by a second look for the word "valve"; each was less likely than the one before."""
+    ranked = [
+        Ranked(candidate(at, lang, 0.9)._replace(text=text), ReadFigures(0.1 * at, 0.0, 0.0, 3.0 - at, 0.5**at))
+        for at, (text, lang) in enumerate(zip(texts, langs, strict=True), 1)
+    ]
+    question = Question("where is the valve?", (TermWeight("valve", 3.0),))
+    weights = Weights("s", {"own_terms": 2.0}), Weights("l", {"logit": 1.0, "sentence": 2.0})
+    return looked_through(question, ranked, {}, *weights)
+
+
+def test_a_second_look_puts_the_passage_first_whose_sentence_answers() -> None:
+    found = look("Green.", "Round.", "The valve is behind the door.")
+    assert [each.candidate.rank for each in found] == [3, 1, 2]
+    assert [each.read and each.read.share for each in found] == [0.5, 0.25, 0.125], "the places keep their shares"
+    assert found[0].read is not None
+    assert found[0].read.passage == pytest.approx(0.3), "a passage keeps its own cosines"
+
+
+def test_a_second_look_leaves_the_other_language_where_it_stands() -> None:
+    found = look("Green.", "Round.", "The valve is behind the door.", langs=("ko", "en", "ko"))
+    assert [each.candidate.rank for each in found] == [3, 2, 1]
+    found = look("Green.", "Round.", "The valve is behind the door.", langs=("ko", "en", "en"))
+    assert [each.candidate.rank for each in found] == [1, 2, 3]
+
+
+def test_a_second_look_without_weights_changes_nothing() -> None:
+    ranked = look("Green.", "Round.", "The valve is behind the door.")
+    none = Weights("none", {})
+    assert looked_through(Question("x", ()), ranked, {}, none, none) == ranked

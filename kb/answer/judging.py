@@ -12,9 +12,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from kb.answer.reading import has_strangers
 from kb.domain.candidates import Ranked
 from kb.domain.passages import Passage, Sentence, TermWeight
-from kb.retrieve.signals import Signals, sentence_features, sentence_signals
+from kb.language.words import words_of
+from kb.retrieve.signals import Signals, folded_weights, found_terms, sentence_features, sentence_signals
 from kb.retrieve.weights import Weights, load_weights
 from kb.store import sentence_queries as queries
 from kb.store.connection import Connection
@@ -32,6 +34,9 @@ UNSURE_PIECES = 3
 """So many pieces are shown where kb is not sure."""
 
 _COMPARED = 20
+# Figures on one scale: a usual difference between two questions is about one.
+_COSINE_SCALE = 10.0
+_SENTENCE_SCALE = 5.0
 _GOES_ON = 0.3
 
 
@@ -140,6 +145,7 @@ def _excerpt(ranked: Ranked, passage: Passage, scored: Sequence[tuple[Sentence, 
 
 
 def judge(
+    question: str,
     excerpts: tuple[Excerpt, ...],
     ranked: Sequence[Ranked],
     terms: Sequence[TermWeight],
@@ -153,7 +159,7 @@ def judge(
     version = f"{weights.about.version}/{weights.right.version}"
     if not excerpts:
         return Judgement((), 0.0, 0.0, {}, version, weights.limits.values)
-    features = question_features(excerpts, ranked, terms, background)
+    features = question_features(question, excerpts, ranked, terms, background)
     return Judgement(
         excerpts,
         _likelihood(weights.about, features),
@@ -165,6 +171,7 @@ def judge(
 
 
 def question_features(
+    question: str,
     excerpts: Sequence[Excerpt],
     ranked: Sequence[Ranked],
     terms: Sequence[TermWeight],
@@ -174,26 +181,37 @@ def question_features(
     best = excerpts[0]
     candidate, read = best.ranked.candidate, best.ranked.read
     logits = sorted((each.read.logit for each in ranked if each.read), reverse=True)
-    usual = logits[1:_COMPARED] or logits
     words = [each.candidate.lexical_share for each in ranked if each.candidate.is_own]
-    nearest = [
-        _standing(background, "sentence", each.candidate.lang, each.read.sentence) for each in ranked if each.read
-    ]
+    nearest = [each.read.sentence for each in ranked if each.read and each.candidate.is_own == candidate.is_own]
+    cosine = candidate.vector_score or 0.0
     return {
         "bias": 1.0,
-        "share": read.share if read else 0.0,
-        "margin": (logits[0] - sum(usual) / len(usual)) if logits else 0.0,
-        "words": candidate.lexical_share,
-        "most_words": max(words, default=0.0),
-        "passage_terms": best.signals.passage_terms,
-        "own_terms": best.signals.own_terms,
+        "margin": logits[0] - _usual(logits) if logits else 0.0,
+        "share": sum(_share(each) for each in excerpts if each.passage.doc_id == best.passage.doc_id),
+        "cosine": cosine * _COSINE_SCALE,
+        "nearness": _standing(background, "passage", candidate.lang, cosine),
+        "sentence": ((read.sentence if read else 0.0) - _usual(sorted(nearest, reverse=True))) * _SENTENCE_SCALE,
         "bigrams": best.signals.bigrams,
-        "sentence": _standing(background, "sentence", candidate.lang, read.sentence if read else 0.0),
-        "nearest_sentence": max(nearest, default=0.0),
-        "nearness": _standing(background, "passage", candidate.lang, candidate.vector_score or 0.0),
+        "missing": _missing(terms, best.passage),
+        "strangers": float(has_strangers(question, best.passage)),
         "other": float(not candidate.is_own),
-        "terms": math.log1p(len(terms)),
+        "most_words": max(words, default=0.0),
     }
+
+
+def _usual(falling: Sequence[float]) -> float:
+    """The mean of the 2nd to 20th; of one alone itself, 0 of none."""
+    compared = falling[1:_COMPARED] or falling
+    return sum(compared) / len(compared) if compared else 0.0
+
+
+def _missing(terms: Sequence[TermWeight], passage: Passage) -> float:
+    """How rare the rarest term is that neither the passage nor its headings have, as a part of the rarest of all."""
+    weights = folded_weights(terms)
+    here = words_of(" ".join((passage.title, *passage.heading_path, passage.text)))
+    held = found_terms(here, weights)
+    rarest = max(weights.values(), default=0.0)
+    return max((idf for term, idf in weights.items() if term not in held), default=0.0) / rarest if rarest else 0.0
 
 
 def _share(excerpt: Excerpt) -> float:

@@ -72,20 +72,28 @@ def read_chosen(
     asked = words_of(question)
     stems = [folded_term(word) for word in asked.words]
     said = words_of(best.text)
-    around = words_of(" ".join((passage.title, *passage.heading_path, passage.text)))
-    named = _named_as_asked(asked.words)
-    content = [
-        at for at, word in enumerate(asked.words) if _is_latin(word) and word.lower() not in ENGLISH and at not in named
-    ]
     return Reading(
         nearness=_USUAL_NEARNESS if nearness is None else nearness,
-        inexact=float(sum(_is_exact(asked.words[at]) and stems[at] not in said.stems for at in content)),
-        strangers=float(
-            any(at and _is_name(asked.words[at]) and not _stands(stems[at], around.stems) for at in content)
-        ),
+        inexact=float(sum(_is_exact(asked.words[at]) and stems[at] not in said.stems for at in _content(asked.words))),
+        strangers=float(has_strangers(question, passage)),
         denied=_denied(question, [each.sentence.text for each in chosen]),
         opposed=float(says_opposite(stems, said.stems) or says_korean_opposite(question, best.text)),
     )
+
+
+def has_strangers(question: str, passage: Passage) -> bool:
+    """Whether a name or a number of the question stands nowhere in a passage or above it."""
+    asked = words_of(question).words
+    around = words_of(" ".join((passage.title, *passage.heading_path, passage.text)))
+    return any(
+        at and _is_name(asked[at]) and not _stands(folded_term(asked[at]), around.stems) for at in _content(asked)
+    )
+
+
+def _content(words: Sequence[str]) -> list[int]:
+    """The places of the words, in an alphabet whose words are set apart, that say what is asked about."""
+    named = _named_as_asked(words)
+    return [at for at, word in enumerate(words) if _is_latin(word) and word.lower() not in ENGLISH and at not in named]
 
 
 def reading_evidence(read: Reading) -> float:

@@ -49,7 +49,7 @@ def judge_passages(
     cosines = sentence_cosines(base.db, rowids, int8_vector(vector))
     excerpts = read_excerpts(question, terms, found, cosines, weights.sentence)
     background = load_background(base.db, query_language(question))
-    judged = judge(excerpts, result.candidates, terms, background, weights)
+    judged = judge(question, excerpts, result.candidates, terms, background, weights)
     return judged._replace(doubt=_doubt(question, excerpts))
 
 
