@@ -147,7 +147,7 @@ def ranked_candidates(
         candidates = queries.search_hybrid(db, **params)
     if reranker is None or not reads:
         return [Ranked(candidate) for candidate in candidates]
-    return reranker.rerank(Question(query.text, term_weights(db, read.searched)), candidates, vectors)
+    return reranker.rerank(Question(read.corrected or query.text, term_weights(db, read.searched)), candidates, vectors)
 
 
 def hybrid_candidates(
