@@ -17,8 +17,8 @@ from benchmarks.measurement import Measurement, Table, Target
 from kb.domain.results.tuning import Setting
 from kb.eval.tuning import grid
 from kb.operations.opening.writer import in_memory
-from kb.store import eval_queries as queries
 from kb.store.connection import Connection, transaction
+from kb.store.rows import eval_queries as queries
 
 QUESTIONS = 3_000
 DEPTH = 50

@@ -24,7 +24,7 @@ from kb.retrieve.second_look import LOOKED, look_features, looked_through
 from kb.retrieve.signals import sentence_features, sentence_signals, term_weights
 from kb.retrieve.terms import read_query
 from kb.retrieve.weights import Weights
-from kb.store.sentence_queries import ReadCandidate, read_candidates
+from kb.store.rows.sentence_queries import ReadCandidate, read_candidates
 
 Background = Mapping[tuple[str, str], tuple[float, float]]
 """Mean and spread of what questions about nothing here reach, by channel and language of the passages."""

@@ -13,7 +13,7 @@ from unittest.mock import patch
 from kb.domain.embeddings import EmbeddingModel, QueryEncoder
 from kb.embed import adapters
 from kb.embed.adapters import query_encoder
-from kb.store.vector_cache import CachedVector, VectorCache
+from kb.store.caches.vector_cache import CachedVector, VectorCache
 
 _MOST_BYTES = 1_000_000_000
 

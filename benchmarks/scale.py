@@ -28,10 +28,11 @@ from kb.operations.opening.writer import writing
 from kb.operations.session.vectors import ann_neighbours
 from kb.retrieve.search import search_hybrid
 from kb.retrieve.terms import read_query
-from kb.store import embed_queries, ingest_queries, mirror
 from kb.store.connection import Connection, transaction
-from kb.store.lance_table import LanceTable
-from kb.store.vector_tables import ANN_PAYS_ABOVE_CHUNKS, ensure_slot
+from kb.store.rows import embed_queries, ingest_queries
+from kb.store.vectors import mirror
+from kb.store.vectors.lance_table import LanceTable
+from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, ensure_slot
 
 SIZES = (10_000, 100_000, 1_000_000)
 LIMIT_MS = {10_000: 10.0, 100_000: 25.0, 1_000_000: 60.0}

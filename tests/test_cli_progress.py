@@ -10,7 +10,7 @@ import pytest
 from on_terminal import Screen
 
 from kb.cli.interrupt import interruptible
-from kb.cli.progress import show_progress
+from kb.cli.output.progress import show_progress
 from kb.domain.ingest_events import (
     AssetFinished,
     AssetStarted,

@@ -17,8 +17,8 @@ from conftest import Kb, Ran, Vault
 from on_terminal import ESCAPES, LINK, on_a_terminal, shown_text
 from test_cli_output import require_valid
 
-from kb.cli.printing import MATCH
-from kb.cli.terminal import fold, plain, plain_line, width_cells
+from kb.cli.output.printing import MATCH
+from kb.cli.output.terminal import fold, plain, plain_line, width_cells
 
 
 def bulk(kb: Kb, *lines: object) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.cli.terminal import Folding, plain_start, width_cells
+from kb.cli.output.terminal import Folding, plain_start, width_cells
 
 WORDS = st.sampled_from(["a", "word", "gateway", "배터리", "네", "시간을", "[1].", "\n", "- item"])
 

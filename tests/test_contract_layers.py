@@ -41,6 +41,23 @@ INNER_ROWS = {
         ("audio", "image", "markdown", "pdf"),
         ("decode", "numbered_blocks", "ocr"),
     ),
+    "cli": (
+        ("commands", "entry"),
+        ("main",),
+        ("bulk", "judging", "remember", "show", "unforeseen"),
+        ("session",),
+        ("output",),
+        ("debug_log", "filters", "interrupt"),
+    ),
+    "store": (
+        ("documents", "migrate"),
+        ("fts_version", "vectors"),
+        ("caches", "rows", "tokens"),
+        ("connection",),
+        ("schema_version",),
+        ("schema_queries",),
+        ("bare_sql", "sqlfile", "trace"),
+    ),
 }
 
 
@@ -192,7 +209,7 @@ def test_no_files_import_in_a_circle() -> None:
         ("operations", "import click"),
         ("operations", "from kb.wire.error import error_v1"),
         ("wire", "from kb.operations.search.search import search"),
-        ("wire", "from kb.store.eval_queries import AnsweredRow"),
+        ("wire", "from kb.store.rows.eval_queries import AnsweredRow"),
         ("wire", "from kb.config import Config"),
         ("mcp", "from kb.cli.main import main"),
         ("errors", "from kb.domain import ids"),

@@ -21,7 +21,7 @@ import kb.store
 from kb.store.migrate import migrate, repeatable_files
 from kb.store.schema_version import migrations
 from kb.store.sqlfile import BINDINGS, SQL_DIR, Binding, sql_text
-from kb.store.vector_tables import SLOTS, load_vector_functions, remake_mirror
+from kb.store.vectors.vector_tables import SLOTS, load_vector_functions, remake_mirror
 
 FILES = sorted(str(path.relative_to(SQL_DIR)) for path in SQL_DIR.rglob("*.sql"))
 TYPES: dict[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float, "BLOB": bytes}
@@ -30,7 +30,7 @@ TYPES: dict[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float, "BLOB": by
 UNBOUND_FOLDERS = ("views/", "triggers/")
 UNBOUND_FILES = {"schema/open_writer.sql", "cache/open.sql", "cache/open_derived.sql", "eval/open_grid.sql"}
 
-for module in pkgutil.iter_modules(kb.store.__path__, "kb.store."):
+for module in pkgutil.walk_packages(kb.store.__path__, "kb.store."):
     importlib.import_module(module.name)  # fills BINDINGS
 
 

@@ -21,7 +21,7 @@ from kb.config.sections import SearchConfig
 from kb.domain.results.tuning import Difference, Setting, config_values
 from kb.eval import tuning
 from kb.operations.opening.reader import reading
-from kb.store import eval_queries as queries
+from kb.store.rows import eval_queries as queries
 
 WORDS = (
     "anchor basin canvas delta engine fabric garden harbor island journal kernel lantern meadow needle orbit".split()

@@ -16,8 +16,8 @@ from kb.extract.registry import EXTRACTORS
 from kb.operations.embedding.index import RebuildRequest, rebuild
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.session.session import open_session
-from kb.store import ingest_queries
 from kb.store.connection import Connection
+from kb.store.rows import ingest_queries
 
 HEXAGON = "# Hexagon\n\nA hexagon has six corners.\n"
 SPIRAL = "# Spiral\n\nA spiral winds around its centre.\n"

@@ -17,8 +17,8 @@ from kb.domain.search import ReadFigures
 from kb.retrieve.reader import candidate_features, int8_vector
 from kb.retrieve.second_look import looked_through
 from kb.retrieve.weights import Weights
-from kb.store.sentence_queries import ReadCandidate
-from kb.store.vector_tables import load_vector_functions
+from kb.store.rows.sentence_queries import ReadCandidate
+from kb.store.vectors.vector_tables import load_vector_functions
 
 __all__ = ["fake_models"]
 

@@ -19,8 +19,8 @@ from kb.operations.search.search import search
 from kb.operations.session.session import Session, open_session
 from kb.retrieve.filters import filter_params
 from kb.retrieve.terms import MAX_TERMS, QueryTerms, Term, read_query
-from kb.store import retrieve_queries
 from kb.store.connection import Connection, open_reader
+from kb.store.rows import retrieve_queries
 from kb.store.sqlfile import sql_text
 
 

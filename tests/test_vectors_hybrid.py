@@ -25,13 +25,13 @@ from kb.operations.embedding.vector_upkeep import update_language_means
 from kb.operations.search.search import search as find
 from kb.operations.session.session import open_session
 from kb.retrieve.terms import Term, bm25_max
-from kb.store import retrieve_queries
-from kb.store.embed_queries import MirrorRow
-from kb.store.lance_table import AnnHit
 from kb.store.migrate import migrate
-from kb.store.mirror import write_vectors
+from kb.store.rows import retrieve_queries
+from kb.store.rows.embed_queries import MirrorRow
 from kb.store.sqlfile import SQL_DIR
-from kb.store.vector_tables import SLOTS, ensure_slot, load_vector_functions
+from kb.store.vectors.lance_table import AnnHit
+from kb.store.vectors.mirror import write_vectors
+from kb.store.vectors.vector_tables import SLOTS, ensure_slot, load_vector_functions
 from kb.wire.schemas import validate
 
 __all__ = ["fake_models"]

@@ -36,9 +36,10 @@ from kb.operations.opening.writer import writing
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 from kb.private import kept_private
-from kb.store import embed_queries, vector_cache
-from kb.store.lance_table import LanceTable
-from kb.store.vector_cache import CachedVector, VectorCache
+from kb.store.caches import vector_cache
+from kb.store.caches.vector_cache import CachedVector, VectorCache
+from kb.store.rows import embed_queries
+from kb.store.vectors.lance_table import LanceTable
 
 __all__ = ["fake_models"]
 

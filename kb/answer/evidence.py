@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from kb.domain.answers import Evidence
 from kb.domain.search import SearchHit
 from kb.retrieve.terms import bm25_max, read_query
-from kb.store import answer_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import answer_queries as queries
 
 JUDGED_HITS = 10
 """So many of the first hits are judged, however many were asked for: the calibration is fitted on as many."""

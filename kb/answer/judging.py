@@ -18,8 +18,8 @@ from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.language.words import words_of
 from kb.retrieve.signals import Signals, folded_weights, found_terms, sentence_features, sentence_signals
 from kb.retrieve.weights import Weights, load_weights
-from kb.store import sentence_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import sentence_queries as queries
 
 READ_PASSAGES = 5
 """So many of the first passages are read sentence by sentence."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import click
 
-from kb.cli.terminal import plain, plain_line
+from kb.cli.output.terminal import plain, plain_line
 from kb.domain.search import SearchHit
 
 _GRADES = {"y": 1, "1": 1, "2": 2, "3": 3, "n": 0, "0": 0}

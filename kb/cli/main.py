@@ -100,7 +100,7 @@ def cli(ctx: click.Context, config_path: str | None, settings: tuple[str, ...], 
 
 def run() -> NoReturn:
     """Runs kb on the process's arguments and ends the process."""
-    from kb.cli.streams import open_missing_streams, replace_what_cannot_be_shown
+    from kb.cli.output.streams import open_missing_streams, replace_what_cannot_be_shown
 
     open_missing_streams()
     replace_what_cannot_be_shown()
@@ -129,7 +129,7 @@ def _main(args: list[str]) -> int:
         with suppress(OSError):
             click.echo("aborted", err=True)
     except BaseException as error:  # noqa: BLE001  the last handler
-        from kb.cli.streams import reader_went_away
+        from kb.cli.output.streams import reader_went_away
 
         if isinstance(error, BrokenPipeError) and reader_went_away():
             return EXIT_OK  # the reader (head, less) went away: nothing is wrong, and nothing more may be written
@@ -174,8 +174,8 @@ def _tell(error: BaseException, args: list[str]) -> None:
 
 def _show(error: KbError, args: list[str]) -> None:
     if "--json" in args or "--bulk" in args:
+        from kb.cli.output.streams import as_utf8
         from kb.cli.session import json_line
-        from kb.cli.streams import as_utf8
         from kb.wire.error import error_v1
 
         as_utf8(sys.stderr).write(json_line(error_v1(error)) + "\n")
@@ -189,8 +189,8 @@ def _show(error: KbError, args: list[str]) -> None:
 
 
 def _show_text(error: KbError, args: list[str]) -> None:
-    from kb.cli.printing import echo_folded
-    from kb.cli.terminal import plain_line
+    from kb.cli.output.printing import echo_folded
+    from kb.cli.output.terminal import plain_line
 
     echo_folded(plain_line(error.message), head="error: ", err=True)
     if error.hint:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from kb.cli.printing import echo_folded
-from kb.cli.terminal import plain_line
+from kb.cli.output.printing import echo_folded
+from kb.cli.output.terminal import plain_line
 from kb.operations.answers.last_shown import Shown, keep_shown
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import click
 
-from kb.cli.streams import as_utf8
+from kb.cli.output.streams import as_utf8
 from kb.config import Config, load
 
 
@@ -66,8 +65,3 @@ def json_line(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     # A lone surrogate, from an argument that is no UTF-8, goes out as JSON's own escape of it.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def use_color() -> bool:
-    """Whether standard output is a terminal that wants colours (https://no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

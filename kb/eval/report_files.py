@@ -9,7 +9,7 @@ from pathlib import Path
 from kb.domain.results.measured import GroupMetrics, RunRow
 from kb.errors import StoreReadOnly
 from kb.eval.metrics import METRICS
-from kb.store.eval_queries import ResultRow
+from kb.store.rows.eval_queries import ResultRow
 
 
 def write_run_files(folder: Path, run: RunRow, groups: Sequence[GroupMetrics], results: Iterable[ResultRow]) -> None:

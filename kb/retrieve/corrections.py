@@ -19,9 +19,9 @@ from kb.language.spelling import (
     slips_between,
 )
 from kb.language.written_words import bare_word, fold, particle_of
-from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
-from kb.store.retrieve_queries import WrittenWord
+from kb.store.rows import retrieve_queries as queries
+from kb.store.rows.retrieve_queries import WrittenWord
 
 # Up to this length a replaced letter is no slip but another word: nearly every short word has a neighbour (rust, rest).
 _SHORT_LETTERS = 5

@@ -9,8 +9,8 @@ from typing import TypedDict
 from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import UsageError
-from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import retrieve_queries as queries
 
 # Best first: `trust_min` accepts its level and what stands before it.
 TRUST_LEVELS = ("primary", "secondary", "generated")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kb.domain.search import FusionRule, SearchMode
-from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import retrieve_queries as queries
 from kb.store.sqlfile import statement_label
 
 if TYPE_CHECKING:

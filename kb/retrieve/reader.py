@@ -24,7 +24,7 @@ from kb.retrieve.second_look import LOOKED, looked_through
 from kb.retrieve.signals import folded_weights, found_terms
 from kb.retrieve.weights import Weights, load_weights
 from kb.store.connection import Connection
-from kb.store.sentence_queries import ReadCandidate, read_candidates, read_sentences
+from kb.store.rows.sentence_queries import ReadCandidate, read_candidates, read_sentences
 
 READ_DEPTH = 20
 """So many candidates of each channel and language are read: more change little (docs/retrieval.md)."""

@@ -14,8 +14,8 @@ from kb.retrieve.places import matched_spans
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
 from kb.retrieve.snippet import below_headings, make_snippet
 from kb.retrieve.terms import QueryTerms, bm25_max
-from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection, expression_errors
+from kb.store.rows import retrieve_queries as queries
 
 if TYPE_CHECKING:
     from kb.domain.reranking import Reranker

@@ -14,8 +14,8 @@ from kb.language.expectation import expectation
 from kb.language.sentences import is_code, sentence_ranges
 from kb.language.words import Words, folded_term, words_of
 from kb.retrieve.terms import Term, term_counts
-from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import retrieve_queries as queries
 
 
 def term_weights(db: Connection, terms: Sequence[Term]) -> tuple[TermWeight, ...]:

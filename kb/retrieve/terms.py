@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.domain.search import Substitution
 from kb.domain.text import stored_text
 from kb.language.stopwords import ENGLISH, korean
-from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import retrieve_queries as queries
 from kb.store.tokens import indexed_token
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kb.store import retrieve_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import retrieve_queries as queries
 
 
 class Weights(NamedTuple):

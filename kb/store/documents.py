@@ -11,8 +11,8 @@ import apsw
 from kb.domain.chunks import Chunk
 from kb.domain.derived import Derived, DerivedName
 from kb.domain.documents import Block, Document
-from kb.store import ingest_queries as queries
-from kb.store.mirror import forget_vectors
+from kb.store.rows import ingest_queries as queries
+from kb.store.vectors.mirror import forget_vectors
 
 SCHEMA_VERSION = 1
 

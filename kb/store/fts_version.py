@@ -7,7 +7,7 @@ import apsw
 from kb.domain.ids import content_hash
 from kb.store import schema_queries as queries
 from kb.store.bare_sql import bare_sql
-from kb.store.ingest_queries import rebuild_fts
+from kb.store.rows.ingest_queries import rebuild_fts
 
 _LABEL_CHARS = 8
 

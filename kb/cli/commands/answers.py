@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from kb.answer.wording import outcome_words
-from kb.cli.printing import echo_folded
+from kb.cli.output.printing import echo_folded
+from kb.cli.output.terminal import plain_line, plain_start
+from kb.cli.output.times import local_time
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.cli.terminal import plain_line, plain_start
-from kb.cli.times import local_time
 from kb.operations.answers.history import find_answer, list_answers
 
 
@@ -57,7 +57,7 @@ def show(session: Session, id: str | None, explain: bool, as_json: bool) -> None
         print_json(answer_v1(answer))
         return
     from kb.cli.remember import remember
-    from kb.cli.show_answer import show_answer
+    from kb.cli.show.answer import show_answer
     from kb.operations.answers.last_shown import shown_answer
 
     click.echo(f"{answer.retrieval.trace_id}  {local_time(answer.created_at)}  {plain_line(answer.question)}\n")

@@ -7,8 +7,8 @@ import sys
 import click
 
 from kb.cli.filters import filter_options
+from kb.cli.output.streams import question_of
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.cli.streams import question_of
 from kb.domain.answer_events import AskEvent
 from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
@@ -91,7 +91,7 @@ def command(
         print_json(answer_v1(answer))
     else:
         from kb.cli.remember import remember
-        from kb.cli.show_answer import show_answer, show_tokens
+        from kb.cli.show.answer import show_answer, show_tokens
         from kb.operations.answers.last_shown import shown_answer
 
         with open_session(config) as opened, show_tokens(live=sys.stdout.isatty()) as tokens:

@@ -6,8 +6,8 @@ import re
 
 import click
 
+from kb.cli.output.terminal import plain_line
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.cli.terminal import plain_line
 from kb.domain.results.upkeep import CacheReport
 from kb.errors import UsageError
 from kb.operations.admin.cache import cache_stats, prune_caches

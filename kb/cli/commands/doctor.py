@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from kb.cli.printing import BAD, GOOD, QUIET, Style, echo_folded, styled
-from kb.cli.progress import show_stage
+from kb.cli.output.printing import BAD, GOOD, QUIET, Style, echo_folded, styled
+from kb.cli.output.progress import show_stage
+from kb.cli.output.terminal import plain_line
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.cli.terminal import plain_line
 from kb.domain.checks import State
 from kb.operations.doctor.doctor import diagnose
 

@@ -91,8 +91,8 @@ def run(
     Ctrl-C keeps what is measured; the same call goes on from there. Exit code 1 when it was stopped.
     """
     from kb.cli.interrupt import interruptible
-    from kb.cli.progress import show_count
-    from kb.cli.show_eval import show_run
+    from kb.cli.output.progress import show_count
+    from kb.cli.show.eval import show_run
     from kb.config import load
     from kb.operations.evaluate.evaluate import run_suite
     from kb.operations.evaluate.runs import RunRequest
@@ -124,7 +124,7 @@ def run(
 @pass_session
 def list_(session: Session, as_json: bool) -> int:
     """List the runs, the newest first. Exit code 1 when there is none."""
-    from kb.cli.show_eval import show_runs
+    from kb.cli.show.eval import show_runs
     from kb.operations.evaluate.runs import list_runs
     from kb.wire.eval_run import eval_run_v1, kept_groups
 
@@ -194,7 +194,7 @@ def compare(
 
         print_json(eval_comparison_v1(comparison, verdict_reason(comparison), moved=moved))
     else:
-        from kb.cli.show_comparison import show_comparison
+        from kb.cli.show.comparison import show_comparison
 
         show_comparison(comparison, moved=moved)
         if report is not None:
@@ -219,7 +219,7 @@ def tune(session: Session, run: str | None, applies: bool, as_json: bool) -> int
 
     The gain is measured on questions the choice did not see. Exit code 1 where it is inside the noise.
     """
-    from kb.cli.show_eval import show_tuning
+    from kb.cli.show.eval import show_tuning
     from kb.operations.evaluate.tune import apply_tuning
     from kb.operations.evaluate.tune import tune as tune_rule
 
@@ -298,7 +298,7 @@ def impact(session: Session, suite: str | None, as_json: bool) -> int:
         for each in found:
             print_json(eval_impact_v1(each))
     else:
-        from kb.cli.show_eval import show_impact
+        from kb.cli.show.eval import show_impact
 
         show_impact(found)
     return 1 if any(each.standing != "moved" for each in found) else 0

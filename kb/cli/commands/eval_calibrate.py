@@ -32,8 +32,8 @@ def command(
     A file has one question per line: plain text, or JSON as {"text": …, "target_lang": "en"} where the answer stands in
     another language. A channel needs 30 questions of each kind. kb doctor shows the calibration in use.
     """
-    from kb.cli.printing import echo_folded
-    from kb.cli.progress import show_count
+    from kb.cli.output.printing import echo_folded
+    from kb.cli.output.progress import show_count
     from kb.errors import UsageError
     from kb.operations.evaluate.calibrate import apply_calibration, reset_calibration
     from kb.operations.evaluate.calibrate import calibrate as fit_gate
@@ -49,7 +49,7 @@ def command(
     with show_count("asking") as on_progress:
         report = fit_gate(session.config, answerable, unanswerable, on_progress)
     if not as_json:
-        from kb.cli.show_calibration import show_calibration
+        from kb.cli.show.calibration import show_calibration
 
         show_calibration(report)
     if report.note:

@@ -73,7 +73,7 @@ def command(
 
 
 def _rebuilt(session: Session, request: RebuildRequest, plan: EmbeddingPlan) -> RebuildReport:
-    from kb.cli.progress import show_progress
+    from kb.cli.output.progress import show_progress
 
     with interruptible() as is_canceled, show_progress() as on_event:
         return rebuild(session.config.sqlite, request, plan, on_event, is_canceled)

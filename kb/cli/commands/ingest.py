@@ -74,8 +74,8 @@ def command(
             else:
                 print_json_with_list(summary, "items", map(ingest_item_v1, report.items))
         else:
-            from kb.cli.progress import show_progress
-            from kb.cli.show_report import show_report
+            from kb.cli.output.progress import show_progress
+            from kb.cli.show.report import show_report
 
             with show_progress() as on_event:
                 report = ingest(request, on_event, is_canceled)

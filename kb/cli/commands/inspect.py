@@ -6,8 +6,8 @@ import json
 
 import click
 
+from kb.cli.output.terminal import plain, plain_line
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.cli.terminal import plain, plain_line
 from kb.domain.citations import cite
 from kb.domain.derived import NOT_DERIVED, read_labels
 from kb.domain.kinds import MediaType, family_of

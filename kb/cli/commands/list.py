@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from kb.cli.filters import filter_options
-from kb.cli.printing import echo_folded
+from kb.cli.output.printing import echo_folded
+from kb.cli.output.terminal import plain_line
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.cli.terminal import plain_line
 from kb.domain.search import SearchFilters
 from kb.operations.inspect.inspect import list_documents
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import click
 
+from kb.cli.output.terminal import plain
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.cli.terminal import plain
 from kb.domain.results.upkeep import ModelStatus
 from kb.errors import UsageError
 from kb.operations.admin.models import install_models, model_statuses, verify_models
@@ -36,7 +36,7 @@ Examples:
 @pass_session
 def install(session: Session, names: tuple[str, ...], force: bool, as_json: bool) -> None:
     """Install models: fetched once, checked against pinned checksums, resumed where a try was cut off."""
-    from kb.cli.progress import show_bytes
+    from kb.cli.output.progress import show_bytes
 
     wanted = names or configured_models(session.config)
     if not wanted:
@@ -60,7 +60,7 @@ def list_(session: Session, as_json: bool) -> None:
 @pass_session
 def verify(session: Session, names: tuple[str, ...], as_json: bool) -> int:
     """Compare every file of the installed models with its checksum. Exit code 3 when one is off."""
-    from kb.cli.progress import show_bytes
+    from kb.cli.output.progress import show_bytes
 
     with show_bytes() as on_progress:
         checked = verify_models(session.config, names, on_progress)

@@ -7,8 +7,8 @@ import subprocess
 
 import click
 
+from kb.cli.output.terminal import plain_line
 from kb.cli.session import Session, pass_session
-from kb.cli.terminal import plain_line
 from kb.operations.answers.open_citation import find_opening
 from kb.private import users_surroundings
 

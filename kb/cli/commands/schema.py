@@ -8,9 +8,9 @@ from typing import cast
 
 import click
 
+from kb.cli.output.streams import as_utf8
+from kb.cli.output.times import local_time
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.cli.streams import as_utf8
-from kb.cli.times import local_time
 from kb.operations.inspect.introspect import introspect
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from kb.cli.filters import filter_options
+from kb.cli.output.streams import question_of
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.cli.streams import question_of
 from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
 from kb.operations.search.search import search
@@ -71,7 +71,7 @@ def command(
         print_json(search_response_v1(result))
     else:
         from kb.cli.remember import remember
-        from kb.cli.show_hits import show_hits
+        from kb.cli.show.hits import show_hits
         from kb.operations.answers.last_shown import shown_hits
 
         show_hits(result, explain=explain)

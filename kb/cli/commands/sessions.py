@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from kb.cli.printing import echo_folded
+from kb.cli.output.printing import echo_folded
+from kb.cli.output.terminal import plain, plain_line
+from kb.cli.output.times import local_time
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.cli.terminal import plain, plain_line
-from kb.cli.times import local_time
 from kb.operations.answers.history import delete_session, list_sessions, show_session
 from kb.operations.opening.clock import from_ns
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from kb.cli.printing import BAD, GOOD, echo_folded, styled
+from kb.cli.output.printing import BAD, GOOD, echo_folded, styled
+from kb.cli.output.terminal import plain_line
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.cli.terminal import plain_line
 from kb.domain.results.answers import AnswerCheck
 from kb.errors import UsageError
 from kb.operations.answers.verify import verify

@@ -12,8 +12,8 @@ from kb.domain.text import stored_text
 from kb.errors import NotFound
 from kb.extract.cited_text import cited_text
 from kb.operations.opening.reader import reading
-from kb.store import inspect_queries as queries
-from kb.store.artifacts import read_artifact
+from kb.store.caches.artifacts import read_artifact
+from kb.store.rows import inspect_queries as queries
 
 
 class Located(NamedTuple):

@@ -22,9 +22,9 @@ from kb.domain.generation import Message, ModelRef, TokenUsage
 from kb.domain.ids import id_from
 from kb.domain.passages import Passage
 from kb.domain.search import ReadFigures, RetrievalDetail
-from kb.store import answer_queries as queries
-from kb.store.answer_queries import AnswerRow
 from kb.store.connection import Connection, transaction
+from kb.store.rows import answer_queries as queries
+from kb.store.rows.answer_queries import AnswerRow
 
 _TITLE_CHARS = 80
 

@@ -17,8 +17,8 @@ from kb.operations.answers.history import all_answers, find_answer
 from kb.operations.answers.locate import locate
 from kb.operations.opening.reader import reading
 from kb.scan.read import read_bytes
-from kb.store import answer_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import answer_queries as queries
 
 
 def verify(config: Config, typed: str | None, *, every: bool) -> list[AnswerCheck]:

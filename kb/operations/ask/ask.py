@@ -196,7 +196,7 @@ def _embedding(base: KnowledgeBase, result: SearchResult) -> EmbeddingRef | None
 
 
 def _holds_chunks(base: KnowledgeBase) -> bool:
-    from kb.store.retrieve_queries import select_chunk_total
+    from kb.store.rows.retrieve_queries import select_chunk_total
 
     total = select_chunk_total(base.db)
     return total is not None and total.chunks > 0

@@ -28,8 +28,8 @@ from kb.domain.search import SearchFilters, SearchHit, SearchMode, SearchResult
 from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges
 from kb.operations.opening.clock import now_utc
-from kb.store import answer_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import answer_queries as queries
 
 NEAREST_SHOWN = 3
 

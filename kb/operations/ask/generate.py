@@ -20,7 +20,7 @@ from kb.errors import ModelError
 from kb.operations.ask.findings import Findings, Written
 from kb.operations.search.search import vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.store import answer_queries as queries
+from kb.store.rows import answer_queries as queries
 
 # A text a model has written so much of is a text gone astray, whatever its tokens count.
 _MOST_CHARS = 200_000

@@ -17,12 +17,12 @@ from kb.operations.doctor.vectors import check_models, check_vectors
 from kb.operations.ingest.prepare import word_maker
 from kb.operations.opening.privacy import open_to_others, private_places
 from kb.operations.opening.reader import index_version, maker_of
-from kb.store import ingest_queries
-from kb.store import inspect_queries as queries
 from kb.store.connection import Connection, open_reader, open_writer, sqlite_errors, sqlite_version
 from kb.store.fts_version import defined_fts_version
 from kb.store.migrate import repeatable_hash
-from kb.store.retrieve_queries import select_pipelines
+from kb.store.rows import ingest_queries
+from kb.store.rows import inspect_queries as queries
+from kb.store.rows.retrieve_queries import select_pipelines
 from kb.store.schema_version import latest_version, schema_state
 
 _REBUILD = "move the file away and run kb ingest, which rebuilds it from your files; keep it: answers are in it alone"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kb.domain.checks import Check
-from kb.store import answer_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import answer_queries as queries
 
 
 def check_gate(db: Connection) -> Iterator[Check]:

@@ -11,11 +11,11 @@ from kb.embed.passage import PASSAGE_VERSION
 from kb.errors import KbError
 from kb.operations.embedding.plan import configured_models, require_dimensions
 from kb.operations.embedding.vector_upkeep import mirror_is_gone, slot_model
-from kb.store import embed_queries as queries
-from kb.store import mirror
 from kb.store.connection import Connection
-from kb.store.lance_table import LanceTable
-from kb.store.vector_tables import ANN_PAYS_ABOVE_CHUNKS, SLOTS, Slot, load_vector_functions, slots
+from kb.store.rows import embed_queries as queries
+from kb.store.vectors import mirror
+from kb.store.vectors.lance_table import LanceTable
+from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, SLOTS, Slot, load_vector_functions, slots
 
 # Vectors compared between the two stores, and questions put to the ANN index.
 _SAMPLED = 64

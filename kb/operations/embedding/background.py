@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.embed.adapters import bulk_embedder
 from kb.operations.embedding.plan import EmbeddingPlan
-from kb.store import sentence_queries as queries
+from kb.store.caches.vector_cache import CachedVector, VectorCache
 from kb.store.connection import Connection, transaction
-from kb.store.mirror import read_vectors
-from kb.store.vector_cache import CachedVector, VectorCache
-from kb.store.vector_tables import slots
+from kb.store.rows import sentence_queries as queries
+from kb.store.vectors.mirror import read_vectors
+from kb.store.vectors.vector_tables import slots
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from kb.domain.embeddings import Vectors
-    from kb.store.embed_queries import EmbeddingSlot
+    from kb.store.rows.embed_queries import EmbeddingSlot
 
 BANK_VERSION = "bank-1"
 _BANK = Path(__file__).parents[2] / "answer" / "data" / "background_questions.tsv"

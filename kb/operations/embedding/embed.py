@@ -20,12 +20,21 @@ from kb.errors import ModelError
 from kb.operations.embedding.plan import EmbeddingPlan, require_dimensions
 from kb.operations.embedding.progress import Tally, start_tally
 from kb.operations.opening.clock import now_utc
-from kb.store import embed_queries as queries
+from kb.store.caches.vector_cache import CachedVector, VectorCache
 from kb.store.connection import Connection, transaction
-from kb.store.lance_table import LanceTable
-from kb.store.mirror import vector_transaction
-from kb.store.vector_cache import CachedVector, VectorCache
-from kb.store.vector_tables import SLOTS, Slot, drop_slot, ensure_slot, has_mirror, holds, lance_table_name, slots
+from kb.store.rows import embed_queries as queries
+from kb.store.vectors.lance_table import LanceTable
+from kb.store.vectors.mirror import vector_transaction
+from kb.store.vectors.vector_tables import (
+    SLOTS,
+    Slot,
+    drop_slot,
+    ensure_slot,
+    has_mirror,
+    holds,
+    lance_table_name,
+    slots,
+)
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors

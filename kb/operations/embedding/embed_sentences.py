@@ -14,9 +14,9 @@ from kb.domain.embeddings import Embedder, EmbeddingModel
 from kb.embed.adapters import bulk_embedder, embedding_model
 from kb.language.sentences import SENTENCES_VERSION, sentence_ranges
 from kb.operations.embedding.plan import EmbeddingPlan
-from kb.store import sentence_queries as queries
 from kb.store.connection import Connection, transaction
-from kb.store.vector_tables import slots
+from kb.store.rows import sentence_queries as queries
+from kb.store.vectors.vector_tables import slots
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors

@@ -13,9 +13,9 @@ from kb.operations.embedding.inventory import drop_unused, vector_tables
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.opening.reader import reading
 from kb.operations.opening.writer import writing
-from kb.store import inspect_queries as queries
 from kb.store.connection import transaction
 from kb.store.fts_version import build_fts
+from kb.store.rows import inspect_queries as queries
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kb.domain.results.upkeep import VectorTable
 from kb.operations.embedding.plan import EmbeddingPlan
-from kb.store import embed_queries as queries
 from kb.store.connection import Connection, transaction
-from kb.store.lance_table import remove_table, table_sizes
+from kb.store.rows import embed_queries as queries
+from kb.store.vectors.lance_table import remove_table, table_sizes
 
 
 def vector_tables(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:

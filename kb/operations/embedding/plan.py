@@ -10,7 +10,7 @@ from pathlib import Path
 from kb.config import Config
 from kb.domain.embeddings import EmbeddingModel
 from kb.errors import ConfigError
-from kb.store.vector_tables import SLOTS, Slot
+from kb.store.vectors.vector_tables import SLOTS, Slot
 
 _MB = 1_000_000
 

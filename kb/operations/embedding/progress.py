@@ -8,8 +8,8 @@ from typing import NamedTuple
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.ingest_events import EmbedProgress, IngestEvent
 from kb.embed.passage import PASSAGE_VERSION
-from kb.store import embed_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import embed_queries as queries
 
 
 class Tally(NamedTuple):

@@ -13,11 +13,11 @@ import numpy as np
 from kb.domain.embeddings import EmbeddingModel
 from kb.errors import ModelMissing, StoreError
 from kb.operations.opening.clock import now_utc
-from kb.store import embed_queries as queries
-from kb.store import mirror
 from kb.store.connection import Connection, transaction
-from kb.store.lance_table import LanceTable
-from kb.store.vector_tables import Slot, remake_mirror, slots
+from kb.store.rows import embed_queries as queries
+from kb.store.vectors import mirror
+from kb.store.vectors.lance_table import LanceTable
+from kb.store.vectors.vector_tables import Slot, remake_mirror, slots
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -39,8 +39,8 @@ from kb.operations.opening.writer import writing
 from kb.operations.search.search import search_in, vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import open_session
-from kb.store import answer_queries as queries
 from kb.store.connection import Connection, transaction
+from kb.store.rows import answer_queries as queries
 
 OnProgress = Callable[[int, int], None]
 

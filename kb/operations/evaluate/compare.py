@@ -14,8 +14,8 @@ from kb.eval.report_html import comparison_page
 from kb.operations.evaluate.runs import find_run
 from kb.operations.opening.reader import reading_views
 from kb.private import open_for_user
-from kb.store import eval_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import eval_queries as queries
 
 
 def compare_runs(config: Config, before: str | None, after: str | None, *, tolerance: float) -> Comparison:

@@ -21,8 +21,8 @@ from kb.operations.evaluate.runs import RunRequest, begin_run, corpus_revision
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.reader import update_views
 from kb.operations.session.session import open_session
-from kb.store import eval_queries as queries
 from kb.store.connection import Connection, open_writer, transaction
+from kb.store.rows import eval_queries as queries
 
 QUESTIONS_A_TRANSACTION = 25
 

@@ -16,8 +16,8 @@ from kb.eval.golden_file import read_golden
 from kb.operations.answers.verify import verify
 from kb.operations.evaluate.question import CitedFiles, file_hash
 from kb.operations.opening.reader import reading
-from kb.store import eval_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import eval_queries as queries
 
 
 def impact(config: Config, suite: Path) -> list[Impact]:

@@ -30,7 +30,7 @@ from kb.operations.search.search import (
 )
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.retrieve.search import hybrid_candidates
-from kb.store import eval_queries as queries
+from kb.store.rows import eval_queries as queries
 
 
 class Candidate(NamedTuple):

@@ -20,10 +20,10 @@ from kb.operations.opening.clock import now_utc
 from kb.operations.opening.reader import reading
 from kb.operations.opening.writer import writing
 from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.store import eval_queries as queries
 from kb.store.connection import Connection, transaction
-from kb.store.embed_queries import select_slots
-from kb.store.inspect_queries import select_corpus_stats
+from kb.store.rows import eval_queries as queries
+from kb.store.rows.embed_queries import select_slots
+from kb.store.rows.inspect_queries import select_corpus_stats
 
 # Where things lie, and what is measured against, decide nothing about what is found.
 _PLACES = ("workspace", "storage", "indexing", "eval")

@@ -14,8 +14,8 @@ from kb.errors import NotFound, UsageError
 from kb.eval.tuning import FOLDS, FoldScore, chosen_by_fold, grid, held_out_gain, setting_of
 from kb.operations.evaluate.runs import find_run
 from kb.operations.opening.reader import reading
-from kb.store import eval_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import eval_queries as queries
 
 TABLE_ROWS = 12
 

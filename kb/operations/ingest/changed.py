@@ -19,7 +19,7 @@ from kb.operations.ingest.run import IngestRun
 from kb.operations.ingest.store import Reading, store_batch
 from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes, read_bytes
-from kb.store import ingest_queries as queries
+from kb.store.rows import ingest_queries as queries
 
 if TYPE_CHECKING:
     from kb.operations.ingest.engine_files import EngineFiles

@@ -29,10 +29,10 @@ from kb.operations.opening.writer import in_memory, writing
 from kb.scan.assets import unreferenced_assets
 from kb.scan.events import FailedFile, OutsideLink, ScannedFile, SkippedFile
 from kb.scan.walk import walk
-from kb.store import ingest_queries as queries
-from kb.store.artifacts import remove_artifacts_of_others
+from kb.store.caches.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, sqlite_errors, transaction
 from kb.store.documents import remove_document
+from kb.store.rows import ingest_queries as queries
 
 
 def ingest(

@@ -26,9 +26,9 @@ from kb.operations.opening.clock import from_ns
 from kb.scan.assets import store_asset
 from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes
-from kb.store.artifacts import write_artifacts
+from kb.store.caches.artifacts import write_artifacts
 from kb.store.documents import IndexedText, PreparedDocument, SourceFile
-from kb.store.ingest_queries import StoredDocument
+from kb.store.rows.ingest_queries import StoredDocument
 
 Morphemes: TypeAlias = Mapping[str, str]
 """Korean text → the content morphemes in it, with a space between."""

@@ -14,9 +14,9 @@ from kb.operations.ingest.prepare import Cut, finish
 from kb.operations.ingest.run import IngestRun
 from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes
-from kb.store import ingest_queries as queries
 from kb.store.connection import transaction
 from kb.store.documents import PreparedDocument, put_document
+from kb.store.rows import ingest_queries as queries
 
 Reading: TypeAlias = Cut | FileBytes | FileError
 """What reading a changed file gives: a document with new bytes, bytes that are known already, or a failure."""

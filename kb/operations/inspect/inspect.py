@@ -16,9 +16,9 @@ from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
 from kb.operations.opening.reader import reading
 from kb.retrieve.filters import filter_params
-from kb.store import inspect_queries as queries
-from kb.store.artifacts import list_artifacts
+from kb.store.caches.artifacts import list_artifacts
 from kb.store.connection import Connection
+from kb.store.rows import inspect_queries as queries
 
 Row = TypeVar("Row")
 

@@ -14,7 +14,7 @@ from kb.language.korean import analysis_version
 from kb.operations.inspect.capabilities import SEARCH_MODES, capabilities, search_modes
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.session.session import open_session
-from kb.store.vector_tables import slots
+from kb.store.vectors.vector_tables import slots
 
 
 def introspect(config: Config, commands: Collection[str]) -> Introspection:

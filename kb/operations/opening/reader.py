@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.store.connection import Connection, open_reader, sqlite_errors
-from kb.store.retrieve_queries import select_pipelines
+from kb.store.rows.retrieve_queries import select_pipelines
 from kb.store.schema_version import latest_version, schema_state
 
 # How long a question waits for another process to migrate, and how often it looks.

@@ -45,7 +45,7 @@ class KnowledgeBase:
         index holds another model's.
         """
         from kb.operations.session.vectors import VectorSource
-        from kb.store.vector_tables import load_vector_functions
+        from kb.store.vectors.vector_tables import load_vector_functions
 
         source = VectorSource(self.db, self.config, self.models, many=self._many)
         if not self._has_vector_functions:

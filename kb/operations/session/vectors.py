@@ -15,15 +15,15 @@ from kb.errors import ModelError, ModelMissing
 from kb.language.detect import query_language
 from kb.operations.embedding.plan import configured_models
 from kb.operations.session.loaded_models import LoadedModels, SharedEncoder
-from kb.store import embed_queries as queries
 from kb.store.connection import Connection
-from kb.store.embed_queries import EmbeddingSlot
-from kb.store.retrieve_queries import select_chunk_total
-from kb.store.sentence_queries import select_sentence_version
-from kb.store.vector_tables import ANN_PAYS_ABOVE_CHUNKS, slots
+from kb.store.rows import embed_queries as queries
+from kb.store.rows.embed_queries import EmbeddingSlot
+from kb.store.rows.retrieve_queries import select_chunk_total
+from kb.store.rows.sentence_queries import select_sentence_version
+from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, slots
 
 if TYPE_CHECKING:
-    from kb.store.lance_table import LanceTable
+    from kb.store.vectors.lance_table import LanceTable
 
 # How much of a question is encoded: an encoder takes up to a millisecond a token, and its attention grows with the
 # square of their number. The longest of 5,800 questions of the development sets has 302 bytes of UTF-8.
@@ -150,7 +150,7 @@ def _ann_table(db: Connection, config: Config, models: LoadedModels, slot: Embed
     total = select_chunk_total(db)
     if total is None or total.chunks < ANN_PAYS_ABOVE_CHUNKS:
         return None
-    from kb.store.lance_table import LanceTable, changed_at
+    from kb.store.vectors.lance_table import LanceTable, changed_at
 
     model = EmbeddingModel(slot.model_id, slot.model_version, slot.dimensions, None)
 

@@ -6,9 +6,9 @@ from itertools import zip_longest
 
 import click
 
-from kb.cli.printing import BAD, GOOD, Style, styled
-from kb.cli.show_eval import aligned
-from kb.cli.terminal import plain_line, width_cells
+from kb.cli.output.printing import BAD, GOOD, Style, styled
+from kb.cli.output.terminal import plain_line, width_cells
+from kb.cli.show.eval import aligned
 from kb.domain.results.comparison import Answered, Comparison, Hit, MeasuredRun, MovedQuestion
 from kb.eval.report_html import verdict_reason
 from kb.eval.significance import p_text

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from kb.domain.disk import NO_ROOM, no_room
 from kb.domain.embeddings import EmbeddingModel
 from kb.errors import StoreError
-from kb.store.vector_tables import TABLE_PREFIX, lance_table_name
+from kb.store.vectors.vector_tables import TABLE_PREFIX, lance_table_name
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from kb.store.lance_search import AnnSearch
+    from kb.store.vectors.lance_search import AnnSearch
 
 _OS_ERROR = re.compile(r"os error (\d+)")
 _VERSION_KEY = b"kb_model_version"
@@ -133,7 +133,7 @@ class LanceTable:
 
     def nearest(self, query: Sequence[float], k: int, lang: str | None = None) -> list[AnnHit]:
         """The approximately nearest chunks, of one language or of all, nearest first."""
-        from kb.store.lance_search import AnnSearch
+        from kb.store.vectors.lance_search import AnnSearch
 
         with _lance_errors(self._where):
             if self._searched is None:

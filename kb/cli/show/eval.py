@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from kb.cli.terminal import plain_line, width_cells
-from kb.cli.times import local_time
+from kb.cli.output.terminal import plain_line, width_cells
+from kb.cli.output.times import local_time
 from kb.domain.results.measured import GroupMetrics, Impact, RunRow
 from kb.domain.results.tuning import Scored, TuneReport, config_values
 from kb.eval.metrics import METRICS

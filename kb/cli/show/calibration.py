@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from kb.cli.show_eval import aligned
-from kb.cli.terminal import plain_line
+from kb.cli.output.terminal import plain_line
+from kb.cli.show.eval import aligned
 from kb.domain.results.calibration import CalibrationReport, GatePoint, ModeFit
 from kb.eval.calibration import LEAST_QUESTIONS
 

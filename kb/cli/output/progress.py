@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kb.cli.terminal import columns, end_within, plain_line
+from kb.cli.output.terminal import columns, end_within, plain_line
 from kb.domain.ingest_events import (
     AssetFinished,
     AssetStarted,

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from kb.cli.printing import HEADING, MATCH, PLACE, QUIET, echo_folded, styled
-from kb.cli.session import use_color
-from kb.cli.terminal import columns, fold, link, plain, plain_line, shows_links, with_code
+from kb.cli.output.printing import HEADING, MATCH, PLACE, QUIET, echo_folded, styled
+from kb.cli.output.terminal import columns, fold, link, plain, plain_line, shows_links, use_color, with_code
 from kb.domain.search import RetrievalDetail, SearchHit, SearchResult
 
 _INDENT = "   "

@@ -7,8 +7,7 @@ from typing import Any, TypeAlias
 
 import click
 
-from kb.cli.session import use_color
-from kb.cli.terminal import columns, fold, width_cells
+from kb.cli.output.terminal import columns, fold, use_color, width_cells
 
 Style: TypeAlias = dict[str, Any]
 

@@ -15,8 +15,8 @@ import apsw
 
 from kb.domain.embeddings import EmbeddingModel
 from kb.errors import StoreError
-from kb.store import embed_queries as queries
 from kb.store.connection import Connection
+from kb.store.rows import embed_queries as queries
 
 Slot = Literal["primary", "secondary"]
 SLOTS: tuple[Slot, ...] = ("primary", "secondary")

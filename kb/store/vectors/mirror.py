@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import apsw
 
 from kb.errors import DiskFull
-from kb.store import embed_queries as queries
 from kb.store.connection import Connection
-from kb.store.embed_queries import MirrorCounts, MirrorKey, MirrorRow, MirrorVector
-from kb.store.vector_tables import SLOTS, Slot, has_mirror, slots
+from kb.store.rows import embed_queries as queries
+from kb.store.rows.embed_queries import MirrorCounts, MirrorKey, MirrorRow, MirrorVector
+from kb.store.vectors.vector_tables import SLOTS, Slot, has_mirror, slots
 
 _INSERT: dict[Slot, Callable[[Connection, Iterable[MirrorRow]], None]] = {
     "primary": queries.insert_mirror_primary,

@@ -17,8 +17,8 @@ from kb.answer.wording import (
     share_words,
     unsure_heading,
 )
-from kb.cli.printing import HEADING, PLACE, QUIET, echo_folded, styled
-from kb.cli.terminal import Folding, columns, link, plain, plain_line, shows_links, with_code
+from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, styled
+from kb.cli.output.terminal import Folding, columns, link, plain, plain_line, shows_links, with_code
 from kb.domain.answer_events import AskEvent, Generated
 from kb.domain.answers import Answer, AnswerCitation, Claim
 from kb.language.detect import query_language

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import click
 
-from kb.cli.printing import echo_folded
-from kb.cli.terminal import plain_line
+from kb.cli.output.printing import echo_folded
+from kb.cli.output.terminal import plain_line
 from kb.domain.results.ingest import IngestReport, LinksOutside
 
 _SHOWN_ITEMS = 20

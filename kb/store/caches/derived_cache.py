@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kb.domain.derived import DerivedName
 from kb.errors import StoreCorrupt
-from kb.store.cache_file import CacheCount, CacheSize, open_cache, open_empty, select_size, trim
+from kb.store.caches.cache_file import CacheCount, CacheSize, open_cache, open_empty, select_size, trim
 from kb.store.connection import Connection, sqlite_errors
 from kb.store.sqlfile import sql
 
