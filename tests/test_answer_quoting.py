@@ -73,6 +73,12 @@ def test_links_of_notes_are_shown_by_their_words_and_quoted_as_they_stand() -> N
     assert whole(given) == quoted.text
 
 
+def test_links_into_the_web_are_shown_by_their_words_alone() -> None:
+    linked = 'By [ISO](https://x.example/a_(b) "the body") [18033-3](/n) ![a pump](p.png), `[x](y)`. \\\nOiled.'
+    given = passage(1, linked)
+    assert whole(given) == "By ISO 18033-3 a pump, `[x](y)`. \nOiled. [1]"
+
+
 @pytest.mark.parametrize("place", [PageCitation("a.pdf", 2), RegionCitation("a.png", 1, 2, 30, 40)])
 def test_the_lines_of_a_page_go_on_as_one_paragraph_and_are_quoted_as_they_stand(place: Citation) -> None:
     given = passage(1, PAGE)._replace(citation=place)

@@ -14,10 +14,14 @@ from pathlib import Path
 import pytest
 from conftest import Kb, run_kb
 
+from kb.config import load
 from kb.domain.citations import LineCitation
 from kb.embed.onnx_adapter import PREFIXES
 from kb.eval.golden_file import read_golden
 from kb.language.korean import KoreanText, analyse
+from kb.operations.ask.ask import ask
+from kb.operations.ask.findings import AskRequest
+from kb.operations.session.session import open_session
 
 FIXTURE = Path(__file__).parents[1] / "fixtures/golden"
 FLOORS = json.loads((FIXTURE / "floors.json").read_text(encoding="utf-8"))
@@ -39,6 +43,7 @@ class Measured:
             encoding="utf-8",
         )
         self.kb: Kb = lambda *args, **options: run_kb("--config", str(config), *args, **options)
+        self.config = config
         self._ingest = ("ingest",) if embed else ("ingest", "--no-embed")
         self.sqlite = directory / "data/kb.sqlite"
         self.ingest()
@@ -111,6 +116,37 @@ def test_no_kind_falls_below_its_floor_by_words(words: Measured) -> None:
 @pytest.mark.parametrize("mode", ["hybrid", "vector"])
 def test_no_kind_falls_below_its_floor_by_meaning(mode: str, meaning: Measured) -> None:
     assert below_floor(meaning.ndcg_by_kind(mode), mode) == {}
+
+
+def states_by_kind(measured: Measured) -> dict[str, Counter[str]]:
+    """How often each kind is answered, unsure or refused, without a model; `right` where a cited place is expected."""
+    found: dict[str, Counter[str]] = {}
+    with open_session(load(str(measured.config)), many=True) as session:
+        for question in read_golden(FIXTURE / "golden.yaml").questions:
+            answer = ask(
+                session, AskRequest(question.query, "hybrid", 10, provider="extractive", keep=False), lambda event: None
+            )
+            cited = {each.citation.path for each in answer.citations if each.marker}
+            right = answer.state != "refused" and not cited.isdisjoint(place.path for place in question.expected)
+            found.setdefault(question.category or "", Counter()).update(
+                ["asked", answer.state, *(["right"] if right else [])]
+            )
+    return found
+
+
+@needs_models
+def test_answers_of_no_kind_fall_below_their_floor(meaning: Measured) -> None:
+    found = states_by_kind(meaning)
+    shares = {kind: {state: counts[state] / counts["asked"] for state in counts} for kind, counts in found.items()}
+    floors = FLOORS["answers"]
+    below = {
+        (kind, state): shares[kind].get(state, 0.0)
+        for kind, floor in floors.items()
+        for state in floor
+        if shares[kind].get(state, 0.0) < floor[state]
+    }
+    assert below == {}
+    assert shares["unanswerable"].get("answered", 0.0) <= FLOORS["most_unanswerable_answered"]
 
 
 def test_a_floor_catches_a_fall() -> None:
