@@ -1,6 +1,6 @@
 -- Keep what questions about nothing here reach in the passages of one language.
 -- version 1
--- param channel TEXT  passage (primary model) or sentence (secondary model)
+-- param channel TEXT  passage: under the primary model
 -- param query_lang TEXT  language of the questions
 -- param lang TEXT  language of the passages
 -- param mean REAL  mean of their best cosines

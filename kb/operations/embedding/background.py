@@ -2,7 +2,7 @@
 
 Every vault is near to every question to some degree; how near depends on its subject, its size and its languages. A
 hundred questions about anything else (`kb/answer/data/background_questions.tsv`) are compared with every passage under
-the primary model and every sentence under the secondary one; the best cosine of each is what nearness means nothing at.
+the primary model; the best cosine of each is what nearness means nothing at.
 """
 
 from __future__ import annotations
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
     from kb.store.rows.embed_queries import EmbeddingSlot
 
-BANK_VERSION = "bank-1"
+BANK_VERSION = "bank-2"
 _BANK = Path(__file__).parents[2] / "answer" / "data" / "background_questions.tsv"
 
 # Up to so many chunks it follows every change; above, it waits for a drift of 2 %.
 _EXACT_CHUNKS = 20_000
 _BATCH_CHUNKS = 1_024
-_BATCH_SENTENCES = 8_192
 
 
 class _Question(NamedTuple):
@@ -43,20 +42,18 @@ class _Question(NamedTuple):
 def update_background(db: Connection, plan: EmbeddingPlan) -> bool:
     """Measures the background where the index changed since; returns whether it did. `db` is a writer with sqlite-vec.
 
-    Without both models there is none. Raises: ModelMissing, ModelCorrupt, DiskFull.
+    Without sentence vectors there is none: nothing is judged by it. Raises: ModelMissing, ModelCorrupt, DiskFull.
     """
     held = slots(db)
-    if len(held) < 2 or queries.select_sentence_version(db) is None:
+    if "primary" not in held or queries.select_sentence_version(db) is None:
         return False
-    version = f"{BANK_VERSION}/" + "/".join(f"{slot.model_id}@{slot.model_version}" for slot in held.values())
+    primary = held["primary"]
+    version = f"{BANK_VERSION}/{primary.model_id}@{primary.model_version}"
     if _is_current(db, version):
         return False
     bank = _questions()
-    reached = {
-        "passage": _best(_passages(db), _encoded(plan, held["primary"], bank), 1.0),
-        "sentence": _best(_sentences(db), _encoded(plan, held["secondary"], bank), None),
-    }
-    rows = [row for channel, best in reached.items() for row in _rows(channel, best, bank)]
+    best = _best(_passages(db), _encoded(plan, primary, bank))
+    rows = list(_rows(best, bank))
     with transaction(db):
         queries.delete_background(db)
         queries.insert_background(db, rows)
@@ -110,26 +107,13 @@ def _passages(db: Connection) -> Iterator[_Batch]:
         yield [row.lang for row in rows], np.stack([np.frombuffer(row.embedding, "<f4") for row in rows])
 
 
-def _sentences(db: Connection) -> Iterator[_Batch]:
-    import numpy as np
-
-    rowid = position = 0
-    while rows := queries.select_sentence_vectors(
-        db, after_rowid=rowid, after_position=position, row_limit=_BATCH_SENTENCES
-    ):
-        rowid, position = rows[-1].chunk_rowid, rows[-1].position
-        yield [row.lang for row in rows], np.stack([np.frombuffer(row.vector, np.int8) for row in rows]).astype("<f4")
-
-
-def _best(batches: Iterator[_Batch], bank: Vectors, length: float | None) -> dict[str, NDArray[np.float32]]:
-    """float32[questions], the best cosine of each question in each language; vectors of `length`, None: any."""
+def _best(batches: Iterator[_Batch], bank: Vectors) -> dict[str, NDArray[np.float32]]:
+    """float32[questions], the best cosine of each question in each language."""
     import numpy as np
 
     best: dict[str, NDArray[np.float32]] = {}
     for langs, vectors in batches:
         cosines = vectors @ bank.T
-        if length is None:
-            cosines /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         of_lang = np.array(langs)
         for lang in sorted(set(langs)):
             top = cosines[of_lang == lang].max(axis=0)
@@ -137,11 +121,9 @@ def _best(batches: Iterator[_Batch], bank: Vectors, length: float | None) -> dic
     return best
 
 
-def _rows(
-    channel: str, best: dict[str, NDArray[np.float32]], bank: Sequence[_Question]
-) -> Iterator[queries.Background]:
+def _rows(best: dict[str, NDArray[np.float32]], bank: Sequence[_Question]) -> Iterator[queries.Background]:
     for query_lang in sorted({question.lang for question in bank}):
         asked = [at for at, question in enumerate(bank) if question.lang == query_lang]
         for lang, cosines in best.items():
             values = cosines[asked]
-            yield queries.Background(channel, query_lang, lang, float(values.mean()), float(values.std()))
+            yield queries.Background("passage", query_lang, lang, float(values.mean()), float(values.std()))

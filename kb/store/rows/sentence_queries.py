@@ -34,15 +34,6 @@ class SentenceVersion(NamedTuple):
     version: str
 
 
-class LanguageSentence(NamedTuple):
-    """A sentence vector with the language of its chunk."""
-
-    chunk_rowid: int
-    position: int
-    lang: str
-    vector: bytes
-
-
 class Background(NamedTuple):
     """What questions about nothing here reach in the passages of one language: mean and spread of the best cosines."""
 
@@ -118,13 +109,6 @@ def select_sentence_version(db: Connection) -> SentenceVersion | None:
 @sql("embed/upsert_sentence_version.sql")
 def upsert_sentence_version(db: Connection, *, version: str) -> None:
     """Notes what makes the sentence vectors."""
-
-
-@sql("embed/select_sentence_vectors.sql")
-def select_sentence_vectors(
-    db: Connection, *, after_rowid: int, after_position: int, row_limit: int
-) -> list[LanguageSentence]:
-    """The next sentence vectors."""
 
 
 @sql("embed/select_background_state.sql")
