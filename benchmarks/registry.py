@@ -12,6 +12,7 @@ BENCHMARKS = {
     "retrieval": "* nDCG, recall and MRR on judged sets; every citation checked against its file",
     "hybrid": "* words, meaning and both on judged sets, in one language and across; needs KB_TEST_MODEL_DIR",
     "extractive": "* how often the sentences chosen hold the answer, their citations checked; needs KB_TEST_MODEL_DIR",
+    "claims": "false sentences marked supported and true ones dropped, of pairs in two languages; KB_TEST_MODEL_DIR",
     "refusal": "* what the score gate keeps and refuses, fitted on one language, tried on both; needs models",
     "reading": "* ranking and the three states by kind of question, with weights of other sets; needs models",
     "startup": "a whole `kb search` from the shell against `python -c pass`; the heaviest imports",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from kb.answer.checks import check_claims, read_sentences
+from kb.answer.claims.rules import RuleJudge
 from kb.answer.facts import names_in, numbers_in, quotes_in, stated_numbers
 from kb.domain.answers import Claim
 from kb.domain.passages import Passage
@@ -23,8 +24,11 @@ def never(sentence: str, passages: Sequence[Passage]) -> bool:
     return False
 
 
+NEVER = RuleJudge(never)
+
+
 def only(text: str, question: str = "How does it work?", near: bool = False) -> Claim:
-    claims = check_claims(text, question, PACKED, lambda sentence, passages: near)
+    claims = check_claims(text, question, PACKED, RuleJudge(lambda sentence, passages: near))
     assert len(claims) == 1
     return claims[0]
 
@@ -79,12 +83,12 @@ def test_a_sentence_in_another_language_than_its_source_is_judged_by_meaning() -
 def test_a_sentence_without_a_marker_takes_the_next_one_or_the_passage_that_carries_it() -> None:
     text = "The gateway retries a failed upload. It keeps the batch on disk [1]. 교체는 3월에 한다."
     assert [read.cited for read in read_sentences(text, frozenset({1, 2}))] == [(1,), (1,), ()]
-    assert [claim.passages for claim in check_claims(text, "?", PACKED, never)] == [(1,), (1,), (2,)]
+    assert [claim.passages for claim in check_claims(text, "?", PACKED, NEVER)] == [(1,), (1,), (2,)]
 
 
 def test_no_claim_ever_cites_a_passage_that_was_not_given() -> None:
     claims = check_claims(
-        "The gateway retries a failed upload [9]. It keeps the batch on disk [1][7].", "?", PACKED, never
+        "The gateway retries a failed upload [9]. It keeps the batch on disk [1][7].", "?", PACKED, NEVER
     )
     assert {number for claim in claims for number in claim.passages} == {1}
 
@@ -106,7 +110,7 @@ ORDERS = passage(
     ],
 )
 def test_an_instruction_found_in_a_source_and_repeated_is_no_answer(text: str) -> None:
-    (claim,) = check_claims(text, "What of the tank?", [ORDERS], never)
+    (claim,) = check_claims(text, "What of the tank?", [ORDERS], NEVER)
     assert claim.status == "dropped"
     assert claim.reason == "it only repeats an instruction found in its passage"
 
@@ -119,7 +123,7 @@ def test_an_instruction_found_in_a_source_and_repeated_is_no_answer(text: str) -
     ],
 )
 def test_a_source_that_gives_orders_can_still_be_told_of(text: str) -> None:
-    (claim,) = check_claims(text, "What of the tank?", [ORDERS], never)
+    (claim,) = check_claims(text, "What of the tank?", [ORDERS], NEVER)
     assert claim.status == "supported"
 
 

@@ -1,35 +1,23 @@
 """A generated text → its sentences, each checked against what it cites: supported, weak, or dropped.
 
-The rule, for one sentence and the passages it cites (those of the next marker where it has none itself; where nothing
-follows, the passage that carries most of its words):
-
-    dropped     a quotation, number or name of it stands in none of them, nor in the question
-    supported   most of its words stand in one of them; or some do, or the passage is in another language, and the
-                sentence is as near to the passage in meaning as a question is to a passage that answers it
-    weak        neither could be shown
+A sentence is judged by what it cites (the passages of the next marker where it has none itself; where nothing follows,
+the passage that carries most of its words): what a `ClaimJudge` finds contradicted is dropped, what it finds supported
+is kept as that, and the rest stays as weak.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from kb.answer.echoes import repeats_instruction
+from kb.answer.claims.support import MOST_WORDS, carried_share
 from kb.answer.extractive import sentence_citation
-from kb.answer.facts import names_in, numbers_in, quotes_in, stands_in, stated_numbers
 from kb.answer.markers import take_markers
-from kb.domain.answers import Claim
+from kb.domain.answers import Claim, ClaimStatus
+from kb.domain.claims import ClaimJudge
 from kb.domain.passages import Passage, Sentence
-from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges, sentences
 from kb.language.words import Words, carried, words_of
-
-MOST_WORDS = 0.6
-SOME_WORDS = 0.3
-
-NearEnough = Callable[[str, Sequence[Passage]], bool]
-"""Whether a sentence is near enough in meaning to one of the passages; False where there are no vectors."""
 
 
 class Read(NamedTuple):
@@ -39,10 +27,10 @@ class Read(NamedTuple):
     cited: tuple[int, ...]
 
 
-def check_claims(text: str, question: str, packed: Sequence[Passage], near_enough: NearEnough) -> tuple[Claim, ...]:
+def check_claims(text: str, question: str, packed: Sequence[Passage], judge: ClaimJudge) -> tuple[Claim, ...]:
     """The sentences of a generated text in their order, each with what it stands on."""
     passages = {passage.number: passage for passage in packed}
-    return tuple(_check(read, question, passages, near_enough) for read in read_sentences(text, frozenset(passages)))
+    return tuple(_check(read, question, passages, judge) for read in read_sentences(text, frozenset(passages)))
 
 
 def read_sentences(text: str, known: frozenset[int]) -> tuple[Read, ...]:
@@ -60,56 +48,27 @@ def read_sentences(text: str, known: frozenset[int]) -> tuple[Read, ...]:
     return tuple(Read(bare[start:end], tuple(numbers)) for (start, end), numbers in zip(ranges, cited, strict=True))
 
 
-def _check(read: Read, question: str, passages: dict[int, Passage], near_enough: NearEnough) -> Claim:
+def _check(read: Read, question: str, passages: dict[int, Passage], judge: ClaimJudge) -> Claim:
     words = words_of(read.text)
-    cited = [passages[number] for number in read.cited] or _likeliest(words, passages)
+    cited = [passages[number] for number in read.cited] or _likeliest(read.text, passages)
     numbers = tuple(passage.number for passage in cited)
-    fault = _stated_elsewhere(read.text, question, cited)
-    if fault:
-        return Claim(read.text, numbers, "dropped", reason=fault)
+    if not cited:
+        return Claim(read.text, numbers, "dropped", reason="it cites no passage, and none carries its words")
+    judged = judge.judge(read.text, question, cited)
     best, sentence = _best_sentence(words, cited)
-    share = max((carried(words, _words_of_whole(passage)) for passage in cited), default=0.0)
-    abroad = [passage for passage in cited if passage.lang not in (query_language(read.text), "und")]
-    supported = share >= MOST_WORDS or (
-        bool(abroad if share < SOME_WORDS else cited) and near_enough(read.text, abroad or cited)
-    )
+    if judged.verdict == "contradiction":
+        return Claim(read.text, numbers, "dropped", reason=judged.reason)
     if best is None or sentence is None:
         return Claim(read.text, numbers, "weak", reason="no passage carries its words")
-    return Claim(
-        read.text,
-        numbers,
-        "supported" if supported else "weak",
-        sentence.text,
-        sentence_citation(best, sentence),
-        None if supported else f"its passages carry {share:.0%} of its words",
-    )
+    status: ClaimStatus = "supported" if judged.verdict == "support" else "weak"
+    return Claim(read.text, numbers, status, sentence.text, sentence_citation(best, sentence), judged.reason)
 
 
-def _likeliest(words: Words, passages: dict[int, Passage]) -> list[Passage]:
+def _likeliest(text: str, passages: dict[int, Passage]) -> list[Passage]:
     """The passage that carries most of a sentence's words, where that is most of them."""
-    ranked = sorted(passages.values(), key=lambda passage: (-carried(words, _words_of_whole(passage)), passage.number))
-    return [passage for passage in ranked[:1] if carried(words, _words_of_whole(passage)) >= MOST_WORDS]
-
-
-def _stated_elsewhere(text: str, question: str, cited: Sequence[Passage]) -> str | None:
-    """What a sentence states and neither its passages nor the question say; None where there is nothing such."""
-    if not cited:
-        return "it cites no passage, and none carries its words"
-    if repeats_instruction(text, cited):
-        return "it only repeats an instruction found in its passage"
-    sources = "\n".join(map(_whole, cited))
-    for quote in quotes_in(text):
-        if not stands_in(quote, sources):
-            return f"the quotation “{quote}” stands in none of its passages"
-    known = f"{sources}\n{question}"
-    numbers = numbers_in(text) - stated_numbers(known)
-    if numbers:
-        return f"{', '.join(sorted(numbers))} stands in none of its passages"
-    lowered = known.lower()
-    names = {name for name in names_in(text) if name not in lowered}
-    if names:
-        return f"{', '.join(sorted(names))} stands in none of its passages"
-    return None
+    shares = [(-carried_share(text, [passage]), number) for number, passage in passages.items()]
+    share, number = min(shares, default=(0.0, 0))
+    return [passages[number]] if -share >= MOST_WORDS else []
 
 
 def _best_sentence(words: Words, cited: Sequence[Passage]) -> tuple[Passage | None, Sentence | None]:
@@ -123,13 +82,3 @@ def _best_sentence(words: Words, cited: Sequence[Passage]) -> tuple[Passage | No
         return None, None
     _, passage, sentence = max(ranked, key=lambda each: each[0])
     return passage, sentence
-
-
-@functools.lru_cache(maxsize=64)
-def _words_of_whole(passage: Passage) -> Words:
-    return words_of(_whole(passage))
-
-
-def _whole(passage: Passage) -> str:
-    """A passage with its title and headings, which it may speak of without naming."""
-    return "\n".join((passage.title, *passage.heading_path, passage.text))

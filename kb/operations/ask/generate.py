@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
 from kb.answer.checks import check_claims
+from kb.answer.claims.rules import RuleJudge, Similarity
 from kb.answer.markers import MarkerFilter, show_markers
 from kb.answer.prompt import build_prompt
 from kb.answer.refusals import is_refusal
 from kb.answer.thoughts import ThoughtFilter, without_thoughts
 from kb.domain.answer_events import Generated, OnEvent
-from kb.domain.answers import Answer, Claim
+from kb.domain.answers import Answer, Claim, ClaimStatus
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
 from kb.domain.passages import Passage
 from kb.errors import ModelError
@@ -75,11 +76,10 @@ def generate_answer(
     if made.broke is not None:
         text = _shown_part(made.text, packed)
         return Generation(found.refusal("llm_stream_aborted", written, text=text, notes=(made.broke,)), made.fault)
-    near_enough = _judge_of_nearness(base, found)
+    judge = RuleJudge(_judge_of_nearness(base, found), _similarity(base, found))
     said = without_thoughts(made.text)
-    claims = () if is_refusal(said, packed) else check_claims(said, found.search_text, packed, near_enough)
-    dropped = sum(claim.status == "dropped" for claim in claims)
-    notes = (f"{dropped} of {len(claims)} sentences left out; kb answers show --explain says why",) if dropped else ()
+    claims = () if is_refusal(said, packed) else check_claims(said, found.search_text, packed, judge)
+    notes = tuple(_said_of(claims, "dropped", "left out")) + tuple(_said_of(claims, "weak", "not sure"))
     if not any(claim.status == "supported" for claim in claims):
         refused = found.refusal("llm_self_judge", written, claims=claims, notes=notes)
         return Generation(refused, unproven=bool(claims))
@@ -171,6 +171,20 @@ def _judge_of_nearness(base: KnowledgeBase, found: Findings) -> Callable[[str, S
         return any(row.evidence >= LIKELY for row in rows)
 
     return near_enough
+
+
+def _similarity(base: KnowledgeBase, found: Findings) -> Similarity | None:
+    """What compares sentences across languages; None where nothing is embedded."""
+    source = None if found.embedding is None else vector_source(base, found.result.query)
+    return None if source is None else source.similarities
+
+
+def _said_of(claims: Sequence[Claim], status: ClaimStatus, called: str) -> Iterator[str]:
+    """How many sentences have a status, if any, and why the first of them has it."""
+    found = [claim for claim in claims if claim.status == status]
+    if found:
+        first = f"“{found[0].text}”: {found[0].reason}"
+        yield f"{len(found)} of {len(claims)} sentences {called}; {first} (--explain shows each)"
 
 
 def _kept_text(claims: Sequence[Claim]) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 ENCODED_WORDS = 64
 ENCODED_BYTES = 384
 
+_SENTENCES_KEPT = 512
 _NOT_ENDED = "embedding has not ended"
 _GOES_ON = "kb index --embeddings goes on with it"
 
@@ -60,6 +61,7 @@ class VectorSource:
         self._db = db
         self._langs = [row.lang for row in queries.select_language_means(db) if row.slot == "primary"]
         self.reads = config.rerank.provider == "reading" and _has_sentences(db, self._secondary_slot)
+        self._sentences: dict[str, Sequence[float]] = {}
         self._ann = _ann_table(db, config, models, primary) if many else None
 
     def models_are_installed(self) -> bool:
@@ -107,7 +109,15 @@ class VectorSource:
         """
         encoder = self._open_secondary() or self._primary
         asked = unpack_vector(encoder.encode(self.encoded_part(question)))
-        return [sum(map(mul, asked, unpack_vector(encoder.encode(sentence)))) for sentence in sentences]
+        return [sum(map(mul, asked, self._compared(sentence, encoder))) for sentence in sentences]
+
+    def _compared(self, sentence: str, encoder: SharedEncoder) -> Sequence[float]:
+        """A sentence's vector; the last ones are kept, as several sentences of an answer are compared with them."""
+        if sentence not in self._sentences:
+            while len(self._sentences) >= _SENTENCES_KEPT:
+                del self._sentences[next(iter(self._sentences))]
+            self._sentences[sentence] = unpack_vector(encoder.encode(sentence))
+        return self._sentences[sentence]
 
     def _encode_secondary(self, text: str) -> bytes | None:
         """The question under the secondary model, where a passage may stand in another language than it does.

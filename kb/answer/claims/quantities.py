@@ -1,0 +1,280 @@
+"""What a text counts, dates and measures, in either language, as values with units: 3억 원 is 300 million won."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+
+class Quantity(NamedTuple):
+    """A value, as its plainest spelling, with its unit; "" where none is told. `start`..`end` is where it stands."""
+
+    value: str
+    unit: str
+    start: int
+    end: int
+    text: str
+
+    def agrees(self, other: Quantity) -> bool:
+        """Whether two quantities are the same."""
+        return self.value == other.value and self.may_rival(other)
+
+    def may_rival(self, other: Quantity) -> bool:
+        """Whether two quantities are of one kind, as far as can be told."""
+        return self.unit == other.unit or not self.unit or not other.unit or {self.unit, other.unit} == _NUMBERED
+
+
+_NUMBERED = {"time", "label"}  # 2번 is twice, or number two
+_MONTHS = "january february march april may june july august september october november december".split()
+# A month is cut short only beside a day or a full stop: Jun is a name too.
+_SHORT = "|".join(name[:3] for name in _MONTHS) + "|sept"
+_MONTH = "|".join(_MONTHS) + rf"|(?:(?<=\d )|(?<=\dth ))(?:{_SHORT})|(?:{_SHORT})(?=\.? \d|\.)"
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_SEASONS = {"spring": "봄", "summer": "여름", "autumn": "가을", "winter": "겨울"}
+_ENGLISH_NUMBERS = {
+    word: at
+    for at, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+        " seventeen eighteen nineteen".split()
+    )
+} | {word: 10 * at for at, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
+_ORDINALS = {
+    word: at for at, word in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1)
+}
+_SCALES = {"thousand": 10**3, "k": 10**3, "million": 10**6, "billion": 10**9, "bn": 10**9}
+_NATIVE = {
+    "한": 1, "하나": 1, "두": 2, "둘": 2, "세": 3, "석": 3, "셋": 3, "네": 4, "넉": 4, "넷": 4, "다섯": 5, "여섯": 6,
+    "일곱": 7, "여덟": 8, "아홉": 9, "열": 10, "열한": 11, "열두": 12, "스무": 20, "서른": 30, "마흔": 40, "쉰": 50,
+}  # fmt: skip
+_SINO = {char: at for at, char in enumerate("일이삼사오육칠팔구", 1)}
+_TENS = {"십": 10, "백": 100, "천": 1000}
+_LARGE = {"만": 10**4, "억": 10**8, "조": 10**12}
+
+# A unit is named by its English word, whatever it is written as.
+_UNITS = {
+    spelling: unit
+    for unit, spellings in {
+        "second": "second seconds sec 초", "minute": "minute minutes min mins 분", "hour": "hour hours h 시간",
+        "day": "day days 일 날", "week": "week weeks 주 주일", "month": "month months 개월 달",
+        "year": "year years 년 년간", "person": "people person guests men women 명 사람",
+        "time": "times 번 회 차례", "percent": "percent % 퍼센트 프로", "won": "won 원 ₩",
+        "euro": "euro euros € 유로", "dollar": "dollar dollars $ 달러", "degree": "degree degrees ° °c 도",
+        "metre": "metre metres meter meters m 미터", "kilometre": "km kilometres kilometers 킬로미터",
+        "centimetre": "cm centimetres centimeters 센티미터 센티", "millimetre": "mm millimetres 밀리미터 밀리",
+        "gram": "g gram grams 그램", "kilogram": "kg kilograms 킬로그램", "milligram": "mg 밀리그램",
+        "kilowatt": "kw kilowatt kilowatts 킬로와트", "floor": "floor floors 층", "age": "살 세",
+        "piece": "개 마리 권 장 잔 병 대", "character": "characters 자 글자",
+        "ordinal": "번째 째",
+    }.items()
+    for spelling in spellings.split()
+}  # fmt: skip
+_COUNTED = "명|사람|시간|시|개|번째|번|달|살|가지|마리|주|대|권|장|잔|병|배|곳|칸|바퀴|층|째"
+_KOREAN_UNIT = (
+    "시간|개월|주일|번째|킬로와트|킬로미터|센티미터|밀리미터|밀리그램|킬로그램|퍼센트|그램|미터|센티|밀리|유로|달러"
+)
+_UNIT = rf"(?:{_KOREAN_UNIT}|[가-힣%°]|[A-Za-z]+)"
+_NUMBER = r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)*"
+_LABELLED = re.compile(r"(?:\b[A-Z]\w*|\b(?i:version|release|port|page|chapter|no\.?|number)|버전|판)\s*$")
+
+
+def quantities(text: str) -> list[Quantity]:
+    """The quantities of a text in their order; of those that overlap the one that says more."""
+    found: list[Quantity] = []
+    taken = [False] * (len(text) + 1)
+    for pattern, read in _READERS:
+        for match in pattern.finditer(text):
+            if not any(taken[match.start() : match.end()]):
+                quantity = list(read(match))
+                if quantity:
+                    taken[match.start() : match.end()] = [True] * (match.end() - match.start())
+                found += [Quantity(value, unit, match.start(), match.end(), match[0]) for value, unit in quantity]
+    return sorted(found, key=lambda each: each.start)
+
+
+Read = Callable[[re.Match[str]], Iterator[tuple[str, str]]]
+
+
+def _iso(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    for part, unit in zip(match.groups(), ("calendar-year", "month-of-year", "day-of-month"), strict=True):
+        yield _plain(part), unit
+
+
+def _clock(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    hour, minute = int(match["hour"]), int(match["minute"] or 0)
+    yield str((hour * 60 + minute) % 720), "clock"
+
+
+def _korean_clock(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    said = match["hour"]
+    hour = int(said) if said.isdigit() else _NATIVE[said]
+    minute = 30 if match["half"] else int(match["minute"] or 0)
+    yield str((hour * 60 + minute) % 720), "clock"
+
+
+def _month_day(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    named = match["month"].lower()[:3]
+    yield str(next(at for at, month in enumerate(_MONTHS, 1) if month.startswith(named))), "month-of-year"
+    day = match["before"] or match["after"]
+    if day:
+        yield _plain(day), "day-of-month"
+
+
+def _korean_date(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    for part, unit in (("year", "calendar-year"), ("month", "month-of-year"), ("day", "day-of-month")):
+        if match[part]:
+            yield _plain(match[part]), unit
+
+
+def _weekday(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    said = match[0].lower()
+    yield (
+        str(
+            next(
+                at
+                for at, (en, ko) in enumerate(zip(_WEEKDAYS, "월화수목금토일", strict=True))
+                if said.startswith((en, ko))
+            )
+        ),
+        "weekday",
+    )
+
+
+def _season(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    yield next(en for en, ko in _SEASONS.items() if match[0].lower() in (en, ko)), "season"
+
+
+def _large_korean(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    total = 0.0
+    for number, scales in re.findall(r"(\d[\d,.]*)\s*([천백십]?[조억만]|[천백])?", match["number"]):
+        value = float(number.replace(",", "").rstrip("."))
+        for scale in scales:
+            value *= _TENS.get(scale) or _LARGE[scale]
+        total += value
+    yield _shortest(total), _UNITS.get(match["unit"] or "", "")
+
+
+def _native(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    yield str(_NATIVE[match["number"]]), _UNITS.get(match["unit"], "")
+
+
+def _sino(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    total = digit = 0
+    for char in match["number"]:
+        if char in _SINO:
+            digit = _SINO[char]
+        else:
+            total += (digit or 1) * _TENS[char]
+            digit = 0
+    yield str(total + digit), _UNITS.get(match["unit"], "")
+
+
+def _english_word(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    value = float(_ENGLISH_NUMBERS[match["number"].lower()] + _ENGLISH_NUMBERS.get((match["ones"] or "").lower(), 0))
+    unit = (match["unit"] or "").lower()
+    yield _shortest(value * _SCALES.get((match["scale"] or "").lower(), 1)), _UNITS.get(unit, "")
+
+
+def _ordinal(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    value = _ORDINALS.get(match[1].lower()) if match[1] else int(match[2])
+    unit = "floor" if match[3] else "ordinal"
+    yield str(value), unit
+
+
+def _digits(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    number, scale, unit = match["number"], (match["scale"] or "").lower(), (match["unit"] or "").lower()
+    if number.count(".") > 1:
+        yield number, "label"
+        return
+    value = _shortest(float(number.replace(",", "")) * _SCALES.get(scale, 1))
+    if unit[:2] == "번째":
+        unit = "번째"
+    known = _UNITS.get(match["sign"] or "") or _UNITS.get(unit) or _UNITS.get(unit[:1] if unit[:1] > "~" else "")
+    if known is None and not scale and re.fullmatch(r"1[5-9]\d\d|20\d\d", number):
+        known = "calendar-year"
+    if known is None and _LABELLED.search(match.string, 0, match.start()):
+        known = "label"
+    yield value, known or ""
+
+
+def _plain(number: str) -> str:
+    return str(int(number))
+
+
+def _shortest(value: float) -> str:
+    return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
+
+
+_WORDS = "|".join(sorted(_ENGLISH_NUMBERS, key=len, reverse=True))
+_READERS: tuple[tuple[re.Pattern[str], Read], ...] = (
+    (_pattern(r"\b(\d{4})-(\d{2})-(\d{2})\b"), _iso),
+    (_pattern(r"\b(?P<hour>\d{1,2}):(?P<minute>\d{2})\b"), _clock),
+    (_pattern(r"\b(?P<hour>\d{1,2})(?P<minute>)\s*(?:[ap]\.?m\b\.?|o['’]clock)"), _clock),
+    (
+        _pattern(
+            rf"(?<![가-힣\d])(?P<hour>\d{{1,2}}|{'|'.join(_NATIVE)})\s?시(?!간|[가-힣]?작|리|험)\s*(?:(?P<minute>\d{{1,2}})분|(?P<half>반))?"
+        ),
+        _korean_clock,
+    ),
+    (
+        re.compile(
+            rf"\b(?:(?P<before>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?)?(?P<month>(?i:{_MONTH})\b)(?<!\bmay)(?<!\bmarch)\.?"
+            r"(?: (?P<after>\d{1,2})(?:st|nd|rd|th)?\b(?!:))?"
+        ),
+        _month_day,
+    ),
+    (_pattern(r"(?:(?P<year>\d{4})년\s*)?(?P<month>\d{1,2})월(?:\s*(?P<day>\d{1,2})일)?"), _korean_date),
+    (_pattern(r"(?P<year>\d{4})년(?P<month>)(?P<day>)"), _korean_date),
+    (_pattern(rf"\b(?:{'|'.join(_WEEKDAYS)})s?\b|(?<![가-힣])[월화수목금토일]요일"), _weekday),
+    (
+        _pattern(rf"\b(?:{'|'.join(_SEASONS)})\b|(?<![가-힣])(?:{'|'.join(_SEASONS.values())})(?=[에은이의철 ]|$)"),
+        _season,
+    ),
+    (
+        _pattern(
+            rf"(?P<number>\d[\d,.]*\s*(?:[천백십]?[조억만]|[천백])(?:\s*\d[\d,.]*\s*(?:[천백십]?[조억만]|[천백])?)*)"
+            rf"(?=\s*(?P<unit>{_KOREAN_UNIT}|원|명|개|자|년|마리)|)"
+        ),
+        _large_korean,
+    ),
+    (
+        _pattern(
+            rf"(?<![가-힣])(?P<number>{'|'.join(sorted(_NATIVE, key=len, reverse=True))})\s?"
+            rf"(?P<unit>{_COUNTED})(?![지만])"
+        ),
+        _native,
+    ),
+    (
+        _pattern(
+            rf"(?<![가-힣])(?P<number>[일이삼사오육칠팔구십백천]+) ?"
+            rf"(?P<unit>{_KOREAN_UNIT}|분|초|원|년|도|층|회)(?=[가-힣]?[ .,]|$)"
+        ),
+        _sino,
+    ),
+    (
+        _pattern(
+            r"\b(?:(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)|(\d+)(?:st|nd|rd|th))\b(?!-)"
+            r"( floor)?"
+        ),
+        _ordinal,
+    ),
+    (
+        _pattern(
+            rf"\b(?P<number>{_WORDS})(?:[- ](?P<ones>one|two|three|four|five|six|seven|eight|nine))?\b"
+            r"(?: (?P<scale>thousand|million|billion))?(?= (?P<unit>[a-z]+)|)"
+        ),
+        _english_word,
+    ),
+    (_pattern(r"\b(?:twice|thrice)\b"), lambda match: iter([("2" if match[0].lower() == "twice" else "3", "time")])),
+    (
+        _pattern(
+            rf"(?P<sign>[$€₩])?\s?(?<![\w.])(?P<number>{_NUMBER})(?!\d)(?:\s?(?P<scale>thousand|million|billion|bn|k)\b)?"
+            rf"(?=\s?(?P<unit>{_UNIT})|)"
+        ),
+        _digits,
+    ),
+)

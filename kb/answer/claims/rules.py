@@ -1,0 +1,273 @@
+"""A sentence against its sources by rules: the clause it speaks of, and what in it is denied, opposite or exchanged.
+
+For each part of the claim the clause of the passages that fits it best is taken. What stands there in the claim's
+place (another number, another name, an opposite, a denial, the parts of who and whom exchanged) contradicts it. What
+agrees, and carries most of the words or is near in meaning, supports it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from kb.answer.claims.clauses import PRONOUN, Clause, clauses_of, fit, matching, opposed, parts_of
+from kb.answer.claims.names import is_korean_name
+from kb.answer.claims.roles import exchanged, gives, reversed_directions
+from kb.answer.claims.support import MOST_WORDS, NearEnough, carried_share, is_near
+from kb.answer.claims.terms import Term, crosses, terms
+from kb.answer.echoes import repeats_instruction
+from kb.answer.facts import quotes_in, stands_in
+from kb.domain.claims import Judged, Verdict
+from kb.domain.passages import Passage
+from kb.language.detect import query_language
+
+Similarity = Callable[[str, Sequence[str]], Sequence[float]]
+"""A text and others → its cosine to each of them, whatever languages they are in."""
+
+_COSINE_WEIGHT = 10.0
+LEAST_ABOUT = 0.5
+
+# What turns a sentence in ways that are not followed here: only, and words for what is no longer done.
+_RESTRICTS = re.compile(
+    r"\b(?:only|solely|unless|(?:abolish|cancel|ceas|lack|miss|avoid|replac)\w*)\b|[가-힣](?:만|밖에)(?![가-힣])|폐지|취소|중단|없앴|없애",
+    re.IGNORECASE,
+)
+CONTRADICTS: Verdict = "contradiction"
+
+
+class RuleJudge:
+    """Judges by rules; without `similarity` what is in another language is compared by what both have alike."""
+
+    def __init__(self, near_enough: NearEnough, similarity: Similarity | None = None) -> None:
+        self._near_enough = near_enough
+        self._similarity = similarity
+
+    def judge(self, claim: str, question: str, cited: Sequence[Passage]) -> Judged:
+        """The verdict on a sentence, with the first contradiction, else the first doubt."""
+        against = _against(claim, question, cited, self._similarity)
+        if against is not None:
+            return against
+        share = carried_share(claim, cited)
+        if share >= MOST_WORDS or is_near(claim, cited, share, self._near_enough):
+            return Judged("support")
+        return Judged("unknown", f"its passages carry {share:.0%} of its words")
+
+
+def _against(claim: str, question: str, cited: Sequence[Passage], similarity: Similarity | None) -> Judged | None:
+    """What speaks against a sentence."""
+    if repeats_instruction(claim, cited):
+        return Judged(CONTRADICTS, "it only repeats an instruction found in its passage")
+    return stated_elsewhere(claim, question, cited) or _first(_faults(claim, cited, similarity))
+
+
+def _first(faults: Iterator[Judged]) -> Judged | None:
+    """The first contradiction among some faults, else the first doubt."""
+    found = list(faults)
+    return next((each for each in found if each.verdict == CONTRADICTS), found[0] if found else None)
+
+
+def stated_elsewhere(claim: str, question: str, cited: Sequence[Passage]) -> Judged | None:
+    """The contradiction where a quotation, number or name stands neither in the passages nor in the question."""
+    sources = "\n".join("\n".join((each.title, *each.heading_path, each.text)) for each in cited)
+    known = f"{sources}\n{question}"
+    for quote in quotes_in(claim):
+        if not stands_in(quote, sources):
+            return Judged(CONTRADICTS, f"the quotation “{quote}” stands in none of its passages")
+    there = terms(known)
+    is_foreign = all(each.lang not in (query_language(claim), "und") for each in cited)
+    for term in terms(claim):
+        if term.kind == "word" or matching(term, there, known):
+            continue
+        if term.quantity is not None:
+            if any(term.quantity.value == each.quantity.value for each in there if each.quantity is not None):
+                return Judged("unknown", f"{term.text} is counted otherwise in its passages")
+            if not term.quantity.unit and not any(char.isdigit() for char in term.text):
+                return Judged("unknown", f"“{term.text}” stands in none of its passages")
+            if term.quantity.unit == "ordinal" and term.quantity.value in ("1", "2"):
+                continue
+            return Judged(CONTRADICTS, f"{_plain(term)} stands in none of its passages")
+        if crosses(term, known) or is_korean_name(term.key):
+            continue
+        return Judged("unknown" if is_foreign else CONTRADICTS, f"{term.text.lower()} stands in none of its passages")
+    return None
+
+
+def _plain(term: Term) -> str:
+    value = term.quantity.value if term.quantity else term.text
+    return value if value in term.text.replace(",", "") else term.text
+
+
+def _faults(claim: str, cited: Sequence[Passage], similarity: Similarity | None) -> Iterator[Judged]:
+    clauses = clauses_of(cited)
+    for place, part in enumerate(parts_of(claim)):
+        said = terms(part, goes_on=place > 0)
+        if said and clauses:
+            best = _best(part, said, clauses, similarity)
+            yield from _turned(part, said, best)
+            yield from _exchanged_facts(said, best, clauses)
+
+
+def _best(part: str, said: Sequence[Term], clauses: Sequence[Clause], similarity: Similarity | None) -> Clause:
+    """The clause a part of a claim speaks of; across languages meaning decides, and names."""
+    if similarity is None or not _is_foreign(said, clauses[0]):
+        best = max(clauses, key=lambda clause: fit(said, clause))
+        keys = [term for term in said if term.quantity is not None or _is_name(term)]
+        whole = [each for each in clauses if all(matching(term, each.terms, each.text) for term in keys)]
+        counted = len(keys) > 1 and any(term.quantity is not None for term in keys)
+        return max(whole, key=lambda clause: fit(said, clause)) if counted and whole else best
+    cosines = similarity(part, [clause.text for clause in clauses])
+    names = [term for term in said if term.kind == "name" or term.initial]
+    scores = [
+        _named(names, part, clause) + _COSINE_WEIGHT * cosine for clause, cosine in zip(clauses, cosines, strict=True)
+    ]
+    return clauses[scores.index(max(scores))]
+
+
+def _named(names: Sequence[Term], part: str, clause: Clause) -> float:
+    """How many names of a claim its clause has, and of the clause's the claim."""
+    return fit(names, clause)[1] + sum(_is_name(each) and crosses(each, part) for each in clause.terms)
+
+
+def _turned(part: str, said: Sequence[Term], clause: Clause) -> Iterator[Judged]:
+    """What of a claim's part is denied, the opposite, or exchanged in its clause: an odd number of turns."""
+    turns = 0
+    reason = ""
+    loose = [term for term in said if term.denied]
+    loose_there = [each for each in clause.terms if each.denied]
+    for term in said:
+        for each in matching(term, clause.terms, clause.text)[:1]:
+            loose = [other for other in loose if other is not term]
+            loose_there = [other for other in loose_there if other is not each]
+            if term.denied != each.denied:
+                turns += 1
+                reason = reason or f"its passage says the reverse of “{term.text}”: {clause.text}"
+    if reversed_directions(part, said, clause):
+        yield Judged(CONTRADICTS, f"its passage goes the other way: {clause.text}")
+    pairs = [(term, each) for term in said for each in clause.terms if _is_opposite(term, each, said, clause)]
+    for term, each in pairs[:1]:
+        turns += 1 + (term.denied != each.denied)
+        loose = [other for other in loose if other is not term]
+        loose_there = [other for other in loose_there if other is not each]
+        reason = reason or f"its passage says “{each.text}”, not “{term.text}”: {clause.text}"
+    exchange = exchanged(part, said, clause)
+    if exchange is not None:
+        turns += 1
+        reason = reason or f"its passage has it the other way round: {clause.text}"
+    denials, denials_there = len(loose) % 2, (len(loose_there) + clause.bare_denials) % 2
+    if turns % 2:
+        if denials == denials_there:
+            is_plain = exchange != "perhaps" and not _RESTRICTS.search(f"{part} {clause.text}")
+            yield Judged(CONTRADICTS if is_plain and _is_about(said, clause) else "unknown", reason)
+        elif denials_there:
+            yield Judged("unknown", f"its passage denies something else: {clause.text}")
+    elif denials and not denials_there:
+        yield Judged("unknown", f"it denies “{loose[0].text}”, and its passage does not")
+    elif denials_there and not denials and _is_foreign(said, clause):
+        yield Judged("unknown", f"its passage denies “{loose_there[0].text if loose_there else clause.text}”")
+
+
+def _is_about(said: Sequence[Term], clause: Clause) -> bool:
+    """Whether a clause, with what it leaves out, has half of a claim's words; else both may be of different things."""
+    words = [term for term in said if term.kind == "word"]
+    there = [*clause.terms, *clause.inherited]
+    found = sum(bool(matching(term, there, "")) or any(opposed(term, each) for each in there) for term in words)
+    return _is_foreign(said, clause) or found >= LEAST_ABOUT * len(words)
+
+
+def _is_opposite(term: Term, each: Term, said: Sequence[Term], clause: Clause) -> bool:
+    """Whether a term and one of its clause are opposites, and neither of both says the other as well."""
+    if not opposed(term, each) or (gives(term) and _is_korean(said) and _is_korean(clause.terms)):
+        return False  # of giving and taking the particles tell more
+    return not matching(term, clause.terms, clause.text) and not matching(each, said, "")
+
+
+def _is_korean(said: Sequence[Term]) -> bool:
+    return any("가" <= each.text[-1] <= "힣" for each in said)
+
+
+def _is_foreign(said: Sequence[Term], clause: Clause) -> bool:
+    return _is_korean(said) != _is_korean(clause.terms)
+
+
+def _exchanged_facts(said: Sequence[Term], best: Clause, clauses: Sequence[Clause]) -> Iterator[Judged]:
+    """Numbers, names and words of a claim that stand elsewhere, while its clause has others in their place."""
+    is_foreign = _is_foreign(said, best)  # meaning alone chose the clause
+    there = [*best.terms, *(best.inherited if best.points_back else ())]
+    for term in said:
+        if matching(term, best.terms, best.text):
+            continue
+        if best.points_back and matching(term, best.inherited, ""):
+            names = [each for each in best.inherited if _is_name(each)]
+            if _is_name(term) and len(names) > 1 and not matching(term, names[:2], ""):
+                yield Judged("unknown", f"its passage may speak of “{names[0].text}” there: {best.text}")
+            continue
+        rivals = [each for each in there if _rivals(term, each) and not _is_claimed(each, said)]
+        if rivals:
+            verdict: Verdict = CONTRADICTS if not is_foreign and _is_about(said, best) else "unknown"
+            yield Judged(verdict, f"its passage says “{rivals[0].text}” there, not “{term.text}”: {best.text}")
+        elif term.kind == "word" and not is_foreign:
+            yield from _substituted(term, said, best, clauses)
+        if not is_foreign and _stands_apart(term, said, clauses):
+            yield Judged("unknown", f"its passage does not say “{term.text}” of the same")
+
+
+def _substituted(term: Term, said: Sequence[Term], best: Clause, clauses: Sequence[Clause]) -> Iterator[Judged]:
+    """A word of a claim in the place of another of its clause: contradicted where it is all the two differ in."""
+    if any(opposed(term, each) for each in best.terms):
+        return
+    alone = sum(not matching(other, best.terms, best.text) for other in said) == 1
+    for each in best.terms:
+        if each.kind == "word" and not _is_claimed(each, said) and _same_slot(term, each, said, best):
+            holders = [clause for clause in clauses if matching(term, clause.terms, "")]
+            named = any(
+                _is_name(other) or other.part in ("topic", "giver") for clause in holders for other in clause.terms
+            )
+            certain = named and alone and PRONOUN.search(best.text) is None
+            verdict: Verdict = CONTRADICTS if certain else "unknown"
+            yield Judged(verdict, f"its passage says “{each.text}” there, not “{term.text}”: {best.text}")
+            return
+
+
+def _stands_apart(term: Term, said: Sequence[Term], clauses: Sequence[Clause]) -> bool:
+    """Whether a number, name or subject of a claim stands only in clauses that have nothing else of it."""
+    if term.quantity is None and not _is_name(term) and term.part not in ("topic", "giver"):
+        return False
+    holders = [clause for clause in clauses if matching(term, clause.terms, clause.text)]
+    others = [other for other in said if other is not term]
+    return bool(holders and others) and not any(
+        matching(other, [*clause.terms, *(clause.inherited if clause.points_back else ())], "")
+        for clause in holders
+        for other in others
+    )
+
+
+def _is_claimed(each: Term, claimed: Sequence[Term]) -> bool:
+    return bool(matching(each, claimed, "")) or any(_is_name(other) and crosses(other, each.text) for other in claimed)
+
+
+def _same_slot(term: Term, each: Term, said: Sequence[Term], best: Clause) -> bool:
+    """Whether two terms stand beside the same word, or have the same part."""
+    if term.part and _place(term) == _place(each):
+        return True
+    return any(
+        0 <= term.at + step < len(said)
+        and 0 <= each.at + step < len(best.terms)
+        and said[term.at + step].kind == "word"
+        and bool(matching(said[term.at + step], [best.terms[each.at + step]], ""))
+        for step in (1, -1)
+    )
+
+
+def _place(term: Term) -> str:
+    return "giver" if term.part == "topic" else term.part
+
+
+def _is_name(term: Term) -> bool:
+    return term.kind == "name" or term.initial
+
+
+def _rivals(term: Term, other: Term) -> bool:
+    """Whether one of two terms could stand in the other's place: numbers of a unit, names of a part."""
+    if term.quantity is not None or other.quantity is not None:
+        return term.quantity is not None and other.quantity is not None and term.quantity.may_rival(other.quantity)
+    return _is_name(term) and _is_name(other) and (not term.part or not other.part or _place(term) == _place(other))

@@ -1,0 +1,119 @@
+"""A sentence that says the reverse, exchanges names or counts otherwise is not supported; a right one is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.claims import figures, in_another_language, pairs, verdict_on
+from kb.answer.claims.names import sounds_in
+from kb.answer.claims.quantities import quantities
+from kb.answer.claims.rules import RuleJudge
+from kb.domain.claims import ClaimJudge, Judged
+from tests.answer_passages import passage
+
+JUDGE = RuleJudge(in_another_language)
+
+
+def judged(source: str, claim: str) -> Judged:
+    lang = "en" if source.isascii() else "ko"
+    return JUDGE.judge(claim, "", [passage(1, source, lang=lang)])
+
+
+TEAM = "Mina maintains the parser, Jun maintains the index. Both report to Carla Weiss, who joined in March 2019."
+SERVERS = "김민수가 결제 서버를 맡고 이영희가 검색 서버를 맡는다. 배포는 매주 화요일에 한다."
+
+
+@pytest.mark.parametrize(
+    ("source", "claim"),
+    [
+        ("The gateway retries a failed upload five times.", "The gateway does not retry a failed upload."),
+        ("The gateway does not delete anything by itself.", "The gateway deletes everything by itself."),
+        ("표와 코드 블록은 자르지 않는다.", "표와 코드 블록도 자른다."),
+        ("우유와 같이 먹으면 안 된다.", "우유와 같이 먹어도 된다."),
+        ("The committee accepted Ivana's plan.", "The committee rejected Ivana's plan."),
+        ("펌프는 자동으로 켜진다.", "펌프는 자동으로 꺼진다."),
+        (TEAM, "Jun maintains the parser."),
+        (SERVERS, "이영희가 결제 서버를 맡는다."),
+        (SERVERS, "박지훈이 검색 서버를 맡는다."),
+        ("Sourdough needs 18 hours, rye bread only 6.", "Sourdough needs 6 hours."),
+        ("보증금은 3억 원이고 관리비는 18만 원이다.", "보증금은 18만 원이다."),
+        ("수민이는 지호에게 자전거를 빌려주었다.", "지호가 수민이에게 자전거를 빌려주었다."),
+        ("Rosa beat Ingrid in the final.", "Ingrid beat Rosa in the final."),
+        ("Lena sold her violin to Marco.", "Lena bought the violin from Marco."),
+        ("출시를 4월 2일에서 4월 16일로 미룬다.", "출시를 4월 16일에서 4월 2일로 미룬다."),
+    ],
+)
+def test_a_flat_falsehood_about_a_passage_is_contradicted_with_a_reason(source: str, claim: str) -> None:
+    verdict, reason = judged(source, claim)
+    assert verdict == "contradiction"
+    assert reason
+
+
+@pytest.mark.parametrize(
+    ("source", "claim"),
+    [
+        ("Rosa beat Ingrid in the final.", "Ingrid lost the final to Rosa."),
+        ("수민이는 지호에게 자전거를 빌려주었다.", "지호는 수민이에게서 자전거를 빌렸다."),
+        ("The new codec was faster than the old codec.", "The old codec was slower than the new codec."),
+        ("Dr. Okafor referred Ben to the clinic.", "Ben was referred to the clinic by Dr. Okafor."),
+        ("동생은 아직 답장하지 않았다.", "동생은 답장을 아직 안 했다."),
+    ],
+)
+def test_what_is_turned_round_twice_is_not_contradicted(source: str, claim: str) -> None:
+    assert judged(source, claim).verdict != "contradiction"
+
+
+@pytest.mark.parametrize(
+    ("source", "claim"),
+    [
+        ("보증금은 3억 원이다.", "The deposit is 300 million won."),
+        ("임대 계약은 2024년 3월 15일에 시작한다.", "The lease starts on March 15, 2024."),
+        ("김민수가 결제 서버를 맡는다.", "Minsu Kim is in charge of the payment server."),
+        ("관객은 1만 2천 명이었다.", "There were 12,000 people in the audience."),
+        ("Backups run at 02:30 every night.", "백업은 매일 밤 2시 30분에 돈다."),
+    ],
+)
+def test_a_right_sentence_in_another_language_keeps_its_numbers_and_names(source: str, claim: str) -> None:
+    assert judged(source, claim).verdict == "support"
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1억 2천만 원", [("120000000", "won")]),
+        ("2.4 million euros", [("2400000", "euro")]),
+        ("하루 세 번, 네 시간", [("3", "time"), ("4", "hour")]),
+        ("twenty minutes", [("20", "minute")]),
+        ("2025-01-18", [("2025", "calendar-year"), ("1", "month-of-year"), ("18", "day-of-month")]),
+        ("at 7 p.m.", [("420", "clock")]),
+        ("저녁 7시", [("420", "clock")]),
+        ("Jun may march", []),
+    ],
+)
+def test_quantities_are_read_alike_in_both_languages(text: str, values: list[tuple[str, str]]) -> None:
+    assert [(each.value, each.unit) for each in quantities(text)] == values
+
+
+@pytest.mark.parametrize(
+    ("latin", "korean"), [("Minsu", "김민수가"), ("Docker", "도커는"), ("Marco", "마르코"), ("Seoul", "서울에서")]
+)
+def test_a_name_is_found_in_the_other_script_by_its_consonants(latin: str, korean: str) -> None:
+    assert sounds_in(latin, korean)
+    assert not sounds_in(latin, "바이올린")
+
+
+def test_false_sentences_are_not_supported_and_true_ones_not_dropped() -> None:
+    found = [(pair, verdict_on(pair, JUDGE)) for pair in pairs() if pair.lang == pair.source_lang]
+    supported, dropped = figures(found)
+    assert len(found) >= 200
+    assert supported <= 0.10
+    assert dropped <= 0.05
+
+
+def test_any_judge_will_do() -> None:
+    class Doubting:
+        def judge(self, claim: str, question: str, cited: object) -> Judged:
+            return Judged("unknown", "no idea")
+
+    judge: ClaimJudge = Doubting()
+    assert verdict_on(next(pairs()), judge) == "unknown"
