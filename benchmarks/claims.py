@@ -67,8 +67,8 @@ def measure(data: Path | None = None) -> Measurement:
             Target(f"{split}: true dropped", dropped, "≤", MOST_TRUE_DROPPED),
         ]
     tables = (
-        _table("by kind", "kind", [(p.kind, p, v) for p, v in judged]),
-        _table("by languages", "sentence", [(p.languages, p, v) for p, v in judged]),
+        _table("Sentences judged, by kind", "kind", [(p.kind, p, v) for p, v in judged]),
+        _table("Sentences judged, by languages", "sentence", [(p.languages, p, v) for p, v in judged]),
     )
     return Measurement(
         "claims", tables, tuple(targets), {"pairs": len(judged)}, (f"{milliseconds:.1f} ms per sentence",)

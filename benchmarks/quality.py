@@ -1,4 +1,4 @@
-"""What `kb eval run` measures on the judged sets: every mode, words against both with intervals, refusals, each kind.
+"""What `kb eval run` measures on the judged sets: every mode, words and both with intervals, refusals, kinds, claims.
 
 It writes docs/quality.md: `python -m benchmarks quality --data DIR --write docs/quality.md`. It needs the installed
 models; the judged questions are sampled in even steps.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from benchmarks import claims
 from benchmarks.embedded_base import embedded
 from benchmarks.judged_set import load_judged_set, sample_questions
 from benchmarks.knowledge_base import KnowledgeBase
@@ -61,6 +62,7 @@ def measure(data: Path | None, *, questions: int = QUESTIONS) -> Measurement:
                 refusals,
             ),
             _kinds(),
+            *claims.measure().tables,
         ),
         (),
         {"questions": questions},
