@@ -65,7 +65,7 @@ class IndexingConfig(Section):
     """What one ingest may read, and what its engines may take: a file above these limits is a report item."""
 
     max_file_mb: int = 256
-    max_markdown_mb: int = 8
+    max_markdown_mb: int = 3
     max_parallel_extractors: int = 2
     extract_timeout_s: int = 120
     extract_memory_mb: int = 1500
