@@ -18,7 +18,7 @@ BENCHMARKS = {
     "startup": "a whole `kb search` from the shell against `python -c pass`; the heaviest imports",
     "ingest": "* files a second, time by stage; a second ingest with nothing changed",
     "pdf": "pages a second from PDFs with a text layer, against bare pymupdf",
-    "memory": "peak memory of an ingest of 20,000 files against 2,000",
+    "memory": "peak memory of an ingest of 20,000 files against 2,000, and of one large Markdown file in every shape",
     "media": "peak memory of an ingest of the PDF, image and speech fixtures, all processes; needs KB_TEST_MODEL_DIR",
     "hostile": "a line of 50 MB",
     "embedding": "* bulk embedding against bare fastembed; an ingest with vectors, then cached; needs models",
