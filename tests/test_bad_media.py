@@ -16,6 +16,8 @@ pymupdf = pytest.importorskip("pymupdf")
 
 from kb.operations.ingest import prepare  # noqa: E402
 
+pytestmark = pytest.mark.slow  # real engines
+
 SMALL_MEMORY_MB = 600
 
 

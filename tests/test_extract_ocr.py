@@ -20,6 +20,8 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from benchmarks.ocr import CLEAN_LIMIT, DEGRADED_LIMIT, character_error, read_image
 
+pytestmark = pytest.mark.slow  # real engines
+
 TRUTH = truth(IMAGES)
 
 

@@ -10,6 +10,8 @@ from conftest import Ran, run_kb
 from media_fixtures import IMAGES, SPEECH, needs_decoder, needs_tesseract, needs_whisper, truth
 from test_media_search import ingest, scan_of, workspace
 
+pytestmark = pytest.mark.slow  # real engines
+
 QUESTION = "어린이 열람실은 토요일에 몇 시까지 여나?"
 
 

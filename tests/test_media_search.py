@@ -14,6 +14,8 @@ from media_fixtures import IMAGES, MODELS, SPEECH, needs_decoder, needs_tesserac
 
 from kb.wire.schemas import validate
 
+pytestmark = pytest.mark.slow  # real engines
+
 Search = Callable[[str], Ran]
 
 

@@ -21,6 +21,8 @@ from kb.extract.ocr.geometry import IDENTITY  # noqa: E402
 from kb.extract.ocr.page_blocks import column_blocks  # noqa: E402
 from kb.extract.ocr.page_image import cleaned, ink_of, is_photograph, prepare_page, reduced  # noqa: E402
 
+pytestmark = pytest.mark.slow  # real engines
+
 SENTENCES = (
     "The heron stands still in shallow water and waits for fish to come near.",
     "Steel mills of the valley closed after the flood and never opened again.",

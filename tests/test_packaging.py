@@ -123,6 +123,7 @@ def test_the_wheel_goes_by_a_name_of_its_own_and_hints_add_to_it(installed: Inst
     assert installed.run(installed.kb, "--version").returncode == 0
 
 
+@pytest.mark.slow
 def test_init_ingest_search_from_the_wheel(installed: Installed) -> None:
     notes = installed.home / "notes"
     notes.mkdir()

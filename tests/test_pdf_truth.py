@@ -19,6 +19,8 @@ from kb.operations.answers.locate import locate
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 
+pytestmark = pytest.mark.slow  # real engines
+
 FIXTURES = Path(__file__).parents[1] / "fixtures/media/pdf"
 LEAST_RIGHT = 0.98
 LEAST_RIGHT_IN_SCANS = 0.95

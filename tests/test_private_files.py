@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Ran, Vault, make_vault, run_kb
+from conftest import Ran, Vault, copy_vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels
 
 from kb.private import PRIVATE_UMASK, kept_private, make_folder_for_user, open_for_user, users_surroundings
@@ -27,12 +27,25 @@ def usual_umask() -> Iterator[None]:
     os.umask(before)
 
 
-@pytest.fixture
-def used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Vault:
+@pytest.fixture(scope="module")
+def used_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
     """A knowledge base with a note, a PDF, vectors, caches, an answer, a run, an init file and a log."""
-    base = tmp_path / "used"
-    base.mkdir()
-    FakeModels().put_in_place(lambda door, fake: monkeypatch.setattr(door, fake))
+    before = os.umask(0o022)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        FakeModels().put_in_place(patch.setattr)
+        yield make_used(tmp_path_factory.mktemp("once") / "used")
+    os.umask(before)
+
+
+@pytest.fixture
+def used(used_once: Vault, tmp_path: Path) -> Vault:
+    """A copy of it, for a test that changes it."""
+    return copy_vault(used_once.config.parent, tmp_path / "used")
+
+
+def make_used(base: Path) -> Vault:
+    """The knowledge base, made by kb as its users call it."""
     made = make_vault(base)
     (made.root / "chunking.md").chmod(0o600)
     shutil.copyfile(PDF, made.root / "handbook.pdf")

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from ingest_fixtures import Workspace
 
 KILLS = int(os.environ.get("KB_KILLS", "10"))
@@ -75,6 +76,7 @@ def ingest(workspace: Workspace) -> float:
     return float(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_the_next_ingest_reaches_the_same_rows(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "workspace")
     write_first_version(workspace)

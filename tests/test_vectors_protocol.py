@@ -319,6 +319,7 @@ def run_child(vault: Vault, at: int) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_kill_9_at_seeded_moments(vault: Vault, undisturbed: Stores) -> None:
     seeds = random.Random(9)
     for at in (seeds.randint(35_000, 50_000), seeds.randint(10_000, 15_000)):  # of 60,000 calls in a whole run
