@@ -33,6 +33,7 @@ from kb.assemble.language_models import MODEL_FILE, SMOLLM2
 from kb.config import load
 from kb.domain.answer_events import AskEvent, Generated, Retrieved
 from kb.domain.embeddings import EmbeddingModel
+from kb.domain.run_handle import RunHandle
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening.writer import writing
@@ -113,7 +114,7 @@ def _ask_all(base: KnowledgeBase, questions: Sequence[scale.Question]) -> tuple[
             for question in questions:
                 request = AskRequest(question.text, "hybrid", 10, provider="extractive")
                 wall, cpu = perf_counter(), process_time()
-                answer = ask(session, request, lambda event: None)
+                answer = ask(session, request, RunHandle())
                 if round_number:
                     wall_ms.append(1000 * (perf_counter() - wall))
                     cpu_ms.append(1000 * (process_time() - cpu))
@@ -185,7 +186,7 @@ def _token_times(
         for round_number in range(TOKEN_ROUNDS + 1):
             at: dict[type[AskEvent], float] = {}
             start = perf_counter()
-            answer = ask(session, request, lambda event, at=at: at.setdefault(type(event), perf_counter()))  # type: ignore[misc]
+            answer = ask(session, request, RunHandle(lambda event, at=at: at.setdefault(type(event), perf_counter())))  # type: ignore[misc]
             messages = [message._asdict() for message in answer.messages]
             bare_ms = _bare_ms(endpoint, model, messages)
             if round_number:

@@ -11,6 +11,7 @@ from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.question_sets import Asked, QuestionSet
 from benchmarks.weight_fitting import Fitted
 from kb.domain.answers import Answer
+from kb.domain.run_handle import RunHandle
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.session.session import open_session
@@ -57,7 +58,7 @@ def fitted_weights(base: KnowledgeBase, models: Mapping[str, Fitted]) -> Iterato
 def ask_all(base: KnowledgeBase, questions: QuestionSet) -> list[Answered]:
     """Every question of a set, answered without a model."""
     with open_session(base.config, many=True) as session:
-        return [_answered(each, ask(session, _request(each), lambda event: None)) for each in questions.questions]
+        return [_answered(each, ask(session, _request(each), RunHandle())) for each in questions.questions]
 
 
 def shares(answered: Iterable[Answered]) -> Shares:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kb.config import Config, load
 from kb.domain.results.ingest import IngestReport
+from kb.domain.run_handle import RunHandle
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 
@@ -24,7 +25,7 @@ class KnowledgeBase(NamedTuple):
     def ingest(self, *, embed: bool = False) -> IngestReport:
         """Update the index from the workspace; without vectors unless asked for."""
         request = ingest_request(self.config, None, dry_run=False, allow_empty=False, embed=embed)
-        return ingest(request, lambda event: None, lambda: False)
+        return ingest(request, RunHandle())
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from benchmarks.judged_set import JudgedSet, load_judged_set
 from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.progress import step
 from kb.domain.results.calibration import JudgedMode
+from kb.domain.run_handle import RunHandle
 from kb.eval.answerable_file import Labelled
 from kb.eval.calibration import Judged
 from kb.operations.evaluate.calibrate import judge_questions
@@ -35,7 +36,7 @@ def ask_judged(base: KnowledgeBase, name: str, questions: Sequence[Labelled]) ->
         open_session(base.config, many=True) as session,
         session.reading() as opened,
     ):
-        return judge_questions(opened, questions, lambda done, total: None)
+        return judge_questions(opened, questions, RunHandle())
 
 
 def ask_with_articles_left_out(

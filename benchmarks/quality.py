@@ -18,6 +18,7 @@ from benchmarks.progress import step
 from benchmarks.retrieval import SETS
 from kb.config import load
 from kb.domain.results.measured import GroupMetrics
+from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchMode
 from kb.eval.golden import Expectation, GoldenSet, Question
 from kb.eval.golden_file import read_golden, write_golden
@@ -81,7 +82,7 @@ def _run(
     suite.write_text(write_golden(golden), encoding="utf-8")
     request = RunRequest(suite, mode, K, f"{golden.suite}-{mode}", with_ask)
     with step(f"{golden.suite}: {mode}"):
-        return run_suite(base.config, request, lambda done, total: None, lambda: False).groups
+        return run_suite(base.config, request, RunHandle()).groups
 
 
 def _whole(groups: tuple[GroupMetrics, ...]) -> GroupMetrics:

@@ -18,6 +18,7 @@
     │   ├── StoreReadOnly   store_readonly
     │   └── DiskFull        disk_full
     ├── NotFound            not_found
+    ├── Canceled            canceled            (long work that was told to stop)
     ├── FileError           io_error            (one file's failure: an item of the report)
     │   ├── FileUnreadable  file_unreadable
     │   ├── FileChanged     file_changed
@@ -159,6 +160,12 @@ class NotFound(KbError):
     """No document, chunk or answer has that id."""
 
     code = "not_found"
+
+
+class Canceled(KbError):
+    """The work was told to stop, and did so where all that it had done is whole."""
+
+    code = "canceled"
 
 
 class FileError(KbError):

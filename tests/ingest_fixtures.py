@@ -18,6 +18,7 @@ from kb.config import load
 from kb.domain.chunks import ChunkPolicy
 from kb.domain.ingest_events import IngestEvent
 from kb.domain.results.ingest import IngestReport
+from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchHit, SearchQuery
 from kb.language.korean import KoreanText, hangul
 from kb.operations.ingest import prepare
@@ -47,6 +48,17 @@ _TABLES = {
     "document_words",
     "words",
 }
+
+
+class AskedToStop(RunHandle):
+    """A handle whose run is to stop as soon as a function says so."""
+
+    def __init__(self, on_event: Callable[[Any], None], is_canceled: Callable[[], bool]) -> None:
+        super().__init__(on_event)
+        self._asked = is_canceled
+
+    def is_canceled(self) -> bool:
+        return self._asked()
 
 
 class Workspace:
@@ -111,7 +123,7 @@ class Workspace:
             self.events.append(event)
             on_event(event)
 
-        return ingest(request, note, is_canceled)
+        return ingest(request, AskedToStop(note, is_canceled))
 
     def query(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of one statement, read with another SQLite library than kb's."""

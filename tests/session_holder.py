@@ -14,6 +14,7 @@ from fake_embedder import FakeEmbedder, FakeModels
 
 from kb.config import load
 from kb.domain.embeddings import EmbeddingModel
+from kb.domain.run_handle import RunHandle
 from kb.embed import adapters
 from kb.errors import KbError
 from kb.models.manifest import read_installed
@@ -45,7 +46,7 @@ def answered(session: Session, line: dict[str, Any]) -> dict[str, Any]:
             across = [hit.doc_path for hit in result.hits if hit.retrieval.secondary_score is not None]
             found = {"mode": result.query.mode, "note": result.note, "paths": paths, "models": models}
             return {**found, "across": across, "index_version": result.index_version}
-        answer = ask(session, AskRequest(*query, provider="extractive"), lambda event: None)
+        answer = ask(session, AskRequest(*query, provider="extractive"), RunHandle())
         return {"refusal": answer.refusal_reason, "paths": [each.source_path for each in answer.citations]}
     except KbError as error:
         return {"error": error.code, "message": error.message}

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ingest_fixtures import AskedToStop
 
 from kb.config import load
 from kb.domain.answer_events import AskEvent, Generated, Retrieved
 from kb.domain.answers import Answer
 from kb.domain.generation import Done, LanguageModel, TokenChunk, TokenStream, TokenUsage
+from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError, StreamBroken
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
@@ -60,7 +62,7 @@ def asking(
     """What a question comes to with a given model, and the events on the way."""
     events: list[AskEvent] = []
     request = AskRequest(question, "lexical", 5, **more)
-    return ask(Session(load(str(vault.config), ())), request, events.append, lambda: False), events
+    return ask(Session(load(str(vault.config), ())), request, RunHandle(events.append)), events
 
 
 @pytest.fixture
@@ -247,7 +249,7 @@ def test_ctrl_c_keeps_what_there_is_of_an_answer(
     answered_by(ScriptedModel("The gateway retries a failed upload five times [1]."))
     seen: list[AskEvent] = []
     request = AskRequest(RETRY, "lexical", 5)
-    answer = ask(Session(load(str(asked.config), ())), request, seen.append, lambda: len(seen) > 3)
+    answer = ask(Session(load(str(asked.config), ())), request, AskedToStop(seen.append, lambda: len(seen) > 3))
     assert answer.refusal_reason == "llm_stream_aborted"
     assert 0 < len(answer.text) < len("The gateway retries a failed upload five times [1].")
     assert kb(asked, "answers", "show", "--json").json["refusal_reason"] == "llm_stream_aborted"

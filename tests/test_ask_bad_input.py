@@ -20,6 +20,7 @@ from test_store_migrate import legacy_v1
 
 from kb.config import load
 from kb.domain.answer_events import AskEvent, Generated, Retrieved
+from kb.domain.run_handle import RunHandle
 from kb.operations.ask import language_model
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
@@ -314,7 +315,7 @@ def test_two_questions_at_once_in_one_conversation(vault: Vault) -> None:
             assert kb(vault, "ask", RETRY, "--session", "s").code == 0
 
     config = load(str(vault.config), ("models.llm.provider=extractive",))
-    answer = ask(Session(config), AskRequest(RETRY, "lexical", 5, session_id="s"), ask_another)
+    answer = ask(Session(config), AskRequest(RETRY, "lexical", 5, session_id="s"), RunHandle(ask_another))
     assert answer.turn_index == 1
     assert [turn["turn_index"] for turn in kb(vault, "sessions", "show", "s", "--json").json["turns"]] == [0, 1]
 
@@ -377,7 +378,7 @@ def test_pieces_are_handed_on_before_the_text_is_whole(vault: Vault, monkeypatch
     model = ScriptedModel("The gateway retries a failed upload five times [#1].")
     monkeypatch.setattr("kb.operations.ask.language_model.language_models", lambda *_: iter([model]))
     events: list[AskEvent] = []
-    ask(Session(load(str(vault.config), ())), AskRequest(RETRY, "lexical", 5), events.append)
+    ask(Session(load(str(vault.config), ())), AskRequest(RETRY, "lexical", 5), RunHandle(events.append))
     pieces = [event.text for event in events if isinstance(event, Generated)]
     assert len(pieces) > 5
     assert "".join(pieces) == "The gateway retries a failed upload five times [1]."

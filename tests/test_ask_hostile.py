@@ -15,6 +15,7 @@ from kb.config import load
 from kb.domain.answer_events import AskEvent, Generated
 from kb.domain.answers import Answer, Turn
 from kb.domain.generation import LanguageModel
+from kb.domain.run_handle import RunHandle
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.session.session import Session
@@ -114,7 +115,9 @@ def answered(vault: Vault, model: LanguageModel, question: str, monkeypatch: pyt
     """The answer of a model, and all that was shown of it while it came."""
     monkeypatch.setattr("kb.operations.ask.language_model.language_models", lambda *_: iter([model]))
     events: list[AskEvent] = []
-    answer = ask(Session(load(str(vault.config), ())), AskRequest(question, "lexical", 5, keep=False), events.append)
+    answer = ask(
+        Session(load(str(vault.config), ())), AskRequest(question, "lexical", 5, keep=False), RunHandle(events.append)
+    )
     return answer, "".join(event.text for event in events if isinstance(event, Generated))
 
 

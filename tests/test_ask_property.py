@@ -26,6 +26,7 @@ from kb.domain.answer_events import AskEvent, Generated
 from kb.domain.answers import Answer
 from kb.domain.citations import LineCitation
 from kb.domain.generation import LanguageModel
+from kb.domain.run_handle import RunHandle
 from kb.operations.ask import language_model
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
@@ -90,7 +91,7 @@ def holds(answer: Answer, shown: str, root: Path) -> None:
 def with_model(vault: Vault, model: LanguageModel, request: AskRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language_model, "language_models", lambda *_: iter([model]))
     events: list[AskEvent] = []
-    answer = ask(Session(load(str(vault.config), ())), request, events.append)
+    answer = ask(Session(load(str(vault.config), ())), request, RunHandle(events.append))
     holds(answer, "".join(event.text for event in events if isinstance(event, Generated)), vault.root)
 
 
@@ -140,7 +141,7 @@ def test_no_real_model_breaks_an_answer(indexed: Vault, way: str) -> None:
             request = AskRequest(
                 question, "lexical", 4, provider=way, temperature=(number % 3) * 0.6, seed=number, keep=False
             )
-            answer = ask(session, request, events.append)
+            answer = ask(session, request, RunHandle(events.append))
             holds(answer, "".join(event.text for event in events if isinstance(event, Generated)), indexed.root)
             assert answer.generated_text
             assert answer.model.provider == way

@@ -60,11 +60,11 @@ def test_ctrl_c_is_answered_on_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("TERM", "xterm-256color")
     with Screen() as screen, monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", screen.file)
-        with interruptible() as is_canceled, show_progress() as on_event:
+        with show_progress() as on_event, interruptible(on_event) as handle:
             on_event(EmbedProgress("multilingual-e5-small", 0, 6000))
             screen.wait_for("0/6,000 passages")
             os.kill(os.getpid(), signal.SIGINT)
             shown = screen.wait_for("press again to stop at once")
-            assert is_canceled()
+            assert handle.is_canceled()
     line = next(line for line in shown.replace("\r", "\n").splitlines() if "stopping" in line)
     assert line.startswith("stopping after the current step; ")

@@ -11,6 +11,7 @@ import pytest
 from ingest_fixtures import Workspace, counted
 
 from kb.domain.chunks import ChunkPolicy
+from kb.domain.run_handle import RunHandle
 from kb.errors import FileUnreadable, UsageError
 from kb.extract.registry import EXTRACTORS
 from kb.operations.embedding.index import RebuildRequest, rebuild
@@ -316,7 +317,7 @@ def test_a_rebuilt_lexical_index_answers_the_same(two_notes: Workspace) -> None:
     before = [two_notes.search(question) for question in questions]
     assert all(before)
     plan = embedding_plan(two_notes.config)
-    rebuild(two_notes.sqlite, RebuildRequest(fts=True), plan, lambda event: None, lambda: False)
+    rebuild(two_notes.sqlite, RebuildRequest(fts=True), plan, RunHandle())
     assert [two_notes.search(question) for question in questions] == before
     assert two_notes.is_sound()
 

@@ -73,7 +73,7 @@ def test_events_come_in_the_order_of_the_contract(workspace: Workspace) -> None:
 
 def test_the_counts_of_the_last_event_are_those_of_the_report(workspace: Workspace) -> None:
     report = workspace.ingest()
-    assert workspace.events[-1] == Finished(False, report.counts)
+    assert workspace.events[-1] == Finished("completed", report.counts)
     assert workspace.events[1] == ScanCompleted(NOTES, 0)
 
 
@@ -85,7 +85,7 @@ def test_a_run_that_fails_ends_with_its_terminal_event(workspace: Workspace) -> 
         workspace.ingest()
     assert_in_order(workspace.events)
     assert isinstance(workspace.events[-1], Finished)
-    assert workspace.events[-1].aborted
+    assert workspace.events[-1].kind == "aborted"
 
 
 @pytest.mark.parametrize("count", [1, BATCH_FILES - 1, BATCH_FILES, BATCH_FILES + 1, NOTES - 1])
@@ -95,7 +95,7 @@ def test_a_canceled_run_stops_after_the_document_in_hand(workspace: Workspace, c
     assert counted(report) == {"new": count}
     assert len(workspace.paths()) == count
     assert_in_order(workspace.events)
-    assert workspace.events[-1] == Finished(True, report.counts)
+    assert workspace.events[-1] == Finished("aborted", report.counts)
     assert workspace.query("SELECT new_count, aborted FROM ingest_runs") == [(count, 1)]
     assert counted(workspace.ingest()) == {"new": NOTES - count, "unchanged": count}
 

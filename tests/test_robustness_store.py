@@ -77,7 +77,7 @@ def test_a_full_disk_ends_the_run_truthfully_and_the_next_one_goes_on(
     finished = [event for event in workspace.events if isinstance(event, AssetFinished)]
     last = workspace.events[-1]
     assert isinstance(last, Finished)
-    assert (last.aborted, last.counts.new) == (True, len(finished))
+    assert (last.kind, last.counts.new) == ("aborted", len(finished))
     assert 0 < len(finished) < NOTES
     assert len(workspace.paths()) == len(finished)
     assert workspace.is_sound()

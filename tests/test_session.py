@@ -20,6 +20,7 @@ from conftest import Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeEmbedder, FakeModels, fake_models
 
 from kb.config import load
+from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery
 from kb.errors import NotIndexed, SchemaTooNew
 from kb.models.manifest import InstalledModel, ModelFacts, write_manifest
@@ -277,7 +278,7 @@ def test_many_threads_ask_one_session_while_files_are_ingested(
                 for text, first in (("water rises in the cellar", "pump.md"), ("lamp above the door", "lamp.md")):
                     result = search(session, SearchQuery(text, "hybrid", 5))
                     assert (result.query.mode, result.hits[0].doc_path) == ("hybrid", first)
-                answer = ask(session, AskRequest("lamp above the door", "hybrid", 5, keep=False), lambda event: None)
+                answer = ask(session, AskRequest("lamp above the door", "hybrid", 5, keep=False), RunHandle())
                 found.append(answer.retrieval.mode)
             return found
 

@@ -12,6 +12,7 @@ from conftest import make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, Vectors, fake_models, hashed_words
 from ingest_fixtures import Workspace
 
+from kb.domain.run_handle import RunHandle
 from kb.language.detect import detect_language, passage_language
 from kb.language.markup import masked
 from kb.language.sentences import sentence_ranges
@@ -108,7 +109,7 @@ def test_a_passage_of_embeds_answers_no_question_of_a_korean_vault(workspace: Wo
     assert workspace.query("SELECT lang FROM documents WHERE title = 'Home'") == [("und",)]
     for question in ("환기창은 언제 여나요?", "garden 환기창은 언제 닫나요?", "What to do next in the garden?"):
         request = AskRequest(question, "lexical", 5, provider="extractive")
-        answer = ask(Session(workspace.config), request, lambda event: None)
+        answer = ask(Session(workspace.config), request, RunHandle())
         assert all(citation.citation.path != "Home.md" for citation in answer.citations), question
         assert "![[" not in answer.text
 

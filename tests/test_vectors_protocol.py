@@ -21,10 +21,12 @@ import numpy as np
 import pytest
 from conftest import Vault, copy_vault, cpu_limited, run_kb, write_notes
 from fake_embedder import PRIMARY, SECONDARY, WIDE, FakeModels, fake_models
+from ingest_fixtures import AskedToStop
 
 from kb.config import Config, load
 from kb.domain.ingest_events import EmbedBatchFinished
 from kb.domain.results.upkeep import RebuildReport
+from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery
 from kb.errors import DiskFull, ModelError, ModelMissing, StoreError
 from kb.operations.doctor.doctor import diagnose
@@ -133,13 +135,13 @@ def embed_all(
     """One run of `embed_missing`."""
     config = config_of(vault, *settings)
     with writing(config.sqlite, with_vectors=True) as db:
-        return embed_missing(db, embedding_plan(config), on_event, is_canceled)
+        return embed_missing(db, embedding_plan(config), AskedToStop(on_event, is_canceled))
 
 
 def remake(vault: Vault, **asked: bool) -> RebuildReport:
     """One run of `kb index`."""
     config = config_of(vault)
-    return rebuild(config.sqlite, RebuildRequest(**asked), embedding_plan(config), lambda event: None, lambda: False)
+    return rebuild(config.sqlite, RebuildRequest(**asked), embedding_plan(config), RunHandle())
 
 
 def stores(config_path: Path, slots: tuple[str, ...] = ("primary", "secondary")) -> Stores:
@@ -284,6 +286,7 @@ sys.path.insert(0, {tests!r})
 from fake_embedder import FakeModels
 import kb.operations.embedding.embed as embed, kb.operations.embedding.vector_upkeep
 from kb.config import load
+from kb.domain.run_handle import RunHandle
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.opening.writer import writing
 
@@ -304,7 +307,7 @@ def count(frame, event, argument):
 
 with writing(config.sqlite, with_vectors=True) as db:
     sys.setprofile(count)
-    embed.embed_missing(db, embedding_plan(config), lambda event: None, lambda: False)
+    embed.embed_missing(db, embedding_plan(config), RunHandle())
     sys.setprofile(None)
 print(calls)
 """
@@ -530,7 +533,7 @@ def test_a_disk_that_fills_in_sqlite_is_a_clear_error_and_embedding_goes_on_late
     with writing(config.sqlite, with_vectors=True) as db:
         db.pragma("max_page_count", db.pragma("page_count") + 20)
         with pytest.raises(DiskFull) as raised:
-            embed_missing(db, embedding_plan(config), lambda event: None, lambda: False)
+            embed_missing(db, embedding_plan(config), RunHandle())
     assert str(config.sqlite) in raised.value.message
     assert raised.value.hint
     assert found_by_vector(vault) == committed(vault)
@@ -742,7 +745,7 @@ def test_a_run_ahead_that_ends_is_finished_by_the_next_and_follows_the_notes(
             dying(monkeypatch, LanceTable, name, call=call, after=after),
             writing(config.sqlite, with_vectors=True) as db,
         ):
-            embed.embed_ahead(db, embedding_plan(config), WIDE, lambda event: None, lambda: False)
+            embed.embed_ahead(db, embedding_plan(config), WIDE, RunHandle())
     index(vault, "--embeddings", "--model", WIDE)
     assert stores(vault.config).mirror == undisturbed.mirror
     assert wide_table(vault) == numbers(vault).keys() == committed(vault, WIDE)

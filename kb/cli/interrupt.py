@@ -8,23 +8,25 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
+
+from kb.domain.run_handle import RunHandle
 
 
 @contextmanager
-def interruptible() -> Iterator[Callable[[], bool]]:
-    """A function that tells whether Ctrl-C was pressed. Pressed twice, it ends the process at once."""
-    pressed = False
+def interruptible(on_event: Callable[[Any], None] = lambda event: None) -> Iterator[RunHandle]:
+    """The handle of a run, which Ctrl-C cancels; pressed twice, it ends the process at once."""
+    handle = RunHandle(on_event)
 
     def press(signum: int, frame: FrameType | None) -> None:
-        nonlocal pressed
-        if pressed:
+        if handle.is_canceled():
             os._exit(128 + signum)
-        pressed = True
+        handle.cancel()
         # Not click.echo: a progress display takes the place of sys.stderr, and puts this on a line of its own above it.
         print("stopping after the current step; press again to stop at once", file=sys.stderr)
 
     old = signal.signal(signal.SIGINT, press)
     try:
-        yield lambda: pressed
+        yield handle
     finally:
         signal.signal(signal.SIGINT, old)

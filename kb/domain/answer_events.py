@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kb.domain.answers import Evidence
 from kb.domain.search import SearchResult
@@ -16,12 +15,21 @@ class Retrieved(NamedTuple):
     evidence: Evidence | None
     score_gate: float
 
+    @property
+    def kind(self) -> Literal["retrieved"]:
+        """Its name on the wire."""
+        return "retrieved"
+
 
 class Generated(NamedTuple):
     """The next piece of a generated text, with markers of given passages only."""
 
     text: str
 
+    @property
+    def kind(self) -> Literal["token"]:
+        """Its name on the wire."""
+        return "token"
+
 
 AskEvent = Retrieved | Generated
-OnEvent = Callable[[AskEvent], None]

@@ -1,9 +1,12 @@
-"""What an ingest tells while it runs; each surface shows it its own way (frozen design §2.4a)."""
+"""What an ingest tells while it runs; each surface shows it its own way (frozen design §2.4a).
+
+The `kind` of an event is its name on the wire, and its fields are what the wire says of it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 Result = Literal["new", "updated", "moved", "unchanged", "removed", "error"]
 
@@ -12,12 +15,16 @@ Result = Literal["new", "updated", "moved", "unchanged", "removed", "error"]
 class ScanStarted:
     """The walk over the workspace begins."""
 
+    kind: ClassVar = "scan_started"
+
     root: str
 
 
 @dataclass(frozen=True, slots=True)
 class ScanCompleted:
     """The walk is over: `total` files are to be read, `unchanged` need not be."""
+
+    kind: ClassVar = "scan_completed"
 
     total: int
     unchanged: int
@@ -26,6 +33,8 @@ class ScanCompleted:
 @dataclass(frozen=True, slots=True)
 class AssetStarted:
     """File `idx` of `total` (from 1) is read."""
+
+    kind: ClassVar = "asset_started"
 
     idx: int
     total: int
@@ -36,6 +45,8 @@ class AssetStarted:
 @dataclass(frozen=True, slots=True)
 class AssetFinished:
     """File `idx` of `total` is done, stored or not."""
+
+    kind: ClassVar = "asset_finished"
 
     idx: int
     total: int
@@ -48,6 +59,8 @@ class AssetFinished:
 class ExtractProgress:
     """`engine` has read `done` of `total` (pages, or milliseconds of sound; 0 = not known yet) of a file."""
 
+    kind: ClassVar = "extract_progress"
+
     path: str
     engine: str
     done: int
@@ -58,6 +71,8 @@ class ExtractProgress:
 class EmbedProgress:
     """`done` of the `total` chunks that had no vector under `model` when the run began have one now, or are cached."""
 
+    kind: ClassVar = "embed_progress"
+
     model: str
     done: int
     total: int
@@ -67,6 +82,8 @@ class EmbedProgress:
 class EmbedBatchStarted:
     """`n_chunks` chunks are embedded with `model`."""
 
+    kind: ClassVar = "embed_batch_started"
+
     n_chunks: int
     model: str
 
@@ -74,6 +91,8 @@ class EmbedBatchStarted:
 @dataclass(frozen=True, slots=True)
 class EmbedBatchFinished:
     """`n_chunks` chunks have their vectors under `model` in both stores, after `ms` milliseconds."""
+
+    kind: ClassVar = "embed_batch_finished"
 
     n_chunks: int
     model: str
@@ -84,7 +103,7 @@ class EmbedBatchFinished:
 class Finished:
     """The last event of every run: completed, or aborted after the document in hand."""
 
-    aborted: bool
+    kind: Literal["completed", "aborted"]
     counts: IngestCounts
 
 

@@ -37,9 +37,9 @@ def answer_event_v1(event: AskEvent) -> AnswerEventV1:
     if isinstance(event, Retrieved):
         return {
             "schema_version": "answer_event.v1",
-            "kind": "retrieved",
+            "kind": event.kind,
             "hits": [search_hit_v1(hit) for hit in event.result.hits],
             "evidence": None if event.evidence is None else evidence_v1(event.evidence),
             "score_gate": event.score_gate,
         }
-    return {"schema_version": "answer_event.v1", "kind": "token", "text": event.text}
+    return {"schema_version": "answer_event.v1", "kind": event.kind, "text": event.text}

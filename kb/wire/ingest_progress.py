@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import asdict
+from typing import Any, Literal, cast
 
 from typing_extensions import TypedDict
 
-from kb.domain.ingest_events import (
-    AssetFinished,
-    AssetStarted,
-    EmbedBatchFinished,
-    EmbedBatchStarted,
-    EmbedProgress,
-    ExtractProgress,
-    IngestEvent,
-    ScanCompleted,
-    ScanStarted,
-)
+from kb.domain.run_handle import RunEvent
 
 
 class _Progress(TypedDict):
@@ -131,90 +122,7 @@ IngestProgressV1 = (
 )
 
 
-def ingest_progress_v1(event: IngestEvent, ts: str) -> IngestProgressV1:
-    """The wire form of an event; `ts` is RFC 3339 UTC."""
-    if isinstance(event, ScanStarted):
-        return {"schema_version": "ingest_progress.v1", "ts": ts, "kind": "scan_started", "root": event.root}
-    if isinstance(event, ScanCompleted):
-        return {
-            "schema_version": "ingest_progress.v1",
-            "ts": ts,
-            "kind": "scan_completed",
-            "total": event.total,
-            "unchanged": event.unchanged,
-        }
-    if isinstance(event, AssetStarted):
-        return {
-            "schema_version": "ingest_progress.v1",
-            "ts": ts,
-            "kind": "asset_started",
-            "idx": event.idx,
-            "total": event.total,
-            "path": event.path,
-            "media": event.media,
-        }
-    if isinstance(event, AssetFinished):
-        return {
-            "schema_version": "ingest_progress.v1",
-            "ts": ts,
-            "kind": "asset_finished",
-            "idx": event.idx,
-            "total": event.total,
-            "path": event.path,
-            "result": event.result,
-            "chunks": event.chunks,
-        }
-    if isinstance(event, ExtractProgress):
-        return {
-            "schema_version": "ingest_progress.v1",
-            "ts": ts,
-            "kind": "extract_progress",
-            "path": event.path,
-            "engine": event.engine,
-            "done": event.done,
-            "total": event.total,
-        }
-    if isinstance(event, EmbedProgress):
-        return {
-            "schema_version": "ingest_progress.v1",
-            "ts": ts,
-            "kind": "embed_progress",
-            "model": event.model,
-            "done": event.done,
-            "total": event.total,
-        }
-    if isinstance(event, EmbedBatchStarted):
-        return {
-            "schema_version": "ingest_progress.v1",
-            "ts": ts,
-            "kind": "embed_batch_started",
-            "n_chunks": event.n_chunks,
-            "model": event.model,
-        }
-    if isinstance(event, EmbedBatchFinished):
-        return {
-            "schema_version": "ingest_progress.v1",
-            "ts": ts,
-            "kind": "embed_batch_finished",
-            "n_chunks": event.n_chunks,
-            "model": event.model,
-            "ms": event.ms,
-        }
-    counts = event.counts
-    return {
-        "schema_version": "ingest_progress.v1",
-        "ts": ts,
-        "kind": "aborted" if event.aborted else "completed",
-        "counts": {
-            "scanned": counts.scanned,
-            "new": counts.new,
-            "updated": counts.updated,
-            "moved": counts.moved,
-            "unchanged": counts.unchanged,
-            "removed": counts.removed,
-            "skipped": counts.skipped,
-            "errors": counts.errors,
-            "chunks_indexed": counts.chunks_indexed,
-            "embeddings_indexed": counts.embeddings_indexed,
-        },
-    }
+def ingest_progress_v1(event: RunEvent, ts: str) -> IngestProgressV1:
+    """The wire form of an event: its name and its fields; `ts` is RFC 3339 UTC."""
+    head = {"schema_version": "ingest_progress.v1", "ts": ts, "kind": event.kind}
+    return cast(IngestProgressV1, {**head, **asdict(cast(Any, event))})

@@ -10,6 +10,7 @@ from kb.cli.filters import filter_options
 from kb.cli.output.streams import question_of
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.answer_events import AskEvent
+from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
 from kb.operations.ask.ask import ask
@@ -87,7 +88,7 @@ def command(
                 print_json(answer_event_v1(event))
 
         with open_session(config) as opened:
-            answer = ask(opened, request, tell)
+            answer = ask(opened, request, RunHandle(tell))
         print_json(answer_v1(answer))
     else:
         from kb.cli.remember import remember
@@ -95,7 +96,7 @@ def command(
         from kb.operations.answers.last_shown import shown_answer
 
         with open_session(config) as opened, show_tokens(live=sys.stdout.isatty()) as tokens:
-            answer = ask(opened, request, tokens.take)
+            answer = ask(opened, request, RunHandle(tokens.take))
         show_answer(answer, explain=explain or config.rag.explain_default, shown=tokens.shown)
         remember(config.data_dir, shown_answer(answer))
     return 0 if answer.state == "answered" else 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 
 import click
 
+from kb.cli.interrupt import interruptible
 from kb.cli.output.printing import BAD, GOOD, QUIET, Style, echo_folded, styled
 from kb.cli.output.progress import show_stage
 from kb.cli.output.terminal import plain_line
@@ -32,8 +32,8 @@ def command(session: Session, quick: bool, as_json: bool) -> int:
 
     ✓ is in order, ✗ is a fault; – is optional and not here, or could not be checked.
     """
-    with show_stage() as on_stage:
-        checks = diagnose(session.config, quick=quick, on_pages=lambda path: on_stage(_reading(path)))
+    with show_stage() as on_event, interruptible(on_event) as handle:
+        checks = diagnose(session.config, quick=quick, handle=handle)
     states = Counter(check.state for check in checks)
     if as_json:
         from kb.wire.doctor import doctor_v1
@@ -47,11 +47,6 @@ def command(session: Session, quick: bool, as_json: bool) -> int:
                 echo_folded(check.hint, head="    hint: ")
         click.echo(_summary(states))
     return 3 if states["failed"] else 0
-
-
-def _reading(path: Path) -> str:
-    size_mb = path.stat().st_size / 1e6
-    return f"reading all of {path.name}, {size_mb:.0f} MB; kb doctor --quick does not"
 
 
 def _summary(states: Mapping[State, int]) -> str:

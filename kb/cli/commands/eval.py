@@ -103,8 +103,8 @@ def run(
     config = load(session.config_path, (*session.settings, *settings))
     asked = search_defaults(config).query("", mode, k)
     request = RunRequest(suite_file(config, suite), asked.mode, asked.k, name, with_ask)
-    with interruptible() as is_canceled, show_count("asking") as on_progress:
-        report = run_suite(config, request, on_progress, is_canceled)
+    with show_count() as on_event, interruptible(on_event) as handle:
+        report = run_suite(config, request, handle)
     if report.index_changed:
         click.echo(
             "the index changed meanwhile: measured is what it was at the start (citations: the files as they are now)",

@@ -32,6 +32,7 @@ def command(
     A file has one question per line: plain text, or JSON as {"text": …, "target_lang": "en"} where the answer stands in
     another language. A channel needs 30 questions of each kind. kb doctor shows the calibration in use.
     """
+    from kb.cli.interrupt import interruptible
     from kb.cli.output.printing import echo_folded
     from kb.cli.output.progress import show_count
     from kb.errors import UsageError
@@ -46,8 +47,8 @@ def command(
         return
     if not answerable or not unanswerable:
         raise UsageError("it takes questions of both kinds", "kb eval calibrate --answerable FILE --unanswerable FILE")
-    with show_count("asking") as on_progress:
-        report = fit_gate(session.config, answerable, unanswerable, on_progress)
+    with show_count() as on_event, interruptible(on_event) as handle:
+        report = fit_gate(session.config, answerable, unanswerable, handle)
     if not as_json:
         from kb.cli.show.calibration import show_calibration
 

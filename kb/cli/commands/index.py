@@ -75,8 +75,8 @@ def command(
 def _rebuilt(session: Session, request: RebuildRequest, plan: EmbeddingPlan) -> RebuildReport:
     from kb.cli.output.progress import show_progress
 
-    with interruptible() as is_canceled, show_progress() as on_event:
-        return rebuild(session.config.sqlite, request, plan, on_event, is_canceled)
+    with show_progress() as on_event, interruptible(on_event) as handle:
+        return rebuild(session.config.sqlite, request, plan, handle)
 
 
 def _show_done(request: RebuildRequest, report: RebuildReport) -> None:

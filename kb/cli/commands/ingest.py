@@ -61,23 +61,23 @@ def command(
         embed=not no_embed,
         families=KINDS.families if media is None else media_families(media),
     )
-    with interruptible() as is_canceled:
-        if as_json:
-            from kb.operations.opening.clock import now_utc
-            from kb.wire.ingest_progress import ingest_progress_v1
-            from kb.wire.ingest_report import ingest_item_v1, ingest_report_v1
+    if as_json:
+        from kb.operations.opening.clock import now_utc
+        from kb.wire.ingest_progress import ingest_progress_v1
+        from kb.wire.ingest_report import ingest_item_v1, ingest_report_v1
 
-            report = ingest(request, lambda event: print_json(ingest_progress_v1(event, now_utc())), is_canceled)
-            summary = ingest_report_v1(report, summary_only=True)
-            if summary_only:
-                print_json(summary)
-            else:
-                print_json_with_list(summary, "items", map(ingest_item_v1, report.items))
+        with interruptible(lambda event: print_json(ingest_progress_v1(event, now_utc()))) as handle:
+            report = ingest(request, handle)
+        summary = ingest_report_v1(report, summary_only=True)
+        if summary_only:
+            print_json(summary)
         else:
-            from kb.cli.output.progress import show_progress
-            from kb.cli.show.report import show_report
+            print_json_with_list(summary, "items", map(ingest_item_v1, report.items))
+    else:
+        from kb.cli.output.progress import show_progress
+        from kb.cli.show.report import show_report
 
-            with show_progress() as on_event:
-                report = ingest(request, on_event, is_canceled)
-            show_report(report, summary_only=summary_only)
+        with show_progress() as on_event, interruptible(on_event) as handle:
+            report = ingest(request, handle)
+        show_report(report, summary_only=summary_only)
     return 2 if report.counts.errors and not report.counts.scanned else 0

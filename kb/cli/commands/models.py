@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from kb.cli.interrupt import interruptible
 from kb.cli.output.terminal import plain
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.results.upkeep import ModelStatus
@@ -41,8 +42,8 @@ def install(session: Session, names: tuple[str, ...], force: bool, as_json: bool
     wanted = names or configured_models(session.config)
     if not wanted:
         raise UsageError("no model is configured (models.embedding.provider = none)", "name one: kb models list")
-    with show_bytes() as on_progress:
-        done = install_models(session.config, wanted, force=force, on_progress=on_progress)
+    with show_bytes() as on_event, interruptible(on_event) as handle:
+        done = install_models(session.config, wanted, force=force, handle=handle)
     _show([status for status in model_statuses(session.config) if status.name in done], as_json)
 
 
@@ -62,8 +63,8 @@ def verify(session: Session, names: tuple[str, ...], as_json: bool) -> int:
     """Compare every file of the installed models with its checksum. Exit code 3 when one is off."""
     from kb.cli.output.progress import show_bytes
 
-    with show_bytes() as on_progress:
-        checked = verify_models(session.config, names, on_progress)
+    with show_bytes() as on_event, interruptible(on_event) as handle:
+        checked = verify_models(session.config, names, handle)
     _show(checked, as_json)
     return 3 if any(status.problem for status in checked) else 0
 

@@ -13,15 +13,15 @@ from kb.domain.ingest_events import (
     AssetStarted,
     EmbedProgress,
     ExtractProgress,
-    IngestEvent,
     ScanCompleted,
     ScanStarted,
 )
+from kb.domain.run_handle import RunEvent, StepProgress
 
 if TYPE_CHECKING:
     from rich.progress import Progress, Task, TaskID
 
-OnEvent = Callable[[IngestEvent], None]
+OnEvent = Callable[[RunEvent], None]
 
 # Readable on a dark and on a light background; Rich's own green, yellow and cyan are not on the latter.
 _STYLES = {
@@ -69,7 +69,7 @@ class _Drawing:
         self._files: TaskID | None = None
         self._models: dict[str, TaskID] = {}
 
-    def draw(self, event: IngestEvent) -> None:
+    def draw(self, event: RunEvent) -> None:
         """Shows what an event tells."""
         if isinstance(event, ScanStarted):
             self._files = self._bar.add_task("scanning", total=None, state="", path="")
@@ -78,7 +78,7 @@ class _Drawing:
         elif self._files is not None:
             self._draw_file(self._files, event)
 
-    def _draw_file(self, files: TaskID, event: IngestEvent) -> None:
+    def _draw_file(self, files: TaskID, event: RunEvent) -> None:
         bar = self._bar
         if isinstance(event, ScanCompleted):
             bar.update(files, description="indexing", total=event.total)
@@ -131,43 +131,44 @@ def _clock(seconds: float) -> str:
 
 
 @contextmanager
-def show_bytes() -> Iterator[Callable[[str, int, int], None]]:
-    """A function that takes (stage, done bytes, total bytes) and draws it on stderr."""
+def show_bytes() -> Iterator[OnEvent]:
+    """A function that takes how many bytes a step has done and draws it on stderr."""
     if not sys.stderr.isatty():
-        yield lambda stage, done_bytes, total_bytes: None
+        yield lambda event: None
         return
     with _progress() as bar:
         task = bar.add_task("starting", total=None, state="", path="")
-        yield lambda stage, done_bytes, total_bytes: bar.update(
-            task,
-            description=stage,
-            completed=done_bytes,
-            total=total_bytes,
-            state=f"{done_bytes / 1e6:.1f}/{total_bytes / 1e6:.1f} MB",
-        )
 
-
-@contextmanager
-def show_count(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A function that takes how many are done and how many there are, and draws it on stderr."""
-    if not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    with _progress() as bar:
-        task = bar.add_task(what, total=None, state="", path="")
-
-        def draw(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-            bar.update(task, state=_state(bar.tasks[0], "questions"))
+        def draw(event: RunEvent) -> None:
+            if isinstance(event, StepProgress):
+                state = f"{event.done / 1e6:.1f}/{event.total / 1e6:.1f} MB"
+                bar.update(task, description=event.step, completed=event.done, total=event.total, state=state)
 
         yield draw
 
 
 @contextmanager
-def show_stage() -> Iterator[Callable[[str], None]]:
-    """A function that takes what is being done and draws it on stderr, with the time it takes."""
+def show_count() -> Iterator[OnEvent]:
+    """A function that takes how many of something a step has done and draws it on stderr."""
     if not sys.stderr.isatty():
-        yield lambda stage: None
+        yield lambda event: None
+        return
+    with _progress() as bar:
+        task = bar.add_task("starting", total=None, state="", path="")
+
+        def draw(event: RunEvent) -> None:
+            if isinstance(event, StepProgress):
+                bar.update(task, description=event.step, completed=event.done, total=event.total)
+                bar.update(task, state=_state(bar.tasks[0], event.unit))
+
+        yield draw
+
+
+@contextmanager
+def show_stage() -> Iterator[OnEvent]:
+    """A function that takes the step in hand and draws it on stderr, with the time it takes."""
+    if not sys.stderr.isatty():
+        yield lambda event: None
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -175,4 +176,9 @@ def show_stage() -> Iterator[Callable[[str], None]]:
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("checking", total=None)
-        yield lambda stage: bar.update(task, description=stage)
+
+        def draw(event: RunEvent) -> None:
+            if isinstance(event, StepProgress):
+                bar.update(task, description=event.step)
+
+        yield draw

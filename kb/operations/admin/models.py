@@ -12,34 +12,47 @@ from kb.assemble.language_models import CATALOG as LANGUAGE_MODELS
 from kb.assemble.speech_models import CATALOG as SPEECH_MODELS
 from kb.config import Config
 from kb.domain.results.upkeep import ModelStatus
-from kb.errors import KbError
+from kb.domain.run_handle import RunHandle, StepProgress
+from kb.errors import Canceled, KbError
 from kb.models.manifest import list_models, verify_model
 from kb.operations.embedding.plan import configured_models
 from kb.operations.opening.privacy import close_to_others, private_places
 
-OnProgress = Callable[[str, int, int], None]
+_GO_ON = "kb models install begins this model again; what was fetched whole is not fetched twice"
 
 CATALOG: Mapping[str, InstallableModel] = {**EMBEDDING_MODELS, **SPEECH_MODELS, **LANGUAGE_MODELS}
 """Every model that can be assembled without a hub, by its name."""
 
 
-def install_models(config: Config, names: Sequence[str], *, force: bool, on_progress: OnProgress) -> list[str]:
+def install_models(config: Config, names: Sequence[str], *, force: bool, handle: RunHandle) -> list[str]:
     """Installs models one after another; returns their names. What is there whole is left alone.
 
-    Raises: ModelMissing, ModelError, ModelCorrupt, DiskFull.
+    Raises: ModelMissing, ModelError, ModelCorrupt, DiskFull; Canceled, and then the model in hand is as it was before.
     """
     close_to_others(private_places(config))
-    return [_install(name, config.model_dir, on_progress, force=force) for name in names]
+    return [_install(name, config.model_dir, handle, force=force) for name in names]
 
 
-def _install(name: str, model_dir: Path, on_progress: OnProgress, *, force: bool) -> str:
+def _install(name: str, model_dir: Path, handle: RunHandle, *, force: bool) -> str:
     """A name outside the catalogue is taken for a fastembed name and fetched from its hub."""
+    handle.stop_if_canceled(f"{name} was installed", _GO_ON)
     if name in CATALOG:
-        install_model(CATALOG[name], model_dir, on_progress, force=force)
+        install_model(CATALOG[name], model_dir, _told(handle, f"{name} was installed", _GO_ON), force=force)
         return name
     from kb.embed.fastembed_adapter import fetch_hub_model
 
     return fetch_hub_model(model_dir, name).name
+
+
+def _told(handle: RunHandle, before: str, hint: str) -> Callable[[str, int, int], None]:
+    """A function that passes on how many bytes a stage has done, and ends the work where that is wanted."""
+
+    def tell(stage: str, done_bytes: int, total_bytes: int) -> None:
+        handle.tell(StepProgress(stage, done_bytes, total_bytes, "bytes"))
+        if done_bytes < total_bytes:
+            handle.stop_if_canceled(before, hint)
+
+    return tell
 
 
 def model_statuses(config: Config) -> list[ModelStatus]:
@@ -60,14 +73,20 @@ def model_statuses(config: Config) -> list[ModelStatus]:
     ]
 
 
-def verify_models(config: Config, names: Sequence[str], on_progress: OnProgress) -> list[ModelStatus]:
-    """The named models, or all that are installed, with every file's checksum compared; a fault is the `problem`."""
+def verify_models(config: Config, names: Sequence[str], handle: RunHandle) -> list[ModelStatus]:
+    """The named models, or all that are installed, with every file's checksum compared; a fault is the `problem`.
+
+    Raises: Canceled.
+    """
     used_as = _used_as(config)
     checked = []
     for name in names or list_models(config.model_dir):
         purpose = CATALOG[name].purpose if name in CATALOG else None
+        told = _told(handle, f"all files of {name} were compared", "kb models verify begins again")
         try:
-            installed = verify_model(config.model_dir, name, on_progress)
+            installed = verify_model(config.model_dir, name, told)
+        except Canceled:
+            raise
         except KbError as error:
             problem = f"{error.message}: {error.hint}"
             checked.append(ModelStatus(name, purpose, "", 0, "", 0, False, used_as.get(name), problem))

@@ -9,7 +9,6 @@ question ─▶ resolve (conversation) ─▶ search ─▶ evidence ≥ rag.sco
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
 
 from kb.answer.evidence import JUDGED_HITS, score_evidence
@@ -18,10 +17,11 @@ from kb.answer.quoting import Quoted, quote_across, quote_answer, quote_excerpts
 from kb.answer.reading import READING_GATE, WEIGHTS_VERSION
 from kb.answer.wording import refusal_text
 from kb.config import Config
-from kb.domain.answer_events import OnEvent, Retrieved
+from kb.domain.answer_events import Retrieved
 from kb.domain.answers import Answer, EmbeddingRef, RetrievalSummary, Turn
 from kb.domain.generation import ModelRef, TokenUsage
 from kb.domain.passages import Passage
+from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery, SearchResult
 from kb.domain.text import stored_text
 from kb.errors import KbError, ModelError, NotIndexed, StoreError, UsageError
@@ -39,23 +39,22 @@ from kb.retrieve.terms import read_query
 EXTRACTIVE = ModelRef("extractive-v1", "extractive")
 
 
-def ask(
-    session: Session, request: AskRequest, on_event: OnEvent, stopped: Callable[[], bool] = lambda: False
-) -> Answer:
+def ask(session: Session, request: AskRequest, handle: RunHandle) -> Answer:
     """The answer to one question; where there is no knowledge base yet, the refusal that says so.
 
-    Ctrl-C once the passages are found, or `stopped`, ends the answer: what there is of it is kept, and returned.
+    Ctrl-C once the passages are found, or a canceled `handle`, ends the answer: what there is of it is kept, and
+    returned.
     Raises: UsageError for what is no question; ModelError where the model fails, what there is of the answer having
     been kept.
     """
     try:
         with session.reading() as base:
-            return ask_in(base, request, on_event, stopped)
+            return ask_in(base, request, handle)
     except NotIndexed as error:
         return _without_index(session.config, request, error)
 
 
-def ask_in(base: KnowledgeBase, request: AskRequest, on_event: OnEvent, stopped: Callable[[], bool]) -> Answer:
+def ask_in(base: KnowledgeBase, request: AskRequest, handle: RunHandle) -> Answer:
     """The same, of a knowledge base in hand."""
     if not request.question.strip():
         raise UsageError("no question", 'example: kb ask "청킹 규칙은?"')
@@ -65,8 +64,8 @@ def ask_in(base: KnowledgeBase, request: AskRequest, on_event: OnEvent, stopped:
     )
     found = _retrieve(base, request, started)
     try:
-        on_event(Retrieved(found.result, found.evidence, base.config.rag.score_gate))
-        answer, fault = _answer(base, found, on_event, stopped)
+        handle.tell(Retrieved(found.result, found.evidence, base.config.rag.score_gate))
+        answer, fault = _answer(base, found, handle)
     except KbError as error:
         _keep(base.config, found.refusal("llm_stream_aborted", notes=(error.message,)), request)
         raise
@@ -102,9 +101,7 @@ def _found(base: KnowledgeBase, request: AskRequest, history: tuple[Turn, ...], 
     return Findings(request, history, result.read_as, shown, evidence, embedding, base.config, started, judgement)
 
 
-def _answer(
-    base: KnowledgeBase, found: Findings, on_event: OnEvent, stopped: Callable[[], bool]
-) -> tuple[Answer, ModelError | None]:
+def _answer(base: KnowledgeBase, found: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
     """The answer or refusal, and what broke it off, if something did."""
     if not found.result.hits:
         return found.refusal("no_chunks" if _holds_chunks(base) else "no_index"), None
@@ -113,15 +110,14 @@ def _answer(
     passages = found.passages(base.db)
     if not passages:
         return found.refusal("no_chunks"), None  # an ingest removed them just now
-    return _write(base, found, passages, on_event, stopped)
+    return _write(base, found, passages, handle)
 
 
 def _write(
     base: KnowledgeBase,
     found: Findings,
     passages: tuple[Passage, ...],
-    on_event: OnEvent,
-    stopped: Callable[[], bool],
+    handle: RunHandle,
 ) -> tuple[Answer, ModelError | None]:
     """What the first model writes that can; one that fails before its first word leaves it to the next."""
     from kb.operations.ask.language_model import language_models
@@ -136,7 +132,7 @@ def _write(
         # A model in this process writes one text at a time.
         turn = base.models.one_at_a_time("writing") if model.model_ref.provider == "llama_cpp" else nullcontext()
         with turn:
-            made = generate_answer(base, found, passages, model, on_event, stopped)
+            made = generate_answer(base, found, passages, model, handle)
         answer, fault = made.answer, made.fault
         if made.unproven:
             return _noting(_quote_instead(base, found, passages, answer), notes), None

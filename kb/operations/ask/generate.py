@@ -13,10 +13,11 @@ from kb.answer.markers import MarkerFilter, show_markers
 from kb.answer.prompt import build_prompt
 from kb.answer.refusals import is_refusal
 from kb.answer.thoughts import ThoughtFilter, without_thoughts
-from kb.domain.answer_events import Generated, OnEvent
+from kb.domain.answer_events import Generated
 from kb.domain.answers import Answer, Claim, ClaimStatus
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
 from kb.domain.passages import Passage
+from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError
 from kb.operations.ask.findings import Findings, Written
 from kb.operations.search.search import vector_source
@@ -58,8 +59,7 @@ def generate_answer(
     found: Findings,
     passages: tuple[Passage, ...],
     model: LanguageModel,
-    on_event: OnEvent,
-    stopped: Callable[[], bool],
+    handle: RunHandle,
 ) -> Generation:
     """What `model` answers, checked; its text is handed out as it comes."""
     rag = found.config.rag
@@ -71,7 +71,7 @@ def generate_answer(
         )
     except ModelError as fault:
         return Generation(found.refusal("llm_stream_aborted", Written(model.model_ref), notes=(fault.message,)), fault)
-    made = _stream(model, _request(found, messages, answer_tokens), packed, on_event, stopped)
+    made = _stream(model, _request(found, messages, answer_tokens), packed, handle)
     written = Written(model.model_ref, packed, messages, made.usage, made.text)
     if made.broke is not None:
         text = _shown_part(made.text, packed)
@@ -100,8 +100,7 @@ def _stream(
     model: LanguageModel,
     request: GenerateRequest,
     packed: Sequence[Passage],
-    on_event: OnEvent,
-    stopped: Callable[[], bool],
+    handle: RunHandle,
 ) -> _Text:
     """The generated text; its pieces are handed out as they come: no thoughts, and markers of packed passages only.
 
@@ -119,7 +118,7 @@ def _stream(
                 if isinstance(item, Done):
                     usage = item.usage
                     break
-                if stopped():
+                if handle.is_canceled():
                     raise KeyboardInterrupt
                 if chars > _MOST_CHARS:
                     broke = f"the model's text had not ended after {_MOST_CHARS:,} characters"
@@ -127,13 +126,13 @@ def _stream(
                 parts.append(item.text)
                 chars += len(item.text)
                 if shown := shown_as.feed(item.text):
-                    on_event(Generated(shown))
+                    handle.tell(Generated(shown))
     except KeyboardInterrupt:
         broke = "stopped before the end"
     except ModelError as error:
         broke, fault = error.message, error
     if rest := shown_as.end():
-        on_event(Generated(rest))
+        handle.tell(Generated(rest))
     return _Text("".join(parts), usage, broke, fault)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from kb.config import Config
 from kb.domain.checks import Check
+from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import KbError, StoreBusy, StoreCorrupt, StoreReadOnly
 from kb.operations.ask.language_model import check_language_model
 from kb.operations.doctor.engines import check_engines
@@ -28,20 +28,27 @@ from kb.store.schema_version import latest_version, schema_state
 _REBUILD = "move the file away and run kb ingest, which rebuilds it from your files; keep it: answers are in it alone"
 
 
-def diagnose(
-    config: Config, *, quick: bool = False, on_pages: Callable[[Path], None] = lambda path: None
-) -> list[Check]:
+def diagnose(config: Config, *, quick: bool = False, handle: RunHandle | None = None) -> list[Check]:
     """All checks, in the order a user would mend them; `quick` leaves out what reads the whole database.
 
-    `on_pages` is told before that begins. Whatever a check itself fails with is its finding: the others go on.
+    Canceled, it ends after the check in hand and says so. Whatever a check itself fails with is its finding: the others
+    go on.
     """
-    return [
-        *_held("surroundings", config, _surroundings(config)),
-        *_held("models", config, check_models(config)),
-        *_held("language_model", config, check_language_model(config)),
-        *_held("engines", config, check_engines(config)),
-        *_database(config, quick, on_pages),
-    ]
+    handle = handle or RunHandle()
+    made: list[Check] = []
+    for check in _checks(config, quick, handle):
+        made.append(check)
+        if handle.is_canceled():
+            return [*made, Check("stopped", None, "stopped: what comes after this was not checked", "kb doctor")]
+    return made
+
+
+def _checks(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]:
+    yield from _held("surroundings", config, _surroundings(config))
+    yield from _held("models", config, check_models(config))
+    yield from _held("language_model", config, check_language_model(config))
+    yield from _held("engines", config, check_engines(config))
+    yield from _database(config, quick, handle)
 
 
 def _held(name: str, config: Config, checks: Iterable[Check]) -> Iterator[Check]:
@@ -79,7 +86,7 @@ def _closed_to_others(config: Config) -> Check:
     )
 
 
-def _database(config: Config, quick: bool, on_pages: Callable[[Path], None]) -> Iterator[Check]:
+def _database(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]:
     try:
         db = open_reader(config.sqlite)
     except KbError as error:
@@ -88,7 +95,9 @@ def _database(config: Config, quick: bool, on_pages: Callable[[Path], None]) -> 
     try:
         yield from _held("sqlite_open", config, _schema(db, config))
         if not quick:
-            on_pages(config.sqlite)
+            size_mb = config.sqlite.stat().st_size / 1e6
+            step = f"reading all of {config.sqlite.name}, {size_mb:.0f} MB; kb doctor --quick does not"
+            handle.tell(StepProgress(step, 0, 0, "checks"))
         yield from _held("sqlite_integrity", config, _integrity(db, quick))
         if not quick:
             yield from _held("references", config, _references(db))

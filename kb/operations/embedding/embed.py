@@ -6,14 +6,15 @@ A crash at any point leaves records that are not committed, or tombstones: the n
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.domain.embeddings import Embedder, EmbeddingModel
 from kb.domain.ids import ChunkId, embedding_id
-from kb.domain.ingest_events import EmbedBatchFinished, EmbedBatchStarted, IngestEvent
+from kb.domain.ingest_events import EmbedBatchFinished, EmbedBatchStarted
+from kb.domain.run_handle import RunHandle
 from kb.embed.adapters import bulk_embedder, embedding_model
 from kb.embed.passage import PASSAGE_VERSION, passage_text
 from kb.errors import ModelError
@@ -68,8 +69,7 @@ class _Run:
     db: Connection
     plan: EmbeddingPlan
     report: EmbedReport
-    on_event: Callable[[IngestEvent], None]
-    is_canceled: Callable[[], bool]
+    handle: RunHandle
 
 
 class _Made(NamedTuple):
@@ -110,15 +110,14 @@ class _LazyEmbedder:
 def embed_missing(
     db: Connection,
     plan: EmbeddingPlan,
-    on_event: Callable[[IngestEvent], None],
-    is_canceled: Callable[[], bool],
+    handle: RunHandle,
 ) -> EmbedReport:
     """Embeds the chunks that have no committed vector, for every slot; forgets the vectors of chunks that are gone.
 
     Where nothing is missing, SQLite alone says so: neither Lance nor a model is opened. `db` is a writer with
     sqlite-vec loaded. Raises: ModelMissing, ModelCorrupt, ModelError, StoreError, DiskFull.
     """
-    run = _Run(db, plan, EmbedReport(), on_event, is_canceled)
+    run = _Run(db, plan, EmbedReport(), handle)
     for slot in SLOTS:
         held = slots(db).get(slot)
         name = plan.models.get(slot)
@@ -138,8 +137,7 @@ def embed_ahead(
     db: Connection,
     plan: EmbeddingPlan,
     name: str,
-    on_event: Callable[[IngestEvent], None],
-    is_canceled: Callable[[], bool],
+    handle: RunHandle,
 ) -> EmbedReport:
     """Embeds the chunks with a model the plan does not name, into its own Lance table: ready for when it does.
 
@@ -147,7 +145,7 @@ def embed_ahead(
     """
     from kb.operations.embedding import vector_upkeep as upkeep
 
-    run = _Run(db, plan, EmbedReport(), on_event, is_canceled)
+    run = _Run(db, plan, EmbedReport(), handle)
     embedder = _LazyEmbedder(plan, name)
     model = embedder.model
     table = lance_table_name(model)
@@ -200,13 +198,13 @@ def _fill_slot(run: _Run, slot: Slot, embedder: _LazyEmbedder) -> None:
 def _embed_chunks(run: _Run, slot: Slot | None, embedder: _LazyEmbedder, lance: LanceTable) -> int:
     """Embeds the chunks without a committed vector, a batch at a time; returns how many, also when canceled."""
     model, plan = embedder.model, run.plan
-    tally = start_tally(run.db, model, run.on_event)
+    tally = start_tally(run.db, model, run.handle)
     cache = VectorCache(plan.cache, f"{model.name}@{model.version}/{PASSAGE_VERSION}", plan.cache_bytes)
     written = 0
     try:
         for chunks in _unembedded(run, model):
             start_ns = perf_counter_ns()
-            run.on_event(EmbedBatchStarted(len(chunks), model.name))
+            run.handle.tell(EmbedBatchStarted(len(chunks), model.name))
             made = _vectors_of(run, chunks, embedder, cache, tally.after(written))
             if made is None:
                 run.report.aborted = True
@@ -215,7 +213,7 @@ def _embed_chunks(run: _Run, slot: Slot | None, embedder: _LazyEmbedder, lance: 
             run.report.embedded += len(chunks) - made.from_cache
             run.report.from_cache += made.from_cache
             written += len(chunks)
-            run.on_event(EmbedBatchFinished(len(chunks), model.name, (perf_counter_ns() - start_ns) // 1_000_000))
+            run.handle.tell(EmbedBatchFinished(len(chunks), model.name, (perf_counter_ns() - start_ns) // 1_000_000))
     finally:
         cache.close()
     if written and not run.report.aborted:
@@ -250,7 +248,7 @@ def _vectors_of(
     found = {text: cached for text, cached in cache.get(texts).items() if len(cached.vector) == vector_bytes}
     missing = [text for text in dict.fromkeys(texts) if text not in found]
     for step in steps(missing, run.plan.batch_texts):
-        if run.is_canceled():
+        if run.handle.is_canceled():
             return None
         vectors, counts = embedder.embed(step)
         fresh = {
@@ -260,7 +258,7 @@ def _vectors_of(
         cache.put(fresh)
         found.update(fresh)
         tally.tell(sum(text in found for text in texts))
-    if run.is_canceled():
+    if run.handle.is_canceled():
         return None
     if not missing:
         tally.tell(len(texts))

@@ -7,10 +7,11 @@ again wherever they are missing. A batch of chunks is one transaction; a crash l
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import Embedder, EmbeddingModel
+from kb.domain.run_handle import RunHandle
 from kb.embed.adapters import bulk_embedder, embedding_model
 from kb.language.sentences import SENTENCES_VERSION, sentence_ranges
 from kb.operations.embedding.plan import EmbeddingPlan
@@ -32,7 +33,7 @@ def sentence_version(model: EmbeddingModel) -> str:
     return f"{model.name}@{model.version}/{SENTENCES_VERSION}"
 
 
-def embed_sentences(db: Connection, plan: EmbeddingPlan, is_canceled: Callable[[], bool]) -> int:
+def embed_sentences(db: Connection, plan: EmbeddingPlan, handle: RunHandle) -> int:
     """Embeds the sentences of the chunks that have none, or all where another model made them; returns how many chunks.
 
     Without a secondary model nothing is read, and what stands of another one goes. `db` is a writer.
@@ -51,7 +52,7 @@ def embed_sentences(db: Connection, plan: EmbeddingPlan, is_canceled: Callable[[
     for chunks in _unread(db):
         encoder = encoder or bulk_embedder(plan.model_dir, name, plan.threads)
         rows = _rows(chunks, encoder, plan.batch_texts)
-        if is_canceled():
+        if handle.is_canceled():
             break
         with transaction(db):
             queries.upsert_sentence_version(db, version=sentence_version(model))

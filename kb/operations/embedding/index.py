@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.domain.ingest_events import IngestEvent
 from kb.domain.results.upkeep import RebuildReport
+from kb.domain.run_handle import RunHandle
 from kb.errors import NotIndexed, UsageError
 from kb.operations.embedding.inventory import drop_unused, vector_tables
 from kb.operations.embedding.plan import EmbeddingPlan
@@ -31,13 +30,7 @@ class RebuildRequest:
     model: str | None = None
 
 
-def rebuild(
-    sqlite: Path,
-    request: RebuildRequest,
-    plan: EmbeddingPlan,
-    on_event: Callable[[IngestEvent], None],
-    is_canceled: Callable[[], bool],
-) -> RebuildReport:
+def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: RunHandle) -> RebuildReport:
     """Rebuilds the parts that are asked for.
 
     The lexical index changes in one transaction: searches see the old one or the new one.
@@ -69,12 +62,12 @@ def rebuild(
             from kb.operations.embedding.embed_sentences import embed_sentences
 
             if request.model is None or request.model in plan.models.values():
-                done = embed_missing(db, plan, on_event, is_canceled)
+                done = embed_missing(db, plan, handle)
                 if not done.aborted:
-                    embed_sentences(db, plan, is_canceled)
+                    embed_sentences(db, plan, handle)
                     update_background(db, plan)
             else:
-                done = embed_ahead(db, plan, request.model, on_event, is_canceled)
+                done = embed_ahead(db, plan, request.model, handle)
             report.embedded, report.from_cache, report.aborted = done.embedded, done.from_cache, done.aborted
             report.mirror_rows += done.restored
         if request.ann and not report.aborted:

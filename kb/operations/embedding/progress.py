@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from kb.domain.embeddings import EmbeddingModel
-from kb.domain.ingest_events import EmbedProgress, IngestEvent
+from kb.domain.ingest_events import EmbedProgress
+from kb.domain.run_handle import RunHandle
 from kb.embed.passage import PASSAGE_VERSION
 from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
@@ -15,7 +15,7 @@ from kb.store.rows import embed_queries as queries
 class Tally(NamedTuple):
     """Tells how many of the `total` chunks without a vector have one now; `written` come from earlier batches."""
 
-    on_event: Callable[[IngestEvent], None]
+    handle: RunHandle
     model: str
     total: int
     written: int = 0
@@ -26,10 +26,10 @@ class Tally(NamedTuple):
 
     def tell(self, of_batch: int) -> None:
         """Tells that so many chunks of the batch in hand have vectors."""
-        self.on_event(EmbedProgress(self.model, self.written + of_batch, self.total))
+        self.handle.tell(EmbedProgress(self.model, self.written + of_batch, self.total))
 
 
-def start_tally(db: Connection, model: EmbeddingModel, on_event: Callable[[IngestEvent], None]) -> Tally:
+def start_tally(db: Connection, model: EmbeddingModel, handle: RunHandle) -> Tally:
     """The tally of a model's chunks without a committed vector; told at once where there are any."""
     counts = queries.count_embedded(
         db,
@@ -38,7 +38,7 @@ def start_tally(db: Connection, model: EmbeddingModel, on_event: Callable[[Inges
         dimensions=model.dimensions,
         passage_version=PASSAGE_VERSION,
     )
-    tally = Tally(on_event, model.name, counts.chunks - counts.committed + counts.outdated if counts else 0)
+    tally = Tally(handle, model.name, counts.chunks - counts.committed + counts.outdated if counts else 0)
     if tally.total:
         tally.tell(0)
     return tally

@@ -5,7 +5,7 @@ Every question is asked twice, as a hybrid search and by its words alone: those 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kb.answer.evidence import JUDGED_HITS, channel_evidence
@@ -20,6 +20,7 @@ from kb.domain.results.calibration import (
     ModeFit,
     weights_of,
 )
+from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchMode, SearchQuery
 from kb.errors import UsageError
 from kb.eval.answerable_file import Labelled, read_labelled
@@ -42,8 +43,6 @@ from kb.operations.session.session import open_session
 from kb.store.connection import Connection, transaction
 from kb.store.rows import answer_queries as queries
 
-OnProgress = Callable[[int, int], None]
-
 NOT_FITTED = (
     "kb ask judges hybrid questions here by reading what is found, and those weights are not fitted by this: what is "
     "fitted judges questions by words alone, and hybrid ones under rerank.provider = none"
@@ -52,7 +51,7 @@ NOT_FITTED = (
 _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
-def calibrate(config: Config, answerable: Path, unanswerable: Path, on_progress: OnProgress) -> CalibrationReport:
+def calibrate(config: Config, answerable: Path, unanswerable: Path, handle: RunHandle) -> CalibrationReport:
     """What fitting the gate to these questions would change; nothing is written.
 
     Raises: UsageError for files that hold no questions, or some on one side only.
@@ -66,23 +65,24 @@ def calibrate(config: Config, answerable: Path, unanswerable: Path, on_progress:
         source = vector_source(base, SearchQuery("?", "hybrid", JUDGED_HITS))
         reads = source is not None and source.reads
     with open_session(config.unread(), many=True) as session, session.reading() as base:
-        judged = judge_questions(base, questions, on_progress)
+        judged = judge_questions(base, questions, handle)
     modes = [_fit_mode(mode, found, rows, thresholds) for mode, found in judged.items() if _has_both_kinds(found)]
     fitted_on = f"{answerable.name}, {unanswerable.name}"
     return CalibrationReport(config.rag.score_gate, fitted_on, tuple(modes), NOT_FITTED if reads else None)
 
 
 def judge_questions(
-    base: KnowledgeBase, questions: Sequence[Labelled], on_progress: OnProgress
+    base: KnowledgeBase, questions: Sequence[Labelled], handle: RunHandle
 ) -> dict[JudgedMode, list[Judged]]:
     """What each channel sees of every question, by search mode; by words alone where there are no vectors."""
     has_vectors = vector_source(base, SearchQuery(questions[0].text, "hybrid", JUDGED_HITS)) is not None
     judged: dict[JudgedMode, list[Judged]] = {"hybrid": [], "lexical": []} if has_vectors else {"lexical": []}
     for done, question in enumerate(questions, 1):
+        handle.stop_if_canceled("all questions were asked", "nothing was changed; the same call begins again")
         for mode, found in judged.items():
             if mode == "hybrid" or not _is_across(question):
                 found.append(_judge(base, question, mode))
-        on_progress(done, len(questions))
+        handle.tell(StepProgress("asking", done, len(questions), "questions"))
     return judged
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import takewhile
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kb.config import Config
 from kb.domain.results.measured import GroupMetrics, RunRow
+from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import NotFound, NotIndexed
 from kb.eval.expectations import Expected, Passage, resolve
 from kb.eval.golden import GoldenSet, Question
@@ -26,9 +27,6 @@ from kb.store.rows import eval_queries as queries
 
 QUESTIONS_A_TRANSACTION = 25
 
-OnProgress = Callable[[int, int], None]
-"""Takes how many questions are asked, and how many there are."""
-
 
 class RunReport(NamedTuple):
     """A run with its mean metrics; `resumed` questions were asked by an earlier call.
@@ -43,9 +41,7 @@ class RunReport(NamedTuple):
     index_changed: bool
 
 
-def run_suite(
-    config: Config, request: RunRequest, on_progress: OnProgress, is_canceled: Callable[[], bool]
-) -> RunReport:
+def run_suite(config: Config, request: RunRequest, handle: RunHandle) -> RunReport:
     """Asks the questions that no earlier call of the same run asked, and keeps each one's outcome.
 
     All are asked of the index as it is now: ingesting, searching and asking go on beside it and change nothing of what
@@ -67,7 +63,7 @@ def run_suite(
             run = begin_run(base, db, golden, request, asker.ranking_version())
             answered = {row.query_id for row in queries.select_answered(db, run_id=run.run_id)}
             left = [(no, question) for no, question in enumerate(golden.questions, 1) if question.id not in answered]
-            _ask_all(db, run, left, expected, asker, on_progress, is_canceled)
+            _ask_all(db, run, left, expected, asker, handle)
         return _finished(db, config, run, resumed=len(answered))
 
 
@@ -77,19 +73,18 @@ def _ask_all(
     left: Sequence[tuple[int, Question]],
     expected: Mapping[str, Expected],
     asker: GoldenAsker,
-    on_progress: OnProgress,
-    is_canceled: Callable[[], bool],
+    handle: RunHandle,
 ) -> None:
     """Asks in batches and keeps each in a transaction of its own; a cancelled run keeps what was asked before."""
     done = run.answered
     for batch in (left[at : at + QUESTIONS_A_TRANSACTION] for at in range(0, len(left), QUESTIONS_A_TRANSACTION)):
-        going_on = takewhile(lambda _: not is_canceled(), batch)
+        going_on = takewhile(lambda _: not handle.is_canceled(), batch)
         outcomes = [
             _Outcome(no, question, *asker.ask(no, question, expected[question.id])) for no, question in going_on
         ]
         _keep(db, run, outcomes, expected)
         done += len(outcomes)
-        on_progress(done, run.questions)
+        handle.tell(StepProgress("asking", done, run.questions, "questions"))
         if len(outcomes) < len(batch):
             return
 

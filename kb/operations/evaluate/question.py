@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kb.domain.citations import LineCitation
 from kb.domain.ids import content_hash
+from kb.domain.run_handle import RunHandle
 from kb.domain.search import QueryVectors, SearchHit, SearchMode, SearchQuery
 from kb.errors import GoldenInvalid, ModelMissing, QuerySyntaxError
 from kb.eval.expectations import Expected
@@ -119,7 +120,7 @@ class GoldenAsker:
             return None
         start = perf_counter()
         request = AskRequest(question.query, self._mode, self._k, keep=False)
-        answer = ask_in(self._base, request, lambda event: None, lambda: False)
+        answer = ask_in(self._base, request, RunHandle())
         evidence = None if answer.evidence is None else answer.evidence.value
         ms = 1000 * (perf_counter() - start)
         return Asked(answer.text, answer.refusal_reason is not None, evidence, ms)

@@ -36,7 +36,7 @@ def index_changed(run: IngestRun, changed: deque[ScannedFile]) -> None:
     batch: list[tuple[ScannedFile, Reading]] = []
     try:
         while (changed or (engines and engines.in_hand)) and not run.report.aborted:
-            if run.is_canceled():
+            if run.handle.is_canceled():
                 run.report.aborted = True
                 return
             if changed and (engines is None or engines.has_room):

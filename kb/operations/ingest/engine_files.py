@@ -118,7 +118,7 @@ class EngineFiles:
     def _tell(self, file: _Stepped, reply: StepProgress) -> None:
         engine = self._run.engines.label_of(reply.name, file.opened.family)
         path, progress = file.opened.file.workspace_path, reply.progress
-        self._run.on_event(ExtractProgress(path, engine, progress.done, progress.total))
+        self._run.handle.tell(ExtractProgress(path, engine, progress.done, progress.total))
 
     def _ended(self, file: _Stepped, reply: StepsDone | StepFailed) -> Reading | None:
         """What became of a file whose worker is done with it; None where there is nothing yet, or nothing at all."""

@@ -7,14 +7,14 @@ its own, so a run may end anywhere: what is stored is whole, and the next run go
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from sys import intern
 from time import perf_counter_ns
 
-from kb.domain.ingest_events import Finished, IngestEvent, ScanCompleted, ScanStarted
+from kb.domain.ingest_events import Finished, ScanCompleted, ScanStarted
 from kb.domain.kinds import family_of
 from kb.domain.results.ingest import IngestItem, IngestReport
+from kb.domain.run_handle import RunHandle
 from kb.errors import KbError, ModelMissing, StoreError, UsageError
 from kb.extract.registry import extractor_of
 from kb.operations.ingest.changed import index_changed
@@ -35,10 +35,8 @@ from kb.store.documents import remove_document
 from kb.store.rows import ingest_queries as queries
 
 
-def ingest(
-    request: IngestRequest, on_event: Callable[[IngestEvent], None], is_canceled: Callable[[], bool]
-) -> IngestReport:
-    """Updates the index from the workspace and reports what changed.
+def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
+    """Updates the index from the workspace and reports what changed; canceled, it ends after the document in hand.
 
     Whatever ends the run, `Finished` is its last event and, once anything may have been stored, it is recorded.
 
@@ -49,8 +47,8 @@ def ingest(
     with _open(request) as db:
         if not request.moved:
             require_same_root(db, request.root)
-        run = IngestRun(request, db, report, on_event, is_canceled, Engines(request.extraction.settings))
-        on_event(ScanStarted(str(request.root)))
+        run = IngestRun(request, db, report, handle, Engines(request.extraction.settings))
+        handle.tell(ScanStarted(str(request.root)))
         try:
             with sqlite_errors(request.sqlite):
                 _bring_in_step(run)
@@ -65,7 +63,7 @@ def ingest(
         else:
             _conclude(run, start_ns)
         finally:
-            on_event(Finished(report.aborted, report.counts))
+            handle.tell(Finished("aborted" if report.aborted else "completed", report.counts))
     return report
 
 
@@ -103,9 +101,9 @@ def _embed(run: IngestRun) -> None:
         return
     with report.stages.measure("embed"):
         try:
-            done = embed_missing(run.db, plan, run.on_event, run.is_canceled)
+            done = embed_missing(run.db, plan, run.handle)
             if not done.aborted:
-                embed_sentences(run.db, plan, run.is_canceled)
+                embed_sentences(run.db, plan, run.handle)
                 update_background(run.db, plan)
         except ModelMissing as error:
             report.notes.append(f"{error.message}: passages are found by their words only ({error.hint})")
@@ -176,7 +174,7 @@ def _scan(run: IngestRun) -> deque[ScannedFile]:
         )
     texts += others
     run.total = len(texts)
-    run.on_event(ScanCompleted(run.total, report.counts.unchanged))
+    run.handle.tell(ScanCompleted(run.total, report.counts.unchanged))
     return texts
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kb.domain.chunks import ChunkPolicy
 from kb.domain.derived import DerivedName
-from kb.domain.ingest_events import IngestEvent
 from kb.domain.kinds import MediaFamily, MediaType, family_of
 from kb.domain.paths import to_posix
 from kb.domain.results.ingest import IngestReport
+from kb.domain.run_handle import RunHandle
 from kb.domain.steps import ExtractSettings
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.ingest.engines import Engines
@@ -65,8 +65,7 @@ class IngestRun:
     request: IngestRequest
     db: Connection
     report: IngestReport
-    on_event: Callable[[IngestEvent], None]
-    is_canceled: Callable[[], bool]
+    handle: RunHandle
     engines: Engines
     current: set[tuple[MediaType, str]] = field(default_factory=set)  # pipeline versions that are still the ones
     unread: Counter[MediaFamily] = field(default_factory=Counter)  # files that no engine can read here

@@ -31,11 +31,11 @@ def store_batch(run: IngestRun, batch: Sequence[tuple[ScannedFile, Reading]]) ->
     cuts = [reading for _, reading in batch if isinstance(reading, Cut)]
     prepared = iter(()) if request.dry_run else finish(cuts, request.policy, request.assets, report.stages)
     for file, reading in batch:
-        if run.is_canceled():
+        if run.handle.is_canceled():
             report.aborted = True
             return
         run.finished += 1
-        run.on_event(AssetStarted(run.finished, run.total, file.workspace_path, file.media_type))
+        run.handle.tell(AssetStarted(run.finished, run.total, file.workspace_path, file.media_type))
         if isinstance(reading, Cut):
             item = _store_document(run, reading, next(prepared, None))
             report.add(item)
@@ -47,7 +47,7 @@ def store_batch(run: IngestRun, batch: Sequence[tuple[ScannedFile, Reading]]) ->
         else:
             report.add(IngestItem("error", file.workspace_path, error=reading, byte_len=file.byte_len))
             result, chunk_count = "error", 0
-        run.on_event(AssetFinished(run.finished, run.total, file.workspace_path, result, chunk_count))
+        run.handle.tell(AssetFinished(run.finished, run.total, file.workspace_path, result, chunk_count))
 
 
 def _store_document(run: IngestRun, cut: Cut, prepared: PreparedDocument | None) -> IngestItem:

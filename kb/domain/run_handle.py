@@ -1,0 +1,58 @@
+"""The handle of long work: every surface gives one, hears by it how far the work is, and stops the work by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+
+from kb.errors import Canceled
+
+
+class RunEvent(Protocol):
+    """Something that long work tells: its fields, and the name it has on the wire."""
+
+    @property
+    def kind(self) -> str:
+        """The name."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepProgress:
+    """A step has done `done` of `total`; `total` 0: not known, or not counted."""
+
+    kind: ClassVar = "step_progress"
+
+    step: str
+    done: int
+    total: int
+    unit: Literal["bytes", "questions", "checks"]
+
+
+class RunHandle:
+    """Takes the events of one run, and says whether it is to stop.
+
+    Work stops where all that it has done is whole: after a document, a batch, a question, a file, a check.
+    """
+
+    def __init__(self, on_event: Callable[[Any], None] = lambda event: None) -> None:
+        """`on_event` takes the events of the work that the handle is given to."""
+        self._on_event = on_event
+        self._canceled = False
+
+    def tell(self, event: RunEvent) -> None:
+        """Hands an event on."""
+        self._on_event(event)
+
+    def cancel(self) -> None:
+        """Asks the run to stop at its next safe point; from any thread, or from a signal handler."""
+        self._canceled = True
+
+    def is_canceled(self) -> bool:
+        """Whether the run is to stop."""
+        return self._canceled
+
+    def stop_if_canceled(self, at: str, hint: str) -> None:
+        """Raises Canceled where the run is to stop; `at` says what was not begun any more."""
+        if self.is_canceled():
+            raise Canceled(f"stopped before {at}", hint)
