@@ -26,7 +26,7 @@ from kb.domain.candidates import Candidate
 from kb.domain.search import SearchQuery
 from kb.operations.search.search import fusion_rule
 from kb.operations.session.session import open_session
-from kb.retrieve.search import hybrid_candidates
+from kb.retrieve.search import ranked_candidates
 from kb.retrieve.terms import read_query
 
 QUESTIONS = 300
@@ -92,7 +92,10 @@ def _tried(judged: JudgedSet) -> Tried:
             for question, text in judged.questions.items():
                 query = SearchQuery(text, "hybrid", 10)
                 vectors = source.encode(query, depth=rule.depth)
-                rows = hybrid_candidates(opened.db, query, read_query(opened.db, text), vectors, rule)
+                ranked = ranked_candidates(
+                    opened.db, query, read_query(opened.db, text), vectors, rule, None, every=True
+                )
+                rows = [each.candidate for each in ranked]
                 relevant = judged.judgements[question]
 
                 def ndcg(

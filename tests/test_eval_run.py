@@ -222,7 +222,7 @@ def test_another_setting_is_another_run(measured: Vault, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["--set", "chunking.target_tokens=99"], "--set takes search.… and rag.…"),
+        (["--set", "chunking.target_tokens=99"], "--set takes search.…, rerank.… and rag.…"),
         (["--set", "search.nosuch=1"], "unknown key search.nosuch"),
         (["--suite", "nosuch.yaml"], "nosuch.yaml cannot be read"),
         (["--mode", "hybrid"], "this knowledge base has no vectors yet"),

@@ -7,13 +7,15 @@ import random
 import shutil
 import sqlite3
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Kb, Vault, cpu_limited, make_vault, run_kb
-from fake_embedder import PRIMARY, FakeModels
+from fake_embedder import PRIMARY, SECONDARY, FakeModels
 
 from kb.config import load
 from kb.config.editing import with_values
@@ -21,7 +23,9 @@ from kb.config.sections import SearchConfig
 from kb.domain.results.tuning import Difference, Setting, config_values
 from kb.eval import tuning
 from kb.operations.opening.reader import reading
+from kb.operations.search import search as searching
 from kb.store.rows import eval_queries as queries
+from kb.store.rows import retrieve_queries
 
 WORDS = (
     "anchor basin canvas delta engine fabric garden harbor island journal kernel lantern meadow needle orbit".split()
@@ -103,6 +107,54 @@ def test_a_rule_tried_in_sql_ranks_as_a_search_by_it(setting: Setting, depth: in
     assert len(whole) == 1
     assert whole[0].questions == QUESTIONS
     assert whole[0].ndcg_at_10 == pytest.approx(sum(tried.values()) / QUESTIONS)
+
+
+def test_a_question_of_a_run_is_parsed_and_searched_once(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: Counter[str] = Counter()
+
+    def counted(module: Any, name: str) -> None:
+        function = getattr(module, name)
+
+        def count(*args: Any, **options: Any) -> Any:
+            calls[name] += 1
+            return function(*args, **options)
+
+        monkeypatch.setattr(module, name, count)
+
+    counted(searching, "read_query")
+    counted(retrieve_queries, "search_hybrid")
+    ran = kb_in(measured)("eval", "run", "--name", "counted", "--json")
+    assert calls == {"read_query": QUESTIONS, "search_hybrid": QUESTIONS}
+    with reading(measured.sqlite) as reader:
+        kept = {run.name: run.run_no for run in queries.select_runs(reader.db)}
+        candidates = reader.db.execute("SELECT run_no, count(*) FROM eval_candidates GROUP BY run_no").fetchall()
+    assert ran.json["questions"] == QUESTIONS
+    assert dict(candidates)[kept["counted"]] > QUESTIONS * K, "more than the hits"
+
+
+def test_a_run_that_was_put_in_order_by_reading_is_not_tuned_on(tmp_path: Path, models: FakeModels) -> None:
+    vault = make_vault(
+        tmp_path, {f"{at}.md": f"# {word}\n\nThe {word} stands there.\n" for at, word in enumerate(WORDS)}
+    )
+    vault.config.write_text(
+        '[workspace]\nroot = "notes"\n[storage]\ndata_dir = "data"\ncache_dir = "cache"\n'
+        f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n',
+        encoding="utf-8",
+    )
+    kb = kb_in(vault)
+    assert kb("ingest").code == 0
+    lines = [
+        f"- {{id: q{at}, query: {word}, lang: en, expected: [{{path: {at}.md}}]}}" for at, word in enumerate(WORDS)
+    ]
+    (tmp_path / "data/golden.yaml").write_text("\n".join(["questions:", *lines]), encoding="utf-8")
+    read = kb("eval", "run", "--name", "read", "--json").json
+    assert "/reading@" in read["ranking_version"]
+    named, newest = kb("eval", "tune", "read"), kb("eval", "tune")
+    assert (named.code, newest.code) == (2, 2)
+    assert "read was put in order by reading" in named.stderr
+    assert "--set rerank.provider=none" in newest.stderr
+    assert kb("eval", "run", "--name", "fused", "--set", "rerank.provider=none").code == 0
+    assert kb("eval", "tune", "--json").json["questions"] == len(WORDS)
 
 
 def test_the_grid_holds_the_current_rule_first(measured: Vault) -> None:

@@ -102,13 +102,15 @@ def search_hybrid(
     snippet_chars: int,
     index_version: str,
     embedding_model: str,
+    every_candidate: bool = False,
 ) -> SearchResult:
     """The best passages by words and meaning, or by meaning alone where `query.mode` is vector.
 
-    A hybrid question's candidates are put in order by `reranker`, where there is one, else by the fusion rule.
+    A hybrid question's candidates are put in order by `reranker`, where there is one, else by the fusion rule. All that
+    were read are in the result; of the others those that are hits, or `every_candidate`.
     `db` has sqlite-vec loaded. Raises: QuerySyntaxError for a raw expression that FTS5 does not accept.
     """
-    ranked = ranked_candidates(db, query, read, vectors, rule, reranker)
+    ranked = ranked_candidates(db, query, read, vectors, rule, reranker, every=every_candidate)
     is_read = reranker is not None and query.mode == "hybrid"
     kind: ScoreKind = "cosine" if query.mode == "vector" else "reading" if is_read else rule.fusion
     shown: Shown = {
@@ -132,9 +134,16 @@ def ranked_candidates(
     vectors: QueryVectors,
     rule: FusionRule,
     reranker: Reranker | None,
+    *,
+    every: bool = False,
 ) -> list[Ranked]:
-    """What the hits of `search_hybrid` are the first of: every candidate where they are read, else `query.k`."""
+    """What the hits of `search_hybrid` are the first of: every candidate where they are read, else `query.k`.
+
+    Or `every` one there too.
+    """
     params = hybrid_params(db, query, read, vectors, rule)
+    if every:
+        params["k"] = _EVERY
     reads = reranker is not None and query.mode == "hybrid"
     if reads:
         # A search by words alone does without these.
@@ -148,15 +157,6 @@ def ranked_candidates(
     if reranker is None or not reads:
         return [Ranked(candidate) for candidate in candidates]
     return reranker.rerank(Question(read.corrected or query.text, term_weights(db, read.searched)), candidates, vectors)
-
-
-def hybrid_candidates(
-    db: Connection, query: SearchQuery, read: QueryTerms, vectors: QueryVectors, rule: FusionRule
-) -> list[Candidate]:
-    """Every candidate that the fusion rule orders, best first."""
-    params = hybrid_params(db, query, read, vectors, rule)
-    params["k"] = _EVERY
-    return queries.search_hybrid(db, **params)
 
 
 def lexical_params(db: Connection, query: SearchQuery, read: QueryTerms) -> LexicalParams:

@@ -72,7 +72,9 @@ Examples:
 @click.option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="As in kb search.")
 @click.option("--k", type=click.IntRange(1, 1000), help="How many hits per question [default: search.default_k].")
 @click.option("--name", metavar="NAME", help="What to call the run; the newest of a name counts.")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a key for this run: search.…, rag.….")
+@click.option(
+    "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a key for this run: search.…, rerank.…, rag.…."
+)
 @click.option("--with-ask", is_flag=True, help="Answer each question too, and measure refusals and what answers say.")
 @json_option("Print eval_run.v1.")
 @pass_session

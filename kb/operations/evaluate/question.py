@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kb.domain.citations import LineCitation
 from kb.domain.ids import content_hash
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import QueryVectors, SearchHit, SearchMode, SearchQuery
+from kb.domain.search import SearchHit, SearchMode, SearchQuery, SearchResult
 from kb.errors import GoldenInvalid, ModelMissing, QuerySyntaxError
 from kb.eval.expectations import Expected
 from kb.eval.golden import Question
@@ -21,16 +21,11 @@ from kb.language.detect import query_language
 from kb.operations.ask.ask import ask_in
 from kb.operations.ask.findings import AskRequest
 from kb.operations.search.search import (
-    encode_question,
-    fusion_rule,
     ranking_version,
-    read_question,
     search_in,
-    search_near,
     vector_source,
 )
 from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.retrieve.search import hybrid_candidates
 from kb.store.rows import eval_queries as queries
 
 
@@ -74,10 +69,11 @@ class GoldenAsker:
         """
         query = SearchQuery(question.query, self._mode, self._k)
         try:
-            hits, vectors, latency_ms = self._timed(query)
+            result, latency_ms = self._timed(query)
         except QuerySyntaxError as error:
             where = f"question {question.id!r}, line {question.line}"
             raise GoldenInvalid(f"{where}: {error.message}", error.hint) from error
+        hits = result.hits
         rows = queries.select_texts(self._base.db, ids_json=json.dumps([hit.chunk_id for hit in hits]))
         texts = {row.chunk_id: row.text for row in rows}
         outcome = Outcome(
@@ -92,28 +88,13 @@ class GoldenAsker:
             asked=self._asked(question),
         )
         kept = result_json(outcome, lambda hit: self._files.hold(hit, texts[hit.chunk_id]))
-        return kept, self._candidates(query, vectors)
+        return kept, list(_candidates(result))
 
-    def _timed(self, query: SearchQuery) -> tuple[tuple[SearchHit, ...], QueryVectors | None, float]:
-        source = vector_source(self._base, query)
+    def _timed(self, query: SearchQuery) -> tuple[SearchResult, float]:
+        vector_source(self._base, query)  # loading the models is no question's time
         start = perf_counter()
-        if source is None:
-            hits = search_in(self._base, query).hits
-            return hits, None, 1000 * (perf_counter() - start)
-        read = read_question(self._base, query)
-        vectors = encode_question(source, query, read, fusion_rule(self._base.config))
-        hits = search_near(self._base, query, read, source, vectors).hits
-        return hits, vectors, 1000 * (perf_counter() - start)
-
-    def _candidates(self, query: SearchQuery, vectors: QueryVectors | None) -> list[Candidate]:
-        if vectors is None or query.mode != "hybrid":
-            return []
-        read = read_question(self._base, query)
-        return [
-            Candidate(row.workspace_path, row.lexical_rank, row.vector_rank, row.lexical_share, row.vector_share)
-            for row in hybrid_candidates(self._base.db, query, read, vectors, fusion_rule(self._base.config))
-            if row.is_own
-        ]
+        result = search_in(self._base, query, every_candidate=True)
+        return result, 1000 * (perf_counter() - start)
 
     def _asked(self, question: Question) -> Asked | None:
         if not self._with_answers:
@@ -136,6 +117,15 @@ class GoldenAsker:
             else:
                 start, end = expectation.lines
                 yield Place(expectation.path, start, end, "\n".join(lines[start - 1 : end]))
+
+
+def _candidates(result: SearchResult) -> Iterator[Candidate]:
+    """What fusion rules can be tried on: of a hybrid question that was not read, what is in its own language."""
+    if result.query.mode == "hybrid" and not result.is_read:
+        for row in (each.candidate for each in result.candidates):
+            if row.is_own:
+                shares = (row.lexical_share, row.vector_share)
+                yield Candidate(row.workspace_path, row.lexical_rank, row.vector_rank, *shares)
 
 
 class CitedFiles:

@@ -43,8 +43,9 @@ def import_suite(
 def require_search_settings(settings: Sequence[str]) -> None:
     """Raises UsageError for a setting that a run cannot try out, because the index would have to be rebuilt."""
     for setting in settings:
-        if not setting.startswith(("search.", "rag.", "models.llm.")):
+        if not setting.startswith(("search.", "rerank.", "rag.", "models.llm.")):
+            key = setting.partition("=")[0]
             raise UsageError(
-                f"a run asks the index as it stands: --set takes search.… and rag.…, not {setting.partition('=')[0]!r}",
+                f"a run asks the index as it stands: --set takes search.…, rerank.… and rag.…, not {key!r}",
                 "change it in the configuration, run kb ingest, then kb eval run",
             )

@@ -23,22 +23,31 @@ TABLE_ROWS = 12
 _EACH_QUESTION = 1_000_000_000
 
 
+_FUSED_RUN = "kb eval run --mode hybrid --set rerank.provider=none makes one that can be tuned on"
+
+
 def tune(config: Config, named: str | None) -> TuneReport:
     """The best of a thousand fusion rules on one run's candidates; the newest hybrid run where none is named.
 
-    Raises: NotFound; UsageError for a run that has no candidates or is not whole.
+    Raises: NotFound; UsageError for a run that is not whole, or whose passages were put in order by reading them.
     """
     with reading(config.sqlite) as reader:
         runs = queries.select_runs(reader.db)
-        whole = [run for run in runs if run.mode == "hybrid" and run.finished_at]
-        if not named and not whole:
-            raise NotFound("there is no whole hybrid run to tune on", "kb eval run --mode hybrid makes one")
-        run = find_run(runs, named) if named else whole[0]
-        if run not in whole:
-            raise UsageError(
-                f"{run.name or run.run_id[:8]} cannot be tuned on", "it takes a hybrid run that is whole: kb eval list"
-            )
+        fused = [run for run in runs if run.mode == "hybrid" and run.finished_at and not _is_read(run)]
+        if not named and not fused:
+            raise NotFound("there is no whole hybrid run that the fusion rule put in order", _FUSED_RUN)
+        run = find_run(runs, named) if named else fused[0]
+        if run not in fused:
+            name = run.name or run.run_id[:8]
+            if run.finished_at and _is_read(run):
+                raise UsageError(f"{name} was put in order by reading, not by the fusion rule", _FUSED_RUN)
+            raise UsageError(f"{name} cannot be tuned on", "it takes a hybrid run that is whole: kb eval list")
         return TuneReport(run, _tuning(reader.db, run))
+
+
+def _is_read(run: RunRow) -> bool:
+    """Whether what the passages were ranked by is a reader of them: the fusion rule then decides nothing."""
+    return "/reading@" in json.loads(run.versions_json).get("ranking", "")
 
 
 def _tuning(db: Connection, run: RunRow) -> Tuning:

@@ -28,15 +28,16 @@ def search(session: Session, query: SearchQuery) -> SearchResult:
         return search_in(base, query)
 
 
-def search_in(base: KnowledgeBase, query: SearchQuery) -> SearchResult:
-    """The same, of a knowledge base in hand: all that is read for the question is of one moment."""
+def search_in(base: KnowledgeBase, query: SearchQuery, *, every_candidate: bool = False) -> SearchResult:
+    """The same, of a knowledge base in hand: all that is read for the question is of one moment.
+
+    `every_candidate` of a hybrid question is in the result, for what is tried on them.
+    """
     with base.snapshot():
         source = _source(base, query)
         if source is None or isinstance(source, ModelMissing):
             return _by_words(base, query, source)
-        read = read_question(base, query)
-        vectors = encode_question(source, query, read, fusion_rule(base.config))
-        return search_near(base, query, read, source, vectors)
+        return _near(base, query, source, every_candidate)
 
 
 def read_question(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
@@ -44,20 +45,20 @@ def read_question(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
     return read_query(base.db, query.text, correct_typos=base.config.search.correct_typos)
 
 
-def search_near(
-    base: KnowledgeBase, query: SearchQuery, read: QueryTerms, source: VectorSource, vectors: QueryVectors
-) -> SearchResult:
-    """The hits of a question whose terms and vectors are known."""
+def _near(base: KnowledgeBase, query: SearchQuery, source: VectorSource, every_candidate: bool) -> SearchResult:
+    """The hits of a question by its words and its meaning."""
+    read, rule = read_question(base, query), fusion_rule(base.config)
     result = search_hybrid(
         base.db,
         query,
         read,
-        vectors,
-        fusion_rule(base.config),
+        encode_question(source, query, read, rule),
+        rule,
         base.reranker if source.reads else None,
         snippet_chars=base.config.search.snippet_chars,
         index_version=base.index_version,
         embedding_model=source.model,
+        every_candidate=every_candidate,
     )
     notes = [note for note in (source.lacking(),) if note is not None]
     if source.encoded_part(query.text) != query.text:
