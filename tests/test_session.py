@@ -26,6 +26,7 @@ from kb.errors import NotIndexed, SchemaTooNew
 from kb.models.manifest import InstalledModel, ModelFacts, write_manifest
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
+from kb.operations.opening import reader
 from kb.operations.search.search import search
 from kb.operations.session.session import Session, open_session
 from kb.store import schema_version
@@ -289,6 +290,33 @@ def test_many_threads_ask_one_session_while_files_are_ingested(
         assert {mode for each in running for mode in each.result()} == {"hybrid"}
         assert search(session, SearchQuery("bread", "hybrid", 5)).hits[0].doc_path.startswith("more")
     assert sorted(opened) == [PRIMARY, SECONDARY]
+
+
+def test_threads_that_open_an_older_file_at_once_migrate_it_once(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    kb(vault, "ingest", "--no-embed")
+    newer = vault.config.parent / "next.sql"
+    newer.write_text("CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT;\n", encoding="utf-8")
+    known = (*migrations(), Migration(latest_version() + 1, "later", newer))
+    monkeypatch.setattr(schema_version, "migrations", lambda: known)
+    monkeypatch.setattr("kb.store.migrate.migrations", lambda: known)
+    met, alone = Barrier(6), []
+    migrate_file = reader._migrate
+    with open_session(load(str(vault.config))) as session, ThreadPoolExecutor(6) as threads:
+
+        def migrating(*given: Any) -> None:
+            alone.append(session._opening.locked())
+            migrate_file(*given)
+
+        monkeypatch.setattr(reader, "_migrate", migrating)
+
+        def first_question(_: int) -> int:
+            met.wait()
+            return len(search(session, SearchQuery("water rises", "lexical", 5)).hits)
+
+        assert list(threads.map(first_question, range(6))) == [1] * 6
+        assert alone == [True]
+        with session.reading() as base:
+            assert schema_state(base.db).schema_version == latest_version()
 
 
 def test_a_closed_session_leaves_no_connection_open(vault: Vault) -> None:

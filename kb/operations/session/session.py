@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import TypeAlias
 
 from kb.config import Config
@@ -39,6 +40,7 @@ class Session:
         self.models = LoadedModels(config.model_dir)
         self._many = many
         self._free: list[tuple[FileIdentity | None, KnowledgeBase]] = []
+        self._opening = Lock()
         self._closed = False
 
     @property
@@ -60,7 +62,8 @@ class Session:
         try:
             with sqlite_errors(sqlite):
                 if base is None:
-                    base = KnowledgeBase(open_current(sqlite), self.config, self.models, many=self._many)
+                    with self._opening:  # two that migrate at once would be in each other's way
+                        base = KnowledgeBase(open_current(sqlite), self.config, self.models, many=self._many)
                 else:
                     base.refresh()
                 yield base
