@@ -254,7 +254,7 @@ def test_a_hybrid_run_keeps_its_candidates(tmp_path: Path, fake_models: FakeMode
     (tmp_path / "golden.yaml").write_text(GOLDEN, encoding="utf-8")
     kb = kb_in(vault)
     assert kb("ingest").code == 0
-    ran = kb("eval", "run", "--suite", str(tmp_path / "golden.yaml"), "--json")
+    ran = kb("eval", "run", "--suite", str(tmp_path / "golden.yaml"), "--json", "--set", "rerank.provider=none")
     assert ran.json["mode"] == "hybrid"
     found = rows(vault, "SELECT count(*), max(grade), count(vector_rank) FROM eval_candidates WHERE query_no = 1")
     assert found[0][0] >= 3
