@@ -9,12 +9,14 @@ import json
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kb.domain.answers import Answer
 from kb.domain.citations import Citation, citation_from_json, citation_to_json
 from kb.domain.search import SearchResult
 from kb.errors import StoreError
+
+if TYPE_CHECKING:
+    from kb.domain.answers import Answer  # a search shows none
 
 _FILE = "last_shown.json"
 
