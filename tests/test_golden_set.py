@@ -16,6 +16,7 @@ from conftest import Kb, run_kb
 
 from kb.config import load
 from kb.domain.citations import LineCitation
+from kb.domain.run_handle import RunHandle
 from kb.embed.onnx_adapter import PREFIXES
 from kb.eval.golden_file import read_golden
 from kb.language.korean import KoreanText, analyse
@@ -124,7 +125,7 @@ def states_by_kind(measured: Measured) -> dict[str, Counter[str]]:
     with open_session(load(str(measured.config)), many=True) as session:
         for question in read_golden(FIXTURE / "golden.yaml").questions:
             answer = ask(
-                session, AskRequest(question.query, "hybrid", 10, provider="extractive", keep=False), lambda event: None
+                session, AskRequest(question.query, "hybrid", 10, provider="extractive", keep=False), RunHandle()
             )
             cited = {each.citation.path for each in answer.citations if each.marker}
             right = answer.state != "refused" and not cited.isdisjoint(place.path for place in question.expected)

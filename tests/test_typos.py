@@ -63,6 +63,8 @@ def substituted(result: SearchResult) -> list[tuple[str, str, str]]:
         ("certifcaets", "cluster.md", ("certifcaets", "certificates", "spelling")),
         ("데이터배이스는", "sensor.md", ("데이터배이스는", "데이터베이스는", "spelling")),
         ("밧데리", None, None),
+        ("schedulr", "cluster.md", ("schedulr", "scheduler", "spelling")),
+        ("certificetes", "cluster.md", ("certificetes", "certificates", "spelling")),
         ("베터리를", "sensor.md", ("베터리를", "배터리를", "spelling")),
         ("dkssud", "docker.md", ("dkssud", "안녕", "keyboard")),
         ("애찯ㄱ", "docker.md", ("애찯ㄱ", "docker", "keyboard")),
@@ -96,6 +98,29 @@ def test_what_is_no_slip_is_left_alone(text: str, notes: Vault) -> None:
     result = ask(notes, text)
     assert result.substitutions == ()
     assert result.note is None
+
+
+WORDS = {
+    "english.md": "# Words\n\nleather heading plane decode forget root early instance political cmake rate gardens\n",
+    "korean.md": "# 낱말\n\n분산 서버의 숙소, 인수 시험, 온라인 매장.\n\n"
+    "해시도 만든다. 이용하는 사람에게 잘 알려져 있다. 거절로 끝난다.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    made = make_vault(tmp_path_factory.mktemp("words") / "vault", WORDS)
+    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    return made
+
+
+@pytest.mark.parametrize(
+    "word",
+    "weather heating planet decade forged robot yearly insurance politician cake crate "
+    "부산 민수 오프라인 재시도 이용자 알려줘 저절로".split(),
+)
+def test_a_word_that_the_documents_lack_is_not_taken_for_its_neighbour(word: str, words: Vault) -> None:
+    assert substituted(ask(words, word)) == []
 
 
 def test_the_unknown_word_is_searched_beside_what_it_is_taken_for(notes: Vault) -> None:

@@ -8,17 +8,22 @@ from collections import Counter
 from kb.language.jamo import decompose, is_hangul
 
 # A shorter word has so many neighbours that the nearest says nothing.
-LEAST_LATIN_LETTERS = 4
-LEAST_SYLLABLES = 2
+LEAST_LATIN_LETTERS = 5
+LEAST_SYLLABLES = 3
 # Longer runs of letters are keys, hashes and data, none of them words that anybody types.
 MOST_LATIN_LETTERS = 24
 MOST_SYLLABLES = 12
-# From this length on (Latin letters, or jamo) two slips are looked for where one explains nothing.
-TWO_SLIPS_LETTERS = 8
+# From the first length on a Latin letter left out or put in is a slip, from the second on a vowel for another, and from
+# the third on two slips are looked for where one explains nothing: shorter words turn into others that way.
+_ADDED_LETTERS = 6
+_VOWEL_LETTERS = 7
+TWO_SLIPS_LETTERS = 10
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _JAMO = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎㅏㅐㅑㅒㅓㅔㅕㅖㅗㅛㅜㅠㅡㅣ"
 _LATIN = re.compile("[a-z]+")
+_VOWELS = frozenset("aeiouy")
+_ENDING_LETTERS = 2
 
 
 def is_correctable(word: str) -> bool:
@@ -31,6 +36,28 @@ def is_correctable(word: str) -> bool:
 def letters(word: str) -> str:
     """What slips are counted in: the word's letters, or its jamo."""
     return word if word.isascii() else decompose(word)
+
+
+def is_slip(typed: str, wanted: str) -> bool:
+    """Whether the one slip between two strings of letters is one that hands make, and no other word.
+
+    It leaves the first letter. Of Latin letters two are swapped, one is left out or put in (but not at the end: planet,
+    plane), or a vowel is another; consonants that differ make other words (heating, heading). Of jamo any may differ.
+    """
+    if typed[0] != wanted[0]:
+        return False
+    if not typed.isascii() or sorted(typed) == sorted(wanted):
+        return True
+    if len(typed) != len(wanted):
+        return len(typed) >= _ADDED_LETTERS and typed[:-1] != wanted
+    differing = {letter for pair in zip(typed, wanted, strict=True) if pair[0] != pair[1] for letter in pair}
+    return len(typed) >= _VOWEL_LETTERS and differing <= _VOWELS
+
+
+def is_other_form(one: str, other: str) -> bool:
+    """Whether two words are the same but for how they end: executioner, execution."""
+    shorter = min(len(one), len(other)) - _ENDING_LETTERS
+    return one[:shorter] == other[:shorter]
 
 
 def one_slip_away(word: str) -> list[str]:

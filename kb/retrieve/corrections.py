@@ -1,7 +1,9 @@
 """What an unknown word of a question is taken for: a word of the documents that a slip of the hand turns into it.
 
-Only words that no document has come here, so a question of known words pays nothing. A word typed in the wrong
-keyboard layout is read as its keys say; any other is compared with the words of the index that begin or end alike.
+Only words that no document has come here, so a question of known words pays nothing. Most of them are no slips but
+words that these documents lack (`lemon`, `부산`), and nearly each of those has a neighbour that they have. So a word is
+taken for another only where the difference is one that hands make: see `kb.language.spelling.is_slip`. A word typed in
+the wrong keyboard layout is read as its keys say.
 """
 
 from __future__ import annotations
@@ -14,17 +16,18 @@ from kb.language.jamo import as_hangul, as_latin, compose, is_hangul
 from kb.language.spelling import (
     TWO_SLIPS_LETTERS,
     is_correctable,
+    is_other_form,
+    is_slip,
     letters,
     one_slip_away,
     slips_between,
 )
 from kb.language.written_words import bare_word, fold, particle_of
+from kb.retrieve.korean_cuts import cut_words
 from kb.store.connection import Connection
 from kb.store.rows import retrieve_queries as queries
 from kb.store.rows.retrieve_queries import WrittenWord
 
-# Up to this length a replaced letter is no slip but another word: nearly every short word has a neighbour (rust, rest).
-_SHORT_LETTERS = 5
 # How much of a word must stand at its beginning or end, where it is looked for by that.
 _ALIKE_LETTERS = 3
 
@@ -66,13 +69,21 @@ def _meant(db: Connection, word: str, most: int) -> str | None:
     typed = letters(bare)
     if not is_correctable(bare) or _written(db, [typed]):
         return None
-    found = _nearest(db, typed, most)
-    return None if found is None else compose(found) + particle_of(word)
+    found = _nearest(db, typed, 1)
+    meant = None if found is None else compose(found)
+    return meant + particle_of(word) if meant is not None and _is_noun(db, meant) else None
+
+
+def _is_noun(db: Connection, word: str) -> bool:
+    """Whether a Korean word is made of units of two syllables that are their own base forms: no form of a verb."""
+    cuts = cut_words(db, [word])[word]
+    units = [unit for cut in cuts for unit in cut.morphemes]
+    return all(cut.known for cut in cuts) and "".join(units) == word and min(map(len, units)) > 1
 
 
 def _nearest(db: Connection, typed: str, most: int) -> str | None:
     """The letters of the word with the fewest slips, `most` at most; of several the one that most documents have."""
-    near = [(-row.documents, row.letters) for row in _written(db, one_slip_away(typed)) if _is_slip(typed, row.letters)]
+    near = [(-row.documents, row.letters) for row in _written(db, one_slip_away(typed)) if is_slip(typed, row.letters)]
     if near or most < 2 or len(typed) < TWO_SLIPS_LETTERS:
         return min(near)[1] if near else None
     first = typed[:_ALIKE_LETTERS]
@@ -90,13 +101,6 @@ def _nearest(db: Connection, typed: str, most: int) -> str | None:
         for row in alike
         # Two slips add or take four letters at most, and leave the first one; most candidates end here.
         if row.letters[0] == typed[0] and len(known ^ set(row.letters)) <= 4
-        if slips_between(typed, row.letters, 2) is not None
+        if slips_between(typed, row.letters, 2) is not None and not is_other_form(typed, row.letters)
     ]
     return min(near)[1] if near else None
-
-
-def _is_slip(typed: str, wanted: str) -> bool:
-    """Whether the one difference can be a slip: a short Latin word keeps its first letter, and no letter is another."""
-    if not typed.isascii() or len(typed) > _SHORT_LETTERS:
-        return True
-    return typed[0] == wanted[0] and (len(typed) != len(wanted) or sorted(typed) == sorted(wanted))

@@ -170,9 +170,10 @@ def _terms(db: Connection, words: Sequence[str]) -> tuple[list[Term], dict[str, 
     if all(piece.isascii() for piece in pieces):
         return list(dict.fromkeys(Term(piece) for piece in pieces)), unknown
     from kb.language.korean import has_hangul
+    from kb.retrieve.korean_cuts import cut_words
 
     unknown |= dict.fromkeys([word for word in words if _has_single_jamo(word)], MOST_SLIPS)
-    cuts = _cut(db, [piece for piece in pieces if has_hangul(piece)])
+    cuts = cut_words(db, [piece for piece in pieces if has_hangul(piece)])
     terms: dict[Term, None] = {}
     particles_only: list[Term] = []
     for piece in pieces:
@@ -189,20 +190,6 @@ def _terms(db: Connection, words: Sequence[str]) -> tuple[list[Term], dict[str, 
             unknown.setdefault(piece, 1)
         particles_only.append(Term(piece, prefix=True))
     return list(terms) or particles_only, unknown
-
-
-def _cut(db: Connection, korean: Sequence[str]) -> dict[str, list[Cut]]:
-    """Each of the Hangul words cut into the units that the index has seen."""
-    if not korean:
-        return {}
-    from kb.language.korean import KnownUnit, cut_word, substrings, unit_lexicon
-
-    surfaces_json = json.dumps(substrings(korean), ensure_ascii=False)
-    known = [KnownUnit(*row) for row in queries.select_korean_units(db, surfaces_json=surfaces_json)]
-    readings, counts = unit_lexicon(known)
-    row = queries.select_korean_unit_total(db)
-    total = row.total if row else 0
-    return {word: cut_word(word, readings, counts, total) for word in dict.fromkeys(korean)}
 
 
 def _unknown_latin(db: Connection, pieces: Sequence[str]) -> list[str]:
