@@ -154,14 +154,19 @@ def test_every_way_of_asking_says_what_was_searched_for(notes: Vault) -> None:
     assert 'searched for "gateway" instead of "gatewya"' in answer["notes"][0]
 
 
-def test_a_hybrid_question_is_encoded_as_it_is_meant(tmp_path: Path, fake_models: FakeModels) -> None:
+def test_a_hybrid_question_is_encoded_as_it_stands_unless_typed_in_another_layout(
+    tmp_path: Path, fake_models: FakeModels
+) -> None:
     made = make_vault(tmp_path / "vault", NOTES)
     with made.config.open("a", encoding="utf-8") as config:
         config.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n')
     assert run_kb("--config", str(made.config), "ingest").code == 0
-    meant, slipped = (ask(made, text, mode="hybrid") for text in ("gateway uploads", "gatewya uploads"))
+    meant, slipped, keys = (ask(made, text, mode="hybrid") for text in ("안녕", "gatewya uploads", "dkssud"))
     assert slipped.query.mode == "hybrid"
-    assert [hit.retrieval.vector_score for hit in slipped.hits] == [hit.retrieval.vector_score for hit in meant.hits]
+    assert [hit.retrieval.vector_score for hit in keys.hits] == [hit.retrieval.vector_score for hit in meant.hits]
+    plain = ask(made, "gatewya uploads", "search.correct_typos=false", mode="hybrid")
+    scores = [{hit.chunk_id: hit.retrieval.vector_score for hit in result.hits} for result in (slipped, plain)]
+    assert scores[0] == scores[1]
     assert substituted(slipped) == [("gatewya", "gateway", "spelling")]
 
 

@@ -76,8 +76,17 @@ def vector_source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | Non
 
 
 def encode_question(source: VectorSource, query: SearchQuery, read: QueryTerms, rule: FusionRule) -> QueryVectors:
-    """The vectors of a question as it is meant, with as many neighbours as the rule looks at."""
-    return source.encode(query._replace(text=read.corrected or query.text), depth=max(rule.depth, 2 * query.k))
+    """The vectors of a question, with as many neighbours as the rule looks at."""
+    return source.encode(_encoded(query, read), depth=max(rule.depth, 2 * query.k))
+
+
+def _encoded(query: SearchQuery, read: QueryTerms) -> SearchQuery:
+    """The question as it is encoded: as it stands, unless its keys were those of another layout.
+
+    Encoders know words that these documents do not have; a word wrongly taken for a slip would cost more than a slip.
+    """
+    is_keyboard = bool(read.substitutions) and all(each.reason == "keyboard" for each in read.substitutions)
+    return query._replace(text=read.corrected or query.text) if is_keyboard else query
 
 
 def ranking_version(base: KnowledgeBase, query: SearchQuery) -> str:
