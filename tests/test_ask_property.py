@@ -144,8 +144,13 @@ def test_no_real_model_breaks_an_answer(indexed: Vault, way: str) -> None:
             answer = ask(session, request, RunHandle(events.append))
             holds(answer, "".join(event.text for event in events if isinstance(event, Generated)), indexed.root)
             assert answer.generated_text
-            assert answer.model.provider == way
-            outcome = answer.refusal_reason or ("grounded" if answer.grounded else "weak")
+            is_quoted = any("wrote nothing that its sources support" in note for note in answer.notes)
+            assert answer.model.provider == ("extractive" if is_quoted else way)
+            if is_quoted:
+                assert answer.grounded
+                assert all(claim.text == claim.quote for claim in answer.claims)
+            written = "quoted" if is_quoted else "grounded" if answer.grounded else "weak"
+            outcome = answer.refusal_reason or written
             seen[outcome] = seen.get(outcome, 0) + 1
     print(f"{way}: {seen}")
     assert sum(seen.values()) == GENERATED
