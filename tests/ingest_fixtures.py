@@ -47,6 +47,8 @@ _TABLES = {
     "korean_units",
     "document_words",
     "words",
+    "word_sounds",
+    "document_pairs",
 }
 
 

@@ -59,7 +59,7 @@ def first_chunk(kb: Kb) -> str:
 @pytest.mark.parametrize(
     "args",
     [
-        ["search", "청킹 규칙은?"],
+        ["--set", "search.both_scripts=false", "search", "청킹 규칙은?"],
         ["search", "gateway retries", "--explain", "--k", "2"],
         ["search", "귤"],
         ["search", "zebra"],

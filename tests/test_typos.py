@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ingest_fixtures import Workspace
 
 from kb.config import load
-from kb.domain.search import SearchMode, SearchQuery, SearchResult
+from kb.domain.search import SearchMode, SearchQuery, SearchResult, Widening
 from kb.language.jamo import as_hangul, as_latin, compose, decompose
 from kb.language.spelling import letters, one_slip_away, slips_between
 from kb.language.written_words import bare_word, particle_of, written_words
@@ -124,7 +124,7 @@ def test_a_word_that_the_documents_lack_is_not_taken_for_its_neighbour(word: str
 
 
 def test_the_unknown_word_is_searched_beside_what_it_is_taken_for(notes: Vault) -> None:
-    read = read_query(open_reader(notes.sqlite), "kuberentes scheduler", correct_typos=True)
+    read = read_query(open_reader(notes.sqlite), "kuberentes scheduler", Widening(correct_typos=True))
     assert read.match_expr == '"kubernetes" OR "scheduler" OR "kuberentes"'
     assert read.terms == ("kubernetes", "scheduler")
     assert read.corrected == "kubernetes scheduler"
@@ -262,11 +262,11 @@ def large() -> Connection:
 
 @pytest.mark.parametrize("text", ["karotimunxselpar", "kramotor", "stavxo", "가나닭라마", "고노돌"])
 def test_an_unknown_word_is_looked_up_fast_among_200_000(text: str, large: Connection) -> None:
-    read_query(large, text, correct_typos=True)
+    read_query(large, text, Widening(correct_typos=True))
     taken = []
     for _ in range(5):
         start = process_time()
-        read_query(large, text, correct_typos=True)
+        read_query(large, text, Widening(correct_typos=True))
         taken.append(1000 * (process_time() - start))
     print(f"{text}: {min(taken):.1f} ms")
     assert min(taken) < 30  # 10 ms on an idle machine

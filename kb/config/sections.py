@@ -158,6 +158,8 @@ class SearchConfig(Section):
     candidate_depth: int = 50
     snippet_chars: int = 220
     correct_typos: bool = True
+    both_scripts: bool = True
+    lexicon: str = "lexicon.toml"
 
 
 class RerankConfig(Section):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kb.domain.candidates import Ranked
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
-SubstitutionReason = Literal["spelling", "keyboard"]
+SubstitutionReason = Literal["spelling", "keyboard", "sound", "pair", "lexicon"]
 ScoreKind = Literal["bm25", "cosine", "rrf", "linear", "reading"]
 Fusion = Literal["linear", "rrf"]
 
@@ -135,11 +135,23 @@ class SearchHit(NamedTuple):
 
 
 class Substitution(NamedTuple):
-    """A word of a question and what was searched for in its place, or beside it."""
+    """A word of a question and what was searched for in its place, or beside it where documents have it.
+
+    `spelling` and `keyboard`: it is taken for a slip. `sound`: the same word in the other script; `pair`: the documents
+    write both behind each other; `lexicon`: its owner calls them the same.
+    """
 
     asked: str
     searched: tuple[str, ...]
     reason: SubstitutionReason
+
+
+class Widening(NamedTuple):
+    """By what more than its own words a question is searched; `synonyms` are groups of words that mean the same."""
+
+    correct_typos: bool = False
+    both_scripts: bool = False
+    synonyms: tuple[tuple[str, ...], ...] = ()
 
 
 class SearchResult(NamedTuple):

@@ -18,6 +18,11 @@ _WORDS = re.compile(
     rf"|(?<![가-힣])[가-힣]{{2,{MOST_SYLLABLES}}}+(?![가-힣])"
 )
 
+_PAIRS = re.compile(
+    rf"(?<![가-힣])([가-힣]{{2,{MOST_SYLLABLES}}}) ?\(([{_LATIN}]{{3,{MOST_LATIN_LETTERS}}})\)"
+    rf"|(?<![{_LATIN}])([{_LATIN}]{{3,{MOST_LATIN_LETTERS}}}) ?\(([가-힣]{{2,{MOST_SYLLABLES}}})\)"
+)
+
 # Particles by what they follow: a syllable with a final consonant, one without, any.
 _AFTER_FINAL = ("이라는", "이라고", "으로서", "으로써", "이라도", "이란", "으로", "은", "이", "을", "과")
 _AFTER_VOWEL = ("라는", "라고", "로서", "로써", "라도", "란", "로", "는", "가", "를", "와")
@@ -32,6 +37,15 @@ def written_words(texts: Iterable[str]) -> list[str]:
     """The distinct words of the texts by their letters, sorted: Latin of three and more, Korean of two syllables."""
     found = {match for text in texts for match in _WORDS.findall(text)}
     return sorted({letters(bare_word(word)) if _is_syllable(word[0]) else fold(word) for word in found})
+
+
+def written_pairs(texts: Iterable[str]) -> list[tuple[str, str]]:
+    """The words that texts give in both scripts, 도커(Docker) or Docker(도커): (Hangul, Latin) by letters."""
+    found = set()
+    for text in texts:
+        for hangul, latin, latin_first, hangul_second in _PAIRS.findall(text):
+            found.add((letters(bare_word(hangul or hangul_second)), fold(latin or latin_first)))
+    return sorted(found)
 
 
 def fold(word: str) -> str:

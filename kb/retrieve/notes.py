@@ -13,4 +13,14 @@ def substitution_notes(question: str, substitutions: Sequence[Substitution]) -> 
     korean = query_language(question) == "ko"
     for each in substitutions:
         searched = ", ".join(f'"{word}"' for word in each.searched)
-        yield f'"{each.asked}" 대신 {searched} 검색' if korean else f'searched for {searched} instead of "{each.asked}"'
+        if each.reason in ("spelling", "keyboard"):
+            said = (
+                f'"{each.asked}" 대신 {searched} 검색'
+                if korean
+                else f'searched for {searched} instead of "{each.asked}"'
+            )
+        else:
+            said = (
+                f'"{each.asked}" 외에 {searched} 검색' if korean else f'searched for {searched} beside "{each.asked}"'
+            )
+        yield said

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.domain.search import Substitution
+from kb.domain.search import Substitution, Widening
 from kb.domain.text import stored_text
 from kb.language.stopwords import ENGLISH, korean
 from kb.store.connection import Connection
@@ -31,6 +31,7 @@ OCCURRENCE_BUDGET = 40_000
 # A word that no document has may hold so many slips; one that fell into known pieces, one.
 MOST_SLIPS = 2
 _SHORT_LATIN = 3
+_ITS_OWN_WORDS = Widening()
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -73,11 +74,11 @@ def _plain(text: str) -> str:
     return stored_text(text).replace("\0", " ").strip()
 
 
-def read_query(db: Connection, text: str, *, correct_typos: bool = False) -> QueryTerms:
+def read_query(db: Connection, text: str, widening: Widening = _ITS_OWN_WORDS) -> QueryTerms:
     """The terms of `text`: words without English function words, Korean words cut into content morphemes.
 
-    A text in single quotes is passed on as a raw FTS5 expression. Where `correct_typos`, a word that no document has is
-    searched for as the word it may be a slip of too, unless it stands in double quotes.
+    A text in single quotes is passed on as a raw FTS5 expression. `widening` adds what an unknown word may be a
+    slip of, what a word is in the other script, and its synonyms; not for words in double quotes.
     """
     text = _plain(text)
     if is_raw(text):
@@ -85,37 +86,59 @@ def read_query(db: Connection, text: str, *, correct_typos: bool = False) -> Que
     words = list(dict.fromkeys(word[:MAX_WORDS_CHARS] for word in _WORD.findall(text[:READ_CHARS])))
     content = _first([word for word in words if not _says_nothing(word)] or words)
     terms, unknown = _terms(db, content)
-    substitutions = _corrections(db, text, unknown) if correct_typos and unknown else ()
-    beside: list[Term] = []
-    corrected = None
-    if substitutions:
-        corrected = _with_substitutes(text, substitutions)
-        meant = {each.asked: each.searched[0] for each in substitutions}
+    substitutions = _substitutions(db, text, content, unknown, widening)
+    meant = {each.asked: each.searched[0] for each in substitutions if each.asked in unknown}
+    beside: list[str] = []
+    if meant:
         asked = terms
         terms, _ = _terms(db, list(dict.fromkeys(_substituted(word, meant) for word in content)))
-        beside = [term for term in asked if term not in terms]
+        beside += [term.to_match() for term in asked if term not in terms]
     terms = terms[:MAX_TERMS]
     searched = _affordable(db, terms)
-    match_expr = " OR ".join(term.to_match() for term in [*searched, *beside])
+    beside += [_together(db, word) for each in substitutions for word in each.searched if each.asked not in meant]
+    match_expr = " OR ".join(dict.fromkeys([*(term.to_match() for term in searched), *beside]))
     named = tuple(term.text for term in terms)
+    corrected = _WORD.sub(lambda match: _substituted(match[0], meant), text) if meant else None
     return QueryTerms(match_expr, tuple(searched), named, False, substitutions, corrected)
 
 
-def _corrections(db: Connection, text: str, unknown: Mapping[str, int]) -> tuple[Substitution, ...]:
-    from kb.retrieve.corrections import correct  # a question of known words does without
-
+def _substitutions(
+    db: Connection, text: str, content: Sequence[str], unknown: Mapping[str, int], widening: Widening
+) -> tuple[Substitution, ...]:
+    """What is searched for beside the words of a question, or in the place of those that no document has."""
+    if widening == _ITS_OWN_WORDS:
+        return ()
     as_it_stands = {word for meant in _MEANT.findall(text) for word in _WORD.findall(meant)}
-    return tuple(correct(db, {word: slips for word, slips in unknown.items() if word not in as_it_stands}))
+    free = [word for word in content if word not in as_it_stands]
+    found: list[Substitution] = []
+    if widening.synonyms:
+        from kb.retrieve.equivalents import by_lexicon
+
+        found += by_lexicon(free, widening.synonyms)
+    if widening.both_scripts:
+        from kb.retrieve.equivalents import in_other_script
+
+        explained = {each.asked for each in found}
+        pieces = [piece for word in free if word not in explained for piece in _pieces(word)]
+        found += in_other_script(db, pieces, unknown)
+    explained = {word for each in found for word in each.asked.split()}
+    unexplained = {word: slips for word, slips in unknown.items() if word not in as_it_stands | explained}
+    if widening.correct_typos and unexplained:
+        from kb.retrieve.corrections import correct  # a question of known words does without
+
+        found += correct(db, unexplained)
+    return tuple(found)
+
+
+def _together(db: Connection, words: str) -> str:
+    """An FTS5 expression for passages that have all of these words."""
+    terms = _terms(db, _WORD.findall(words))[0]
+    matches = [term.to_match() for term in terms]
+    return matches[0] if len(matches) == 1 else f"({' AND '.join(matches)})"
 
 
 def _substituted(word: str, meant: Mapping[str, str]) -> str:
     return meant.get(word) or "".join(meant.get(piece, piece) for piece in _pieces(word))
-
-
-def _with_substitutes(text: str, substitutions: Sequence[Substitution]) -> str:
-    """The question with the words it is taken to mean."""
-    meant = {each.asked: each.searched[0] for each in substitutions}
-    return _WORD.sub(lambda match: _substituted(match[0], meant), text)
 
 
 def _first(words: Sequence[str]) -> Sequence[str]:

@@ -49,13 +49,18 @@ class IndexedText:
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document ready to be stored: one `IndexedText` a chunk, its Korean units, and its words as they are written."""
+    """A document ready to be stored: one `IndexedText` a chunk, its Korean units, and its words as they are written.
+
+    `sounds` are the words with what they sound like, `pairs` what the document gives in both scripts.
+    """
 
     document: Document
     chunks: tuple[Chunk, ...]
     indexed: tuple[IndexedText, ...]
     korean_units: tuple[tuple[str, str, int], ...]
     words: tuple[str, ...]
+    sounds: tuple[tuple[str, str], ...]
+    pairs: tuple[tuple[str, str], ...]
     source: SourceFile
     pipeline_version: str
     created_at: str
@@ -111,6 +116,9 @@ def put_document(
         queries.insert_document_korean_units(db, doc_id=document.doc_id, units_json=units_json)
     if prepared.words:
         queries.insert_document_words(db, doc_id=document.doc_id, words_json=_dumps(prepared.words))
+        queries.insert_word_sounds(db, sounds_json=_dumps(prepared.sounds))
+    if prepared.pairs:
+        queries.insert_document_pairs(db, doc_id=document.doc_id, pairs_json=_dumps(prepared.pairs))
     queries.bump_corpus_revision(db)
 
 

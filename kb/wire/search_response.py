@@ -11,17 +11,21 @@ from kb.wire.search_hit import SearchHitV1, search_hit_v1
 
 
 class SubstitutionV1(TypedDict):
-    """What was searched for in place of a word that no document has: `reason` says how it was found."""
+    """What was searched for in place of a word that no document has, or beside another, and how it was found.
+
+    A slip of the hand (`spelling`) or in the wrong `keyboard` layout; the word in the other script by its `sound`, or
+    as documents `pair` them; a synonym of the owner's `lexicon`.
+    """
 
     asked: str
     searched: list[str]
-    reason: Literal["spelling", "keyboard"]
+    reason: Literal["spelling", "keyboard", "sound", "pair", "lexicon"]
 
 
 class SearchResponseV1(TypedDict):
     """The hits of one question, best first. `terms` are the words and morphemes it was searched by; `ranking_version`
     names the statements and weights that put the hits in order; `substitutions` are words searched for in place of the
-    question's own."""
+    question's own, or beside them."""
 
     schema_version: Literal["search_response.v1"]
     query: str

@@ -49,4 +49,5 @@ def command(session: Session, root: str | None, data_dir: str | None, force: boo
     click.echo(f"opened  {report.sqlite} (schema v{report.schema_version})")
     if exists and settings:
         click.echo("note    the configuration file was kept; --force writes it again with these settings")
+    click.echo(f"hint    your own synonyms, if you like: {config.path(config.search.lexicon)}")
     click.echo(f"hint    put notes into {report.root}, then: kb ingest")

@@ -21,7 +21,8 @@ from kb.domain.text import stored_text
 from kb.extract.registry import Extractor, extractor_of
 from kb.language.file_names import name_timestamp, name_words
 from kb.language.korean import analyse, analysis_version, has_hangul
-from kb.language.written_words import written_words
+from kb.language.transliteration import word_sounds
+from kb.language.written_words import written_pairs, written_words
 from kb.operations.opening.clock import from_ns
 from kb.scan.assets import store_asset
 from kb.scan.events import ScannedFile
@@ -37,7 +38,7 @@ KoreanUnits: TypeAlias = tuple[tuple[str, str, int], ...]
 """Written units, the morphemes each stood for, and how often it occurred, in order."""
 
 # Bumped when the words or dates that a document is found by change: title, headings, names, their languages.
-WORDS_VERSION = "words-4"
+WORDS_VERSION = "words-5"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +122,16 @@ def finish(
         with stages.measure("copy"):
             source = _store_source(cut, assets)
             write_artifacts(assets.artifact_dir, cut.document.doc_id, cut.derived)
+        texts = list(dict.fromkeys(_indexed_texts(cut)))
+        words = tuple(written_words(texts))
         yield PreparedDocument(
             document=cut.document,
             chunks=cut.chunks,
             indexed=tuple(_indexed(cut, korean)),
             korean_units=own_units,
-            words=tuple(written_words(dict.fromkeys(_indexed_texts(cut)))),
+            words=words,
+            sounds=word_sounds(words),
+            pairs=tuple(written_pairs(texts)),
             source=source,
             pipeline_version=cut.document.parser_version + pipeline_tail(cut.opened.family, policy),
             derived=cut.derived,

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kb.config import Config
-from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult
+from kb.config.lexicon import synonyms
+from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult, Widening
 from kb.errors import ModelMissing
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
@@ -41,8 +42,13 @@ def search_in(base: KnowledgeBase, query: SearchQuery, *, every_candidate: bool 
 
 
 def read_question(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
-    """The terms of a question, with those its unknown words are taken for."""
-    return read_query(base.db, query.text, correct_typos=base.config.search.correct_typos)
+    """The terms of a question, with what else it is searched by.
+
+    Raises: ConfigError for a lexicon that is none.
+    """
+    search = base.config.search
+    widening = Widening(search.correct_typos, search.both_scripts, synonyms(base.config))
+    return read_query(base.db, query.text, widening)
 
 
 def _near(base: KnowledgeBase, query: SearchQuery, source: VectorSource, every_candidate: bool) -> SearchResult:

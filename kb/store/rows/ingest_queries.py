@@ -180,6 +180,14 @@ def insert_document_korean_units(db: apsw.Connection, *, doc_id: str, units_json
 def insert_document_words(db: apsw.Connection, *, doc_id: str, words_json: str) -> None: ...
 
 
+@sql("ingest/insert_word_sounds.sql")
+def insert_word_sounds(db: apsw.Connection, *, sounds_json: str) -> None: ...
+
+
+@sql("ingest/insert_document_pairs.sql")
+def insert_document_pairs(db: apsw.Connection, *, doc_id: str, pairs_json: str) -> None: ...
+
+
 @sql("ingest/insert_ingest_run.sql")
 def insert_ingest_run(
     db: apsw.Connection,

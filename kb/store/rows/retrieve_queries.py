@@ -74,6 +74,29 @@ class WrittenWord(NamedTuple):
     documents: int
 
 
+class SameSound(NamedTuple):
+    """A word of a question and one of the documents that has its consonants in the other script."""
+
+    asked: str
+    letters: str
+    documents: int
+    asked_documents: int
+
+
+class Pair(NamedTuple):
+    """A word of a question and what so many documents, `pairs`, give as the same in the other script.
+
+    `partners` is how many words they give for that one.
+    """
+
+    asked: str
+    letters: str
+    pairs: int
+    partners: int
+    documents: int
+    asked_documents: int
+
+
 class Weight(NamedTuple):
     """One weight of a model of the view `weights`."""
 
@@ -172,6 +195,14 @@ def select_written_words(db: Connection, *, words_json: str) -> list[WrittenWord
 def select_words_like(
     db: Connection, *, first: str, after: str, last: str, least: int, most: int
 ) -> list[WrittenWord]: ...
+
+
+@sql("retrieve/select_same_sound.sql")
+def select_same_sound(db: Connection, *, words_json: str, sounds_json: str) -> list[SameSound]: ...
+
+
+@sql("retrieve/select_pairs.sql")
+def select_pairs(db: Connection, *, words_json: str) -> list[Pair]: ...
 
 
 @sql("retrieve/select_document_paths.sql")

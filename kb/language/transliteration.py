@@ -1,0 +1,148 @@
+"""Whether a Hangul word writes a Latin one: 쿠버네티스 and kubernetes.
+
+Two steps. `sound_keys` are the consonants of either, coarse enough to be equal wherever one may stand for the other: a
+key to look words up by. `transliterates` then reads the Latin word letter by letter in the ways that the orthography of
+loanwords (국립국어원, 외래어 표기법) and usage write each, and asks whether one of them is the Hangul word.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Iterable
+
+from kb.language.jamo import compose, decompose, is_hangul
+
+LEAST_LATIN_LETTERS = 4
+LEAST_SYLLABLES = 2
+_LEAST_CONSONANTS = 2
+_MOST_KEYS = 8
+
+_FINALS = str.maketrans("ㄱㅋㄷㅌㅅㅈㅊㄴㄹㅁㅂㅍㅇ", "kktttttnlmppg")
+_VOWELS = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅛㅜㅠㅡㅣ"
+_HANGUL_CLASSES = str.maketrans("ㄱㄲㅋkㄷㄸㅌtㅂㅃㅍpㅅㅆㅈㅉㅊㄴngㅁmㄹl", "KKKKTTTTPPPPSSSSSNNNMMLL", "ㅎ" + _VOWELS)
+
+# Consonants of Latin words as classes of sound; several where the letters are read in several ways.
+_CLASSES = (
+    (r"tion|sion|cion", ("SN",)), (r"tch", ("S",)), (r"sch", ("SK", "S")), (r"ch", ("S", "K")), (r"ck", ("K",)),
+    (r"sh", ("S",)), (r"ph", ("P",)), (r"th", ("S", "T")), (r"dge?(?=[^aou]|$)", ("S", "TK", "T")), (r"gh", ("", "K")),
+    (r"^kn|gn$", ("N",)), (r"^wr", ("L",)), (r"^ps", ("S",)), (r"mb$", ("M",)), (r"ture", ("S", "TL")),
+    (r"ng(?=[aeiouy])", ("NK", "NS", "N")), (r"ng", ("N",)), (r"cc(?=[eiy])", ("KS",)), (r"c(?=[eiy])", ("S",)),
+    (r"gg?(?=[eiy])", ("K", "S")), (r"^x", ("S",)), (r"x", ("KS",)), (r"rr?e$", ("",)), (r"rr?(?=[aeiouy])", ("L",)),
+    (r"rr?", ("", "L")), (r"ts", ("S", "TS")), (r"bb?|pp?|ff?|vv?", ("P",)), (r"cc?|kk?|qu?|gg?", ("K",)),
+    (r"dd?|tt?", ("T",)), (r"ss?|zz?|j", ("S",)), (r"ll?", ("L",)), (r"mm?", ("M",)), (r"nn?", ("N",)), (r".", ("",)),
+)  # fmt: skip
+_CLASS_OF = re.compile("|".join(f"({pattern})" for pattern, _ in _CLASSES))
+
+# How letters are written in Hangul, the usual way first; `$` only at the end of a word, `^` only at its beginning.
+_READINGS: dict[str, tuple[str, ...]] = {
+    key: tuple(ways.replace("-", "").split(",")) if ways != "-" else ("",)
+    for key, ways in (
+        entry.split("=")
+        for entry in (
+            "a=ㅏ,ㅐ,ㅔㅣ,ㅓ che$=ㅅㅣ gn$=n ssion=ㅅㅕn e=ㅔ,ㅣ,ㅓ e$=- i=ㅣ,ㅏㅣ o=ㅗ,ㅏ,ㅓ u=ㅓ,ㅜ,ㅠ "
+            "y=ㅣ,ㅏㅣ y$=ㅣ,ㅏㅣ on$=ㅓn,ㅡn en$=ㅡn,ㅔn ya=ㅑ yo=ㅛ,ㅕ yu=ㅠ ye=ㅖ,ㅔ ai=ㅔㅣ,ㅐ ay=ㅔㅣ "
+            "ei=ㅔㅣ,ㅏㅣ ey=ㅣ,ㅔㅣ au=ㅗ,ㅏㅜ aw=ㅗ oa=ㅗ oo=ㅜ ou=ㅏㅜ,ㅜ,ㅓ ow=ㅗㅜ,ㅗ,ㅏㅜ ee=ㅣ "
+            "ea=ㅣ,ㅔ ie=ㅣ ue=ㅜ,ㅠ eu=ㅠ ew=ㅠ,ㅜ ui=ㅣ al=ㅗl all$=ㅗl ar=ㅏ,ㅓ er=ㅓ ir=ㅓ or=ㅗ,ㅓ "
+            "ur=ㅓ ear=ㅣㅓ,ㅓ air=ㅔㅓ our=ㅏㅜㅓ,ㅓ eer=ㅣㅓ ure$=ㅓ,ㅠㅓ ire$=ㅏㅣㅓ are$=ㅔㅓ ore$=ㅗㅓ "
+            "age$=ㅣㅈㅣ,ㅔㅣㅈㅣ ace$=ㅔㅣㅅㅡ,ㅣㅅㅡ wa=ㅜㅔ,ㅗㅏ,ㅜㅓ we=ㅜㅔ wi=ㅜㅣ wo=ㅜㅓ,ㅜ "
+            "whi=ㅎㅗㅏㅣ,ㅜㅣ w=ㅜ b=ㅂ,ㅂㅡ,p c=ㅋ,ㅋㅡ,k ch=ㅊ,ㅊㅣ,ㅋ,ㅋㅡ tch=ㅊ,ㅊㅣ ck=ㅋ,ㅋㅡ,k "
+            "d=ㄷ,ㄷㅡ dge$=ㅈㅣ ge$=ㅈㅣ f=ㅍ,ㅍㅡ ph=ㅍ,ㅍㅡ g=ㄱ,ㄱㅡ,k gh=- gui=ㄱㅏㅣ h=ㅎ j=ㅈ "
+            "k=ㅋ,ㅋㅡ,k l^=ㄹ le$=ㅡl,l l=l,lㄹ m=ㅁ,m mm=mㅁ n=ㄴ,n nn=nㄴ ng=g,gㄱ nk=gㅋㅡ,gㅋ "
+            "nc=gㅋ,gㅋㅡ p=ㅍ,ㅍㅡ,p qu=ㅋㅜ,ㅋ r=ㄹ s=ㅅ,ㅅㅡ s$=ㅅㅡ,ㅈㅡ sh=ㅅ,ㅅㅣ she=ㅅㅖ sho=ㅅㅛ "
+            "sha=ㅅㅑ,ㅅㅖ t=ㅌ,ㅌㅡ,t th=ㅅ,ㅅㅡ,ㅆ,ㄷ ts=ㅊㅡ tion=ㅅㅕn sion=ㅅㅕn,ㅈㅕn ture=ㅊㅓ "
+            "v=ㅂ,ㅂㅡ x=kㅅㅡ,kㅅ z=ㅈ,ㅈㅡ kn^=ㄴ wr^=ㄹ cc=kㅅ "
+        ).split()
+    )
+}
+_SOFT = {"c": ("ㅅ", "ㅅㅡ"), "g": ("ㅈ",)}
+_LONGEST = 5
+_LATIN_VOWELS = "aeiouy"
+_LONG_LETTERS = 8
+# How far the vowels of a word may be from the usual way: its first way counts nothing, its second one, any other two.
+# By the number of consonants; a word of two syllables may be a native one by chance.
+_MOST_OF_TWO_SYLLABLES = 1
+_MOST_BY_CONSONANTS = {2: 2, 3: 3, 4: 5}
+_MOST = 6
+_TOGETHER = frozenset("ai ay au aw oa oo ou ow ee ei ey ew".split())
+
+
+@functools.lru_cache(maxsize=20_000)
+def sound_keys(word: str) -> tuple[str, ...]:
+    """The consonants of a Hangul word, or those a Latin one (in lower case) is heard with; none for a short word."""
+    if is_hangul(word):
+        keys = [_joined(sounds(word).translate(_HANGUL_CLASSES))] if len(word) >= LEAST_SYLLABLES else []
+    elif len(word) < LEAST_LATIN_LETTERS or not word.isascii():
+        keys = []
+    else:
+        ways = [_CLASSES[match.lastindex - 1][1] for match in _CLASS_OF.finditer(word) if match.lastindex]
+        keys = [_joined("".join(way)) for way in itertools.islice(itertools.product(*ways), _MOST_KEYS)]
+    return tuple(dict.fromkeys(key for key in keys if len(key) >= _LEAST_CONSONANTS))
+
+
+def word_sounds(words: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Words by their letters, each with what it sounds like."""
+    written = ((word, word if word.isascii() else compose(word)) for word in words)
+    return tuple((word, key) for word, plain in written for key in sound_keys(plain))
+
+
+def _joined(key: str) -> str:
+    return key.replace("LL", "L").replace("NN", "N").replace("MM", "M")
+
+
+def sounds(hangul: str) -> str:
+    """The sounds of a Hangul word: jamo without the silent ㅇ, final consonants as the Latin letter they sound like."""
+    heard = []
+    for syllable in hangul:
+        jamo = decompose(syllable)
+        at = max((place for place, one in enumerate(jamo) if one in _VOWELS), default=len(jamo) - 1) + 1
+        heard.append(jamo[:at].removeprefix("ㅇ") + jamo[at:].translate(_FINALS))
+    return "".join(heard)
+
+
+def transliterates(hangul: str, latin: str) -> int | None:
+    """How far the Hangul word is from the usual way of writing the Latin one (in lower case).
+
+    None where there is no way, or only too unusual a one, in which it writes the word.
+    """
+    heard = sounds(hangul)
+    cheapest: list[dict[int, int]] = [{0: 0}, *({} for _ in latin)]
+    for at, places in enumerate(cheapest[:-1]):
+        for length in range(1, min(_LONGEST, len(latin) - at) + 1):
+            is_vowel = latin[at] in _LATIN_VOWELS
+            for way, reading in enumerate(_readings(latin, at, length)):
+                for place, cost in places.items():
+                    if heard.startswith(reading, place):
+                        end, total = place + len(reading), cost + is_vowel * min(way, 2)
+                        known = cheapest[at + length]
+                        known[end] = min(total, known.get(end, total))
+    found = cheapest[-1].get(len(heard))
+    consonants = sum(sound not in _VOWELS for sound in heard)
+    most = _MOST_OF_TWO_SYLLABLES if len(hangul) == LEAST_SYLLABLES else _MOST_BY_CONSONANTS.get(consonants, _MOST)
+    return found if found is not None and found <= most else None
+
+
+def _readings(latin: str, at: int, length: int) -> tuple[str, ...]:
+    """The ways that so many letters at a place are written together, the usual one first."""
+    letters, before, after = latin[at : at + length], latin[:at][-1:], latin[at + length :][:1]
+    if not after and letters + "$" in _READINGS:
+        return _READINGS[letters + "$"]
+    if not before and letters + "^" in _READINGS:
+        return _READINGS[letters + "^"]
+    found = _READINGS.get(letters, ())
+    if length == 2 and letters[0] == letters[1] and letters[0] not in _LATIN_VOWELS:
+        return (*_READINGS.get(letters[0], ()), *found)
+    if letters[-1] == "r" and length > 1 and after and after in _LATIN_VOWELS + "r":
+        return ()  # an r before a vowel is heard
+    if length == 1 and letters + after in _TOGETHER:
+        return ()
+    if letters in ("a", "i") and latin[at + 1 : at + 2] == latin[at + 2 : at + 3] != "":
+        return found[:1] if letters == "i" else ("ㅏ", "ㅐ", "ㅓ")  # short before a double consonant
+    if after and after in "eiy":
+        found += _SOFT.get(letters, ())
+    if letters == "s" and before and after and before in _LATIN_VOWELS and after in _LATIN_VOWELS:
+        found += ("ㅈ",)
+    if letters == "e" and len(latin) >= _LONG_LETTERS:
+        found += ("",)  # silent between the parts of a compound
+    return found
