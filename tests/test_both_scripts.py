@@ -20,7 +20,10 @@ NOTES = {
     "notes.md": "# 메모 앱\n\n에버노트 대신 다른 앱을 쓰고 도커를 배운다.\n",
     "image.md": "# Images\n\nEach docker image has layers; evernote is not one. Apple pie.\n",
     "pair.md": "# 낱말\n\n야금술(Metallurgy)은 오래되었다.\n",
+    "live.md": "# Live\n\nThey live here.\n",
+    "name.md": "# 이름\n\n배우 리브는 리브라고 불린다.\n",
     "ore.md": "# Ore\n\nThe metallurgy of iron.\n",
+    "both.md": "# 설치\n\ndocker 설치: 도커 데몬을 켠다.\n",
     "leave.md": "# 휴가\n\n연차는 열다섯 날이다.\n",
 }
 
@@ -46,8 +49,8 @@ def found(result: SearchResult) -> list[str]:
     ("text", "searched", "reason", "paths"),
     [
         ("쿠버네티스는", ("kubernetes",), "sound", ["cluster.md"]),
-        ("도커", ("docker",), "sound", ["image.md", "notes.md"]),
-        ("Docker", ("도커",), "sound", ["image.md", "notes.md"]),
+        ("도커", ("docker",), "sound", ["both.md", "image.md", "notes.md"]),
+        ("Docker", ("도커",), "sound", ["both.md", "image.md", "notes.md"]),
         ("에버노트", ("evernote",), "sound", ["image.md", "notes.md"]),
         ("evernote", ("에버노트",), "sound", ["image.md", "notes.md"]),
         ("야금술", ("metallurgy",), "pair", ["ore.md", "pair.md"]),
@@ -63,14 +66,14 @@ def test_a_word_is_found_in_both_scripts(
     assert ask(notes, text, "search.both_scripts=false", "search.correct_typos=false").substitutions == ()
 
 
-@pytest.mark.parametrize("text", ["앱을", "machines", '"docker"', "'docker'"])
+@pytest.mark.parametrize("text", ["앱을", "machines", '"docker"', "'docker'", "live", "리브"])
 def test_what_only_sounds_alike_is_left_alone(text: str, notes: Vault) -> None:
     assert ask(notes, text).substitutions == ()
 
 
-def test_the_note_says_what_was_searched_for_beside_a_word(notes: Vault) -> None:
-    assert ask(notes, "Docker").note == 'searched for "도커" beside "Docker"'
-    assert ask(notes, "도커").note == '"도커" 외에 "docker" 검색'
+def test_the_note_says_what_was_searched_for_beside_a_word_that_no_document_has(notes: Vault) -> None:
+    assert ask(notes, "쿠버네티스").note == '"쿠버네티스" 외에 "kubernetes" 검색'
+    assert ask(notes, "도커").note is None
 
 
 def test_a_word_that_only_the_other_script_has_is_encoded_and_weighed_as_that(notes: Vault) -> None:
@@ -104,12 +107,14 @@ def test_what_stands_in_brackets_as_an_example_is_no_pair(tmp_path: Path) -> Non
 def test_a_word_that_is_rarer_in_the_other_script_is_left_out(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     for number in range(3):
-        workspace.write(f"{number}.md", f"# {number}\n\n도커를 배운다.\n")
-    workspace.write("latin.md", "# L\n\ndocker\n")
+        workspace.write(f"{number}.md", f"# {number}\n\n쿠버네티스를 배운다.\n")
+    workspace.write("latin.md", "# L\n\nkubernetes\n")
     workspace.ingest()
     with open_session(load(str(workspace.config_path))) as session:
-        both = [search(session, SearchQuery(text, "lexical", 10)).substitutions for text in ("도커", "docker")]
-    assert [[each.searched for each in found] for found in both] == [[], [("도커",)]]
+        both = [
+            search(session, SearchQuery(text, "lexical", 10)).substitutions for text in ("쿠버네티스", "kubernetes")
+        ]
+    assert [[each.searched for each in found] for found in both] == [[], [("쿠버네티스",)]]
 
 
 def test_which_pairs_are_learnt() -> None:

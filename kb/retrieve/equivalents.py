@@ -16,6 +16,9 @@ from kb.store.rows.retrieve_queries import Pair, SameSound
 
 # The other word is searched for where at least the asked one's documents divided by this have it.
 LEAST_SHARE = 2
+# So long a Hangul word, or a Latin one whose Hangul is the usual one, sounds like no other by chance.
+TELLING_SYLLABLES = 4
+TELLING_LETTERS = 7
 
 
 def plain_word(word: str) -> str:
@@ -47,7 +50,7 @@ def in_other_script(db: Connection, pieces: Sequence[str], unknown: Mapping[str,
         if row.asked in explained or not _is_common(row):
             continue
         far = _distance(db, _written(row.asked), _written(row.letters))
-        if far is not None:
+        if far is not None and (_is_telling(row, far) or _go_together(db, row)):
             found = (far, -row.documents, _written(row.letters))
             best[row.asked] = min(best.get(row.asked, found), found)
     for word, (_, _, other) in best.items():
@@ -57,6 +60,20 @@ def in_other_script(db: Connection, pieces: Sequence[str], unknown: Mapping[str,
 def _is_common(row: Pair | SameSound) -> bool:
     """Whether enough documents have the other word: a rare one weighs more in BM25 than the word that was asked."""
     return row.documents * LEAST_SHARE >= row.asked_documents
+
+
+def _is_telling(row: SameSound, far: int) -> bool:
+    """Whether the sound alone decides: for long words, and for one that no document has: it stands beside nothing."""
+    hangul, latin = sorted((_written(row.asked), _written(row.letters)), key=str.isascii)
+    long = len(hangul) >= TELLING_SYLLABLES or (len(latin) >= TELLING_LETTERS and not far)
+    return long or not row.asked_documents
+
+
+def _go_together(db: Connection, row: SameSound) -> bool:
+    """Whether a passage has both words: what sounds alike is often chance (live, 리브) where it is never together."""
+    both = " AND ".join(f'"{_written(word)}"' for word in (row.asked, row.letters))
+    found = queries.select_passage_with(db, match_expr=both)
+    return found is not None and bool(found.found)
 
 
 def _written(word_letters: str) -> str:

@@ -8,10 +8,12 @@ from kb.domain.search import Substitution
 from kb.language.detect import query_language
 
 
-def substitution_notes(question: str, substitutions: Sequence[Substitution]) -> Iterator[str]:
-    """One sentence a substitution."""
+def substitution_notes(question: str, read_as: str, substitutions: Sequence[Substitution]) -> Iterator[str]:
+    """One sentence a substitution; none where a word that the documents have is searched in the other script too."""
     korean = query_language(question) == "ko"
     for each in substitutions:
+        if each.reason in ("sound", "pair") and each.asked in read_as:
+            continue
         searched = ", ".join(f'"{word}"' for word in each.searched)
         if each.reason in ("spelling", "keyboard"):
             said = (

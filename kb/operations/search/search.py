@@ -136,7 +136,7 @@ def _noted(result: SearchResult, notes: Sequence[str]) -> SearchResult:
     if result.substitutions:
         from kb.retrieve.notes import substitution_notes  # a question of known words does without
 
-        said = [*substitution_notes(result.query.text, result.substitutions), *notes]
+        said = [*substitution_notes(result.query.text, result.read_as, result.substitutions), *notes]
     return result._replace(note="; ".join(said)) if said else result
 
 

@@ -83,6 +83,12 @@ class SameSound(NamedTuple):
     asked_documents: int
 
 
+class PassageWith(NamedTuple):
+    """Whether a passage is found."""
+
+    found: int
+
+
 class Pair(NamedTuple):
     """A word of a question and what so many documents, `pairs`, give as the same in the other script.
 
@@ -199,6 +205,10 @@ def select_words_like(
 
 @sql("retrieve/select_same_sound.sql")
 def select_same_sound(db: Connection, *, words_json: str, sounds_json: str) -> list[SameSound]: ...
+
+
+@sql("retrieve/select_passage_with.sql")
+def select_passage_with(db: Connection, *, match_expr: str) -> PassageWith | None: ...
 
 
 @sql("retrieve/select_pairs.sql")
