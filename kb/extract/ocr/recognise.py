@@ -27,17 +27,19 @@ if TYPE_CHECKING:
 ENGINE = "tesseract"
 
 # Bumped whenever the same image would give other lines from the same tesseract.
-METHOD_VERSION = "2"
+METHOD_VERSION = "3"
 
 KOREAN = "kor"
 
 _LEAST_LINE_CONFIDENCE = 0.35
+_LEAST_PAGE_CONFIDENCE = 0.50
 _SURE_PAGE_CONFIDENCE = 0.70
 _SURE_AREA_CONFIDENCE = 0.80
 _SURE_WORD_CONFIDENCE = 0.92
 _LEAST_SECOND_CONFIDENCE = 0.60
 _LEAST_EVIDENCE = 3.0
 _MARGIN_PIXELS = 10
+_QUARTERS = (90, 270, 180)
 _LATIN = re.compile("[A-Za-z]")
 _HANGUL = re.compile("[가-힣]")
 
@@ -83,7 +85,9 @@ def _best_turn(page: PageImage, languages: str) -> _Read:
     best = _read(page, languages)
     if best.confidence >= _SURE_PAGE_CONFIDENCE:
         return best
-    for degrees in (90, 270, 180):
+    if best.confidence < _LEAST_PAGE_CONFIDENCE and not _has_text_some_way_up(page, languages):
+        return _Read(page, ())
+    for degrees in _QUARTERS:
         other = _read(turned(page, degrees), languages)
         if other.evidence > best.evidence:
             best = other
@@ -92,8 +96,14 @@ def _best_turn(page: PageImage, languages: str) -> _Read:
     return best
 
 
+def _has_text_some_way_up(page: PageImage, languages: str) -> bool:
+    """Whether a quick look finds text on a page that was read without confidence, turned by quarters too."""
+    small = PageImage(reduced(page.image))
+    return any(_has_text(turned(small, degrees), languages) for degrees in (0, *_QUARTERS))
+
+
 def _has_text(page: PageImage, languages: str) -> bool:
-    """Whether a photograph shows any text, told from one quick look at a reduced copy."""
+    """Whether a picture shows any text, told from one quick look at a reduced copy."""
     small = reduced(page.image)
     with tempfile.TemporaryDirectory(prefix="kb-ocr-") as name:
         paths = _save(small, [Rectangle(0, 0, *small.size)], Path(name))
