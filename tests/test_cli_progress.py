@@ -18,6 +18,7 @@ from kb.domain.ingest_events import (
     ScanCompleted,
     ScanStarted,
 )
+from kb.domain.run_handle import StepProgress
 
 
 @pytest.mark.parametrize("columns", [60, 120])
@@ -68,3 +69,22 @@ def test_ctrl_c_is_answered_on_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch
             assert handle.is_canceled()
     line = next(line for line in shown.replace("\r", "\n").splitlines() if "stopping" in line)
     assert line.startswith("stopping after the current step; ")
+
+
+@pytest.mark.parametrize("columns", [60, 120])
+def test_a_rebuild_shows_how_many_vectors_are_written_or_that_it_is_at_work(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with Screen() as screen, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", screen.file)
+        with show_progress() as on_event:
+            on_event(StepProgress("full-text index", 0, 0, "passages"))
+            screen.wait_for("rebuilding …")
+            on_event(StepProgress("Lance table of multilingual-e5-small", 0, 9000, "vectors"))
+            screen.wait_for("0/9,000 vectors")
+            on_event(StepProgress("Lance table of multilingual-e5-small", 4096, 9000, "vectors"))
+            shown = screen.wait_for("4,096/9,000 vectors")
+    assert "full-text index" in shown
+    assert "Lance table of multilingual-e5-small" in shown

@@ -26,7 +26,7 @@ from ingest_fixtures import AskedToStop
 from kb.config import Config, load
 from kb.domain.ingest_events import EmbedBatchFinished
 from kb.domain.results.upkeep import RebuildReport
-from kb.domain.run_handle import RunHandle
+from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery
 from kb.errors import DiskFull, ModelError, ModelMissing, StoreError
 from kb.operations.doctor.doctor import diagnose
@@ -138,10 +138,10 @@ def embed_all(
         return embed_missing(db, embedding_plan(config), AskedToStop(on_event, is_canceled))
 
 
-def remake(vault: Vault, **asked: bool) -> RebuildReport:
+def remake(vault: Vault, on_event: Callable[[object], None] = lambda event: None, **asked: bool) -> RebuildReport:
     """One run of `kb index`."""
     config = config_of(vault)
-    return rebuild(config.sqlite, RebuildRequest(**asked), embedding_plan(config), RunHandle())
+    return rebuild(config.sqlite, RebuildRequest(**asked), embedding_plan(config), RunHandle(on_event))
 
 
 def stores(config_path: Path, slots: tuple[str, ...] = ("primary", "secondary")) -> Stores:
@@ -286,7 +286,7 @@ sys.path.insert(0, {tests!r})
 from fake_embedder import FakeModels
 import kb.operations.embedding.embed as embed, kb.operations.embedding.vector_upkeep
 from kb.config import load
-from kb.domain.run_handle import RunHandle
+from kb.domain.run_handle import RunHandle, StepProgress
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.opening.writer import writing
 
@@ -618,6 +618,20 @@ def test_damaged_lance_names_the_command_that_restores_it_byte_for_byte(
     assert stores(vault.config) == undisturbed
     assert fake_models.calls - calls <= 2
     assert failing(vault) == {}
+
+
+@pytest.mark.parametrize("part", ["mirror", "lance"])
+def test_a_rebuild_of_vectors_tells_how_far_it_is(vault: Vault, part: str) -> None:
+    embed_all(vault)
+    told: list[object] = []
+    remake(vault, told.append, **{part: True})
+    chunks = chunk_count(vault)
+    steps = [event for event in told if isinstance(event, StepProgress)]
+    assert [(event.done, event.total, event.unit) for event in steps] == 2 * [
+        (0, chunks, "vectors"),
+        (chunks, chunks, "vectors"),
+    ]
+    assert len({event.step for event in steps}) == 2
 
 
 def test_a_half_rebuilt_lance_is_never_taken_for_the_whole(

@@ -26,7 +26,7 @@ class StepProgress:
     step: str
     done: int
     total: int
-    unit: Literal["bytes", "questions", "checks"]
+    unit: Literal["bytes", "questions", "checks", "passages", "vectors"]
 
 
 class RunHandle:

@@ -38,7 +38,10 @@ _BAR_COLUMNS = 20
 
 @contextmanager
 def show_progress() -> Iterator[OnEvent]:
-    """A function that takes an ingest's events and draws them on stderr: the files, then the passages per model."""
+    """A function that takes an ingest's or a rebuild's events and draws them on stderr.
+
+    The files, then the passages per model; or each part that is rebuilt.
+    """
     if not sys.stderr.isatty():
         yield lambda event: None
         return
@@ -62,12 +65,13 @@ def _progress() -> Progress:
 
 
 class _Drawing:
-    """One line for the files and one per model that embeds."""
+    """One line for the files, one per model that embeds, and one per part of the index that is rebuilt."""
 
     def __init__(self, bar: Progress) -> None:
         self._bar = bar
         self._files: TaskID | None = None
         self._models: dict[str, TaskID] = {}
+        self._steps: dict[str, TaskID] = {}
 
     def draw(self, event: RunEvent) -> None:
         """Shows what an event tells."""
@@ -75,6 +79,8 @@ class _Drawing:
             self._files = self._bar.add_task("scanning", total=None, state="", path="")
         elif isinstance(event, EmbedProgress):
             self._draw_model(event)
+        elif isinstance(event, StepProgress):
+            self._draw_step(event)
         elif self._files is not None:
             self._draw_file(self._files, event)
 
@@ -107,6 +113,17 @@ class _Drawing:
         task = self._models[event.model]
         self._bar.update(task, completed=event.done, total=event.total)
         self._bar.update(task, state=_state(self._task(task), "passages"))
+
+    def _draw_step(self, event: StepProgress) -> None:
+        if event.step not in self._steps:
+            total = event.total or None
+            self._steps[event.step] = self._bar.add_task(plain_line(event.step), total=total, state="", path="")
+        task = self._steps[event.step]
+        if event.total:
+            self._bar.update(task, completed=event.done)
+            self._bar.update(task, state=_state(self._task(task), event.unit))
+        else:
+            self._bar.update(task, state="rebuilding …")
 
     def _task(self, task_id: TaskID) -> Task:
         return next(task for task in self._bar.tasks if task.id == task_id)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb.domain.results.upkeep import RebuildReport
-from kb.domain.run_handle import RunHandle
+from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import NotIndexed, UsageError
 from kb.operations.embedding.inventory import drop_unused, vector_tables
 from kb.operations.embedding.plan import EmbeddingPlan
@@ -42,6 +42,7 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
     with_vectors = request.embeddings or request.mirror or request.lance or request.ann or request.drop_unused
     with writing(sqlite, with_vectors=with_vectors) as db:
         if request.fts:
+            handle.tell(StepProgress("full-text index", 0, 0, "passages"))
             with transaction(db):
                 build_fts(db)
             counts = queries.count_index_rows(db)
@@ -51,9 +52,9 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
         from kb.operations.embedding import vector_upkeep
 
         if request.mirror:
-            report.mirror_rows = vector_upkeep.rebuild_mirror(db, plan.vector_dir)
+            report.mirror_rows = vector_upkeep.rebuild_mirror(db, plan.vector_dir, handle)
         if request.lance:
-            report.lance_rows = vector_upkeep.rebuild_lance(db, plan.vector_dir)
+            report.lance_rows = vector_upkeep.rebuild_lance(db, plan.vector_dir, handle)
         if request.embeddings and not (plan.models or request.model):
             raise UsageError("embedding is switched off (models.embedding.provider = none)", "set it to auto")
         if request.embeddings:
@@ -71,7 +72,7 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
             report.embedded, report.from_cache, report.aborted = done.embedded, done.from_cache, done.aborted
             report.mirror_rows += done.restored
         if request.ann and not report.aborted:
-            report.ann_vectors = vector_upkeep.build_ann(db, plan.vector_dir)
+            report.ann_vectors = vector_upkeep.build_ann(db, plan.vector_dir, handle)
         if request.drop_unused and not report.aborted:
             report.dropped = drop_unused(db, plan)
         report.tables = vector_tables(db, plan)

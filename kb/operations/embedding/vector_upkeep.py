@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kb.domain.embeddings import EmbeddingModel
+from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import ModelMissing, StoreError
 from kb.operations.opening.clock import now_utc
 from kb.store.connection import Connection, transaction
@@ -45,8 +46,13 @@ def clear_tombstones(db: Connection, slot: Slot | None, lance: LanceTable) -> in
     return cleared
 
 
-def restore_mirror(db: Connection, slot: Slot, lance: LanceTable) -> int:
-    """Commits the pending chunks whose vectors Lance has; returns how many. The others are embedded again."""
+def restore_mirror(
+    db: Connection, slot: Slot, lance: LanceTable, on_restored: Callable[[int], None] = lambda restored: None
+) -> int:
+    """Commits the pending chunks whose vectors Lance has; returns how many. The others are embedded again.
+
+    `on_restored` is told how many after each batch.
+    """
     restored, after = 0, 0
     while rows := queries.select_pending_chunks(db, slot=slot, after_rowid=after, row_limit=_BATCH):
         after = rows[-1].chunk_rowid
@@ -54,6 +60,7 @@ def restore_mirror(db: Connection, slot: Slot, lance: LanceTable) -> int:
         found = [row for row in rows if row.chunk_id in vectors]
         commit(db, slot, lance.name, found, [vectors[row.chunk_id] for row in found], None)
         restored += len(found)
+        on_restored(restored)
     return restored
 
 
@@ -92,7 +99,7 @@ def mirror_is_gone(slot: Slot) -> StoreError:
     return StoreError(f"the vector table vec_{slot} is not there", "kb index --rebuild-mirror")
 
 
-def rebuild_mirror(db: Connection, vector_dir: Path) -> int:
+def rebuild_mirror(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
     """Rebuilds every mirror table from Lance; returns how many vectors were restored.
 
     Searches see the old table until the new one is whole.
@@ -108,11 +115,11 @@ def rebuild_mirror(db: Connection, vector_dir: Path) -> int:
                 f"SQLite has {held.rows - held.orphans} vectors of {row.model_id}, Lance only {lance.count()}",
                 "kb index --rebuild-lance",
             )
-        restored += _refill_mirror(db, slot, row, lance)
+        restored += _refill_mirror(db, slot, row, lance, handle)
     return restored
 
 
-def rebuild_lance(db: Connection, vector_dir: Path) -> int:
+def rebuild_lance(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
     """Rebuilds every active model's Lance table from the mirror; returns how many vectors were restored.
 
     Raises: StoreError, with nothing changed, where the mirror has fewer vectors than Lance.
@@ -125,22 +132,37 @@ def rebuild_lance(db: Connection, vector_dir: Path) -> int:
         if not whole and _lance_count(vector_dir, model) > (held.rows if held else 0):
             raise StoreError(f"SQLite lacks vectors of {row.model_id} that Lance has", "kb index --rebuild-mirror")
         lance = LanceTable(vector_dir, model, "replace")
+        tell = _teller(handle, f"Lance table of {row.model_id}", held.rows if held else 0)
+        written = 0
         for batch in _mirror_batches(db, slot) if held else ():
             matrix = np.stack([np.frombuffer(vector.embedding, "<f4") for vector in batch])
             lance.upsert([vector.chunk_id for vector in batch], [vector.lang for vector in batch], matrix)
-            restored += len(batch)
+            written += len(batch)
+            tell(written)
+        restored += written
         lance.compact()
         if not whole:  # what neither store has is embedded again
-            _refill_mirror(db, slot, row, lance)
+            _refill_mirror(db, slot, row, lance, handle)
     return restored
 
 
-def _refill_mirror(db: Connection, slot: Slot, row: queries.EmbeddingSlot, lance: LanceTable) -> int:
+def _refill_mirror(db: Connection, slot: Slot, row: queries.EmbeddingSlot, lance: LanceTable, handle: RunHandle) -> int:
     """Rebuilds a mirror table with what Lance has, in one transaction; the rest is pending afterwards."""
     with mirror.vector_transaction(db):
         remake_mirror(db, slot, row.dimensions)
         queries.reset_records(db, lance_table=row.lance_table)
-        return restore_mirror(db, slot, lance)
+        tell = _teller(handle, f"SQLite table of {row.model_id}", lance.count())
+        return restore_mirror(db, slot, lance, tell)
+
+
+def _teller(handle: RunHandle, step: str, total: int) -> Callable[[int], None]:
+    """Tells how many of a table's `total` vectors are written; told at once that none is."""
+
+    def tell(done: int) -> None:
+        handle.tell(StepProgress(step, done, total, "vectors"))
+
+    tell(0)
+    return tell
 
 
 def _lance_count(vector_dir: Path, model: EmbeddingModel) -> int:
@@ -151,12 +173,13 @@ def _lance_count(vector_dir: Path, model: EmbeddingModel) -> int:
         return 0
 
 
-def build_ann(db: Connection, vector_dir: Path) -> int:
+def build_ann(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
     """Builds the primary model's ANN index; returns how many vectors it holds."""
     row = slots(db).get("primary")
     if row is None:
         raise ModelMissing("this knowledge base has no vectors yet", "kb index --embeddings")
     lance = LanceTable(vector_dir, slot_model(row))
+    handle.tell(StepProgress(f"ANN index of {row.model_id}", 0, 0, "vectors"))
     lance.build_ann_index()
     return lance.count()
 
