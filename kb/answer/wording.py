@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kb.domain.answers import RefusalReason
+from kb.domain.answers import ClaimStatus, RefusalReason
 
 _REFUSALS: Mapping[RefusalReason, Mapping[str, str]] = {
     "score_gate": {
@@ -56,12 +56,53 @@ _NEAREST = {"ko": "가장 가까운 곳:", "en": "nearest places:"}
 _CHECKED = {"ko": "출처와 대조한 뒤:", "en": "after checking against the sources:"}
 
 
+_NOT_KEPT = {"ko": "이 답변은 저장되지 않았습니다", "en": "this answer was not kept"}
+_SILENT = {"ko": " 모델이 답하지 않았습니다", "en": " did not answer"}
+_INSTEAD = {
+    "ko": " 모델의 글은 출처로 뒷받침되지 않아, 노트의 문장을 그대로 보입니다",
+    "en": " wrote nothing that its sources support; these are your notes' own sentences",
+}
+_STOPPED = {"ko": "끝나기 전에 멈췄습니다", "en": "stopped before the end"}
+_FIT = {"ko": "가장 나은 문장과 질문의 맞음", "en": "how well the best sentence fits the question"}
+
 _UNSURE = {"ko": "확실하지 않지만, 아마 이것일 수 있습니다:", "en": "Perhaps this; not sure:"}
 _FOUND = {
     "words": {"ko": "질문의 말 그대로 찾음", "en": "found literally"},
     "meaning": {"ko": "뜻으로 찾음", "en": "found by meaning"},
     "other": {"ko": "다른 언어에서 찾음", "en": "found in another language"},
 }
+
+
+def not_kept(language: str, why: str) -> str:
+    """That an answer could not be recorded."""
+    return f"{_in(language, _NOT_KEPT)}: {why}"
+
+
+def did_not_answer(language: str, model: str, why: str) -> str:
+    """That a language model failed before its first word."""
+    return f"{model}{_in(language, _SILENT)}: {why}"
+
+
+def quoted_instead(language: str, model: str) -> str:
+    """That sentences of the notes stand in the place of a model's."""
+    return f"{model}{_in(language, _INSTEAD)}"
+
+
+def stopped_early(language: str) -> str:
+    """That the writing of an answer was interrupted."""
+    return _in(language, _STOPPED)
+
+
+def poor_fit(language: str, fit: str) -> str:
+    """How well the best sentence fits, where that is too little."""
+    return f"{_in(language, _FIT)}: {fit}"
+
+
+def judged_words(language: str, status: ClaimStatus, count: int, total: int) -> str:
+    """How many sentences of a model were left out, or are not sure."""
+    if language == "ko":
+        return f"문장 {total}개 중 {count}개 {'제외' if status == 'dropped' else '불확실'}"
+    return f"{count} of {total} sentences {'left out' if status == 'dropped' else 'not sure'}"
 
 
 def unsure_heading(language: str) -> str:

@@ -1,11 +1,14 @@
-"""What a result says of the words that were searched for in place of its question's, in the question's language."""
+"""What a result says of how its question was searched, in the question's language."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from kb.domain.search import Substitution
+from kb.errors import ModelMissing
 from kb.language.detect import query_language
+
+_GOES_ON = "kb index --embeddings"
 
 
 def substitution_notes(question: str, read_as: str, substitutions: Sequence[Substitution]) -> Iterator[str]:
@@ -26,3 +29,33 @@ def substitution_notes(question: str, read_as: str, substitutions: Sequence[Subs
                 f'"{each.asked}" 외에 {searched} 검색' if korean else f'searched for {searched} beside "{each.asked}"'
             )
         yield said
+
+
+def by_words_only(question: str, lacking: ModelMissing) -> str:
+    """That a question was searched by its words alone, and what is lacking for more."""
+    if query_language(question) == "ko":
+        return f"낱말로만 검색: 뜻으로 찾을 벡터나 모델이 없습니다 ({lacking.hint})"
+    return f"by words only: {lacking.message} ({lacking.hint})"
+
+
+def compared_in_part(question: str) -> str:
+    """That a question is too long to be compared as a whole."""
+    if query_language(question) == "ko":
+        return "긴 질문: 앞부분만 뜻으로 비교"
+    return "a long question: only its beginning is compared by meaning"
+
+
+def embedding_not_ended(question: str, committed: int, chunks: int) -> str:
+    """That so many of the passages have vectors so far."""
+    if query_language(question) == "ko":
+        return f"임베딩이 끝나지 않음: 지금까지 {chunks}개 중 {committed}개 구절을 비교 (이어서 하기: {_GOES_ON})"
+    of = f"{committed} of {chunks} passages are compared so far"
+    return f"embedding has not ended: {of} ({_GOES_ON} goes on with it)"
+
+
+def second_not_begun(question: str, model: str) -> str:
+    """That the model which compares across languages has no vectors yet."""
+    if query_language(question) == "ko":
+        return f"임베딩이 끝나지 않음: 언어를 넘어 비교하는 {model} 시작 전 (이어서 하기: {_GOES_ON})"
+    waits = f"{model}, which compares across languages, has not begun"
+    return f"embedding has not ended: {waits} ({_GOES_ON} goes on with it)"

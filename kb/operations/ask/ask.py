@@ -15,7 +15,7 @@ from kb.answer.evidence import JUDGED_HITS, score_evidence
 from kb.answer.follow_up import resolve
 from kb.answer.quoting import Quoted, quote_across, quote_answer, quote_excerpts
 from kb.answer.reading import READING_GATE, WEIGHTS_VERSION
-from kb.answer.wording import refusal_text
+from kb.answer.wording import did_not_answer, not_kept, poor_fit, quoted_instead, refusal_text, stopped_early
 from kb.config import Config
 from kb.domain.answer_events import Retrieved
 from kb.domain.answers import Answer, EmbeddingRef, RetrievalSummary, Turn
@@ -70,7 +70,7 @@ def ask_in(base: KnowledgeBase, request: AskRequest, handle: RunHandle) -> Answe
         _keep(base.config, found.refusal("llm_stream_aborted", notes=(error.message,)), request)
         raise
     except KeyboardInterrupt:
-        answer, fault = found.refusal("llm_stream_aborted", notes=("stopped before the end",)), None
+        answer, fault = found.refusal("llm_stream_aborted", notes=(stopped_early(found.language),)), None
     kept = _keep(base.config, answer, request)
     if fault is not None:
         raise fault
@@ -139,7 +139,7 @@ def _write(
         failed = _noting(answer, notes), fault
         if fault is None or answer.generated_text:
             break
-        notes = (*notes, f"{model.model_ref.id} did not answer: {fault.message}")
+        notes = (*notes, did_not_answer(found.language, model.model_ref.id, fault.message))
     assert failed is not None
     return failed
 
@@ -155,20 +155,18 @@ def _quote(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...]) 
     if not quoted.claims:
         return found.refusal("llm_self_judge", written)
     if quoted.reading is not None and quoted.reading < READING_GATE:
-        fit = f"{quoted.reading:.2f}, below {READING_GATE} ({WEIGHTS_VERSION})"
-        note = f"how well the best sentence fits the question: {fit}"
-        return _noting(found.refusal("llm_self_judge", written), (note,))
+        fit = f"{quoted.reading:.2f} < {READING_GATE} ({WEIGHTS_VERSION})"
+        return _noting(found.refusal("llm_self_judge", written), (poor_fit(found.language, fit),))
     return found.answer(written, quoted.text, quoted.claims, quoted.cited)
 
 
 def _quote_instead(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...], unproven: Answer) -> Answer:
     """The notes' own sentences in the place of a model's, none of which its sources support; its text is kept."""
     answer = _quote(base, found, passages)
-    note = f"{unproven.model.id} wrote nothing that its sources support; these are your notes' own sentences"
     if answer.refusal_reason is not None:
         return _noting(unproven, answer.notes)
     kept = answer._replace(messages=unproven.messages, generated_text=unproven.generated_text, usage=unproven.usage)
-    return _noting(kept, (note,))
+    return _noting(kept, (quoted_instead(found.language, unproven.model.id),))
 
 
 def _quoted(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...]) -> Quoted:
@@ -212,7 +210,8 @@ def _keep(config: Config, answer: Answer, request: AskRequest) -> Answer:
         finally:
             db.close()
     except StoreError as error:
-        return answer._replace(notes=(*answer.notes, f"this answer was not kept: {error.message}"))
+        note = not_kept(query_language(answer.question), error.message)
+        return answer._replace(notes=(*answer.notes, note))
 
 
 def _noting(answer: Answer, notes: tuple[str, ...]) -> Answer:

@@ -13,6 +13,7 @@ from kb.answer.markers import MarkerFilter, show_markers
 from kb.answer.prompt import build_prompt
 from kb.answer.refusals import is_refusal
 from kb.answer.thoughts import ThoughtFilter, without_thoughts
+from kb.answer.wording import judged_words
 from kb.domain.answer_events import Generated
 from kb.domain.answers import Answer, Claim, ClaimStatus
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
@@ -79,7 +80,7 @@ def generate_answer(
     judge = RuleJudge(_judge_of_nearness(base, found), _similarity(base, found))
     said = without_thoughts(made.text)
     claims = () if is_refusal(said, packed) else check_claims(said, found.search_text, packed, judge)
-    notes = tuple(_said_of(claims, "dropped", "left out")) + tuple(_said_of(claims, "weak", "not sure"))
+    notes = tuple(_said_of(claims, "dropped", found.language)) + tuple(_said_of(claims, "weak", found.language))
     if not any(claim.status == "supported" for claim in claims):
         refused = found.refusal("llm_self_judge", written, claims=claims, notes=notes)
         return Generation(refused, unproven=bool(claims))
@@ -178,12 +179,12 @@ def _similarity(base: KnowledgeBase, found: Findings) -> Similarity | None:
     return None if source is None else source.similarities
 
 
-def _said_of(claims: Sequence[Claim], status: ClaimStatus, called: str) -> Iterator[str]:
+def _said_of(claims: Sequence[Claim], status: ClaimStatus, language: str) -> Iterator[str]:
     """How many sentences have a status, if any, and why the first of them has it."""
     found = [claim for claim in claims if claim.status == status]
     if found:
         first = f"“{found[0].text}”: {found[0].reason}"
-        yield f"{len(found)} of {len(claims)} sentences {called}; {first} (--explain shows each)"
+        yield f"{judged_words(language, status, len(found), len(claims))}; {first} (--explain)"
 
 
 def _kept_text(claims: Sequence[Claim]) -> str:

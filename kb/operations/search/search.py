@@ -66,9 +66,11 @@ def _near(base: KnowledgeBase, query: SearchQuery, source: VectorSource, every_c
         embedding_model=source.model,
         every_candidate=every_candidate,
     )
-    notes = [note for note in (source.lacking(),) if note is not None]
+    notes = [note for note in (source.lacking(query.text),) if note is not None]
     if source.encoded_part(query.text) != query.text:
-        notes.append("a long question: only its beginning is compared by meaning")
+        from kb.retrieve.notes import compared_in_part  # most questions do without
+
+        notes.append(compared_in_part(query.text))
     return _noted(result, notes)
 
 
@@ -127,7 +129,11 @@ def _by_words(base: KnowledgeBase, query: SearchQuery, lacking: ModelMissing | N
         snippet_chars=base.config.search.snippet_chars,
         index_version=base.index_version,
     )
-    return _noted(result, [] if lacking is None else [f"by words only: {lacking.message} ({lacking.hint})"])
+    if lacking is None:
+        return _noted(result, [])
+    from kb.retrieve.notes import by_words_only  # a search of what is whole does without
+
+    return _noted(result, [by_words_only(query.text, lacking)])
 
 
 def _noted(result: SearchResult, notes: Sequence[str]) -> SearchResult:

@@ -31,8 +31,6 @@ ENCODED_WORDS = 64
 ENCODED_BYTES = 384
 
 _SENTENCES_KEPT = 512
-_NOT_ENDED = "embedding has not ended"
-_GOES_ON = "kb index --embeddings goes on with it"
 
 
 class VectorSource:
@@ -68,14 +66,16 @@ class VectorSource:
         """Whether the models that are in use are installed as they were when they were loaded."""
         return all(encoder.is_installed() for encoder in (self._primary, self._secondary) if encoder is not None)
 
-    def lacking(self) -> str | None:
+    def lacking(self, question: str) -> str | None:
         """What to tell where embedding has not ended, or was interrupted; None where every passage has its vectors."""
+        from kb.retrieve import notes  # a question of a whole index does without
+
         incomplete = queries.select_incomplete_slots(self._db)
         if incomplete and (row := incomplete[0]).committed < row.chunks:
-            return f"{_NOT_ENDED}: {row.committed} of {row.chunks} passages are compared so far ({_GOES_ON})"
+            return notes.embedding_not_ended(question, row.committed, row.chunks)
         second = configured_models(self._config)[1:]
         if second and self._secondary_slot is None:
-            return f"{_NOT_ENDED}: {second[0]}, which compares across languages, has not begun ({_GOES_ON})"
+            return notes.second_not_begun(question, second[0])
         return None
 
     def encode(self, query: SearchQuery, *, depth: int) -> QueryVectors:
