@@ -67,7 +67,9 @@ def measure(data: Path | None = None) -> Measurement:
 def _peaks_mb(count: int) -> tuple[float, float]:
     with knowledge_base() as base:
         write_notes(base.root, count, korean_share=0)
-        return _peak(base.config_path)[0], _peak(base.config_path)[0]
+        first, second = _peak(base.config_path)[0], _peak(base.config_path)[0]
+        print(f"{count:,} files: {first:.1f} MB, again {second:.1f} MB", file=sys.stderr, flush=True)
+        return first, second
 
 
 def _shape_row(shape: str) -> tuple[float, float]:
@@ -82,7 +84,9 @@ def _shape_row(shape: str) -> tuple[float, float]:
         peak_mb, report = _peak(base.config_path)
         if report["new"] != 1:
             raise RuntimeError(f"{shape}: {report}")
-        return round(peak_mb, 1), round(perf_counter() - started, 1)
+        taken_s = perf_counter() - started
+        print(f"{shape}: {peak_mb:.1f} MB, {taken_s:.1f} s", file=sys.stderr, flush=True)
+        return round(peak_mb, 1), round(taken_s, 1)
 
 
 def _peak(config_path: Path) -> tuple[float, dict[str, int]]:
