@@ -248,7 +248,9 @@ def test_a_document_deleted_between_finding_and_packing(vault: Vault) -> None:
             assert run_kb("--config", str(vault.config), "ingest", "--no-embed", "--allow-empty").code == 0
 
     answer = ask(
-        Session(load(str(vault.config), ("models.llm.provider=extractive",))), AskRequest(RETRY, "lexical", 5), delete
+        Session(load(str(vault.config), ("models.llm.provider=extractive",))),
+        AskRequest(RETRY, "lexical", 5),
+        RunHandle(delete),
     )
     assert answer.refusal_reason == "no_chunks"
     assert last(vault)["refusal_reason"] == "no_chunks"
