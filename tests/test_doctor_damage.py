@@ -66,7 +66,7 @@ def test_doctor_finds_each_page_damage_that_sqlite_can_find(
     dice = random.Random(11)
     pages = len(sound) // PAGE_BYTES
     found = 0
-    for page in dice.sample(range(pages), 8):
+    for page in dice.sample(range(pages), pages):
         data = bytearray(sound)
         damage(data, page * PAGE_BYTES, dice)
         indexed.sqlite.write_bytes(data)
@@ -77,7 +77,9 @@ def test_doctor_finds_each_page_damage_that_sqlite_can_find(
         if not expected:
             found += 1
             assert failed & {"sqlite_open", "sqlite_integrity", "references"}, page
-    assert found > 3
+        if found == 4:
+            break
+    assert found == 4
 
 
 def test_doctor_ends_whichever_table_is_dropped(indexed: Vault) -> None:
