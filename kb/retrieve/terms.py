@@ -36,7 +36,7 @@ _ITS_OWN_WORDS = Widening()
 _WORD = re.compile(r"[^\W_]+")
 
 # What is meant as it stands: words in double quotes, and what an apostrophe cuts off (didn't).
-_MEANT = re.compile('["“][^"“”]+["”]|\\w+(?=[\'’]\\w)')
+_MEANT = re.compile('["“][^"“”]++["”]|(?<!\\w)\\w++(?=[\'’]\\w)')
 
 
 class Term(NamedTuple):
@@ -108,7 +108,7 @@ def _substitutions(
     """What is searched for beside the words of a question, or in the place of those that no document has."""
     if widening == _ITS_OWN_WORDS:
         return ()
-    as_it_stands = {word for meant in _MEANT.findall(text) for word in _WORD.findall(meant)}
+    as_it_stands = {word for meant in _MEANT.findall(text[:READ_CHARS]) for word in _WORD.findall(meant)}
     free = [word for word in content if word not in as_it_stands]
     found: list[Substitution] = []
     if widening.synonyms:

@@ -7,6 +7,7 @@ agrees, and carries most of the words or is near in meaning, supports it.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 
@@ -73,7 +74,7 @@ def stated_elsewhere(claim: str, question: str, cited: Sequence[Passage]) -> Jud
     for quote in quotes_in(claim):
         if not stands_in(quote, sources):
             return Judged(CONTRADICTS, f"the quotation “{quote}” stands in none of its passages")
-    there = terms(known)
+    there = _terms_of(known)
     is_foreign = all(each.lang not in (query_language(claim), "und") for each in cited)
     for term in terms(claim):
         if term.kind == "word" or matching(term, there, known):
@@ -90,6 +91,16 @@ def stated_elsewhere(claim: str, question: str, cited: Sequence[Passage]) -> Jud
             continue
         return Judged("unknown" if is_foreign else CONTRADICTS, f"{term.text.lower()} stands in none of its passages")
     return None
+
+
+# A long text is read piece by piece: what is denied and what is a part of what is looked for in a piece at a time.
+_PIECE = re.compile(r"\S[\s\S]{0,800}(?=\s|\Z)|\S{1,800}")
+
+
+@functools.lru_cache(maxsize=4)
+def _terms_of(text: str) -> tuple[Term, ...]:
+    """The terms of the sources of an answer, which each of its sentences is compared with."""
+    return tuple(term for piece in _PIECE.findall(text) for term in terms(piece))
 
 
 def _plain(term: Term) -> str:

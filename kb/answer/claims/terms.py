@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -92,6 +93,10 @@ _KOREAN_DENIED = re.compile(
 )
 
 
+# What follows a word tells its part in the sentence; so much of it is looked at.
+_LOOKED_AHEAD = 200
+
+
 def terms(text: str, *, goes_on: bool = False) -> list[Term]:
     """The terms of a sentence, or of a part of one that `goes_on`, in their order, without words that say nothing."""
     text = _TURN.sub(lambda match: f"turn{(match[1] or match[2]).lower()}", text)
@@ -109,30 +114,35 @@ def terms(text: str, *, goes_on: bool = False) -> list[Term]:
                 "quantity",
                 0,
                 _is_denied(denied_at, each.start, each.end),
-                _part_behind(text[each.end :]),
+                _part_behind(text[each.end : each.end + _LOOKED_AHEAD]),
                 quantity=each,
             ),
         )
         for each in counted
     ]
     people = titled_names(text)
+    is_korean = max(text, default="") >= "가"
+    first = len(text) - len(text.lstrip(" \"'“‘(*_-"))
+    ends = sorted(each.end for each in counted)
     for match in _WORD.finditer(text):
         if inside[match.start()] or inside[match.end() - 1]:
             continue
         term = (
-            _korean(match[0], text[match.end() :], people)
+            _korean(match[0], text[match.end() : match.end() + _LOOKED_AHEAD], people)
             if "가" <= match[0][0] <= "힣"
             else _latin(
                 match[0],
-                text[match.end() :],
-                is_first=not goes_on and not text[: match.start()].strip(" \"'“‘(*_-"),
-                is_korean=max(text) >= "가",
+                text[match.end() : match.end() + _LOOKED_AHEAD],
+                is_first=not goes_on and match.start() <= first,
+                is_korean=is_korean,
             )
         )
+        before = bisect_right(ends, match.start())
         is_unit = (
             term is not None
             and len(term.key) == 1
-            and any(not text[each.end : match.start()].strip() for each in counted if each.end <= match.start())
+            and before > 0
+            and not text[ends[before - 1] : match.start()].strip()
         )
         if term is not None and not is_unit:
             found.append((match.start(), term._replace(denied=_is_denied(denied_at, match.start(), match.end()))))
