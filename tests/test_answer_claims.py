@@ -117,3 +117,9 @@ def test_any_judge_will_do() -> None:
 
     judge: ClaimJudge = Doubting()
     assert verdict_on(next(pairs()), judge) == "unknown"
+
+
+def test_what_is_too_long_for_a_sentence_is_not_sure() -> None:
+    text = "The pump draws water from the lake " * 200
+    judged = RuleJudge(lambda claim, source: True).judge(text, "What does the pump draw?", [passage(1, text)])
+    assert (judged.verdict, judged.reason) == ("unknown", "it is too long to be compared with its passages")

@@ -35,6 +35,9 @@ _RESTRICTS = re.compile(
 )
 CONTRADICTS: Verdict = "contradiction"
 
+LONGEST_SENTENCE = 1_000
+"""What has more characters is no sentence, of a model or of a source, and is not compared word by word."""
+
 
 class RuleJudge:
     """Judges by rules; without `similarity` what is in another language is compared by what both have alike."""
@@ -56,6 +59,8 @@ class RuleJudge:
 
 def _against(claim: str, question: str, cited: Sequence[Passage], similarity: Similarity | None) -> Judged | None:
     """What speaks against a sentence."""
+    if len(claim) > LONGEST_SENTENCE:
+        return Judged("unknown", "it is too long to be compared with its passages")
     if repeats_instruction(claim, cited):
         return Judged(CONTRADICTS, "it only repeats an instruction found in its passage")
     return stated_elsewhere(claim, question, cited) or _first(_faults(claim, cited, similarity))
@@ -109,7 +114,7 @@ def _plain(term: Term) -> str:
 
 
 def _faults(claim: str, cited: Sequence[Passage], similarity: Similarity | None) -> Iterator[Judged]:
-    clauses = clauses_of(cited)
+    clauses = [clause for clause in clauses_of(cited) if len(clause.text) <= LONGEST_SENTENCE]
     for place, part in enumerate(parts_of(claim)):
         said = terms(part, goes_on=place > 0)
         if said and clauses:
