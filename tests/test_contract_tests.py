@@ -35,7 +35,9 @@ def test_the_types_of_all_but_the_tests_are_checked() -> None:
     patterns = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]["files"]
     checked = {path for pattern in patterns for path in CHECKOUT.glob(pattern)}
     programs = {
-        path for path in (CHECKOUT / "tools").iterdir() if path.read_bytes().startswith(b"#!/usr/bin/env python3")
+        path
+        for path in (CHECKOUT / "tools").iterdir()
+        if path.is_file() and path.read_bytes().startswith(b"#!/usr/bin/env python3")
     }
     shared = {path for path in TESTS if not path.name.startswith("test_")}
     assert programs | shared | {CHECKOUT / "kb", CHECKOUT / "benchmarks"} == checked

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -108,7 +109,8 @@ def test_a_limit_on_the_size_of_files_is_told_as_one_and_the_next_run_goes_on(
     workspace: Workspace, undisturbed: Workspace, most_kb: int
 ) -> None:
     """What `ulimit -f` says: 40 KB is too little for an empty knowledge base, 400 for sixty notes."""
-    limited = f"ulimit -f {most_kb}; exec {sys.executable} -m kb --config {workspace.config_path} ingest"
+    command = shlex.join([sys.executable, "-m", "kb", "--config", str(workspace.config_path), "ingest"])
+    limited = f"ulimit -f {most_kb}; exec {command}"
     ran = subprocess.run(["bash", "-c", limited], capture_output=True, encoding="utf-8")
     assert ran.returncode == 2
     assert "cannot grow" in ran.stderr
