@@ -122,6 +122,12 @@ def test_any_judge_will_do() -> None:
     assert verdict_on(next(pairs()), judge) == "unknown"
 
 
+def test_what_is_too_long_for_a_sentence_is_not_sure() -> None:
+    text = "The pump draws water from the lake " * 200
+    judged = RuleJudge(lambda claim, source: True).judge(text, "What does the pump draw?", [passage(1, text)])
+    assert (judged.verdict, judged.reason) == ("unknown", "it is too long to be compared with its passages")
+
+
 def test_the_words_of_a_sentence_without_end_are_read_in_a_bounded_time() -> None:
     text = "padding " * 20_000
     start = process_time()
