@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from time import perf_counter
 from urllib.parse import unquote
@@ -26,9 +27,9 @@ Documents = Sequence[tuple[str, str]]
 Search = Callable[[str], Sequence[str]]
 
 
-def fts5(documents: Documents, corpus: Path) -> Search:
+def fts5(documents: Documents, corpus: Path, opened: ExitStack) -> Search:
     """Plain SQLite FTS5 as a short script has it: one table, porter stemming, an OR of the question's words."""
-    db = sqlite3.connect(":memory:")
+    db = opened.enter_context(closing(sqlite3.connect(":memory:")))
     db.execute("CREATE VIRTUAL TABLE notes USING fts5 (path UNINDEXED, text, tokenize = 'porter unicode61')")
     db.executemany("INSERT INTO notes VALUES (?, ?)", documents)
 
@@ -40,7 +41,7 @@ def fts5(documents: Documents, corpus: Path) -> Search:
     return search
 
 
-def bm25s(documents: Documents, corpus: Path) -> Search:
+def bm25s(documents: Documents, corpus: Path, opened: ExitStack) -> Search:
     """bm25s with English stop words and the Snowball stemmer."""
     import bm25s as library
     import Stemmer
@@ -58,7 +59,7 @@ def bm25s(documents: Documents, corpus: Path) -> Search:
     return search
 
 
-def tantivy(documents: Documents, corpus: Path) -> Search:
+def tantivy(documents: Documents, corpus: Path, opened: ExitStack) -> Search:
     """Tantivy with its English stemming tokenizer."""
     import tantivy as library
 
@@ -81,7 +82,7 @@ def tantivy(documents: Documents, corpus: Path) -> Search:
     return search
 
 
-def lancedb(documents: Documents, corpus: Path) -> Search:
+def lancedb(documents: Documents, corpus: Path, opened: ExitStack) -> Search:
     """LanceDB's own hybrid search, joined by its default RRF, over the vectors of kb's embedder; a document a row."""
     import lancedb as library
 
@@ -97,7 +98,8 @@ def lancedb(documents: Documents, corpus: Path) -> Search:
         {"path": path, "text": text, "vector": vector.tolist()}
         for (path, text), vector in zip(documents, vectors, strict=True)
     ]
-    table = library.connect(tempfile.mkdtemp(prefix="kb-peer-")).create_table("notes", rows)
+    place = opened.enter_context(tempfile.TemporaryDirectory(prefix="kb-peer-"))
+    table = library.connect(place).create_table("notes", rows)
     table.create_fts_index("text", replace=True)
 
     def search(question: str) -> list[str]:
@@ -108,11 +110,11 @@ def lancedb(documents: Documents, corpus: Path) -> Search:
     return search
 
 
-def recoll(documents: Documents, corpus: Path) -> Search:
+def recoll(documents: Documents, corpus: Path, opened: ExitStack) -> Search:
     """Recoll from the distribution, asked for any of the words; a process a question."""
     if shutil.which("recollindex") is None or shutil.which("recollq") is None:
         raise ModuleNotFoundError("recoll")
-    config = Path(tempfile.mkdtemp(prefix="kb-peer-"))
+    config = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="kb-peer-")))
     (config / "recoll.conf").write_text(f"topdirs = {corpus}\nloglevel = 1\n", encoding="utf-8")
     (config / "mimemap").write_text(".md = text/plain\n", encoding="utf-8")
     subprocess.run(["recollindex", "-c", str(config)], check=True, capture_output=True)
@@ -127,7 +129,8 @@ def recoll(documents: Documents, corpus: Path) -> Search:
     return search
 
 
-ENGINES: Mapping[str, Callable[[Documents, Path], Search]] = {
+# Each builds its index, enters into the stack what is to be closed or removed afterwards, and gives its search.
+ENGINES: Mapping[str, Callable[[Documents, Path, ExitStack], Search]] = {
     "fts5": fts5,
     "bm25s": bm25s,
     "tantivy": tantivy,
@@ -140,17 +143,18 @@ def main(engine: str, given: Path, wanted: Path) -> int:
     """Runs one engine; 3 where it is not installed."""
     task = json.loads(given.read_text(encoding="utf-8"))
     corpus = Path(task["corpus"])
-    start = perf_counter()
-    files = sorted(corpus.rglob("*.md"))
-    documents = [(str(path.relative_to(corpus)), path.read_text(encoding="utf-8")) for path in files]
-    try:
-        search = ENGINES[engine](documents, corpus)
-    except ModuleNotFoundError:
-        return NOT_INSTALLED
-    index_s = perf_counter() - start
-    start = perf_counter()
-    runs = {asked: list(search(text)) for asked, text in task["questions"].items()}
-    result = {"index_s": index_s, "search_s": perf_counter() - start, "runs": runs}
+    with ExitStack() as opened:
+        start = perf_counter()
+        files = sorted(corpus.rglob("*.md"))
+        documents = [(str(path.relative_to(corpus)), path.read_text(encoding="utf-8")) for path in files]
+        try:
+            search = ENGINES[engine](documents, corpus, opened)
+        except ModuleNotFoundError:
+            return NOT_INSTALLED
+        index_s = perf_counter() - start
+        start = perf_counter()
+        runs = {asked: list(search(text)) for asked, text in task["questions"].items()}
+        result = {"index_s": index_s, "search_s": perf_counter() - start, "runs": runs}
     wanted.write_text(json.dumps(result), encoding="utf-8")
     return 0
 
