@@ -10,7 +10,7 @@ from typing import NamedTuple
 from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.question_sets import Asked, QuestionSet
 from benchmarks.weight_fitting import Fitted
-from kb.domain.answers import Answer
+from kb.domain.answers.answer import Answer
 from kb.domain.run_handle import RunHandle
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest

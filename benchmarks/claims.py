@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from benchmarks.measurement import Cell, Measurement, Table, Target
 from kb.answer.claims.rules import RuleJudge, Similarity
+from kb.domain.answers.claims import ClaimJudge, Verdict
 from kb.domain.citations import LineCitation
-from kb.domain.claims import ClaimJudge, Verdict
 from kb.domain.passages import Passage
 from kb.domain.search import RetrievalDetail
 from kb.embed.adapters import query_encoder

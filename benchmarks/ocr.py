@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.measurement import Measurement, Table, Target
-from kb.domain.derived import OcrText
+from kb.domain.ingest.derived import OcrText
 from kb.extract.image.file import frames
 from kb.extract.ocr.recognise import recognise
 

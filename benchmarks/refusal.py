@@ -15,7 +15,7 @@ from benchmarks.left_out import ARTICLES, Asked, ask_manual, ask_refusal_set, as
 from benchmarks.measurement import Cell, Measurement, Table, Target
 from benchmarks.remembered_questions import remembered_questions
 from kb.config import Config
-from kb.domain.answers import Channel
+from kb.domain.answers.answer import Channel
 from kb.domain.results.calibration import JudgedMode, Separation, Weights, weights_of
 from kb.eval.calibration import Judged, evidence_of, examples_of, fit_weights, separation
 from kb.operations.evaluate.calibrate import calibrations

@@ -12,7 +12,7 @@ from threading import Thread
 from types import ModuleType
 from typing import Any
 
-from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message
+from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message
 from kb.llm.ollama import OllamaModel
 from kb.llm.ollama_http import OllamaServer, Timeouts
 

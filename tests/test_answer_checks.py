@@ -9,7 +9,7 @@ import pytest
 from kb.answer.checks import check_claims, read_sentences
 from kb.answer.claims.rules import RuleJudge
 from kb.answer.facts import names_in, numbers_in, quotes_in, stated_numbers
-from kb.domain.answers import Claim
+from kb.domain.answers.answer import Claim
 from kb.domain.passages import Passage
 from tests.answer_passages import passage
 

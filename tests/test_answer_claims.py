@@ -11,7 +11,7 @@ from kb.answer.claims.names import sounds_in
 from kb.answer.claims.quantities import quantities
 from kb.answer.claims.rules import RuleJudge
 from kb.answer.claims.terms import terms
-from kb.domain.claims import ClaimJudge, Judged
+from kb.domain.answers.claims import ClaimJudge, Judged
 from tests.answer_passages import passage
 
 JUDGE = RuleJudge(in_another_language)

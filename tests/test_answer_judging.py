@@ -9,9 +9,8 @@ from answer_passages import passage
 
 from kb.answer.judging import EXCERPT_CHARS, Excerpt, Judgement, JudgingWeights, judge, read_excerpts
 from kb.answer.pieces import Piece, show_excerpts
-from kb.domain.candidates import Candidate, Ranked
+from kb.domain.candidates import Candidate, Ranked, ReadFigures
 from kb.domain.passages import Passage, Sentence, TermWeight
-from kb.domain.search import ReadFigures
 from kb.retrieve.weights import Weights
 
 TERMS = [TermWeight("valve", 3.0), TermWeight("cellar", 2.0)]

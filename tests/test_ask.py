@@ -13,9 +13,9 @@ import pytest
 from ingest_fixtures import AskedToStop
 
 from kb.config import load
-from kb.domain.answer_events import AskEvent, Generated, Retrieved
-from kb.domain.answers import Answer
-from kb.domain.generation import Done, LanguageModel, TokenChunk, TokenStream, TokenUsage
+from kb.domain.answers.answer import Answer
+from kb.domain.answers.answer_events import AskEvent, Generated, Retrieved
+from kb.domain.answers.generation import Done, LanguageModel, TokenChunk, TokenStream, TokenUsage
 from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError, StreamBroken
 from kb.operations.ask.ask import ask

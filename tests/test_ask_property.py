@@ -22,10 +22,10 @@ from ollama_fixtures import serving, tool
 
 from kb.assemble.language_models import MODEL_FILE, SMOLLM2
 from kb.config import load
-from kb.domain.answer_events import AskEvent, Generated
-from kb.domain.answers import Answer
+from kb.domain.answers.answer import Answer
+from kb.domain.answers.answer_events import AskEvent, Generated
+from kb.domain.answers.generation import LanguageModel
 from kb.domain.citations import LineCitation
-from kb.domain.generation import LanguageModel
 from kb.domain.run_handle import RunHandle
 from kb.operations.ask import language_model
 from kb.operations.ask.ask import ask

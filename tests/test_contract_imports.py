@@ -81,7 +81,7 @@ def test_nothing_heavy_is_loaded_to_quote_an_answer_and_keep_it(fresh_vault: Vau
 
 def test_nothing_heavy_is_loaded_for_a_path_glob(vault: Vault, tmp_path: Path) -> None:
     _, modules = loaded_by("--config", str(vault.config), "search", "x", "--path-glob", "*.md", home=tmp_path)
-    assert "kb.domain.gitignore" in modules
+    assert "kb.domain.ingest.gitignore" in modules
     assert heavy(modules) == set()
 
 

@@ -16,8 +16,8 @@ from conftest import Kb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb.domain.gitignore import MalformedPattern, PathPatterns, parse_pattern
-from kb.domain.wildmatch import wildmatch_regex
+from kb.domain.ingest.gitignore import MalformedPattern, PathPatterns, parse_pattern
+from kb.domain.ingest.wildmatch import wildmatch_regex
 from kb.scan.ignore import Level, parse_rules
 
 KB_DATA = os.environ.get("KB_DATA")
@@ -43,7 +43,7 @@ def test_a_hostile_pattern_takes_linear_time(case: str, as_a_path: bool) -> None
     path = f"deep/{name}.md" if as_a_path else name
     program = (
         "import resource, sys\n"
-        "from kb.domain.gitignore import PathPatterns\n"
+        "from kb.domain.ingest.gitignore import PathPatterns\n"
         "from kb.scan.ignore import Level, parse_rules\n"
         "resource.setrlimit(resource.RLIMIT_CPU, (5, 5))\n"
         "pattern, path = sys.argv[1:]\n"

@@ -13,7 +13,7 @@ import pytest
 from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels
 
-from kb.domain.answers import Channel
+from kb.domain.answers.answer import Channel
 from kb.domain.results.calibration import Weights
 from kb.errors import UsageError
 from kb.eval.answerable_file import Labelled, read_labelled

@@ -13,13 +13,13 @@ pymupdf = pytest.importorskip("pymupdf")
 
 from kb.chunk.pdf_page import CHUNKER_VERSION, chunk_pages  # noqa: E402
 from kb.domain.chunks import Chunk, ChunkPolicy  # noqa: E402
-from kb.domain.derived import Derived, OcrRegion, OcrText, read_labels  # noqa: E402
 from kb.domain.documents import Document, Heading, Table  # noqa: E402
 from kb.domain.ids import asset_id, content_hash  # noqa: E402
+from kb.domain.ingest.derived import Derived, OcrRegion, OcrText, read_labels  # noqa: E402
+from kb.domain.ingest.steps import ExtractSettings, Job, OcrSettings  # noqa: E402
 from kb.domain.kinds import PDF  # noqa: E402
 from kb.domain.paths import WorkspacePath  # noqa: E402
 from kb.domain.spans import Box, PageSpan  # noqa: E402
-from kb.domain.steps import ExtractSettings, Job, OcrSettings  # noqa: E402
 from kb.errors import ExtractFailed  # noqa: E402
 from kb.extract.ocr.recognised_pages import page_ocr_json, read_page_ocr  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402

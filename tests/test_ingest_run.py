@@ -16,7 +16,14 @@ from pathlib import Path
 import pytest
 from ingest_fixtures import Workspace, counted
 
-from kb.domain.ingest_events import AssetFinished, AssetStarted, Finished, IngestEvent, ScanCompleted, ScanStarted
+from kb.domain.ingest.ingest_events import (
+    AssetFinished,
+    AssetStarted,
+    Finished,
+    IngestEvent,
+    ScanCompleted,
+    ScanStarted,
+)
 from kb.errors import FileVanished
 from kb.language.korean import KoreanText
 from kb.operations.ingest import prepare

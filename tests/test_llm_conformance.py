@@ -17,7 +17,7 @@ import pytest
 from ollama_fixtures import answer, asking, model_at, playing, serving, tool
 
 from kb.assemble.language_models import MODEL_FILE, SMOLLM2
-from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenChunk
+from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message, TokenChunk
 from kb.errors import ModelCorrupt, ModelError, PromptTooLong
 from kb.llm.llama_cpp import LlamaCppModel, LlamaLimits
 from kb.llm.ollama_http import Timeouts

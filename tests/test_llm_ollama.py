@@ -11,7 +11,7 @@ import ollama
 import pytest
 from ollama_fixtures import Step, answer, asking, model_at, playing
 
-from kb.domain.generation import GenerateRequest, Message, TokenChunk
+from kb.domain.answers.generation import GenerateRequest, Message, TokenChunk
 from kb.errors import (
     ConfigError,
     KbError,

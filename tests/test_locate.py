@@ -9,7 +9,7 @@ import pytest
 from ingest_fixtures import Workspace
 
 from kb.domain.citations import Citation, LineCitation
-from kb.domain.derived import DerivedName, ModelCaption, OcrRegion, OcrText, Transcript, TranscriptSegment
+from kb.domain.ingest.derived import DerivedName, ModelCaption, OcrRegion, OcrText, Transcript, TranscriptSegment
 from kb.domain.media_citations import CaptionCitation, PageCitation, RegionCitation, TimeCitation
 from kb.domain.spans import Box
 from kb.errors import NotFound

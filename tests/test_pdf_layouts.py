@@ -10,8 +10,8 @@ import pytest
 
 pymupdf = pytest.importorskip("pymupdf")
 
+from kb.domain.ingest.steps import ExtractSettings, Job  # noqa: E402
 from kb.domain.kinds import PDF  # noqa: E402
-from kb.domain.steps import ExtractSettings, Job  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402
 from kb.extract.pdf.pages import PdfPage, PdfText, read_pdf_text  # noqa: E402
 from kb.language.broken_lines import whole_words  # noqa: E402

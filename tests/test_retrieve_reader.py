@@ -10,10 +10,9 @@ import pytest
 from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models, hashed_words
 
-from kb.domain.candidates import Candidate, Ranked
+from kb.domain.candidates import Candidate, Ranked, ReadFigures
 from kb.domain.passages import TermWeight
 from kb.domain.reranking import Question
-from kb.domain.search import ReadFigures
 from kb.retrieve.reader import candidate_features, int8_vector
 from kb.retrieve.second_look import looked_through
 from kb.retrieve.weights import Weights

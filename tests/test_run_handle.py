@@ -14,8 +14,8 @@ from test_models_install import shelf
 
 from kb.assemble import embedding_models as catalog
 from kb.config import Config, load
-from kb.domain.answer_events import Generated, Retrieved
-from kb.domain.ingest_events import AssetFinished, EmbedBatchFinished, IngestCounts, IngestEvent
+from kb.domain.answers.answer_events import Generated, Retrieved
+from kb.domain.ingest.ingest_events import AssetFinished, EmbedBatchFinished, IngestCounts, IngestEvent
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery, SearchResult
 from kb.errors import Canceled
@@ -30,8 +30,8 @@ from kb.operations.evaluate.runs import RunRequest
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.ingest.run import IngestRequest
-from kb.wire.answer_event import AnswerEventV1
-from kb.wire.ingest_progress import IngestProgressV1, ingest_progress_v1
+from kb.wire.answer.answer_event import AnswerEventV1
+from kb.wire.ingest.ingest_progress import IngestProgressV1, ingest_progress_v1
 from kb.wire.schemas import validate
 
 __all__ = ["fake_models", "shelf"]  # fixtures

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from kb.domain.derived import Engine, ModelCaption
-from kb.domain.steps import ExtractSettings, Job, Results
+from kb.domain.ingest.derived import Engine, ModelCaption
+from kb.domain.ingest.steps import ExtractSettings, Job, Results
 
 
 def engine(settings: ExtractSettings) -> Engine:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from kb.answer.claims.support import MOST_WORDS, carried_share
 from kb.answer.extractive import sentence_citation
 from kb.answer.markers import take_markers
-from kb.domain.answers import Claim, ClaimStatus
-from kb.domain.claims import ClaimJudge
+from kb.domain.answers.answer import Claim, ClaimStatus
+from kb.domain.answers.claims import ClaimJudge
 from kb.domain.passages import Passage, Sentence
 from kb.language.sentences import sentence_ranges, sentences
 from kb.language.words import Words, carried, words_of

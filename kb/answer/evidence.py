@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from kb.domain.answers import Evidence
+from kb.domain.answers.answer import Evidence
 from kb.domain.search import SearchHit
 from kb.retrieve.terms import bm25_max, read_query
 from kb.store.connection import Connection

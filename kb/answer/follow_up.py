@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kb.domain.answers import Turn
+from kb.domain.answers.answer import Turn
 from kb.domain.text import stored_text
 from kb.language.stopwords import ENGLISH, korean
 

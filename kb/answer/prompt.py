@@ -13,8 +13,8 @@ from pathlib import Path
 
 from kb.answer.markers import take_markers
 from kb.answer.packing import pack
-from kb.domain.answers import Turn
-from kb.domain.generation import LanguageModel, Message
+from kb.domain.answers.answer import Turn
+from kb.domain.answers.generation import LanguageModel, Message
 from kb.domain.passages import Passage
 from kb.domain.text import stored_text
 from kb.errors import PromptTooLong

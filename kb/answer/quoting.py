@@ -11,7 +11,7 @@ from kb.answer.judging import Excerpt
 from kb.answer.listing import with_listing
 from kb.answer.pieces import Piece, show_excerpts, show_pieces
 from kb.answer.reading import read_chosen, reading_evidence
-from kb.domain.answers import Claim
+from kb.domain.answers.answer import Claim
 from kb.domain.passages import Passage, TermWeight
 
 MAX_SENTENCES = 3

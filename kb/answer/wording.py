@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kb.domain.answers import ClaimStatus, RefusalReason
+from kb.domain.answers.answer import ClaimStatus, RefusalReason
 
 _REFUSALS: Mapping[RefusalReason, Mapping[str, str]] = {
     "score_gate": {

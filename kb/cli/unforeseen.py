@@ -7,7 +7,7 @@ from pathlib import Path
 from kb.cli.debug_log import keep_traceback, log_file
 from kb.cli.session import Session
 from kb.config import Config
-from kb.domain.disk import NO_ROOM, no_room
+from kb.domain.ingest.disk import NO_ROOM, no_room
 from kb.errors import FileError, KbError
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kb.domain.search import ReadFigures
-
 
 class Candidate(NamedTuple):
     """A passage that a channel found, `rank` by the fusion rule: a row of `sql/retrieve/search_hybrid.sql`.
@@ -36,6 +34,21 @@ class Candidate(NamedTuple):
     lexical_share: float
     vector_share: float
     nearness: float | None
+
+
+class ReadFigures(NamedTuple):
+    """What reading a passage against the question gave: cosines under the secondary model, and the judgement.
+
+    `passage` is that of the whole passage, `heading` that of its title and headings, `sentence` that of its best
+    sentence. `logit` is the weighted sum of all figures; `share` is the passage's part, in [0, 1], of what speaks for
+    all candidates (softmax of the logits).
+    """
+
+    passage: float
+    heading: float
+    sentence: float
+    logit: float
+    share: float
 
 
 class Ranked(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from kb.domain.citations import Citation
 
 if TYPE_CHECKING:
-    from kb.domain.candidates import Ranked
+    from kb.domain.candidates import Ranked, ReadFigures
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 SubstitutionReason = Literal["spelling", "keyboard", "sound", "pair", "lexicon"]
@@ -48,21 +48,6 @@ class SearchDefaults(NamedTuple):
     ) -> SearchQuery:
         """The question with what it leaves open decided."""
         return SearchQuery(text, mode or self.mode, k or self.k, filters)
-
-
-class ReadFigures(NamedTuple):
-    """What reading a passage against the question gave: cosines under the secondary model, and the judgement.
-
-    `passage` is that of the whole passage, `heading` that of its title and headings, `sentence` that of its best
-    sentence. `logit` is the weighted sum of all figures; `share` is the passage's part, in [0, 1], of what speaks for
-    all candidates (softmax of the logits).
-    """
-
-    passage: float
-    heading: float
-    sentence: float
-    logit: float
-    share: float
 
 
 class RetrievalDetail(NamedTuple):

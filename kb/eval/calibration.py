@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.domain.answers import Channel
+from kb.domain.answers.answer import Channel
 from kb.domain.results.calibration import GatePoint, Separation, Weights
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from kb.domain.citations import Citation, LineCitation
-from kb.domain.derived import DerivedName, ModelCaption, Transcript
+from kb.domain.ingest.derived import DerivedName, ModelCaption, Transcript
 from kb.domain.media_citations import CaptionCitation, PageCitation, RegionCitation, TimeCitation
 from kb.domain.spans import Box
 

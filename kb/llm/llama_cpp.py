@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
-from kb.domain.generation import (
+from kb.domain.answers.generation import (
     Done,
     FinishReason,
     GenerateRequest,

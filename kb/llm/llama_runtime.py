@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kb.domain.generation import Message
+from kb.domain.answers.generation import Message
 from kb.errors import ModelCorrupt, ModelMissing, StreamBroken
 from kb.installation import extra_command
 

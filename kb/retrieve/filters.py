@@ -53,7 +53,7 @@ def _documents_matching(db: Connection, globs: tuple[str, ...]) -> list[str]:
 
     Raises: UsageError for a glob that can match nothing.
     """
-    from kb.domain.gitignore import MalformedPattern, PathPatterns
+    from kb.domain.ingest.gitignore import MalformedPattern, PathPatterns
 
     try:
         patterns = PathPatterns(stored_text(glob) for glob in globs)

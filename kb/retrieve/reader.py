@@ -15,10 +15,10 @@ import math
 from array import array
 from collections.abc import Mapping, Sequence
 
-from kb.domain.candidates import Candidate, Ranked
+from kb.domain.candidates import Candidate, Ranked, ReadFigures
 from kb.domain.passages import TermWeight
 from kb.domain.reranking import Question
-from kb.domain.search import QueryVectors, ReadFigures
+from kb.domain.search import QueryVectors
 from kb.language.words import words_of
 from kb.retrieve.second_look import LOOKED, looked_through
 from kb.retrieve.signals import folded_weights, found_terms

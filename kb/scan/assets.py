@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from kb.domain.disk import NO_ROOM, no_room
 from kb.domain.ids import AssetId
+from kb.domain.ingest.disk import NO_ROOM, no_room
 from kb.errors import StoreError, StoreReadOnly
 
 _SHARD_CHARS = 2

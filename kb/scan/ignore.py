@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from kb.domain.gitignore import MalformedPattern, Pattern, parse_pattern
+from kb.domain.ingest.gitignore import MalformedPattern, Pattern, parse_pattern
 from kb.errors import ConfigError
 
 IgnoreSource = Literal["gitignore", "kbignore", "builtin", "config"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kb.domain.gitignore import MalformedPattern, PathPatterns
+from kb.domain.ingest.gitignore import MalformedPattern, PathPatterns
 from kb.errors import ConfigError
 
 

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 import apsw
 
 from kb.domain.chunks import Chunk
-from kb.domain.derived import Derived, DerivedName
 from kb.domain.documents import Block, Document
+from kb.domain.ingest.derived import Derived, DerivedName
 from kb.store.rows import ingest_queries as queries
 from kb.store.vectors.mirror import forget_vectors
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import pkgutil
 from codecs import BOM_UTF8
 from collections.abc import Mapping
 from importlib import import_module
@@ -10,6 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
+import kb.wire
 from kb.errors import UsageError
 from kb.wire.bulk_search_query import BulkSearchQueryV1
 from kb.wire.schema import WIRE_SCHEMAS
@@ -18,10 +21,17 @@ _BULK_HINT = 'a line looks like {"query": "비교 정렬", "k": 5}'
 
 
 def wire_class(schema: str) -> Any:
-    """The class behind a schema id: `search_hit.v1` → `kb.wire.search_hit.SearchHitV1`."""
+    """The class behind a schema id: `eval_run.v1` → `kb.wire.evaluate.eval_run.EvalRunV1`."""
     name, _, version = schema.partition(".")
     camel = "".join(part.capitalize() for part in name.split("_"))
-    return getattr(import_module(f"kb.wire.{name}"), camel + version.upper())
+    return getattr(import_module(wire_modules()[name]), camel + version.upper())
+
+
+@functools.cache
+def wire_modules() -> Mapping[str, str]:
+    """The module of each wire object by its name, whatever inner room it stands in."""
+    found = pkgutil.walk_packages(kb.wire.__path__, "kb.wire.")
+    return {each.name.rpartition(".")[2]: each.name for each in found if not each.ispkg and each.name != __name__}
 
 
 def json_schemas() -> Mapping[str, dict[str, Any]]:

@@ -6,7 +6,8 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from kb.domain.search import ReadFigures, SearchHit
+from kb.domain.candidates import ReadFigures
+from kb.domain.search import SearchHit
 from kb.wire.citation import CitationV1, citation_v1
 
 

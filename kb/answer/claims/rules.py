@@ -18,7 +18,7 @@ from kb.answer.claims.support import MOST_WORDS, NearEnough, carried_share, is_n
 from kb.answer.claims.terms import Term, crosses, terms
 from kb.answer.echoes import repeats_instruction
 from kb.answer.facts import quotes_in, stands_in
-from kb.domain.claims import Judged, Verdict
+from kb.domain.answers.claims import Judged, Verdict
 from kb.domain.passages import Passage
 from kb.language.detect import query_language
 

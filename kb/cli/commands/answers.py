@@ -26,7 +26,7 @@ def list_(session: Session, limit: int, as_json: bool) -> int:
     rows = list_answers(session.config.sqlite, limit)
     for row in rows:
         if as_json:
-            from kb.wire.answer_summary import answer_summary_v1
+            from kb.wire.answer.answer_summary import answer_summary_v1
 
             print_json(answer_summary_v1(row))
         else:
@@ -52,7 +52,7 @@ def show(session: Session, id: str | None, explain: bool, as_json: bool) -> None
     """Show an answer again: by its id or the start of one, else the last."""
     answer = find_answer(session.config.sqlite, id)
     if as_json:
-        from kb.wire.answer import answer_v1
+        from kb.wire.answer.answer import answer_v1
 
         print_json(answer_v1(answer))
         return

@@ -9,7 +9,7 @@ import click
 from kb.cli.filters import filter_options
 from kb.cli.output.streams import question_of
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.domain.answer_events import AskEvent
+from kb.domain.answers.answer_events import AskEvent
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
@@ -80,8 +80,8 @@ def command(
     query = search_defaults(config).query(text, mode, k, filters)
     request = AskRequest(*query, provider, temperature, seed, session_id)
     if as_json:
-        from kb.wire.answer import answer_v1
-        from kb.wire.answer_event import answer_event_v1
+        from kb.wire.answer.answer import answer_v1
+        from kb.wire.answer.answer_event import answer_event_v1
 
         def tell(event: AskEvent) -> None:
             if stream:

@@ -42,7 +42,7 @@ def prune(session: Session, max_size: str, as_json: bool) -> None:
 
 def _show(report: CacheReport, as_json: bool) -> None:
     if as_json:
-        from kb.wire.cache_report import cache_report_v1
+        from kb.wire.upkeep.cache_report import cache_report_v1
 
         print_json(cache_report_v1(report))
         return

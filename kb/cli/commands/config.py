@@ -22,7 +22,7 @@ def command() -> None:
 def show(session: Session, as_json: bool) -> None:
     """Print every key as TOML; a comment says where a value that is not the default came from."""
     if as_json:
-        from kb.wire.config_report import config_report_v1
+        from kb.wire.upkeep.config_report import config_report_v1
 
         print_json(config_report_v1(session.config.file, items(session.config)))
     else:
@@ -35,7 +35,7 @@ def show(session: Session, as_json: bool) -> None:
 def path(session: Session, as_json: bool) -> None:
     """Print the path of the configuration file, whether it exists or not."""
     if as_json:
-        from kb.wire.config_report import config_report_v1
+        from kb.wire.upkeep.config_report import config_report_v1
 
         print_json(config_report_v1(session.config.file, items(session.config)))
     else:

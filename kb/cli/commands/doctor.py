@@ -36,7 +36,7 @@ def command(session: Session, quick: bool, as_json: bool) -> int:
         checks = diagnose(session.config, quick=quick, handle=handle)
     states = Counter(check.state for check in checks)
     if as_json:
-        from kb.wire.doctor import doctor_v1
+        from kb.wire.upkeep.doctor import doctor_v1
 
         print_json(doctor_v1(checks))
     else:

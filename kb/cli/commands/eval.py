@@ -113,7 +113,7 @@ def run(
             err=True,
         )
     if as_json:
-        from kb.wire.eval_run import eval_run_v1
+        from kb.wire.evaluate.eval_run import eval_run_v1
 
         print_json(eval_run_v1(report.run, report.groups))
     else:
@@ -128,7 +128,7 @@ def list_(session: Session, as_json: bool) -> int:
     """List the runs, the newest first. Exit code 1 when there is none."""
     from kb.cli.show.eval import show_runs
     from kb.operations.evaluate.runs import list_runs
-    from kb.wire.eval_run import eval_run_v1, kept_groups
+    from kb.wire.evaluate.eval_run import eval_run_v1, kept_groups
 
     runs = list_runs(session.config)
     if as_json:
@@ -192,7 +192,7 @@ def compare(
         write_report(comparison, report)
     if as_json:
         from kb.eval.report_html import verdict_reason
-        from kb.wire.eval_comparison import eval_comparison_v1
+        from kb.wire.evaluate.eval_comparison import eval_comparison_v1
 
         print_json(eval_comparison_v1(comparison, verdict_reason(comparison), moved=moved))
     else:
@@ -227,7 +227,7 @@ def tune(session: Session, run: str | None, applies: bool, as_json: bool) -> int
 
     report = tune_rule(session.config, run)
     if as_json:
-        from kb.wire.eval_tuning import eval_tuning_v1
+        from kb.wire.evaluate.eval_tuning import eval_tuning_v1
 
         print_json(eval_tuning_v1(report))
     else:
@@ -295,7 +295,7 @@ def impact(session: Session, suite: str | None, as_json: bool) -> int:
 
     found = find_impact(session.config, suite_file(session.config, suite))
     if as_json:
-        from kb.wire.eval_impact import eval_impact_v1
+        from kb.wire.evaluate.eval_impact import eval_impact_v1
 
         for each in found:
             print_json(eval_impact_v1(each))

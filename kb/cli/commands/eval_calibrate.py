@@ -57,7 +57,7 @@ def command(
         echo_folded(report.note, head="note: ", err=True)
     applied = apply_calibration(session.config, report) if applies else ()
     if as_json:
-        from kb.wire.eval_calibration import eval_calibration_v1
+        from kb.wire.evaluate.eval_calibration import eval_calibration_v1
 
         print_json(eval_calibration_v1(report, applied))
     elif applied:

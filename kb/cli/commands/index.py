@@ -62,7 +62,7 @@ def command(
         _rebuilt(session, request, plan) if request != RebuildRequest() else show_tables(session.config.sqlite, plan)
     )
     if as_json:
-        from kb.wire.index_report import index_report_v1
+        from kb.wire.ingest.index_report import index_report_v1
 
         print_json(index_report_v1(report))
     elif request != RebuildRequest():

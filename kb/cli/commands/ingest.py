@@ -63,8 +63,8 @@ def command(
     )
     if as_json:
         from kb.operations.opening.clock import now_utc
-        from kb.wire.ingest_progress import ingest_progress_v1
-        from kb.wire.ingest_report import ingest_item_v1, ingest_report_v1
+        from kb.wire.ingest.ingest_progress import ingest_progress_v1
+        from kb.wire.ingest.ingest_report import ingest_item_v1, ingest_report_v1
 
         with interruptible(lambda event: print_json(ingest_progress_v1(event, now_utc()))) as handle:
             report = ingest(request, handle)

@@ -40,7 +40,7 @@ def command(session: Session, root: str | None, data_dir: str | None, force: boo
     config = load(str(path), settings) if exists else load(os.devnull, [*own, *settings], {}).with_file(path)
     report = set_up(config, path, force=force)
     if as_json:
-        from kb.wire.init_report import init_report_v1
+        from kb.wire.upkeep.init_report import init_report_v1
 
         print_json(init_report_v1(report))
         return

@@ -9,7 +9,7 @@ import click
 from kb.cli.output.terminal import plain, plain_line
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.citations import cite
-from kb.domain.derived import NOT_DERIVED, read_labels
+from kb.domain.ingest.derived import NOT_DERIVED, read_labels
 from kb.domain.kinds import MediaType, family_of
 from kb.operations.inspect.inspect import inspect_chunk, inspect_document
 
@@ -28,7 +28,7 @@ def doc(session: Session, id: str, as_json: bool) -> None:
     config = session.config
     found = inspect_document(config.sqlite, config.artifact_dir, id)
     if as_json:
-        from kb.wire.doc_inspection import doc_inspection_v1
+        from kb.wire.inspect.doc_inspection import doc_inspection_v1
 
         print_json(doc_inspection_v1(found))
         return
@@ -68,7 +68,7 @@ def chunk(session: Session, id: str, as_json: bool) -> None:
     """Show a chunk, by its id or the start of one: its text and the words it is found by."""
     inspected = inspect_chunk(session.config.sqlite, id)
     if as_json:
-        from kb.wire.chunk_inspection import chunk_inspection_v1
+        from kb.wire.inspect.chunk_inspection import chunk_inspection_v1
 
         print_json(chunk_inspection_v1(inspected))
         return

@@ -38,7 +38,7 @@ def docs(
     """List documents in the order of their paths. Exit code 1 when there is none."""
     rows = list_documents(session.config.sqlite, filters, limit)
     if as_json:
-        from kb.wire.doc_summary import doc_summary_v1
+        from kb.wire.inspect.doc_summary import doc_summary_v1
 
         for row in rows:
             print_json(doc_summary_v1(row))

@@ -71,7 +71,7 @@ def verify(session: Session, names: tuple[str, ...], as_json: bool) -> int:
 
 def _show(statuses: Sequence[ModelStatus], as_json: bool) -> None:
     if as_json:
-        from kb.wire.model_status import model_status_v1
+        from kb.wire.upkeep.model_status import model_status_v1
 
         for status in statuses:
             print_json(model_status_v1(status))

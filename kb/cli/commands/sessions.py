@@ -25,7 +25,7 @@ def list_(session: Session, as_json: bool) -> int:
     rows = list_sessions(session.config.sqlite)
     for row in rows:
         if as_json:
-            from kb.wire.chat_session import chat_session_v1
+            from kb.wire.answer.chat_session import chat_session_v1
 
             print_json(chat_session_v1(row, ()))
         else:
@@ -45,7 +45,7 @@ def show(session: Session, name: str, as_json: bool) -> None:
     """Show a conversation from its first question."""
     found = show_session(session.config.sqlite, name)
     if as_json:
-        from kb.wire.chat_session import chat_session_v1
+        from kb.wire.answer.chat_session import chat_session_v1
 
         print_json(chat_session_v1(found.session, found.turns))
         return

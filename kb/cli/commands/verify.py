@@ -35,7 +35,7 @@ def command(session: Session, id: str | None, every: bool, as_json: bool) -> int
         raise UsageError("an id and --all at once", "give one of them")
     checks = verify(session.config, id, every=every)
     if as_json:
-        from kb.wire.answer_check import answer_check_v1
+        from kb.wire.answer.answer_check import answer_check_v1
 
         for check in checks:
             print_json(answer_check_v1(check))

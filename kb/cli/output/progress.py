@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kb.cli.output.terminal import columns, end_within, plain_line
-from kb.domain.ingest_events import (
+from kb.domain.ingest.ingest_events import (
     AssetFinished,
     AssetStarted,
     EmbedProgress,

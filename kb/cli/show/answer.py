@@ -19,8 +19,8 @@ from kb.answer.wording import (
 )
 from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, styled
 from kb.cli.output.terminal import Folding, columns, link, plain, plain_line, shows_links, with_code
-from kb.domain.answer_events import AskEvent, Generated
-from kb.domain.answers import Answer, AnswerCitation, Claim
+from kb.domain.answers.answer import Answer, AnswerCitation, Claim
+from kb.domain.answers.answer_events import AskEvent, Generated
 from kb.language.detect import query_language
 from kb.language.markup import link_words
 

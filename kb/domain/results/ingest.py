@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from time import perf_counter_ns
 
-from kb.domain.ingest_events import IngestCounts, Result
+from kb.domain.ingest.ingest_events import IngestCounts, Result
 from kb.errors import KbError
 
 EXAMPLES_PER_REASON = 5

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import PurePosixPath
 
-from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, ModelCaption, OcrText, labelled_version
 from kb.domain.documents import Document, Metadata, Text, Warning
 from kb.domain.ids import AssetId, document_id
+from kb.domain.ingest.derived import NOT_DERIVED, Derived, DerivedName, ModelCaption, OcrText, labelled_version
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import Box, CaptionSpan, PageSpan, RegionSpan
 from kb.extract.numbered_blocks import NumberedBlocks

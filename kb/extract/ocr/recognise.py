@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.domain.derived import OcrRegion, OcrText
+from kb.domain.ingest.derived import OcrRegion, OcrText
 from kb.extract.ocr.geometry import Affine, Rectangle
 from kb.extract.ocr.page_blocks import column_blocks
 from kb.extract.ocr.page_image import PageImage, ink_of, is_photograph, prepare_page, reduced, turned

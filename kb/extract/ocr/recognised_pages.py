@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from kb.domain.derived import OcrText
+from kb.domain.ingest.derived import OcrText
 
 
 def page_ocr_json(pages: Mapping[int, OcrText]) -> bytes:

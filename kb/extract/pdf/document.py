@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, OcrText, labelled_version
 from kb.domain.documents import Document, Heading, Metadata, Payload, Table, Text, Warning
 from kb.domain.ids import AssetId, Json, document_id
+from kb.domain.ingest.derived import NOT_DERIVED, Derived, DerivedName, OcrText, labelled_version
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import Box, PageSpan
 from kb.extract.numbered_blocks import NumberedBlocks

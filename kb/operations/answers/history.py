@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from kb.domain.answers import Answer, Turn
+from kb.domain.answers.answer import Answer, Turn
 from kb.domain.results.answers import AnswerSummary, SessionRow
 from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound

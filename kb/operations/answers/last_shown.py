@@ -16,7 +16,7 @@ from kb.domain.search import SearchResult
 from kb.errors import StoreError
 
 if TYPE_CHECKING:
-    from kb.domain.answers import Answer  # a search shows none
+    from kb.domain.answers.answer import Answer  # a search shows none
 
 _FILE = "last_shown.json"
 

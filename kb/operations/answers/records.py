@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from kb.domain.answers import (
+from kb.domain.answers.answer import (
     Answer,
     AnswerCitation,
     AnswerState,
@@ -17,11 +17,12 @@ from kb.domain.answers import (
     RetrievalSummary,
     Turn,
 )
+from kb.domain.answers.generation import Message, ModelRef, TokenUsage
+from kb.domain.candidates import ReadFigures
 from kb.domain.citations import citation_from_json, citation_to_json
-from kb.domain.generation import Message, ModelRef, TokenUsage
 from kb.domain.ids import id_from
 from kb.domain.passages import Passage
-from kb.domain.search import ReadFigures, RetrievalDetail
+from kb.domain.search import RetrievalDetail
 from kb.store.connection import Connection, transaction
 from kb.store.rows import answer_queries as queries
 from kb.store.rows.answer_queries import AnswerRow

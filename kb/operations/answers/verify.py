@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kb.answer.facts import stands_in
 from kb.answer.standing import Found, look_up, nearest_lines
 from kb.config import Config
-from kb.domain.answers import Answer, Claim
+from kb.domain.answers.answer import Answer, Claim
 from kb.domain.citations import Citation, LineCitation, cite
 from kb.domain.results.answers import AnswerCheck, QuoteCheck
 from kb.errors import FileError, FileVanished, NotFound

@@ -17,9 +17,9 @@ from kb.answer.quoting import Quoted, quote_across, quote_answer, quote_excerpts
 from kb.answer.reading import READING_GATE, WEIGHTS_VERSION
 from kb.answer.wording import did_not_answer, not_kept, poor_fit, quoted_instead, refusal_text, stopped_early
 from kb.config import Config
-from kb.domain.answer_events import Retrieved
-from kb.domain.answers import Answer, EmbeddingRef, RetrievalSummary, Turn
-from kb.domain.generation import ModelRef, TokenUsage
+from kb.domain.answers.answer import Answer, EmbeddingRef, RetrievalSummary, Turn
+from kb.domain.answers.answer_events import Retrieved
+from kb.domain.answers.generation import ModelRef, TokenUsage
 from kb.domain.passages import Passage
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery, SearchResult

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kb.answer.judging import Judgement
 from kb.answer.wording import refusal_text
 from kb.config import Config
-from kb.domain.answers import (
+from kb.domain.answers.answer import (
     Answer,
     AnswerCitation,
     AnswerState,
@@ -22,7 +22,7 @@ from kb.domain.answers import (
     RetrievalSummary,
     Turn,
 )
-from kb.domain.generation import Message, ModelRef, TokenUsage
+from kb.domain.answers.generation import Message, ModelRef, TokenUsage
 from kb.domain.passages import Passage
 from kb.domain.search import SearchFilters, SearchHit, SearchMode, SearchResult
 from kb.language.detect import query_language

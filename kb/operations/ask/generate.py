@@ -14,9 +14,9 @@ from kb.answer.prompt import build_prompt
 from kb.answer.refusals import is_refusal
 from kb.answer.thoughts import ThoughtFilter, without_thoughts
 from kb.answer.wording import judged_words
-from kb.domain.answer_events import Generated
-from kb.domain.answers import Answer, Claim, ClaimStatus
-from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
+from kb.domain.answers.answer import Answer, Claim, ClaimStatus
+from kb.domain.answers.answer_events import Generated
+from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
 from kb.domain.passages import Passage
 from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError

@@ -15,7 +15,7 @@ from kb.answer.judging import (
     read_excerpts,
 )
 from kb.answer.reading import READING_GATE, WEIGHTS_VERSION, read_chosen, reading_evidence
-from kb.domain.answers import Evidence
+from kb.domain.answers.answer import Evidence
 from kb.domain.search import SearchHit, SearchQuery, SearchResult
 from kb.language.detect import query_language
 from kb.operations.ask.findings import hit_passage

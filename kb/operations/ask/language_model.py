@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kb.config import Config
+from kb.domain.answers.generation import LanguageModel
 from kb.domain.checks import Check
-from kb.domain.generation import LanguageModel
 from kb.errors import KbError, ModelMissing, ModelNotPulled, UsageError
 from kb.operations.session.loaded_models import LoadedModels
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.domain.embeddings import Embedder, EmbeddingModel
 from kb.domain.ids import ChunkId, embedding_id
-from kb.domain.ingest_events import EmbedBatchFinished, EmbedBatchStarted
+from kb.domain.ingest.ingest_events import EmbedBatchFinished, EmbedBatchStarted
 from kb.domain.run_handle import RunHandle
 from kb.embed.adapters import bulk_embedder, embedding_model
 from kb.embed.passage import PASSAGE_VERSION, passage_text

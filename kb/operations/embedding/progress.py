@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kb.domain.embeddings import EmbeddingModel
-from kb.domain.ingest_events import EmbedProgress
+from kb.domain.ingest.ingest_events import EmbedProgress
 from kb.domain.run_handle import RunHandle
 from kb.embed.passage import PASSAGE_VERSION
 from kb.store.connection import Connection

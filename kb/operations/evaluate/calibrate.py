@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kb.answer.evidence import JUDGED_HITS, channel_evidence
 from kb.config import Config
-from kb.domain.answers import Channel
+from kb.domain.answers.answer import Channel
 from kb.domain.ids import id_from
 from kb.domain.results.calibration import (
     CalibrationReport,

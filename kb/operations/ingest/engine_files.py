@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, read_labels
 from kb.domain.documents import Document, Metadata
 from kb.domain.ids import asset_id, document_id
-from kb.domain.ingest_events import ExtractProgress
+from kb.domain.ingest.derived import NOT_DERIVED, Derived, DerivedName, read_labels
+from kb.domain.ingest.ingest_events import ExtractProgress
 from kb.errors import (
     EngineFailed,
     ExtractFailed,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kb.domain.derived import NOT_DERIVED, DerivedName, Engine, read_labels
+from kb.domain.ingest.derived import NOT_DERIVED, DerivedName, Engine, read_labels
+from kb.domain.ingest.steps import ExtractSettings
 from kb.domain.kinds import MediaFamily
-from kb.domain.steps import ExtractSettings
 from kb.errors import ModelError
 from kb.extract.registry import Step, extractor_of
 

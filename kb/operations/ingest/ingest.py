@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, suppress
 from sys import intern
 from time import perf_counter_ns
 
-from kb.domain.ingest_events import Finished, ScanCompleted, ScanStarted
+from kb.domain.ingest.ingest_events import Finished, ScanCompleted, ScanStarted
 from kb.domain.kinds import family_of
 from kb.domain.results.ingest import IngestItem, IngestReport
 from kb.domain.run_handle import RunHandle

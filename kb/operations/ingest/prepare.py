@@ -11,9 +11,9 @@ from typing import TypeAlias
 from kb.chunk.cutting import policy_hash
 from kb.chunk.registry import cut_document, policy_of
 from kb.domain.chunks import Chunk, ChunkPolicy
-from kb.domain.derived import Derived, DerivedName
 from kb.domain.documents import Document
 from kb.domain.ids import Json, asset_id
+from kb.domain.ingest.derived import Derived, DerivedName
 from kb.domain.kinds import MediaFamily, family_of
 from kb.domain.paths import WorkspacePath
 from kb.domain.results.ingest import StageTimes

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from kb.config import Config
 from kb.domain.chunks import ChunkPolicy
+from kb.domain.ingest.steps import CaptionSettings, ExtractSettings, OcrSettings, SpeechSettings
 from kb.domain.kinds import KINDS, MediaFamily, extension_of, media_type_of
-from kb.domain.steps import CaptionSettings, ExtractSettings, OcrSettings, SpeechSettings
 from kb.errors import UsageError
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.ingest.pdf_passwords import PdfPasswords

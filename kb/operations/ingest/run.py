@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kb.domain.chunks import ChunkPolicy
-from kb.domain.derived import DerivedName
+from kb.domain.ingest.derived import DerivedName
+from kb.domain.ingest.steps import ExtractSettings
 from kb.domain.kinds import MediaFamily, MediaType, family_of
 from kb.domain.paths import to_posix
 from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
-from kb.domain.steps import ExtractSettings
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.ingest.engines import Engines
 from kb.operations.ingest.pdf_passwords import PdfPasswords

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from kb.domain.ids import AssetId
-from kb.domain.ingest_events import AssetFinished, AssetStarted
+from kb.domain.ingest.ingest_events import AssetFinished, AssetStarted
 from kb.domain.results.ingest import IngestItem
 from kb.errors import FileError
 from kb.operations.ingest.prepare import Cut, finish

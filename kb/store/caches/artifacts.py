@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from kb.domain.derived import DERIVED_NAMES, Derived, DerivedName
-from kb.domain.disk import NO_ROOM, no_room
+from kb.domain.ingest.derived import DERIVED_NAMES, Derived, DerivedName
+from kb.domain.ingest.disk import NO_ROOM, no_room
 from kb.errors import StoreReadOnly
 
 

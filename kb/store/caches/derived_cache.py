@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-from kb.domain.derived import DerivedName
+from kb.domain.ingest.derived import DerivedName
 from kb.errors import StoreCorrupt
 from kb.store.caches.cache_file import CacheCount, CacheSize, open_cache, open_empty, select_size, trim
 from kb.store.connection import Connection, sqlite_errors

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from kb.domain.disk import NO_ROOM, no_room
 from kb.domain.embeddings import EmbeddingModel
+from kb.domain.ingest.disk import NO_ROOM, no_room
 from kb.errors import StoreError
 from kb.store.vectors.vector_tables import TABLE_PREFIX, lance_table_name
 

@@ -7,7 +7,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from kb.domain.results.comparison import Answered, Comparison, MovedQuestion
-from kb.wire.eval_run import EvalRunV1, eval_run_v1
+from kb.wire.evaluate.eval_run import EvalRunV1, eval_run_v1
 
 
 class MetricChangeV1(TypedDict):

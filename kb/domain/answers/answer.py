@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from kb.domain.answers.generation import Message, ModelRef, TokenUsage
 from kb.domain.citations import Citation
-from kb.domain.generation import Message, ModelRef, TokenUsage
 from kb.domain.passages import Passage
 from kb.domain.search import SearchHit, SearchMode
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.domain.answers import Answer, AnswerCitation, Claim, Evidence
+from kb.domain.answers.answer import Answer, AnswerCitation, Claim, Evidence
 from kb.wire.citation import CitationV1, citation_v1
 
 

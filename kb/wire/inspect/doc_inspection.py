@@ -8,7 +8,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from kb.domain.results.inspection import DocumentEmbedding, DocumentInspection
-from kb.wire.doc_summary import DocSummaryV1, doc_summary_v1
+from kb.wire.inspect.doc_summary import DocSummaryV1, doc_summary_v1
 
 
 class LineSpanV1(TypedDict):

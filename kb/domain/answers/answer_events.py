@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from kb.domain.answers import Evidence
+from kb.domain.answers.answer import Evidence
 from kb.domain.search import SearchResult
 
 

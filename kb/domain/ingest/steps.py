@@ -1,4 +1,4 @@
-"""What a step is: a module that derives one result from a file's bytes with an engine (`kb.domain.derived`).
+"""What a step is: a module that derives one result from a file's bytes with an engine (`kb.domain.ingest.derived`).
 
 A step's module has three functions, and the extractor's module builds the document from what the steps derived:
 
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeAlias
 
-from kb.domain.derived import Derived, DerivedName, Engine
 from kb.domain.documents import Document
 from kb.domain.ids import AssetId
+from kb.domain.ingest.derived import Derived, DerivedName, Engine
 from kb.domain.kinds import MediaType
 from kb.domain.paths import WorkspacePath
 

@@ -8,7 +8,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from kb.domain.results.inspection import ChunkEmbedding, ChunkInspection
-from kb.wire.doc_inspection import SpanV1
+from kb.wire.inspect.doc_inspection import SpanV1
 
 
 class ChunkEmbeddingV1(TypedDict):

@@ -6,8 +6,8 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.domain.answer_events import AskEvent, Retrieved
-from kb.wire.answer import EvidenceV1, evidence_v1
+from kb.domain.answers.answer_events import AskEvent, Retrieved
+from kb.wire.answer.answer import EvidenceV1, evidence_v1
 from kb.wire.search_hit import SearchHitV1, search_hit_v1
 
 

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kb.domain.wildmatch import wildmatch_regex
+from kb.domain.ingest.wildmatch import wildmatch_regex
 
 
 class MalformedPattern(ValueError):

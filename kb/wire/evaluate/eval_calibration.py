@@ -7,7 +7,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.domain.answers import Channel
+from kb.domain.answers.answer import Channel
 from kb.domain.results.calibration import (
     CalibrationReport,
     ChannelFit,

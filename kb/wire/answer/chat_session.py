@@ -7,7 +7,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.domain.answers import Turn
+from kb.domain.answers.answer import Turn
 from kb.domain.results.answers import SessionRow
 
 
