@@ -83,7 +83,11 @@ def test_kb_stands_by_answers_as_likely_as_the_precision_asks(right: float, prec
 def test_a_doubt_makes_an_answer_unsure() -> None:
     sure = judged(9.0, "The valve of the cellar is green.")
     assert sure.stands(0.9)
-    assert not sure._replace(doubt="it denies").stands(0.9)
+    assert sure.only_doubt(0.9) is None
+    doubted = sure._replace(doubt="it denies")
+    assert not doubted.stands(0.9)
+    assert doubted.only_doubt(0.9) == "it denies"
+    assert judged(-9.0, "The valve of the cellar is green.")._replace(doubt="it denies").only_doubt(0.9) is None
 
 
 def test_a_second_piece_belongs_to_an_answer_where_it_is_nearly_as_likely() -> None:

@@ -54,7 +54,8 @@ class Excerpt(NamedTuple):
 class Judgement(NamedTuple):
     """The pieces in the order of their passages, and what is made of them; both likelihoods in [0, 1].
 
-    `doubt` says what in the best sentence speaks against it (`kb.answer.reading`); None where nothing does.
+    `doubt` says, in the question's language, what speaks against the best sentence all the same: that it denies what
+    is asked (`kb.answer.reading`), that it is of other days. None where nothing does.
     """
 
     excerpts: tuple[Excerpt, ...]
@@ -67,10 +68,13 @@ class Judgement(NamedTuple):
 
     def stands(self, precision: float) -> bool:
         """Whether so many of the answers as likely as this one are right; `limits` say from which likelihood on."""
-        if not precision:
-            return True
-        if self.doubt is not None:
-            return False
+        return not precision or (self.doubt is None and self._is_likely(precision))
+
+    def only_doubt(self, precision: float) -> str | None:
+        """The doubt, where it alone keeps the answer from standing."""
+        return self.doubt if precision and self._is_likely(precision) else None
+
+    def _is_likely(self, precision: float) -> bool:
         known = sorted((float(share), limit) for share, limit in self.limits.items())
         return self.right >= next((limit for share, limit in known if share >= precision), 1.0)
 

@@ -98,6 +98,13 @@ def poor_fit(language: str, fit: str) -> str:
     return f"{_in(language, _FIT)}: {fit}"
 
 
+def of_other_days(language: str, phrase: str) -> str:
+    """That nothing says the best passage is of the days the question speaks of."""
+    if language == "ko":
+        return f'"{phrase}"의 글이라는 표시가 없는 곳'
+    return f'nothing says that this is of "{phrase}"'
+
+
 def judged_words(language: str, status: ClaimStatus, count: int, total: int) -> str:
     """How many sentences of a model were left out, or are not sure."""
     if language == "ko":

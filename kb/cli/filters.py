@@ -22,6 +22,12 @@ _OPTIONS = (
         "--trust-min", type=click.Choice(["primary", "secondary", "generated"]), help="At least this trusted."
     ),
     click.option("--media", metavar="TYPE", help="Only this kind of file (markdown, …)."),
+    click.option(
+        "--dated",
+        metavar="WHEN",
+        help="Only documents whose frontmatter or name says they are of these days: 2026-11-12, 2026-11, 'last week', "
+        "2026-11-01..2026-11-15.",
+    ),
 )
 
 
@@ -36,9 +42,10 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         path_globs: tuple[str, ...],
         trust_min: str | None,
         media: str | None,
+        dated: str | None,
         **options: object,
     ) -> Any:
-        return command(*args, filters=SearchFilters(tags, lang, path_globs, trust_min, media), **options)
+        return command(*args, filters=SearchFilters(tags, lang, path_globs, trust_min, media, dated), **options)
 
     for option in reversed(_OPTIONS):
         filtered = option(filtered)

@@ -145,6 +145,7 @@ MEANINGS: Mapping[str, str] = {
     "search.snippet_chars": "how much of a passage a hit shows, in characters",
     "search.correct_typos": "whether a word that no document has is searched for as the nearest that one has",
     "search.both_scripts": "whether a word is searched for in the other script too: 도커 and docker",
+    "search.favour_days": "whether documents of the days that a question names count more: 지난주, last week",
     "search.lexicon": 'a file of your own synonyms: synonyms = [["k8s", "kubernetes"], ["연차", "휴가"]]',
     "rerank.provider": "what orders the passages found: reading (by their sentences), none (the fusion rule alone)",
     "rag.prompt_template_version": "the prompt's wording: rag-v3 has the question's language, the others Korean",

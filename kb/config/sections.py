@@ -159,6 +159,7 @@ class SearchConfig(Section):
     snippet_chars: int = 220
     correct_typos: bool = True
     both_scripts: bool = True
+    favour_days: bool = True
     lexicon: str = "lexicon.toml"
 
 

@@ -52,7 +52,11 @@ class ReadFigures(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """A candidate in its place; `read` None where it was not read."""
+    """A candidate in its place; `read` None where it was not read.
+
+    `is_favoured`: its document is of the days the question speaks of.
+    """
 
     candidate: Candidate
     read: ReadFigures | None = None
+    is_favoured: bool = False

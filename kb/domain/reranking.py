@@ -11,10 +11,14 @@ from kb.domain.search import QueryVectors
 
 
 class Question(NamedTuple):
-    """What candidates are read against: the text as it was asked, its terms as they were searched."""
+    """What candidates are read against: the text as it was asked, its terms as they were searched.
+
+    `favoured` are the documents of the days it speaks of.
+    """
 
     text: str
     terms: tuple[TermWeight, ...]
+    favoured: frozenset[str] = frozenset()
 
 
 class Reranker(Protocol):

@@ -16,13 +16,17 @@ Fusion = Literal["linear", "rrf"]
 
 
 class SearchFilters(NamedTuple):
-    """What a hit's document must be: any of the tags, the language, any of the globs, at least that trust."""
+    """What a hit's document must be: any of the tags, the language, any of the globs, at least that trust.
+
+    `dated` names the days it is of, as a person writes them.
+    """
 
     tags_any: tuple[str, ...] = ()
     lang: str | None = None
     path_globs: tuple[str, ...] = ()
     trust_min: str | None = None
     media: str | None = None
+    dated: str | None = None
 
 
 class SearchQuery(NamedTuple):
@@ -131,6 +135,18 @@ class Substitution(NamedTuple):
     reason: SubstitutionReason
 
 
+class DaysAsked(NamedTuple):
+    """The days a question speaks of, ISO 8601, both included; `phrase` is how it names them.
+
+    Passages of the `documents` that say they are of these days are favoured.
+    """
+
+    phrase: str
+    first: str
+    last: str
+    documents: int
+
+
 class Widening(NamedTuple):
     """By what more than its own words a question is searched; `synonyms` are groups of words that mean the same."""
 
@@ -144,7 +160,8 @@ class SearchResult(NamedTuple):
 
     `query.mode` is how it was searched; `note` says why, where that is not how it was asked. `candidates` are what the
     hits were chosen from; `ranking_version` names the statements and weights that put them in order. `substitutions`
-    are words that were searched for in place of the question's own; `read_as` is the question with them.
+    are words that were searched for in place of the question's own; `read_as` is the question with them, and without
+    what names `days`.
     """
 
     query: SearchQuery
@@ -156,6 +173,7 @@ class SearchResult(NamedTuple):
     ranking_version: str = ""
     substitutions: tuple[Substitution, ...] = ()
     read_as: str = ""
+    days: DaysAsked | None = None
 
     @property
     def is_read(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
 from kb.domain.search import SearchFilters
@@ -28,18 +28,39 @@ class FilterParams(TypedDict):
 
 
 def filter_params(db: Connection, filters: SearchFilters) -> FilterParams:
-    """The filters with trust levels spelled out and path globs resolved to documents.
+    """The filters with trust levels spelled out, path globs and days resolved to documents.
 
-    Raises: UsageError for an unknown trust level or a malformed glob.
+    Raises: UsageError for an unknown trust level, a malformed glob, or what names no days.
     """
+    among = _documents_among(db, filters)
     return {
         "filtered": int(filters != SearchFilters()),
         "tags_json": _json(tag.lstrip("#") for tag in filters.tags_any) if filters.tags_any else None,
         "lang": filters.lang and stored_text(filters.lang).lower(),
-        "doc_ids_json": _json(_documents_matching(db, filters.path_globs)) if filters.path_globs else None,
+        "doc_ids_json": None if among is None else _json(among),
         "trust_json": _json(_trust_at_least(filters.trust_min)) if filters.trust_min else None,
         "media": filters.media and stored_text(filters.media),
     }
+
+
+def keep_among(params: FilterParams, doc_ids: Sequence[str]) -> None:
+    """Narrows what the parameters accept to these documents."""
+    accepted = params["doc_ids_json"]
+    params["filtered"] = 1
+    params["doc_ids_json"] = _json(doc_ids if accepted is None else set(doc_ids).intersection(json.loads(accepted)))
+
+
+def _documents_among(db: Connection, filters: SearchFilters) -> list[str] | None:
+    """The documents that path globs and days leave; None where neither is given."""
+    among = _documents_matching(db, filters.path_globs) if filters.path_globs else None
+    if not filters.dated:
+        return among
+    from datetime import date  # few searches name days
+
+    from kb.retrieve.dated import documents_dated
+
+    dated = documents_dated(db, filters.dated, date.today())
+    return list(dated) if among is None else [doc_id for doc_id in among if doc_id in set(dated)]
 
 
 def _trust_at_least(level: str) -> tuple[str, ...]:

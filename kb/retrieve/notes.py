@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kb.domain.search import Substitution
+from kb.domain.search import DaysAsked, Substitution
 from kb.errors import ModelMissing
 from kb.language.detect import query_language
 
 _GOES_ON = "kb index --embeddings"
+# Where a question asks for all days since one, or until one.
+_FIRST_DAY, _LAST_DAY = "0001-01-01", "9999-12-31"
 
 
 def substitution_notes(question: str, read_as: str, substitutions: Sequence[Substitution]) -> Iterator[str]:
@@ -29,6 +31,30 @@ def substitution_notes(question: str, read_as: str, substitutions: Sequence[Subs
                 f'"{each.asked}" 외에 {searched} 검색' if korean else f'searched for {searched} beside "{each.asked}"'
             )
         yield said
+
+
+def days_note(question: str, days: DaysAsked) -> str:
+    """What the days a question speaks of were read as, and that their documents are favoured."""
+    korean = query_language(question) == "ko"
+    named = days.first if days.first == days.last else _between(days, korean)
+    if not days.documents:
+        return (
+            f'"{days.phrase}" = {named}: 이 날짜의 문서는 없음'
+            if korean
+            else f'"{days.phrase}" is {named}: no document is dated so'
+        )
+    if korean:
+        return f'"{days.phrase}" = {named}: 이 날짜의 문서 {days.documents}개에 무게를 둠'
+    documents, plural = ("the document", "s") if days.documents == 1 else (f"the {days.documents} documents", "")
+    return f'"{days.phrase}" is {named}: {documents} dated so count{plural} more'
+
+
+def _between(days: DaysAsked, korean: bool) -> str:
+    if days.last == _LAST_DAY:
+        return f"{days.first} 이후" if korean else f"{days.first} and later"
+    if days.first == _FIRST_DAY:
+        return f"{days.last} 이전" if korean else f"{days.last} and before"
+    return f"{days.first} ~ {days.last}" if korean else f"{days.first} to {days.last}"
 
 
 def by_words_only(question: str, lacking: ModelMissing) -> str:

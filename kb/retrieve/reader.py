@@ -43,11 +43,13 @@ class SentenceReader:
     def __init__(self, db: Connection) -> None:
         self._db = db
         self._rank, self._sentence, self._look = (load_weights(db, model) for model in ("rank", "sentence", "look"))
+        self._days = load_weights(db, "days")
 
     @property
     def name(self) -> str:
         """`reading` with the versions of its weights."""
-        return f"reading@{self._rank.version}/{self._sentence.version}/{self._look.version}"
+        weights = (self._rank, self._sentence, self._look, self._days)
+        return "reading@" + "/".join(each.version for each in weights)
 
     def rerank(self, question: Question, candidates: Sequence[Candidate], vectors: QueryVectors) -> list[Ranked]:
         """All of the candidates, the one most likely to answer first; ties in the fusion rule's order."""
@@ -60,7 +62,15 @@ class SentenceReader:
             question=vectors.secondary,
             question_int8=packed,
         )
-        ranked = ranked_by(self._rank, candidates, rows, candidate_features(question, candidates, rows))
+        features = candidate_features(question, candidates, rows)
+        if question.favoured:
+            for candidate, figures in zip(candidates, features, strict=True):
+                figures["favoured"] = float(candidate.doc_id in question.favoured)
+        weights = self._rank._replace(values={**self._rank.values, **self._days.values})
+        ranked = [
+            each._replace(is_favoured=each.candidate.doc_id in question.favoured)
+            for each in ranked_by(weights, candidates, rows, features)
+        ]
         first = ranked[:LOOKED]
         cosines = sentence_cosines(self._db, [each.candidate.chunk_rowid for each in first], packed)
         return [*looked_through(question, first, cosines, self._sentence, self._look), *ranked[LOOKED:]]

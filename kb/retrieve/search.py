@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from kb.domain.candidates import Candidate, Ranked
 from kb.domain.citations import cite
 from kb.domain.search import FusionRule, QueryVectors, RetrievalDetail, ScoreKind, SearchHit, SearchQuery, SearchResult
-from kb.retrieve.filters import FilterParams, filter_params
+from kb.retrieve.filters import FilterParams, filter_params, keep_among
 from kb.retrieve.places import matched_spans
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
 from kb.retrieve.snippet import below_headings, make_snippet
@@ -25,6 +26,11 @@ MIN_DEPTH = 50
 
 # More hits than there can be candidates.
 _EVERY = 1_000_000
+
+# What a passage of the days a question speaks of counts, where it is not read (kb.retrieve.reader weighs it): enough to
+# stand before one as good of another day, too little to stand before one that is much better.
+_FAVOURED_BY_WORDS = 2.0
+_FAVOURED_BY_RULE = 1.15
 
 # An FTS5 expression that finds nothing; FTS5 refuses an empty one.
 _NOTHING = '""'
@@ -57,6 +63,9 @@ class HybridParams(LexicalParams):
     rrf_lexical_weight: float
 
 
+_Row = TypeVar("_Row", queries.LexicalRow, Candidate)
+
+
 class Shown(TypedDict):
     """What every hit is made with, whichever channel found it."""
 
@@ -75,9 +84,15 @@ def search_lexical(
     """
     ranking = lexical_ranking(db)
     if not read.match_expr:
-        return SearchResult(query, (), (), index_version, ranking_version=ranking, read_as=query.text)
+        return SearchResult(query, (), (), index_version, ranking_version=ranking, read_as=query.text, days=read.days)
     with expression_errors() if read.raw else nullcontext():
-        rows = queries.search_lexical(db, **lexical_params(db, query, read))
+        params = lexical_params(db, query, read)
+        rows = queries.search_lexical(db, **params)
+        if read.favoured:
+            params_of_days = params.copy()
+            keep_among(params_of_days, read.favoured)
+            of_days = queries.search_lexical(db, **params_of_days)
+            rows = _favouring(of_days, rows, lambda row: row.lexical_score, _FAVOURED_BY_WORDS)[: query.k]
     shown: Shown = {
         "terms": read.terms,
         "snippet_chars": snippet_chars,
@@ -154,9 +169,16 @@ def ranked_candidates(
         params["depth"], params["k"] = max(READ_DEPTH, 2 * query.k), _EVERY
     with expression_errors() if read.raw else nullcontext():
         candidates = queries.search_hybrid(db, **params)
+        if read.favoured:
+            params_of_days = params.copy()
+            keep_among(params_of_days, read.favoured)
+            params_of_days["neighbours_json"] = None  # those of an ANN index may all be of other days
+            of_days = queries.search_hybrid(db, **params_of_days)
+            candidates = _favouring(of_days, candidates, lambda row: row.fusion_score, _FAVOURED_BY_RULE)
     if reranker is None or not reads:
-        return [Ranked(candidate) for candidate in candidates]
-    return reranker.rerank(Question(read.corrected or query.text, term_weights(db, read.searched)), candidates, vectors)
+        return [Ranked(candidate) for candidate in candidates[: params["k"]]]
+    question = Question(read.corrected or query.text, term_weights(db, read.searched), frozenset(read.favoured))
+    return reranker.rerank(question, candidates, vectors)
 
 
 def lexical_params(db: Connection, query: SearchQuery, read: QueryTerms) -> LexicalParams:
@@ -170,6 +192,17 @@ def lexical_params(db: Connection, query: SearchQuery, read: QueryTerms) -> Lexi
         "depth": max(MIN_DEPTH, 2 * query.k),
         "k": query.k,
     }
+
+
+def _favouring(
+    favoured: Sequence[_Row], others: Sequence[_Row], score: Callable[[_Row], float], by: float
+) -> list[_Row]:
+    """All rows by their scores, those of the favoured counted `by` times, each once; ranked from 1."""
+    scored = {row.chunk_id: (score(row), row) for row in others} | {
+        row.chunk_id: (score(row) * by, row) for row in favoured
+    }
+    order = sorted(scored.values(), key=lambda each: (-each[0], each[1].chunk_id))
+    return [row._replace(rank=rank) for rank, (_, row) in enumerate(order, 1)]
 
 
 def hybrid_params(
@@ -221,6 +254,7 @@ def _result(
         ranking_version=ranking_version,
         substitutions=read.substitutions,
         read_as=read.corrected or query.text,
+        days=read.days,
     )
 
 

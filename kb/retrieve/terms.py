@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.domain.search import Substitution, Widening
+from kb.domain.search import DaysAsked, Substitution, Widening
 from kb.domain.text import stored_text
 from kb.language.stopwords import ENGLISH, korean
 from kb.store.connection import Connection
@@ -54,6 +54,7 @@ class QueryTerms(NamedTuple):
     """What a question is searched by: an FTS5 expression, empty when nothing can be searched, and its terms.
 
     `corrected` is the question with the words that were searched for in place of its own; None where there are none.
+    `days` are those it speaks of, and `favoured` the documents of them.
     """
 
     match_expr: str
@@ -62,6 +63,8 @@ class QueryTerms(NamedTuple):
     raw: bool
     substitutions: tuple[Substitution, ...] = ()
     corrected: str | None = None
+    days: DaysAsked | None = None
+    favoured: tuple[str, ...] = ()
 
 
 def is_raw(text: str) -> bool:

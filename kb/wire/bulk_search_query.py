@@ -24,6 +24,7 @@ class BulkSearchQueryV1(TypedDict):
     path_glob: NotRequired[list[str]]
     trust_min: NotRequired[Literal["primary", "secondary", "generated"]]
     media: NotRequired[str]
+    dated: NotRequired[str]
 
 
 def search_query(line: BulkSearchQueryV1, defaults: SearchDefaults) -> SearchQuery:
@@ -34,5 +35,6 @@ def search_query(line: BulkSearchQueryV1, defaults: SearchDefaults) -> SearchQue
         path_globs=tuple(line.get("path_glob", ())),
         trust_min=line.get("trust_min"),
         media=line.get("media"),
+        dated=line.get("dated"),
     )
     return defaults.query(line["query"], line.get("mode"), line.get("k"), filters)

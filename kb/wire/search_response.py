@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.domain.search import SearchResult
+from kb.domain.search import DaysAsked, SearchResult
 from kb.wire.search_hit import SearchHitV1, search_hit_v1
 
 
@@ -22,10 +22,22 @@ class SubstitutionV1(TypedDict):
     reason: Literal["spelling", "keyboard", "sound", "pair", "lexicon"]
 
 
+class DaysV1(TypedDict):
+    """The days a question speaks of (ISO 8601, both included), as it names them, and how many documents are of them.
+
+    What the documents say themselves counts: their frontmatter, a date in their name.
+    """
+
+    phrase: str
+    first: str
+    last: str
+    documents: int
+
+
 class SearchResponseV1(TypedDict):
     """The hits of one question, best first. `terms` are the words and morphemes it was searched by; `ranking_version`
     names the statements and weights that put the hits in order; `substitutions` are words searched for in place of the
-    question's own, or beside them."""
+    question's own, or beside them; the documents of `days` are favoured."""
 
     schema_version: Literal["search_response.v1"]
     query: str
@@ -37,6 +49,7 @@ class SearchResponseV1(TypedDict):
     ranking_version: str
     note: str | None
     substitutions: list[SubstitutionV1]
+    days: DaysV1 | None
 
 
 def search_response_v1(result: SearchResult) -> SearchResponseV1:
@@ -55,4 +68,10 @@ def search_response_v1(result: SearchResult) -> SearchResponseV1:
             {"asked": each.asked, "searched": list(each.searched), "reason": each.reason}
             for each in result.substitutions
         ],
+        "days": None if result.days is None else days_v1(result.days),
     }
+
+
+def days_v1(days: DaysAsked) -> DaysV1:
+    """The wire form of the days a question speaks of."""
+    return {"phrase": days.phrase, "first": days.first, "last": days.last, "documents": days.documents}

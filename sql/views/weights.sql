@@ -1,8 +1,8 @@
 -- The weights that rank and judge what is found, a row for each feature: fitted on the owner's own questions, else as shipped.
 --
--- `rank` orders the passages of a hybrid search, `right` and `about` judge the first of them. docs/retrieval.md and docs/answers.md
--- say what was fitted on what, and what it reaches.
--- version 3
+-- `rank`, `sentence`, `look` and `days` order the passages of a hybrid search, `right` and `about` judge the first of them.
+-- docs/retrieval.md and docs/answers.md say what was fitted on what, and what it reaches.
+-- version 4
 CREATE VIEW weights AS
 WITH shipped (model, version, feature, weight) AS (
   VALUES
@@ -38,6 +38,7 @@ WITH shipped (model, version, feature, weight) AS (
     ('sentence', 'sentence-2', 'previous_terms', 1.695),
     ('look', 'look-2', 'logit', 0.9186),
     ('look', 'look-2', 'sentence', 0.7313),
+    ('days', 'days-1', 'favoured', 8.0),
     ('about', 'about-2', 'bias', -14.29),
     ('about', 'about-2', 'bigrams', 1.27),
     ('about', 'about-2', 'cosine', 1.708),

@@ -103,8 +103,9 @@ class Findings(NamedTuple):
         cited: Sequence[Passage],
         notes: tuple[str, ...] = (),
     ) -> Answer:
-        """An answer of these claims, which cite these passages."""
-        made = self._made(written, text, claims, _citations(claims, cited), notes)
+        """An answer of these claims, which cite these passages; where a doubt alone makes it unsure, that is noted."""
+        doubt = None if self.judgement is None else self.judgement.only_doubt(self.config.rag.answer_precision)
+        made = self._made(written, text, claims, _citations(claims, cited), notes if doubt is None else (*notes, doubt))
         return made._replace(state="answered" if made.grounded and self.state == "answered" else "unsure")
 
     def refusal(

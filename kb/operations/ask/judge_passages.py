@@ -15,6 +15,7 @@ from kb.answer.judging import (
     read_excerpts,
 )
 from kb.answer.reading import READING_GATE, WEIGHTS_VERSION, read_chosen, reading_evidence
+from kb.answer.wording import of_other_days, poor_fit
 from kb.domain.answers.answer import Evidence
 from kb.domain.search import SearchHit, SearchQuery, SearchResult
 from kb.language.detect import query_language
@@ -50,7 +51,8 @@ def judge_passages(
     excerpts = read_excerpts(question, terms, found, cosines, weights.sentence)
     background = load_background(base.db, query_language(question))
     judged = judge(question, excerpts, result.candidates, terms, background, weights)
-    return judged._replace(doubt=_doubt(question, excerpts))
+    language = query_language(query.text)
+    return judged._replace(doubt=_doubt(question, excerpts, language) or _doubt_of_days(result, excerpts, language))
 
 
 def read_evidence(judgement: Judgement) -> Evidence:
@@ -67,7 +69,7 @@ def read_evidence(judgement: Judgement) -> Evidence:
     )
 
 
-def _doubt(question: str, excerpts: Sequence[Excerpt]) -> str | None:
+def _doubt(question: str, excerpts: Sequence[Excerpt], language: str) -> str | None:
     """What in the best sentence speaks against an answer in the question's own language; None where nothing does."""
     if not excerpts or not excerpts[0].ranked.candidate.is_own:
         return None
@@ -75,6 +77,17 @@ def _doubt(question: str, excerpts: Sequence[Excerpt]) -> str | None:
     sentence = best.piece._replace(text=best.best)
     read = read_chosen(question, (Chosen(sentence, best.score, 1.0),), [best.passage], None)
     likely = reading_evidence(read)
-    return (
-        None if likely >= READING_GATE else f"the best sentence fits the question by {likely:.2f} ({WEIGHTS_VERSION})"
-    )
+    return None if likely >= READING_GATE else poor_fit(language, f"{likely:.2f} < {READING_GATE} ({WEIGHTS_VERSION})")
+
+
+def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: str) -> str | None:
+    """That the best passage is of other days than the question speaks of, as far as it is known.
+
+    A date in digits may be one that the text tells of: it counts only where documents are of that date.
+    """
+    days = result.days
+    if days is None or not excerpts or excerpts[0].ranked.is_favoured:
+        return None
+    is_told_of = any(char.isdigit() for char in days.phrase) and not days.documents
+    in_words = days.phrase.casefold() in excerpts[0].passage.text.casefold()
+    return None if is_told_of or in_words else of_other_days(language, days.phrase)

@@ -9,6 +9,7 @@ from kb.config import Config
 from kb.config.lexicon import synonyms
 from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult, Widening
 from kb.errors import ModelMissing
+from kb.language.time_signs import may_name_days
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
@@ -48,7 +49,17 @@ def read_question(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
     """
     search = base.config.search
     widening = Widening(search.correct_typos, search.both_scripts, synonyms(base.config))
-    return read_query(base.db, query.text, widening)
+    if not search.favour_days or query.filters.dated or not may_name_days(query.text) or is_raw(query.text):
+        return read_query(base.db, query.text, widening)
+    from datetime import date  # most questions speak of no days
+
+    from kb.retrieve.dated import documents_asked_for
+
+    found = documents_asked_for(base.db, query.text, date.today())
+    if found is None or not found.doc_ids:
+        return read_query(base.db, query.text, widening)._replace(days=found and found.days)
+    read = read_query(base.db, found.rest, widening)
+    return read._replace(corrected=read.corrected or found.rest, days=found.days, favoured=found.doc_ids)
 
 
 def _near(base: KnowledgeBase, query: SearchQuery, source: VectorSource, every_candidate: bool) -> SearchResult:
@@ -138,11 +149,16 @@ def _by_words(base: KnowledgeBase, query: SearchQuery, lacking: ModelMissing | N
 
 def _noted(result: SearchResult, notes: Sequence[str]) -> SearchResult:
     """The result with what there is to say of it, of the words it was searched by first."""
-    said = [*notes]
+    said: list[str] = []
+    if result.days is not None:
+        from kb.retrieve.notes import days_note  # most questions speak of no days
+
+        said = [days_note(result.query.text, result.days)]
     if result.substitutions:
         from kb.retrieve.notes import substitution_notes  # a question of known words does without
 
-        said = [*substitution_notes(result.query.text, result.read_as, result.substitutions), *notes]
+        said += substitution_notes(result.query.text, result.read_as, result.substitutions)
+    said += notes
     return result._replace(note="; ".join(said)) if said else result
 
 

@@ -27,6 +27,12 @@ class LexicalRow(NamedTuple):
     lexical_score: float
 
 
+class DocumentId(NamedTuple):
+    """A document."""
+
+    doc_id: str
+
+
 class KoreanUnitRow(NamedTuple):
     """One reading of a written Korean unit."""
 
@@ -217,6 +223,10 @@ def select_pairs(db: Connection, *, words_json: str) -> list[Pair]: ...
 
 @sql("retrieve/select_document_paths.sql")
 def select_document_paths(db: Connection) -> Iterator[DocumentPath]: ...
+
+
+@sql("retrieve/select_documents_dated.sql")
+def select_documents_dated(db: Connection, *, first: str, last: str) -> list[DocumentId]: ...
 
 
 @sql("retrieve/select_term_counts.sql")
