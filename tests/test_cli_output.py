@@ -42,7 +42,7 @@ def stable(text: str, vault: Vault) -> str:
     text = re.sub(r"\bfts-[0-9a-f]{8}/\S+", "<index version>", text)
     text = re.sub(r"schema v\d+", "schema v<schema>", text)
     text = re.sub(r"(?m)^(wire +)\S.*$", r"\1<every wire schema>", text)
-    text = re.sub(r"(?m)^((?:capabilities|not here) +)\S.*$", r"\1<what there is here>", text)
+    text = re.sub(r"(?m)^((?:can|not here) +)\S.*$", r"\1<what there is here>", text)
     text = re.sub(r"kiwi-[\d.]+", "kiwi-<version>", text)
     text = re.sub(r"SQLite [\d.]+", "SQLite <version>", text)
     text = re.sub(r"(?m)^[✓–] (engine_\w+ +).*(\n +hint: .*)?", r"\1<engine, or what to install>", text)

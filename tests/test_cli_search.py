@@ -72,7 +72,7 @@ def test_mode_and_k_beside_bulk_hold_for_lines_that_name_none(kb: Kb) -> None:
 
 def test_notes_on_a_korean_question_are_korean(kb: Kb) -> None:
     ran = kb("search", "--mode", "hybrid", "게이트웨이는 어떻게 다시 시도하나요?")
-    assert "note: 낱말로만 검색: 뜻으로 찾을 벡터나 모델이 없습니다 (kb index --embeddings)" in ran.stderr
+    assert "참고: 낱말로만 검색: 뜻으로 찾을 벡터나 모델이 없습니다 (kb index --embeddings)" in ran.stderr
     assert "by words only" not in ran.stderr
 
 
@@ -193,7 +193,7 @@ def test_citations_are_links_on_a_terminal(env: dict[str, str], linked: bool, va
         assert targets[0].startswith("file://")
         assert targets[0].endswith("/notes/projects/gateway/meeting%20%232.md")
         assert targets[1] == ""
-    assert "projects/gateway/meeting #2.md#L1-L4" in shown_text(shown)
+    assert "projects/gateway/meeting #2.md#L1-L4" in " ".join(shown_text(shown).split())
 
 
 def test_a_pipe_gets_plain_text_and_links_only_when_told(kb: Kb) -> None:

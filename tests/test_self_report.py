@@ -155,7 +155,7 @@ def embeddings_of(vault: Vault, chunk_id: str) -> list[dict[str, Any]]:
 def test_an_inspected_chunk_has_the_vectors_that_are_stored(base: Vault) -> None:
     chunk_id = chunk_of(base, "zebra")
     assert embeddings_of(base, chunk_id) == []
-    assert "vector    none" in call(base, "inspect", "chunk", chunk_id).stdout
+    assert "vector     none" in call(base, "inspect", "chunk", chunk_id).stdout
 
     assert call(base, "index", "--embeddings").code == 0
     found = embeddings_of(base, chunk_id)
@@ -379,7 +379,7 @@ def test_after_an_interrupted_run_search_and_ask_say_so_until_it_is_finished(
     assert note in ask_of(base, "How often does the gateway retry?", "--json").json["notes"]
     assert f"note: {note}" in ask_of(base, "How often does the gateway retry?").stderr
     korean = "임베딩이 끝나지 않음: 지금까지 8개 중 3개 구절을 비교 (이어서 하기: kb index --embeddings)"
-    assert f"note: {korean}" in call(base, "search", "게이트웨이는 몇 번 다시 시도하나요?").stderr
+    assert f"참고: {korean}" in call(base, "search", "게이트웨이는 몇 번 다시 시도하나요?").stderr
     assert call(base, "search", "gateway", "--mode", "lexical", "--json").json["note"] is None
 
     assert call(base, "index", "--embeddings").code == 0

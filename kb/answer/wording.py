@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kb.domain.answers.answer import ClaimStatus, RefusalReason
+from kb.errors import KbError
 
 _REFUSALS: Mapping[RefusalReason, Mapping[str, str]] = {
     "score_gate": {
@@ -73,14 +74,42 @@ _FOUND = {
 }
 
 
-def not_kept(language: str, why: str) -> str:
-    """That an answer could not be recorded."""
-    return f"{_in(language, _NOT_KEPT)}: {why}"
+# What failed, by the code of the error; in English the error's own message says it.
+_WHY_KO: Mapping[str, str] = {
+    "disk_full": "디스크에 남은 공간이 없습니다",
+    "store_busy": "다른 프로그램이 같은 데이터베이스에 쓰고 있습니다",
+    "store_readonly": "데이터베이스 파일에 쓸 수 없습니다",
+    "store_corrupt": "데이터베이스가 손상되었습니다",
+    "schema_too_new": "더 새로운 kb가 만든 데이터베이스입니다",
+    "store_error": "데이터베이스를 쓰지 못했습니다",
+    "model_missing": "모델이나 모델을 실행할 프로그램이 설치되어 있지 않습니다",
+    "model_corrupt": "모델 파일을 읽을 수 없습니다",
+    "model_unreachable": "서버에 연결할 수 없습니다",
+    "model_not_pulled": "서버에 그 모델이 없습니다",
+    "timeout": "정해진 시간 안에 답이 오지 않았습니다",
+    "stream_broken": "글이 오다가 끊겼습니다",
+    "prompt_too_long": "질문과 찾은 구절이 모델이 읽을 수 있는 길이를 넘습니다",
+    "model_error": "모델을 쓸 수 없습니다",
+}
 
 
-def did_not_answer(language: str, model: str, why: str) -> str:
-    """That a language model failed before its first word."""
-    return f"{model}{_in(language, _SILENT)}: {why}"
+def not_kept(language: str, error: KbError) -> str:
+    """That an answer could not be recorded, and why."""
+    return f"{_in(language, _NOT_KEPT)}: {_why(language, error)}"
+
+
+def did_not_answer(language: str, model: str, error: KbError) -> str:
+    """That a language model failed before its first word, and why."""
+    return f"{model}{_in(language, _SILENT)}: {_why(language, error)}"
+
+
+def _why(language: str, error: KbError) -> str:
+    """The reason in that language; in Korean what `error` is, with the places and names it is about."""
+    if language != "ko":
+        return error.message
+    kinds = (kind.code for kind in type(error).__mro__ if issubclass(kind, KbError))
+    said = next((_WHY_KO[code] for code in kinds if code in _WHY_KO), error.message)
+    return f"{said} ({', '.join(error.details.values())})" if error.details else said
 
 
 def quoted_instead(language: str, model: str) -> str:
@@ -149,7 +178,7 @@ def share_words(language: str, cited: int, used: int) -> str:
     """How many of the passages that an answer may use it cites."""
     if language == "ko":
         return f"{used}곳 중 {cited}곳 인용"
-    return f"{cited} of {used} chunk{'' if used == 1 else 's'}"
+    return f"{cited} of {used} passage{'' if used == 1 else 's'} cited"
 
 
 def evidence_words(language: str, value: str) -> str:

@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from kb import __version__
-from kb.cli.session import Session
+from kb.cli.session import CommandGroup, HelpContext, Session
 from kb.errors import KbError
 from kb.private import kept_private
 
@@ -43,7 +43,7 @@ COMMANDS = {
 }
 
 
-class _Commands(click.Group):
+class _Commands(CommandGroup):
     """The commands above, each imported only when it is the one called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -55,6 +55,7 @@ class _Commands(click.Group):
         from importlib import import_module
 
         command: click.Command = import_module(f"kb.cli.commands.{cmd_name}").command
+        command.context_class = HelpContext
         return command
 
     def resolve_command(
@@ -159,9 +160,8 @@ def _tell(error: BaseException, args: list[str]) -> None:
     elif isinstance(error, click.ClickException):
         from kb.errors import UsageError
 
-        usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else None
         message = error.format_message()  # it repeats the words typed, which may be a shell's whole glob
-        _show(UsageError(message[:_MESSAGE_CHARS] + "…" * (len(message) > _MESSAGE_CHARS), usage), args)
+        _show(UsageError(message[:_MESSAGE_CHARS] + "…" * (len(message) > _MESSAGE_CHARS), _usage_hint(error)), args)
     elif isinstance(error, KbError):
         _show(error, args)
     else:
@@ -170,6 +170,15 @@ def _tell(error: BaseException, args: list[str]) -> None:
         words = cli.make_context("kb", list(args), resilient_parsing=True).params
         session = Session(words["config_path"], words["settings"], words["verbose"], words["debug"])
         _show(unforeseen(error, session), args)
+
+
+def _usage_hint(error: click.ClickException) -> str | None:
+    """Where to read how a command is called; for an option of kb itself, where that stands."""
+    if not isinstance(error, click.UsageError) or error.ctx is None:
+        return None
+    if isinstance(error, click.NoSuchOption) and any(error.option_name in option.opts for option in cli.params):
+        return f"{error.option_name} goes before the command: kb {error.option_name} … {error.ctx.info_name}"
+    return f"{error.ctx.command_path} --help shows how it is called"
 
 
 def _show(error: KbError, args: list[str]) -> None:

@@ -36,6 +36,36 @@ class Session:
 
 pass_session = click.make_pass_decorator(Session)
 
+
+class HelpContext(click.Context):
+    """A command's surroundings, with help that keeps its examples within the width."""
+
+    def make_formatter(self) -> click.HelpFormatter:
+        from kb.cli.output.help_text import HelpFormatter
+
+        return HelpFormatter(width=self.terminal_width, max_width=self.max_content_width)
+
+
+class CommandGroup(click.Group):
+    """Commands under one name. Each is listed with its first sentence, whole on however many lines that takes."""
+
+    context_class = HelpContext
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            command.context_class = HelpContext
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        listed = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(_WHOLE)) for name, each in listed if each is not None])
+
+
+# More characters than the first sentence of any command's help has.
+_WHOLE = 500
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 

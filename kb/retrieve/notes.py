@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from kb.domain.search import DaysAsked, Substitution
@@ -57,10 +58,16 @@ def _between(days: DaysAsked, korean: bool) -> str:
     return f"{days.first} ~ {days.last}" if korean else f"{days.first} to {days.last}"
 
 
+def note_label(question: str) -> str:
+    """What stands before a note that is shown."""
+    return "참고" if query_language(question) == "ko" else "note"
+
+
 def by_words_only(question: str, lacking: ModelMissing) -> str:
     """That a question was searched by its words alone, and what is lacking for more."""
     if query_language(question) == "ko":
-        return f"낱말로만 검색: 뜻으로 찾을 벡터나 모델이 없습니다 ({lacking.hint})"
+        command = re.search(r"kb [a-z][^`;,]*\b", lacking.hint or "")
+        return "낱말로만 검색: 뜻으로 찾을 벡터나 모델이 없습니다" + (f" ({command[0]})" if command else "")
     return f"by words only: {lacking.message} ({lacking.hint})"
 
 

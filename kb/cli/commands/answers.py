@@ -8,11 +8,11 @@ from kb.answer.wording import outcome_words
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line, plain_start
 from kb.cli.output.times import local_time
-from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.operations.answers.history import find_answer, list_answers
 
 
-@click.group("answers")
+@click.group("answers", cls=CommandGroup)
 def command() -> None:
     """Show earlier answers."""
 
@@ -60,6 +60,8 @@ def show(session: Session, id: str | None, explain: bool, as_json: bool) -> None
     from kb.cli.show.answer import show_answer
     from kb.operations.answers.last_shown import shown_answer
 
-    click.echo(f"{answer.retrieval.trace_id}  {local_time(answer.created_at)}  {plain_line(answer.question)}\n")
+    head = f"{answer.retrieval.trace_id}  {local_time(answer.created_at)}  "
+    echo_folded(plain_line(answer.question), head=head)
+    click.echo()
     show_answer(answer, explain=explain)
     remember(session.config.data_dir, shown_answer(answer))

@@ -6,8 +6,9 @@ import re
 
 import click
 
+from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
-from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.domain.results.upkeep import CacheReport
 from kb.errors import UsageError
 from kb.operations.admin.cache import cache_stats, prune_caches
@@ -15,11 +16,11 @@ from kb.operations.admin.cache import cache_stats, prune_caches
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 
-@click.group("cache")
+@click.group("cache", cls=CommandGroup)
 def command() -> None:
     """Show and shrink the caches, which save reading and embedding twice.
 
-    Losing it costs time, never data.
+    Losing them costs time, never data.
     """
 
 
@@ -47,7 +48,7 @@ def _show(report: CacheReport, as_json: bool) -> None:
         print_json(cache_report_v1(report))
         return
     for part in report.parts:
-        click.echo(f"{part.name:<8} {part.entries:>9}  {_shown(part.byte_len):>9}  {plain_line(str(part.path))}")
+        echo_folded(plain_line(str(part.path)), head=f"{part.name:<8} {part.entries:>9,}  {_shown(part.byte_len):>9}  ")
     if report.freed_bytes:
         click.echo(f"freed {_shown(report.freed_bytes)}")
 

@@ -6,12 +6,12 @@ import os
 
 import click
 
-from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.config import default_path
 from kb.config.showing import items, to_toml
 
 
-@click.group("config")
+@click.group("config", cls=CommandGroup)
 def command() -> None:
     """Show the configuration in force: defaults, then file, then KB_<SECTION>_<KEY>, then --set."""
 

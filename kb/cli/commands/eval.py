@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from kb.cli.commands.eval_calibrate import command as calibrate
-from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.domain.search import SearchMode
 
 suite_option = click.option("--suite", metavar="FILE", help="The golden set [default: eval.suite].")
 
 
-@click.group("eval")
+@click.group("eval", cls=CommandGroup)
 def command() -> None:
     """Measure how well questions find what they should, and whether a change made it better."""
     gc.enable()

@@ -7,6 +7,7 @@ import gc
 import click
 
 from kb.cli.interrupt import interruptible
+from kb.cli.output.printing import echo_folded
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.results.upkeep import RebuildReport, VectorTable
 from kb.errors import UsageError
@@ -112,7 +113,8 @@ def _show_tables(report: RebuildReport) -> None:
     for table in report.tables:
         used_as = table.used_as or "unused"
         name = table.model or table.lance_table
-        click.echo(f"{used_as:<10} {name:<28} {table.vectors:>9,} vectors  {_shown_mb(table):>9}")
+        head = f"{used_as:<10} {name:<24} "
+        echo_folded(f"{table.vectors:,} vectors, {_shown_mb(table)}", head=head)
     if any(table.used_as is None for table in report.tables):
         click.echo("kb index --drop-unused removes what is unused")
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from kb.cli.output.printing import echo_folded
 from kb.cli.session import Session, json_option, pass_session, print_json
-from kb.config import default_path, expand_variables, load
+from kb.config import Config, default_path, expand_variables, load
+from kb.operations.admin.models import model_statuses
 from kb.operations.admin.setup import set_up, settings_of_its_own
+from kb.operations.embedding.plan import configured_models
 
 
 @click.command(
@@ -26,8 +32,6 @@ Examples:
 @pass_session
 def command(session: Session, root: str | None, data_dir: str | None, force: bool, as_json: bool) -> None:
     """Create the configuration, the data directory and the workspace folder; keep what is there."""
-    import os
-
     named = session.config_path or os.environ.get("KB_CONFIG")
     path = Path(expand_variables(named)).absolute() if named else default_path(os.environ)
     settings = list(session.settings)
@@ -45,9 +49,20 @@ def command(session: Session, root: str | None, data_dir: str | None, force: boo
         print_json(init_report_v1(report))
         return
     for name, place in (("config", report.config), ("data_dir", report.data_dir), ("root", report.root)):
-        click.echo(f"{'created' if report.created[name] else 'kept   '} {place}")
-    click.echo(f"opened  {report.sqlite} (schema v{report.schema_version})")
+        echo_folded(str(place), head="created " if report.created[name] else "kept    ")
+    echo_folded(f"{report.sqlite} (schema v{report.schema_version})", head="opened  ")
     if exists and settings:
-        click.echo("note    the configuration file was kept; --force writes it again with these settings")
-    click.echo(f"hint    your own synonyms, if you like: {config.path(config.search.lexicon)}")
-    click.echo(f"hint    put notes into {report.root}, then: kb ingest")
+        kept = "the configuration file was kept; --force writes it again with these settings"
+        echo_folded(kept, head="note    ")
+    echo_folded(f"your own synonyms, if you like: {config.path(config.search.lexicon)}", head="hint    ")
+    for step in _next_steps(config, report.root):
+        echo_folded(step, head="next    ")
+
+
+def _next_steps(config: Config, root: Path) -> Iterator[str]:
+    """What is left to do before the first question."""
+    kb = "kb" if config.file in (None, default_path(os.environ)) else f"kb --config {shlex.quote(str(config.file))}"
+    wanted = configured_models(config)
+    if any(status.name in wanted and not status.installed for status in model_statuses(config)):
+        yield f"{kb} models install    (once: passages are found by meaning too)"
+    yield f"{kb} ingest" if any(root.iterdir()) else f"put notes into {root}, then: {kb} ingest"

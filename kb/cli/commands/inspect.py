@@ -6,15 +6,17 @@ import json
 
 import click
 
+from kb.cli.output.printing import echo_fields, echo_folded
 from kb.cli.output.terminal import plain, plain_line
-from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.output.times import local_time
+from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.domain.citations import cite
 from kb.domain.ingest.derived import NOT_DERIVED, read_labels
 from kb.domain.kinds import MediaType, family_of
 from kb.operations.inspect.inspect import inspect_chunk, inspect_document
 
 
-@click.group("inspect")
+@click.group("inspect", cls=CommandGroup)
 def command() -> None:
     """Show all that is stored of one document or chunk."""
 
@@ -34,8 +36,9 @@ def doc(session: Session, id: str, as_json: bool) -> None:
         return
     document = found.document
     parser, engines = read_labels(document.parser_version)
-    click.echo(f"{plain_line(document.workspace_path)}\n  {plain_line(document.title)}")
-    for name, value in (
+    echo_folded(plain_line(document.workspace_path))
+    echo_folded(plain_line(document.title), head="  ")
+    rows = [
         ("doc_id", document.doc_id),
         ("lang", document.lang),
         ("tags", ", ".join(json.loads(document.tags_json)) or "-"),
@@ -43,21 +46,21 @@ def doc(session: Session, id: str, as_json: bool) -> None:
         ("bytes", str(document.byte_len)),
         *_extent(document.media_type, document.metadata_json),
         ("version", f"{document.doc_version} (parser {parser})"),
-        ("updated", document.updated_at),
+        ("updated", local_time(document.updated_at)),
         ("stored", f"{document.storage_kind} {document.storage_path}"),
-    ):
-        click.echo(f"  {name:<8} {plain_line(value)}")
+    ]
     for artifact in found.artifacts:
-        click.echo(f"  {'derived':<8} {artifact.name} by {plain_line(artifact.engine or '-')}")
-        click.echo(f"  {'':<8} {plain_line(str(artifact.path))}, {artifact.byte_len} bytes")
+        rows.append(("derived", f"{artifact.name} by {artifact.engine or '-'}"))
+        rows.append(("", f"{artifact.path}, {artifact.byte_len} bytes"))
     for name, engine in engines.items():
         if engine == NOT_DERIVED:
-            click.echo(f"  {'derived':<8} no {name}: switched off, or its engine is not installed")
+            rows.append(("derived", f"no {name}: switched off, or its engine is not installed"))
+    echo_fields(((name, plain_line(value)) for name, value in rows), indent="  ")
     click.echo(f"  {_counted(len(found.blocks), 'block')}, {_counted(len(found.chunks), 'chunk')}")
     for chunk in found.chunks:
         place = _place(chunk.source_spans_json)
         label = plain_line(chunk.section_label or chunk.opening.strip())
-        click.echo(f"    {chunk.chunk_id[:12]}  {place}  {chunk.token_estimate} tokens  {label}".rstrip())
+        echo_folded(label, head=f"    {chunk.chunk_id[:12]}  {place}  {chunk.token_estimate} tokens  ")
 
 
 @command.command("chunk", epilog="\b\nExamples:\n  kb inspect chunk 9b4a8c1e\n")
@@ -73,17 +76,20 @@ def chunk(session: Session, id: str, as_json: bool) -> None:
         print_json(chunk_inspection_v1(inspected))
         return
     found = inspected.chunk
-    click.echo(f"{plain_line(found.workspace_path)}#{_place(found.source_spans_json)}")
-    click.echo(f"  chunk_id  {found.chunk_id}\n  doc_id    {found.doc_id}")
-    click.echo(f"  lang      {found.lang}, {found.token_estimate} tokens, {found.chunker_version}")
-    click.echo(f"  headings  {plain_line(found.heading_text.replace(chr(10), ' › '))}")
-    click.echo(f"  names     {plain_line(found.name_text.replace(chr(10), ' › ') or '-')}")
-    click.echo(f"  morphemes {plain_line(found.tokenized_korean_text or '-')}")
+    echo_folded(f"{plain_line(found.workspace_path)}#{_place(found.source_spans_json)}")
+    rows = [
+        ("chunk_id", found.chunk_id),
+        ("doc_id", found.doc_id),
+        ("lang", f"{found.lang}, {found.token_estimate} tokens, {found.chunker_version}"),
+        ("headings", found.heading_text.replace("\n", " › ") or "-"),
+        ("names", found.name_text.replace("\n", " › ") or "-"),
+        ("morphemes", found.tokenized_korean_text or "-"),
+    ]
     for each in inspected.embeddings:
-        used_as = each.slot or "not searched by"
-        click.echo(f"  vector    {plain_line(each.model_id)}, {each.dimensions} dimensions, {used_as}")
+        rows.append(("vector", f"{each.model_id}, {each.dimensions} dimensions, {each.slot or 'not searched by'}"))
     if not inspected.embeddings:
-        click.echo("  vector    none")
+        rows.append(("vector", "none"))
+    echo_fields(((name, plain_line(value)) for name, value in rows), indent="  ")
     click.echo()
     click.echo(plain(found.text))
 

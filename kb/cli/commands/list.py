@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
+
 import click
 
 from kb.cli.filters import filter_options
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
-from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.domain.search import SearchFilters
 from kb.operations.inspect.inspect import list_documents
 
 
-@click.group("list")
+@click.group("list", cls=CommandGroup)
 def command() -> None:
     """List what is indexed."""
 
@@ -44,8 +46,9 @@ def docs(
             print_json(doc_summary_v1(row))
     else:
         for row in rows:
-            where = f"{plain_line(row.workspace_path)}  {plain_line(row.title)}"
-            echo_folded(where, head=f"{row.doc_id[:12]}  {row.lang:<3} {row.chunk_count:>4}  ")
+            path, title = plain_line(row.workspace_path), plain_line(row.title)
+            parts = [path] if title == PurePosixPath(path).stem else [path, title]
+            echo_folded("  ".join(parts), head=f"{row.doc_id[:12]}  {row.lang:<3} {row.chunk_count:>4}  ")
         if not rows:
             is_filtered = filters != SearchFilters()
             echo_folded(

@@ -8,15 +8,16 @@ from collections.abc import Sequence
 import click
 
 from kb.cli.interrupt import interruptible
-from kb.cli.output.terminal import plain
-from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.output.printing import echo_folded
+from kb.cli.output.terminal import plain_line
+from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.domain.results.upkeep import ModelStatus
 from kb.errors import UsageError
 from kb.operations.admin.models import install_models, model_statuses, verify_models
 from kb.operations.embedding.plan import configured_models
 
 
-@click.group("models")
+@click.group("models", cls=CommandGroup)
 def command() -> None:
     """Install and check models. Nothing is ever fetched during a search or an answer."""
     gc.enable()
@@ -81,6 +82,6 @@ def _show(statuses: Sequence[ModelStatus], as_json: bool) -> None:
         use = f"  ({status.used_as})" if status.used_as else ""
         size = f"{status.size_bytes / 1e6:.0f} MB"
         kind = f"{status.dimensions} d" if status.dimensions else status.purpose or ""
-        click.echo(f"{mark} {status.name:<24}{kind:>8}  {size:>7}  {status.licence}{use}")
+        echo_folded(f"{status.licence}{use}", head=f"{mark} {status.name:<22} {kind:>8} {size:>7}  ")
         if status.problem:
-            click.echo(f"    {plain(status.problem)}")
+            echo_folded(plain_line(status.problem), head="    ")

@@ -8,6 +8,7 @@ from typing import cast
 
 import click
 
+from kb.cli.output.printing import echo_fields
 from kb.cli.output.streams import as_utf8
 from kb.cli.output.times import local_time
 from kb.cli.session import Session, json_option, pass_session, print_json
@@ -41,15 +42,22 @@ def command(session: Session, wire: str | None, as_json: bool) -> None:
         return
     stats = found["stats"]
     click.echo(f"kb {found['kb_version']}")
-    for title, wanted in (("capabilities", True), ("not here", False)):
-        names = [name for name, there in found["capabilities"].items() if there is wanted]
-        click.echo(f"{title:<14}{', '.join(names) or '-'}")
-    for name, version in found["models"].items():
-        click.echo(f"{name:<16}{version}")
-    click.echo("wire          " + ", ".join(found["wire"]["schemas"]))
+    able = found["capabilities"]
+    rows = [
+        ("can", ", ".join(name for name, there in able.items() if there) or "-"),
+        ("not here", ", ".join(name for name, there in able.items() if not there) or "-"),
+        *found["models"].items(),
+        ("wire", ", ".join(found["wire"]["schemas"])),
+    ]
+    if stats is not None:
+        last = stats["last_ingest_at"]
+        counts = (
+            f"{stats['documents']:,} documents",
+            f"{stats['chunks']:,} chunks",
+            f"{stats['source_bytes']:,} bytes",
+        )
+        rows.append(("indexed", ", ".join(counts)))
+        rows.append(("last ingest", local_time(last) if last else "none has ended yet"))
+    echo_fields(rows)
     if stats is None:
         click.echo("no knowledge base yet: kb init")
-    else:
-        click.echo(f"{stats['documents']} documents, {stats['chunks']} chunks, {stats['source_bytes']} bytes")
-        last = stats["last_ingest_at"]
-        click.echo(f"last ingest     {local_time(last) if last else 'never'}")

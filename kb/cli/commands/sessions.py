@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from kb.cli.output.printing import echo_folded
-from kb.cli.output.terminal import plain, plain_line
+from kb.cli.output.printing import echo_folded, echo_text
+from kb.cli.output.terminal import plain_line
 from kb.cli.output.times import local_time
-from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.operations.answers.history import delete_session, list_sessions, show_session
 from kb.operations.opening.clock import from_ns
 
 
-@click.group("sessions")
+@click.group("sessions", cls=CommandGroup)
 def command() -> None:
     """Show and delete conversations, begun with kb ask --session NAME."""
 
@@ -50,7 +50,9 @@ def show(session: Session, name: str, as_json: bool) -> None:
         print_json(chat_session_v1(found.session, found.turns))
         return
     for turn in found.turns:
-        click.echo(f"> {plain_line(turn.question)}\n{plain(turn.answer)}\n")
+        echo_folded(plain_line(turn.question), head="> ")
+        echo_text(turn.answer)
+        click.echo()
 
 
 @command.command("delete", epilog="\b\nExamples:\n  kb sessions delete 점검 --yes\n")

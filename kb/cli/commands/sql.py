@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from kb.cli.filters import filter_options
+from kb.cli.output.printing import echo_fields, echo_folded
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.results.inspection import BoundQuery
 from kb.domain.search import SearchFilters, SearchMode
@@ -80,11 +81,10 @@ def _give_init_file(rc: str, lines: list[str], sqlite: Path, writable: bool) -> 
 
 def _show_how(sqlite: Path, bound: BoundQuery) -> None:
     statements = bound.statement.parents[1]
+    echo_fields([("database", str(sqlite)), ("statements", str(statements))])
+    click.echo()
+    echo_folded("Look around, read-only, with the parameters of kb's own statements set:")
     click.echo(f"""\
-database    {sqlite}
-statements  {statements}
-
-Look around, read-only, with the parameters of kb's own statements set:
   kb sql --rc kb.rc
   sqlite3 -init kb.rc
   sqlite> SELECT * FROM corpus_stats;

@@ -11,7 +11,14 @@ from kb.domain.results.answers import AnswerCheck
 from kb.errors import UsageError
 from kb.operations.answers.verify import verify
 
-_SIGNS = {"stands": "✓", "moved": "→", "changed": "✗", "missing": "✗", "unreadable": "?"}
+# What became of a quotation, as the wire names it → its sign and word on the screen.
+_OUTCOMES = {
+    "stands": ("✓", "unchanged"),
+    "moved": ("→", "moved"),
+    "changed": ("✗", "changed"),
+    "missing": ("✗", "missing"),
+    "unreadable": ("?", "unreadable"),
+}
 
 _EPILOG = """\b
 Examples:
@@ -43,17 +50,17 @@ def command(session: Session, id: str | None, every: bool, as_json: bool) -> int
         for check in checks:
             _show(check)
         quotes = [quote for check in checks for quote in check.quotes]
-        standing = sum(quote.standing in ("stands", "moved") for quote in quotes)
+        found = sum(quote.standing in ("stands", "moved") for quote in quotes)
         answers = f"{len(checks)} answer{'' if len(checks) == 1 else 's'}"
-        click.echo(f"{standing} of {len(quotes)} quotations stand, in {answers}")
+        click.echo(f"{found} of {len(quotes)} quotations are still in their files, in {answers}")
     return 0 if all(check.holds for check in checks) else 1
 
 
 def _show(check: AnswerCheck) -> None:
-    click.echo(f"{check.trace_id}  {plain_line(check.question)}")
+    echo_folded(plain_line(check.question), head=f"{check.trace_id}  ")
     for quote in check.quotes:
-        sign = _SIGNS[quote.standing]
+        sign, word = _OUTCOMES[quote.standing]
         shown = styled(sign, GOOD if quote.standing in ("stands", "moved") else BAD)
         now = "" if quote.standing != "moved" or quote.now_at is None else f" → {plain_line(quote.now_at.to_uri())}"
-        click.echo(f"  {shown} {quote.standing:<10} {plain_line(quote.cited.to_uri())}{now}")
+        echo_folded(f"{plain_line(quote.cited.to_uri())}{now}", head=f"  {shown} {word:<10} ")
         echo_folded(f"「{plain_line(quote.quote)}」", head="      ")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import click
 
-from kb.cli.output.terminal import columns, fold, use_color, width_cells
+from kb.cli.output.terminal import columns, fold, link, plain, use_color, width_cells, with_code
 
 Style: TypeAlias = dict[str, Any]
 
@@ -29,8 +30,13 @@ def styled(text: str, style: Style) -> str:
     return click.style(text, **style) if use_color() else text
 
 
-def echo_folded(text: str, *, head: str = "", err: bool = False, style: Style | None = None) -> None:
-    """Prints one line: `head`, then `text`, on a terminal folded at spaces and indented below where it begins."""
+def echo_folded(
+    text: str, *, head: str = "", err: bool = False, style: Style | None = None, links_to: str | None = None
+) -> None:
+    """Prints one line: `head`, then `text`, on a terminal folded at spaces and indented below where it begins.
+
+    With `links_to` every piece of the text is a link to that file.
+    """
     stream = sys.stderr if err else sys.stdout
     width = columns() if stream.isatty() else 0
     indent = " " * width_cells(click.unstyle(head))
@@ -39,4 +45,35 @@ def echo_folded(text: str, *, head: str = "", err: bool = False, style: Style | 
     pieces = [text[start:end] for start, end in fold(text, width - len(indent))] if width else [text]
     for at, piece in enumerate(pieces):
         shown = styled(piece, style) if style and not err else piece
-        click.echo((indent if at else head) + shown, err=err)
+        click.echo((indent if at else head) + (link(shown, links_to) if links_to else shown), err=err)
+
+
+def echo_text(text: str) -> None:
+    """Prints a text, on a terminal folded at spaces; its code keeps its lines."""
+    for line, is_code in with_code(plain(text).splitlines()):
+        if is_code:
+            click.echo(line)
+        else:
+            echo_folded(line)
+
+
+def echo_parts(parts: Sequence[str], *, style: Style | None = None) -> None:
+    """Prints the parts on one line, on a terminal broken between them rather than inside one."""
+    width = columns() if sys.stdout.isatty() else 0
+    lines: list[str] = []
+    for part in parts:
+        joined = f"{lines[-1]}  {part}" if lines else part
+        if lines and not 0 < width < width_cells(joined):
+            lines[-1] = joined
+        else:
+            lines.append(part)
+    for line in lines:
+        echo_folded(line, style=style)
+
+
+def echo_fields(rows: Iterable[tuple[str, str]], *, indent: str = "", width: int = 0) -> None:
+    """Prints a name and its value per line, the values below one another; `width`: what the names take at least."""
+    named = list(rows)
+    widest = max((width, *(width_cells(name) for name, _ in named)))
+    for name, value in named:
+        echo_folded(value, head=f"{indent}{name}{' ' * (widest - width_cells(name))}  ")

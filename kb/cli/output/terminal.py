@@ -11,6 +11,9 @@ from collections.abc import Iterable, Iterator
 
 _FENCES = ("```", "~~~")
 
+# A word too long for a line is broken behind one of these, as long as a third of the line is filled.
+_JOINTS = "/\\,;:_-+&?=."
+
 
 def plain(text: str) -> str:
     """`text` without control and direction-changing characters and lone surrogates; tabs and line ends stay."""
@@ -39,7 +42,10 @@ def width_cells(text: str) -> int:
 
 
 def fold(text: str, width: int) -> list[tuple[int, int]]:
-    """The [start, end) character ranges of the lines of `text`, broken at spaces to fit `width` cells."""
+    """The [start, end) character ranges of the lines of `text`, to fit `width` cells.
+
+    Broken at spaces; a word that is longer than a line, such as a path, behind its last slash or mark.
+    """
     lines: list[tuple[int, int]] = []
     start = last_space = cells = 0
     for at, char in enumerate(text):
@@ -47,13 +53,21 @@ def fold(text: str, width: int) -> list[tuple[int, int]]:
         if char == " ":
             last_space = at
         if cells > width:
-            end = last_space if last_space > start else at
+            end = last_space if last_space > start else _joint(text, start, at)
             lines.append((start, end))
             start = end + (text[end] == " ")
             last_space = start
             cells = width_cells(text[start : at + 1])
     lines.append((start, len(text)))
     return lines
+
+
+def _joint(text: str, start: int, end: int) -> int:
+    """Where the word `text[start:end]` is best broken: behind its last slash, else its last mark, else at its end."""
+    least = start + (end - start) // 3
+    slash = text.rfind("/", least, end)
+    joint = slash if slash >= 0 else max(text.rfind(mark, least, end) for mark in _JOINTS)
+    return joint + 1 if joint > start else end
 
 
 def with_code(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:

@@ -17,12 +17,13 @@ from kb.answer.wording import (
     share_words,
     unsure_heading,
 )
-from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, styled
-from kb.cli.output.terminal import Folding, columns, link, plain, plain_line, shows_links, with_code
+from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, echo_parts, echo_text, styled
+from kb.cli.output.terminal import Folding, columns, plain, plain_line, shows_links, with_code
 from kb.domain.answers.answer import Answer, AnswerCitation, Claim
 from kb.domain.answers.answer_events import AskEvent, Generated
 from kb.language.detect import query_language
 from kb.language.markup import link_words
+from kb.retrieve.notes import note_label
 
 _RULE = "─" * 57
 
@@ -74,28 +75,20 @@ def show_answer(answer: Answer, *, explain: bool, shown: str = "") -> None:
     if answer.state == "unsure":
         echo_folded(unsure_heading(query_language(answer.question)), style=HEADING)
     if is_new and (answer.refusal_reason is not None or not explain):
-        _show_text(answer.text)
+        echo_text(answer.text)
     if explain:
         _show_trace(answer)
     elif answer.refusal_reason is None:
-        click.echo(styled(_RULE, QUIET))
+        click.echo(styled(_RULE[: columns() if sys.stdout.isatty() else None], QUIET))
         for citation in answer.citations:
             _show_citation(citation, citation.marker or " · ")
     else:
         _show_candidates(answer)
     for note in answer.notes:
-        echo_folded(plain_line(note), head="note: ", err=True)
-    for line in _footer(answer, explain):
-        echo_folded(line, style=QUIET)
-
-
-def _show_text(text: str) -> None:
-    """The text, folded; its code keeps its lines."""
-    for line, is_code in with_code(plain(text).splitlines()):
-        if is_code:
-            click.echo(line)
-        else:
-            echo_folded(line)
+        echo_folded(plain_line(note), head=f"{note_label(answer.question)}: ", err=True)
+    echo_parts(_footer(answer), style=QUIET)
+    if explain:
+        echo_parts(list(_details(answer)), style=QUIET)
 
 
 def _show_claims(answer: Answer) -> None:
@@ -135,12 +128,14 @@ def _show_trace(answer: Answer) -> None:
         found = hit.retrieval
         words = "-" if found.lexical_score is None else f"{found.lexical_score:.1f}"
         meaning = "-" if found.vector_score is None else f"{found.vector_score:.2f}"
-        click.echo(f"  #{hit.rank:<3} {hit.score:.2f}  {plain_line(hit.citation.to_uri())}  bm25={words} vec={meaning}")
+        place = f"{plain_line(hit.citation.to_uri())}  bm25={words} vec={meaning}"
+        echo_folded(place, head=f"  #{hit.rank:<3} {hit.score:.2f}  ")
 
 
 def _show_citation(citation: AnswerCitation, number: str) -> None:
-    shown = styled(plain_line(citation.citation.to_uri()), PLACE)
-    click.echo(f"{number} {link(shown, citation.source_path) if shows_links() else shown}")
+    place = plain_line(citation.citation.to_uri())
+    links_to = citation.source_path if shows_links() else None
+    echo_folded(place, head=f"{number} ", style=PLACE, links_to=links_to)
     echo_folded(plain_line(citation.label), head="    ")
 
 
@@ -153,7 +148,7 @@ def _show_candidates(answer: Answer) -> None:
             echo_folded(plain_line(link_words(citation.quote)), head="    ", style=QUIET)
 
 
-def _footer(answer: Answer, explain: bool) -> list[str]:
+def _footer(answer: Answer) -> list[str]:
     retrieval, evidence = answer.retrieval, answer.evidence
     language = query_language(answer.question)
     is_quoted = answer.model.provider == "extractive"
@@ -172,7 +167,7 @@ def _footer(answer: Answer, explain: bool) -> list[str]:
         gate = f" < {retrieval.score_gate:.2f}" if reason == "score_gate" else ""
         parts.append(evidence_words(language, f"{_two_places(evidence.value)}{gate}"))
     parts.append(f"{answer.usage.latency_ms} ms")
-    return ["  ".join(parts), "  ".join(_details(answer))] if explain else ["  ".join(parts)]
+    return parts
 
 
 def _two_places(share: float) -> str:

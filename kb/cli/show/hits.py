@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from kb.cli.output.printing import HEADING, MATCH, PLACE, QUIET, echo_folded, styled
-from kb.cli.output.terminal import columns, fold, link, plain, plain_line, shows_links, use_color, with_code
+from kb.cli.output.printing import HEADING, MATCH, PLACE, QUIET, echo_folded, echo_parts
+from kb.cli.output.terminal import columns, fold, plain, plain_line, shows_links, use_color, with_code
 from kb.domain.search import RetrievalDetail, SearchHit, SearchResult
 
 _INDENT = "   "
@@ -18,23 +18,24 @@ def show_hits(result: SearchResult, *, explain: bool) -> None:
     """Prints the hits and a footer; without a hit, what was looked for."""
     is_terminal = sys.stdout.isatty()
     links = shows_links()
-    for hit in result.hits:
-        _show_hit(hit, explain, is_terminal, links)
     count = len(result.hits)
-    if not count:
+    for hit in result.hits:
+        _show_hit(hit, f"{f'{hit.rank}.':<{len(str(count)) + 1}} ", explain, is_terminal, links)
+    if count:
+        echo_parts((f"{count} hit{'' if count == 1 else 's'}", result.query.mode), style=QUIET)
+    else:
         echo_folded(f"no hits for: {plain_line(result.query.text)}", style=QUIET)
-    footer = f"{count} hit{'' if count == 1 else 's'}  {result.query.mode}  index {result.index_version}"
-    echo_folded(footer, style=QUIET)
     if explain:
-        echo_folded(f"ranked by {result.ranking_version}", style=QUIET)
+        echo_parts((f"index {result.index_version}", f"ranked by {result.ranking_version}"), style=QUIET)
     if result.note:
-        echo_folded(plain_line(result.note), head="note: ", err=True)
+        from kb.retrieve.notes import note_label  # a search of what is whole does without
+
+        echo_folded(plain_line(result.note), head=f"{note_label(result.query.text)}: ", err=True)
 
 
-def _show_hit(hit: SearchHit, explain: bool, is_terminal: bool, links: bool) -> None:
-    shown = styled(plain_line(hit.citation.to_uri()), PLACE)
-    number = f"{hit.rank}."
-    click.echo(f"{number:<3}{hit.score:.2f}  {link(shown, hit.source_path) if links else shown}")
+def _show_hit(hit: SearchHit, number: str, explain: bool, is_terminal: bool, links: bool) -> None:
+    place = plain_line(hit.citation.to_uri())
+    echo_folded(place, head=f"{number}{hit.score:.2f}  ", style=PLACE, links_to=hit.source_path if links else None)
     echo_folded(plain_line(" › ".join(hit.heading_path) or hit.title), head=_INDENT, style=HEADING)
     if is_terminal:
         _show_snippet(hit, columns() - len(_INDENT))
@@ -42,8 +43,9 @@ def _show_hit(hit: SearchHit, explain: bool, is_terminal: bool, links: bool) -> 
         click.echo(_INDENT + plain_line(" ".join(hit.snippet.split())))
     if explain:
         for line in _explained(hit.retrieval):
-            click.echo(f"{_INDENT}├ {line}")
-        click.echo(f"{_INDENT}└ chunker {hit.chunker_version}  chunk_id {hit.chunk_id}  doc_id {hit.doc_id}")
+            echo_folded(line, head=f"{_INDENT}├ ")
+        made = f"chunker {hit.chunker_version}  chunk_id {hit.chunk_id}  doc_id {hit.doc_id}"
+        echo_folded(made, head=f"{_INDENT}└ ")
 
 
 def _show_snippet(hit: SearchHit, width: int) -> None:

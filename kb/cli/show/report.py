@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import click
+from collections.abc import Iterator, Mapping
 
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
@@ -13,6 +11,7 @@ from kb.domain.results.ingest import IngestReport, LinksOutside
 _SHOWN_ITEMS = 20
 _SHOWN_KINDS = 8
 _SHOWN_LINKS = 3
+_SAME_WARNINGS = 3
 _MARKS = {"new": "+", "updated": "~", "moved": ">", "removed": "-"}
 
 
@@ -25,10 +24,10 @@ def show_report(report: IngestReport, *, summary_only: bool) -> None:
             if item.kind not in _MARKS:
                 continue
             origin = f"  (from {plain_line(item.moved_from)})" if item.moved_from else ""
-            click.echo(f"  {_MARKS[item.kind]} {plain_line(item.doc_path)}{origin}")
+            echo_folded(f"{plain_line(item.doc_path)}{origin}", head=f"  {_MARKS[item.kind]} ")
+    for line in _warnings(report):
+        echo_folded(line, head="  ! ", err=True)
     for item in report.items:
-        for warning in item.warnings:
-            echo_folded(f"{plain_line(item.doc_path)}: {plain_line(warning)}", head="  ! ", err=True)
         if item.error is not None:
             echo_folded(f"{plain_line(item.doc_path)}: {plain_line(item.error.message)}", head="  ✗ ", err=True)
             if item.error.hint:
@@ -55,6 +54,21 @@ def show_report(report: IngestReport, *, summary_only: bool) -> None:
         echo_folded(", ".join(reasons), head="left out by rules: ")
     if report.links_outside.count:
         echo_folded(_links(report.links_outside))
+
+
+def _warnings(report: IngestReport) -> Iterator[str]:
+    """`a.md: empty file: no text`; one line for many files of which the same is to be said."""
+    paths: dict[str, list[str]] = {}
+    for item in report.items:
+        for warning in item.warnings:
+            kind, _, note = plain_line(warning).partition(": ")
+            paths.setdefault(f"{kind.replace('_', ' ')}: {note}", []).append(plain_line(item.doc_path))
+    for said, where in paths.items():
+        if len(where) <= _SAME_WARNINGS:
+            yield from (f"{path}: {said}" for path in where)
+        else:
+            shown = ", ".join(where[:_SAME_WARNINGS])
+            yield f"{said} in {len(where)} files: {shown} and {len(where) - _SAME_WARNINGS} more"
 
 
 def _links(links: LinksOutside) -> str:

@@ -139,7 +139,7 @@ def _write(
         failed = _noting(answer, notes), fault
         if fault is None or answer.generated_text:
             break
-        notes = (*notes, did_not_answer(found.language, model.model_ref.id, fault.message))
+        notes = (*notes, did_not_answer(found.language, model.model_ref.id, fault))
     assert failed is not None
     return failed
 
@@ -210,7 +210,7 @@ def _keep(config: Config, answer: Answer, request: AskRequest) -> Answer:
         finally:
             db.close()
     except StoreError as error:
-        note = not_kept(query_language(answer.question), error.message)
+        note = not_kept(query_language(answer.question), error)
         return answer._replace(notes=(*answer.notes, note))
 
 
