@@ -17,7 +17,7 @@ from kb.domain.search import SearchFilters, SearchQuery, SearchResult
 from kb.errors import QuerySyntaxError, UsageError
 from kb.operations.search.search import search
 from kb.operations.session.session import Session, open_session
-from kb.retrieve.filters import filter_params
+from kb.retrieve.filters import eligible_documents
 from kb.retrieve.terms import MAX_TERMS, QueryTerms, Term, read_query
 from kb.store.connection import Connection, open_reader
 from kb.store.rows import retrieve_queries
@@ -295,7 +295,7 @@ def test_listing_takes_the_same_filters(filters: dict[str, object], expected: se
 
 def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAssertion) -> None:
     rows = retrieve_queries.search_lexical(
-        db, match_expr='"gateway" OR "청킹"', **filter_params(db, SearchFilters()), depth=50, k=10
+        db, match_expr='"gateway" OR "청킹"', doc_ids_json=eligible_documents(db, SearchFilters()), depth=50, k=10
     )
     shown = [row._replace(lexical_score=round(row.lexical_score, 3), source_path="…")._asdict() for row in rows]
     assert shown == snapshot(name="search_lexical")
@@ -305,12 +305,12 @@ def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAsser
     assert total is not None
     (summed,) = db.execute("SELECT sum(occurrences) FROM korean_units").fetchall()[0]
     assert total.total == summed
-    paths = [row.workspace_path for row in retrieve_queries.select_document_paths(db)]
-    assert paths == sorted(ALL)
+    eligible = retrieve_queries.select_eligible_documents(db, tags_json=None, lang=None, trust_json=None, media=None)
+    assert [row.workspace_path for row in eligible] == sorted(ALL)
 
 
 def test_candidates_come_from_the_index_and_their_rows_by_key(db: Connection) -> None:
-    parameters = {"match_expr": "gateway", **filter_params(db, SearchFilters()), "depth": 50, "k": 10}
+    parameters = {"match_expr": "gateway", "doc_ids_json": None, "depth": 50, "k": 10}
     plan = [row[3] for row in db.execute("EXPLAIN QUERY PLAN " + sql_text("retrieve/search_lexical.sql"), parameters)]
     assert "SCAN f VIRTUAL TABLE INDEX 32:M6" in plan, "ordered by FTS5 itself"
     assert {"SEARCH c USING INTEGER PRIMARY KEY (rowid=?)", "SCAN h"} <= set(plan)

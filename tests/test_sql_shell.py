@@ -167,8 +167,7 @@ def test_any_text_reaches_the_parameter_unchanged(values: list[str]) -> None:
 
 
 def _params(match_expr: str) -> Any:
-    filters = dict.fromkeys(("tags_json", "lang", "doc_ids_json", "trust_json", "media"))
-    return {"match_expr": match_expr, "filtered": 0, **filters, "depth": 50, "k": 10}
+    return {"match_expr": match_expr, "doc_ids_json": None, "depth": 50, "k": 10}
 
 
 def test_the_views_answer(home: Home) -> None:

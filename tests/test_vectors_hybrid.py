@@ -233,8 +233,7 @@ def statement(db: apsw.Connection, asked: Question, *, k: int = 100, depth: int 
         "secondary_vec": None if asked.secondary is None else asked.secondary.tobytes(),
         "neighbours_json": None,
         "query_lang": asked.lang,
-        "filtered": 0,
-        **dict.fromkeys(("tags_json", "lang", "doc_ids_json", "trust_json", "media")),
+        "doc_ids_json": None,
         "depth": depth,
         "k": k,
         **more,
@@ -287,9 +286,9 @@ def test_a_narrow_filter_still_returns_k_hits(fusion: str, outside: bool, filled
     far = sorted(passages, key=lambda p: float(p.primary @ asked.primary))[:6]  # type: ignore[operator]
     near = json.dumps([[p.chunk_id, 0.5] for p in passages]) if outside else None
     doc_ids = json.dumps([passage.chunk_id for passage in far])
-    rows = statement(db, asked, k=6, depth=6, filtered=1, doc_ids_json=doc_ids, neighbours_json=near)
+    rows = statement(db, asked, k=6, depth=6, doc_ids_json=doc_ids, neighbours_json=near)
     assert {row.chunk_id for row in rows} == {passage.chunk_id for passage in far}
-    assert statement(db, asked, filtered=1, lang="xx") == []
+    assert statement(db, asked, doc_ids_json="[]") == []
 
 
 def test_equal_passages_come_in_the_order_of_their_ids(filled: Filled) -> None:

@@ -1,10 +1,9 @@
-"""What a hit's document must be, as the parameters that every retrieval statement takes."""
+"""What a hit's document must be, as the documents that every retrieval statement takes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import TypedDict
+from collections.abc import Callable, Iterable, Sequence
 
 from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
@@ -16,51 +15,36 @@ from kb.store.rows import retrieve_queries as queries
 TRUST_LEVELS = ("primary", "secondary", "generated")
 
 
-class FilterParams(TypedDict):
-    """The parameters; NULL accepts everything, `filtered` is 0 when all of them do."""
-
-    filtered: int
-    tags_json: str | None
-    lang: str | None
-    doc_ids_json: str | None
-    trust_json: str | None
-    media: str | None
-
-
-def filter_params(db: Connection, filters: SearchFilters) -> FilterParams:
-    """The filters with trust levels spelled out, path globs and days resolved to documents.
+def eligible_documents(db: Connection, filters: SearchFilters) -> str | None:
+    """The documents that pass the filters, as a JSON array of ids; None where there is no filter.
 
     Raises: UsageError for an unknown trust level, a malformed glob, or what names no days.
     """
-    among = _documents_among(db, filters)
-    return {
-        "filtered": int(filters != SearchFilters()),
-        "tags_json": _json(tag.lstrip("#") for tag in filters.tags_any) if filters.tags_any else None,
-        "lang": filters.lang and stored_text(filters.lang).lower(),
-        "doc_ids_json": None if among is None else _json(among),
-        "trust_json": _json(_trust_at_least(filters.trust_min)) if filters.trust_min else None,
-        "media": filters.media and stored_text(filters.media),
-    }
+    if filters == SearchFilters():
+        return None
+    passes = _path_matcher(filters.path_globs)
+    dated = _documents_dated(db, filters.dated) if filters.dated else None
+    rows = queries.select_eligible_documents(
+        db,
+        tags_json=_json(tag.lstrip("#") for tag in filters.tags_any) if filters.tags_any else None,
+        lang=filters.lang and stored_text(filters.lang).lower(),
+        trust_json=_json(_trust_at_least(filters.trust_min)) if filters.trust_min else None,
+        media=filters.media and stored_text(filters.media),
+    )
+    return _json(row.doc_id for row in rows if passes(row.workspace_path) and (dated is None or row.doc_id in dated))
 
 
-def keep_among(params: FilterParams, doc_ids: Sequence[str]) -> None:
-    """Narrows what the parameters accept to these documents."""
-    accepted = params["doc_ids_json"]
-    params["filtered"] = 1
-    params["doc_ids_json"] = _json(doc_ids if accepted is None else set(doc_ids).intersection(json.loads(accepted)))
+def keep_among(eligible: str | None, doc_ids: Sequence[str]) -> str:
+    """Of the documents that are eligible, as `eligible_documents` gives them, those among `doc_ids`."""
+    return _json(doc_ids if eligible is None else set(doc_ids).intersection(json.loads(eligible)))
 
 
-def _documents_among(db: Connection, filters: SearchFilters) -> list[str] | None:
-    """The documents that path globs and days leave; None where neither is given."""
-    among = _documents_matching(db, filters.path_globs) if filters.path_globs else None
-    if not filters.dated:
-        return among
+def _documents_dated(db: Connection, when: str) -> frozenset[str]:
     from datetime import date  # few searches name days
 
     from kb.retrieve.dated import documents_dated
 
-    dated = documents_dated(db, filters.dated, date.today())
-    return list(dated) if among is None else [doc_id for doc_id in among if doc_id in set(dated)]
+    return frozenset(documents_dated(db, when, date.today()))
 
 
 def _trust_at_least(level: str) -> tuple[str, ...]:
@@ -69,11 +53,13 @@ def _trust_at_least(level: str) -> tuple[str, ...]:
     return TRUST_LEVELS[: TRUST_LEVELS.index(level) + 1]
 
 
-def _documents_matching(db: Connection, globs: tuple[str, ...]) -> list[str]:
-    """The documents whose path matches any glob; gitignore syntax, so `*` stays inside one folder.
+def _path_matcher(globs: tuple[str, ...]) -> Callable[[str], bool]:
+    """Whether a path matches any glob, as every path does where there is none; gitignore syntax: `*` stays in a folder.
 
     Raises: UsageError for a glob that can match nothing.
     """
+    if not globs:
+        return lambda path: True
     from kb.domain.ingest.gitignore import MalformedPattern, PathPatterns
 
     try:
@@ -87,7 +73,7 @@ def _documents_matching(db: Connection, globs: tuple[str, ...]) -> list[str]:
             f"--path-glob: {globs[0]!r} is empty or a comment",
             "globs are as in .gitignore; write \\# for a name with #",
         )
-    return [row.doc_id for row in queries.select_document_paths(db) if patterns.matches(row.workspace_path)]
+    return patterns.matches
 
 
 def _json(values: Iterable[str]) -> str:

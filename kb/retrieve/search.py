@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 from kb.domain.candidates import Candidate, Ranked
 from kb.domain.citations import cite
 from kb.domain.search import FusionRule, QueryVectors, RetrievalDetail, ScoreKind, SearchHit, SearchQuery, SearchResult
-from kb.retrieve.filters import FilterParams, filter_params, keep_among
+from kb.retrieve.filters import eligible_documents, keep_among
 from kb.retrieve.places import matched_spans
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
 from kb.retrieve.snippet import below_headings, make_snippet
@@ -36,10 +36,11 @@ _FAVOURED_BY_RULE = 1.15
 _NOTHING = '""'
 
 
-class LexicalParams(FilterParams):
+class LexicalParams(TypedDict):
     """The parameters of `sql/retrieve/search_lexical.sql`."""
 
     match_expr: str
+    doc_ids_json: str | None
     depth: int
     k: int
 
@@ -90,7 +91,7 @@ def search_lexical(
         rows = queries.search_lexical(db, **params)
         if read.favoured:
             params_of_days = params.copy()
-            keep_among(params_of_days, read.favoured)
+            params_of_days["doc_ids_json"] = keep_among(params["doc_ids_json"], read.favoured)
             of_days = queries.search_lexical(db, **params_of_days)
             rows = _favouring(of_days, rows, lambda row: row.lexical_score, _FAVOURED_BY_WORDS)[: query.k]
     shown: Shown = {
@@ -171,7 +172,7 @@ def ranked_candidates(
         candidates = queries.search_hybrid(db, **params)
         if read.favoured:
             params_of_days = params.copy()
-            keep_among(params_of_days, read.favoured)
+            params_of_days["doc_ids_json"] = keep_among(params["doc_ids_json"], read.favoured)
             params_of_days["neighbours_json"] = None  # those of an ANN index may all be of other days
             of_days = queries.search_hybrid(db, **params_of_days)
             candidates = _favouring(of_days, candidates, lambda row: row.fusion_score, _FAVOURED_BY_RULE)
@@ -188,7 +189,7 @@ def lexical_params(db: Connection, query: SearchQuery, read: QueryTerms) -> Lexi
     """
     return {
         "match_expr": read.match_expr or _NOTHING,
-        **filter_params(db, query.filters),
+        "doc_ids_json": eligible_documents(db, query.filters),
         "depth": max(MIN_DEPTH, 2 * query.k),
         "k": query.k,
     }

@@ -1,14 +1,6 @@
 -- List documents with their sizes, tags and versions, in the order of their paths.
---
--- The filters are spelled out in each statement that takes them (search_lexical, search_hybrid, list_documents): a view
--- has no parameters, and one of all chunks with their documents would only hide the joins.
--- version 1
--- param filtered INTEGER  0 = no filter is set, 1 = look at the filters below
--- param tags_json TEXT?  JSON array; a document with any of these tags; NULL = any
--- param lang TEXT?  BCP-47 language; NULL = any
--- param doc_ids_json TEXT?  JSON array of documents (path globs, resolved); NULL = any
--- param trust_json TEXT?  JSON array of accepted trust levels; NULL = any
--- param media TEXT?  media type, or its part before the slash; NULL = any
+-- version 2
+-- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param row_limit INTEGER  at most so many; -1 = all
 -- column doc_id TEXT  the document
 -- column workspace_path TEXT  path below the workspace root
@@ -27,16 +19,7 @@
 SELECT
   doc_id, workspace_path, title, lang, tags_json, trust_level, source_type, media_type, byte_len, chunk_count,
   created_at, updated_at, parser_version, chunker_version
-FROM document_overview AS d
-WHERE :filtered = 0 OR (
-  (:tags_json IS NULL OR EXISTS (
-    SELECT 1 FROM document_tags AS t
-    WHERE t.doc_id = d.doc_id AND t.tag IN (SELECT value FROM json_each(:tags_json))
-  ))
-  AND (:lang IS NULL OR lang = :lang)
-  AND (:doc_ids_json IS NULL OR doc_id IN (SELECT value FROM json_each(:doc_ids_json)))
-  AND (:trust_json IS NULL OR trust_level IN (SELECT value FROM json_each(:trust_json)))
-  AND (:media IS NULL OR media_type = :media OR media_type LIKE :media || '/%')
-)
+FROM document_overview
+WHERE :doc_ids_json IS NULL OR doc_id IN (SELECT value FROM json_each(:doc_ids_json))
 ORDER BY workspace_path
 LIMIT :row_limit;

@@ -5,10 +5,7 @@
 -- ranked by the fusion rule. Passages in another language cannot share its words, and embeddings prefer the question's
 -- own language; so they are ranked among themselves, and the j-th stands no lower than right behind the own-language
 -- passage of rank slot + j. Where one of them is nearer all the same, they lead.
---
--- The filters are spelled out in each statement that takes them (search_lexical, search_hybrid, list_documents): a view
--- has no parameters, and one of all chunks with their documents would only hide the joins.
--- version 4
+-- version 5
 -- param fusion TEXT  linear, rrf or cosine
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param bm25_max REAL?  what lexical scores are shares of, from select_term_counts; NULL = the words of the question say nothing
@@ -24,12 +21,7 @@
 -- param near_margin REAL  how much less near, corrected for the languages' means, still counts as near
 -- param rrf_k INTEGER  rank constant of RRF
 -- param rrf_lexical_weight REAL  what the lexical channel counts in RRF; the vector channel counts 1
--- param filtered INTEGER  0 = no filter is set, 1 = look at the filters below
--- param tags_json TEXT?  JSON array; a document with any of these tags; NULL = any
--- param lang TEXT?  BCP-47 language of the document; NULL = any
--- param doc_ids_json TEXT?  JSON array of documents (path globs, resolved); NULL = any
--- param trust_json TEXT?  JSON array of accepted trust levels; NULL = any
--- param media TEXT?  media type, or its part before the slash; NULL = any
+-- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param depth INTEGER  candidates a channel
 -- param k INTEGER  hits
 -- column rank INTEGER  from 1
@@ -57,48 +49,37 @@
 -- column nearness REAL?  the primary cosine less that to the mean of the passage's language; NULL where that is unknown
 WITH
 eligible AS (
-  SELECT c.chunk_rowid
-  FROM documents AS d
-  JOIN chunks AS c USING (doc_id)
-  JOIN assets AS a USING (asset_id)
-  WHERE (:tags_json IS NULL OR EXISTS (
-      SELECT 1 FROM document_tags AS t
-      WHERE t.doc_id = d.doc_id AND t.tag IN (SELECT value FROM json_each(:tags_json))
-    ))
-    AND (:lang IS NULL OR d.lang = :lang)
-    AND (:doc_ids_json IS NULL OR d.doc_id IN (SELECT value FROM json_each(:doc_ids_json)))
-    AND (:trust_json IS NULL OR d.trust_level IN (SELECT value FROM json_each(:trust_json)))
-    AND (:media IS NULL OR a.media_type = :media OR a.media_type LIKE :media || '/%')
+  SELECT chunk_rowid FROM chunks WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
 ),
 lexical_hits AS MATERIALIZED (
   SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
   FROM chunks_fts AS f
   WHERE chunks_fts MATCH :match_expr
-    AND (:filtered = 0 OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
+    AND (:doc_ids_json IS NULL OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
   ORDER BY f.rank
   LIMIT :depth
 ),
 vector_hits AS MATERIALIZED (
   SELECT v.chunk_rowid, v.distance
   FROM language_means AS m CROSS JOIN vec_primary AS v
-  WHERE :neighbours_json IS NULL AND :filtered = 0 AND m.slot = 'primary'
+  WHERE :neighbours_json IS NULL AND :doc_ids_json IS NULL AND m.slot = 'primary'
     AND v.lang = m.lang AND v.embedding MATCH :primary_vec AND v.k = :depth
   UNION ALL
   SELECT v.chunk_rowid, v.distance
   FROM language_means AS m CROSS JOIN vec_primary AS v
-  WHERE :neighbours_json IS NULL AND :filtered = 1 AND m.slot = 'primary'
+  WHERE :neighbours_json IS NULL AND :doc_ids_json IS NOT NULL AND m.slot = 'primary'
     AND v.lang = m.lang AND v.embedding MATCH :primary_vec AND v.k = :depth
     AND v.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
   UNION ALL
   SELECT v.chunk_rowid, NULL AS distance
   FROM language_means AS m CROSS JOIN vec_secondary AS v
-  WHERE :neighbours_json IS NULL AND :filtered = 0 AND :secondary_vec IS NOT NULL AND m.slot = 'secondary'
+  WHERE :neighbours_json IS NULL AND :doc_ids_json IS NULL AND :secondary_vec IS NOT NULL AND m.slot = 'secondary'
     AND m.lang NOT IN (:query_lang, 'und')
     AND v.lang = m.lang AND v.embedding MATCH :secondary_vec AND v.k = :depth
   UNION ALL
   SELECT v.chunk_rowid, NULL AS distance
   FROM language_means AS m CROSS JOIN vec_secondary AS v
-  WHERE :neighbours_json IS NULL AND :filtered = 1 AND :secondary_vec IS NOT NULL AND m.slot = 'secondary'
+  WHERE :neighbours_json IS NULL AND :doc_ids_json IS NOT NULL AND :secondary_vec IS NOT NULL AND m.slot = 'secondary'
     AND m.lang NOT IN (:query_lang, 'und')
     AND v.lang = m.lang AND v.embedding MATCH :secondary_vec AND v.k = :depth
     AND v.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
@@ -106,7 +87,7 @@ vector_hits AS MATERIALIZED (
   SELECT c.chunk_rowid, NULL AS distance
   FROM json_each(:neighbours_json) AS neighbour
   JOIN chunks AS c ON c.chunk_id = neighbour.value ->> 0
-  WHERE :filtered = 0 OR c.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
+  WHERE :doc_ids_json IS NULL OR c.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
 ),
 candidates AS (
   SELECT chunk_rowid, min(distance) AS distance

@@ -1,15 +1,7 @@
 -- Rank the chunks that share words or morphemes with a question by BM25, best first.
---
--- The filters are spelled out in each statement that takes them (search_lexical, search_hybrid, list_documents): a view
--- has no parameters, and one of all chunks with their documents would only hide the joins.
--- version 2
+-- version 3
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
--- param filtered INTEGER  0 = no filter is set, 1 = look at the filters below
--- param tags_json TEXT?  JSON array; a document with any of these tags; NULL = any
--- param lang TEXT?  BCP-47 language of the document; NULL = any
--- param doc_ids_json TEXT?  JSON array of documents (path globs, resolved); NULL = any
--- param trust_json TEXT?  JSON array of accepted trust levels; NULL = any
--- param media TEXT?  media type, or its part before the slash; NULL = any
+-- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param depth INTEGER  candidates, at least k
 -- param k INTEGER  hits
 -- column rank INTEGER  from 1
@@ -26,24 +18,13 @@
 -- column lexical_score REAL  −bm25, words of the name weighted, higher is better
 WITH
 eligible AS (
-  SELECT c.chunk_rowid
-  FROM documents AS d
-  JOIN chunks AS c USING (doc_id)
-  JOIN assets AS a USING (asset_id)
-  WHERE (:tags_json IS NULL OR EXISTS (
-      SELECT 1 FROM document_tags AS t
-      WHERE t.doc_id = d.doc_id AND t.tag IN (SELECT value FROM json_each(:tags_json))
-    ))
-    AND (:lang IS NULL OR d.lang = :lang)
-    AND (:doc_ids_json IS NULL OR d.doc_id IN (SELECT value FROM json_each(:doc_ids_json)))
-    AND (:trust_json IS NULL OR d.trust_level IN (SELECT value FROM json_each(:trust_json)))
-    AND (:media IS NULL OR a.media_type = :media OR a.media_type LIKE :media || '/%')
+  SELECT chunk_rowid FROM chunks WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
 ),
 lexical_hits AS MATERIALIZED (
   SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
   FROM chunks_fts AS f
   WHERE chunks_fts MATCH :match_expr
-    AND (:filtered = 0 OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
+    AND (:doc_ids_json IS NULL OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
   ORDER BY f.rank
   LIMIT max(:depth, :k)
 )

@@ -15,7 +15,7 @@ from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
 from kb.operations.opening.reader import reading
-from kb.retrieve.filters import filter_params
+from kb.retrieve.filters import eligible_documents
 from kb.store.caches.artifacts import list_artifacts
 from kb.store.connection import Connection
 from kb.store.rows import inspect_queries as queries
@@ -28,8 +28,8 @@ _HEX = re.compile(r"[0-9a-f]{1,32}")
 def list_documents(sqlite: Path, filters: SearchFilters, limit: int | None) -> list[DocumentRow]:
     """The documents that pass the filters, in the order of their paths."""
     with reading(sqlite) as reader:
-        params = filter_params(reader.db, filters)
-        return queries.list_documents(reader.db, **params, row_limit=-1 if limit is None else limit)
+        passing = eligible_documents(reader.db, filters)
+        return queries.list_documents(reader.db, doc_ids_json=passing, row_limit=-1 if limit is None else limit)
 
 
 def inspect_document(sqlite: Path, artifact_dir: Path, typed: str) -> DocumentInspection:

@@ -51,17 +51,7 @@ class AssetCopy(NamedTuple):
 
 
 @sql("inspect/list_documents.sql")
-def list_documents(
-    db: apsw.Connection,
-    *,
-    filtered: int,
-    tags_json: str | None,
-    lang: str | None,
-    doc_ids_json: str | None,
-    trust_json: str | None,
-    media: str | None,
-    row_limit: int,
-) -> list[DocumentRow]: ...
+def list_documents(db: apsw.Connection, *, doc_ids_json: str | None, row_limit: int) -> list[DocumentRow]: ...
 
 
 @sql("inspect/select_document.sql")

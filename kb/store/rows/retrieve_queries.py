@@ -117,8 +117,8 @@ class Weight(NamedTuple):
     version: str
 
 
-class DocumentPath(NamedTuple):
-    """One document and its path."""
+class EligibleDocument(NamedTuple):
+    """A document that passes the filters, and its path."""
 
     doc_id: str
     workspace_path: str
@@ -142,12 +142,7 @@ def search_lexical(
     db: Connection,
     *,
     match_expr: str,
-    filtered: int,
-    tags_json: str | None,
-    lang: str | None,
     doc_ids_json: str | None,
-    trust_json: str | None,
-    media: str | None,
     depth: int,
     k: int,
 ) -> list[LexicalRow]: ...
@@ -172,12 +167,7 @@ def search_hybrid(
     near_margin: float,
     rrf_k: int,
     rrf_lexical_weight: float,
-    filtered: int,
-    tags_json: str | None,
-    lang: str | None,
     doc_ids_json: str | None,
-    trust_json: str | None,
-    media: str | None,
     depth: int,
     k: int,
 ) -> list[Candidate]: ...
@@ -221,8 +211,10 @@ def select_passage_with(db: Connection, *, match_expr: str) -> PassageWith | Non
 def select_pairs(db: Connection, *, words_json: str) -> list[Pair]: ...
 
 
-@sql("retrieve/select_document_paths.sql")
-def select_document_paths(db: Connection) -> Iterator[DocumentPath]: ...
+@sql("retrieve/select_eligible_documents.sql")
+def select_eligible_documents(
+    db: Connection, *, tags_json: str | None, lang: str | None, trust_json: str | None, media: str | None
+) -> Iterator[EligibleDocument]: ...
 
 
 @sql("retrieve/select_documents_dated.sql")

@@ -1,0 +1,22 @@
+-- List the documents that pass the filters of a question, with their paths: of these alone passages are found.
+--
+-- The one place where filters are spelled out; path globs are resolved over the paths, and what is left is handed to a
+-- search as doc_ids_json.
+-- version 1
+-- param tags_json TEXT?  JSON array; a document with any of these tags; NULL = any
+-- param lang TEXT?  BCP-47 language of the document; NULL = any
+-- param trust_json TEXT?  JSON array of accepted trust levels; NULL = any
+-- param media TEXT?  media type, or its part before the slash; NULL = any
+-- column doc_id TEXT  the document
+-- column workspace_path TEXT  path below the workspace root
+SELECT d.doc_id, d.workspace_path
+FROM documents AS d
+JOIN assets AS a USING (asset_id)
+WHERE (:tags_json IS NULL OR EXISTS (
+    SELECT 1 FROM document_tags AS t
+    WHERE t.doc_id = d.doc_id AND t.tag IN (SELECT value FROM json_each(:tags_json))
+  ))
+  AND (:lang IS NULL OR d.lang = :lang)
+  AND (:trust_json IS NULL OR d.trust_level IN (SELECT value FROM json_each(:trust_json)))
+  AND (:media IS NULL OR a.media_type = :media OR a.media_type LIKE :media || '/%')
+ORDER BY d.workspace_path;
