@@ -20,15 +20,17 @@ from conftest import cpu_limited, tool
 import kb.store
 from kb.store.migrate import migrate, repeatable_files
 from kb.store.schema_version import migrations
-from kb.store.sqlfile import BINDINGS, SQL_DIR, Binding, sql_text
+from kb.store.sqlfile import BINDINGS, SQL_DIR, Binding, sql_text, statement
 from kb.store.vectors.vector_tables import SLOTS, load_vector_functions, remake_mirror
 
 FILES = sorted(str(path.relative_to(SQL_DIR)) for path in SQL_DIR.rglob("*.sql"))
 TYPES: dict[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float, "BLOB": bytes}
 
+CACHE_SCRIPTS = ("cache/open.sql", "cache/create_vectors.sql", "cache/create_derived.sql")
+
 # Scripts that no stub binds: run whole by the code that opens or migrates a file, or read by people.
 UNBOUND_FOLDERS = ("views/", "triggers/")
-UNBOUND_FILES = {"schema/open_writer.sql", "cache/open.sql", "cache/open_derived.sql", "eval/open_grid.sql"}
+UNBOUND_FILES = {"schema/open_writer.sql", "eval/open_grid.sql", *CACHE_SCRIPTS}
 
 for module in pkgutil.walk_packages(kb.store.__path__, "kb.store."):
     importlib.import_module(module.name)  # fills BINDINGS
@@ -77,7 +79,7 @@ def migrated() -> apsw.Connection:
 def cache() -> apsw.Connection:
     """The tables of the caches, which are files of their own."""
     db = apsw.Connection(":memory:")
-    for script in ("cache/open.sql", "cache/open_derived.sql"):
+    for script in CACHE_SCRIPTS:
         db.execute(sql_text(script)).fetchall()
     return db
 
@@ -119,6 +121,21 @@ def test_statement_header_and_stub_agree(name: str, migrated: apsw.Connection, c
     row = {} if binding.row is None else python_types(typing.get_type_hints(binding.row))
     assert columns == row
     assert list(columns) == list(binding.columns)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in BINDINGS if BINDINGS[name].tables))
+def test_a_statement_serves_every_table_it_names(name: str, migrated: apsw.Connection, cache: apsw.Connection) -> None:
+    header, tables = read_header((SQL_DIR / name).read_text(encoding="utf-8")), BINDINGS[name].tables
+    assert header.tables == list(tables)
+    asked = [
+        apsw.ext.query_info(cache if name.startswith("cache/") else migrated, statement(name, table), actions=True)
+        for table in tables
+    ]
+    for table, info in zip(tables, asked, strict=True):
+        assert info.actions
+        named = {action.table_name for action in info.actions if action.table_name}
+        assert any(each.startswith(table) for each in named)
+        assert not [each for each in named for other in tables if other != table and each.startswith(other)]
 
 
 @pytest.mark.parametrize("name", sorted(BINDINGS))

@@ -4,6 +4,9 @@ A stub names its file, takes the connection and the statement's parameters as ke
 `list[Row]`, `Iterator[Row]`, `Row | None`, `int` (rows changed) or `None`, where `Row` is a NamedTuple with the
 statement's columns in order. `@sql_many` runs one statement for each of many parameter rows. A test prepares
 every file against a migrated database and holds its parameters and columns against the stub.
+
+A statement that serves tables of one form is written for the first; its stub's parameter `table`, a Literal of their
+names, says which one it is run on: no parameter of SQL can name a table.
 """
 
 from __future__ import annotations
@@ -39,6 +42,12 @@ def sql_text(name: str) -> str:
     return (SQL_DIR / name).read_text(encoding="utf-8")
 
 
+@functools.cache
+def statement(name: str, table: str | None = None) -> str:
+    """The statement in `sql/<name>`, on `table` where it serves several."""
+    return sql_text(name) if table is None else sql_text(name).replace(BINDINGS[name].tables[0], table)
+
+
 def statement_label(name: str) -> str:
     """A statement with the version of its header: `search_lexical-2`."""
     version = sql_text(name).partition("\n-- version ")[2].partition("\n")[0]
@@ -58,7 +67,12 @@ class Binding(typing.NamedTuple):
         if self.many:
             row = typing.get_args(typing.get_type_hints(self.stub)["rows"])[0]
             return tuple(row._fields)
-        return tuple(name for name in inspect.signature(self.stub).parameters if name != "db")
+        return tuple(name for name in inspect.signature(self.stub).parameters if name not in ("db", "table"))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that the statement serves, the one it is written for first; none where it is for its own alone."""
+        return typing.get_args(typing.get_type_hints(self.stub).get("table"))
 
     @property
     def row(self) -> Any:
@@ -103,8 +117,8 @@ def sql_many(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def bind(stub: Callable[P, R]) -> Callable[P, R]:
         BINDINGS[name] = Binding(name, stub, many=True)
 
-        def run(db: apsw.Connection, rows: Iterable[Any]) -> None:
-            db.executemany(sql_text(name), (row._asdict() for row in rows))
+        def run(db: apsw.Connection, rows: Iterable[Any], *, table: str | None = None) -> None:
+            db.executemany(statement(name, table), (row._asdict() for row in rows))
 
         return typing.cast("Callable[P, R]", functools.wraps(stub)(run))
 
@@ -117,32 +131,32 @@ def _runner(binding: Binding) -> Callable[..., Any]:
     row = binding.row
     if hint is NoneType:
 
-        def execute(db: apsw.Connection, **params: Any) -> None:
-            db.execute(sql_text(binding.name), params)
+        def execute(db: apsw.Connection, *, table: str | None = None, **params: Any) -> None:
+            db.execute(statement(binding.name, table), params)
 
         return execute
     if hint is int:
 
-        def count(db: apsw.Connection, **params: Any) -> int:
-            db.execute(sql_text(binding.name), params)
+        def count(db: apsw.Connection, *, table: str | None = None, **params: Any) -> int:
+            db.execute(statement(binding.name, table), params)
             return db.changes()
 
         return count
     if typing.get_origin(hint) is list:
 
-        def fetch_all(db: apsw.Connection, **params: Any) -> list[Any]:
-            return [row._make(values) for values in db.execute(sql_text(binding.name), params)]
+        def fetch_all(db: apsw.Connection, *, table: str | None = None, **params: Any) -> list[Any]:
+            return [row._make(values) for values in db.execute(statement(binding.name, table), params)]
 
         return fetch_all
     if isinstance(typing.get_origin(hint), type) and issubclass(typing.get_origin(hint), Iterator):
 
-        def iterate(db: apsw.Connection, **params: Any) -> Iterator[Any]:
-            return map(row._make, db.execute(sql_text(binding.name), params))
+        def iterate(db: apsw.Connection, *, table: str | None = None, **params: Any) -> Iterator[Any]:
+            return map(row._make, db.execute(statement(binding.name, table), params))
 
         return iterate
 
-    def fetch_one(db: apsw.Connection, **params: Any) -> Any:
-        values = next(iter(db.execute(sql_text(binding.name), params)), None)
+    def fetch_one(db: apsw.Connection, *, table: str | None = None, **params: Any) -> Any:
+        values = next(iter(db.execute(statement(binding.name, table), params)), None)
         return None if values is None else row._make(values)
 
     return fetch_one

@@ -1,8 +1,9 @@
--- Make room: forget the vectors that were not used for the longest time.
--- version 1
--- param share REAL  of all vectors, 0 to 1, rounded up
-DELETE FROM vectors WHERE (text_hash, model) IN (
-  SELECT text_hash, model FROM vectors
-  ORDER BY used_at, text_hash
+-- Make room: forget what was not used for the longest time.
+-- version 2
+-- tables vectors, derived  what the cache holds
+-- param share REAL  of all entries, 0 to 1, rounded up
+DELETE FROM vectors WHERE rowid IN (
+  SELECT rowid FROM vectors
+  ORDER BY used_at, rowid
   LIMIT (SELECT CAST(ceil(:share * count(*)) AS INTEGER) FROM vectors)
 );

@@ -1,14 +1,5 @@
--- Make the cache of derived work ready: losing it costs time, never data.
--- version 1
+-- Make a cache ready to be written: losing it costs time, never data.
+-- version 2
 PRAGMA auto_vacuum = INCREMENTAL; -- before anything is written, or it takes no effect
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = OFF;
-CREATE TABLE IF NOT EXISTS vectors (
-  text_hash BLOB NOT NULL,
-  model TEXT NOT NULL,
-  vector BLOB NOT NULL,
-  token_count INTEGER NOT NULL,
-  used_at INTEGER NOT NULL,
-  PRIMARY KEY (text_hash, model)
-) STRICT; -- with row numbers: in a table without, a vector would take a page of its own
-CREATE INDEX IF NOT EXISTS idx_vectors_used_at ON vectors (used_at);

@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 from kb.domain.ingest.derived import DerivedName
 from kb.errors import StoreCorrupt
-from kb.store.caches.cache_file import CacheCount, CacheSize, open_cache, open_empty, select_size, trim
+from kb.store.caches.cache_file import cache_size, open_cache, open_empty, trim
 from kb.store.connection import Connection, sqlite_errors
 from kb.store.sqlfile import sql
 
-_OPEN = "cache/open_derived.sql"
 _DAY_S = 86_400
 
 # What a step has so far stands beside the results, under the name of the result with this after it.
@@ -42,14 +41,6 @@ def delete_derived(db: Connection, *, content_hash: str, name: str, engine: str)
 def touch_derived(db: Connection, *, content_hash: str, name: str, engine: str, used_at: int) -> None: ...
 
 
-@sql("cache/delete_least_used_derived.sql")
-def delete_least_used_derived(db: Connection, *, share: float) -> int: ...
-
-
-@sql("cache/count_derived.sql")
-def count_derived(db: Connection) -> CacheCount | None: ...
-
-
 class DerivedCache:
     """The cache of derived results. A damaged file is thrown away: it holds nothing that cannot be remade.
 
@@ -59,7 +50,7 @@ class DerivedCache:
     def __init__(self, path: Path, max_bytes: int) -> None:
         self._path = path
         self._max_bytes = max_bytes
-        self._db = open_cache(path, _OPEN)
+        self._db = open_cache(path, "derived")
 
     def get(self, content_hash: str, name: DerivedName, engine: str) -> bytes | None:
         """What the engine derived from that content before."""
@@ -109,15 +100,13 @@ class DerivedCache:
 
     def size(self) -> tuple[int, int]:
         """Entries and bytes."""
-        with sqlite_errors(self._path):
-            count, size = count_derived(self._db), select_size(self._db)
-        return (count or CacheCount(0)).entries, (size or CacheSize(0)).bytes
+        return cache_size(self._db, self._path, "derived")
 
     def close(self) -> None:
         """Trims the cache to its size and closes it."""
-        trim(self._db, self._path, self._max_bytes, lambda share: delete_least_used_derived(self._db, share=share))
+        trim(self._db, self._path, "derived", self._max_bytes)
         self._db.close()
 
     def _start_over(self) -> None:
         self._db.close(True)
-        self._db = open_empty(self._path, _OPEN)
+        self._db = open_empty(self._path, "derived")

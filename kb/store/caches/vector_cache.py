@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 from kb.domain.ids import content_hash
 from kb.errors import StoreCorrupt
-from kb.store.caches.cache_file import CacheCount, CacheSize, open_cache, open_empty, select_size, trim
+from kb.store.caches.cache_file import cache_size, open_cache, open_empty, trim
 from kb.store.connection import Connection, sqlite_errors
 from kb.store.sqlfile import sql, sql_many
 
-_OPEN = "cache/open.sql"
 _DAY_S = 86_400
 
 
@@ -48,14 +47,6 @@ def touch_vectors(db: Connection, *, model: str, hashes_json: str, used_at: int)
 def insert_vectors(db: Connection, rows: Iterable[CacheInsert]) -> None: ...
 
 
-@sql("cache/delete_least_used.sql")
-def delete_least_used(db: Connection, *, share: float) -> int: ...
-
-
-@sql("cache/count_vectors.sql")
-def count_vectors(db: Connection) -> CacheCount | None: ...
-
-
 class CachedVector(NamedTuple):
     """A text's vector (float32 little-endian, L2 = 1) and its tokens under the model."""
 
@@ -73,7 +64,7 @@ class VectorCache:
         self._path = path
         self._model = model
         self._max_bytes = max_bytes
-        self._db = open_cache(path, _OPEN)
+        self._db = open_cache(path, "vectors")
 
     def get(self, texts: Sequence[str]) -> Mapping[str, CachedVector]:
         """The cached vectors of texts, by text."""
@@ -111,15 +102,13 @@ class VectorCache:
 
     def size(self) -> tuple[int, int]:
         """Entries and bytes, of all models."""
-        with sqlite_errors(self._path):
-            count, size = count_vectors(self._db), select_size(self._db)
-        return (count or CacheCount(0)).entries, (size or CacheSize(0)).bytes
+        return cache_size(self._db, self._path, "vectors")
 
     def close(self) -> None:
         """Trims the cache to its size and closes it."""
-        trim(self._db, self._path, self._max_bytes, lambda share: delete_least_used(self._db, share=share))
+        trim(self._db, self._path, "vectors", self._max_bytes)
         self._db.close()
 
     def _start_over(self) -> None:
         self._db.close(True)
-        self._db = open_empty(self._path, _OPEN)
+        self._db = open_empty(self._path, "vectors")

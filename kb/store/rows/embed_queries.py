@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kb.store.connection import Connection
 from kb.store.sqlfile import sql, sql_many
+
+MirrorTable = Literal["vec_primary", "vec_secondary"]
 
 
 class EmbeddingSlot(NamedTuple):
@@ -208,36 +210,20 @@ def count_embedded(
 def insert_pending_records(db: Connection, rows: Iterable[EmbeddingRecord]) -> None: ...
 
 
-@sql_many("embed/insert_mirror_primary.sql")
-def insert_mirror_primary(db: Connection, rows: Iterable[MirrorRow]) -> None: ...
+@sql_many("embed/insert_mirror.sql")
+def insert_mirror(db: Connection, rows: Iterable[MirrorRow], *, table: MirrorTable) -> None: ...
 
 
-@sql_many("embed/delete_mirror_primary.sql")
-def delete_mirror_primary(db: Connection, rows: Iterable[MirrorKey]) -> None: ...
+@sql_many("embed/delete_mirror.sql")
+def delete_mirror(db: Connection, rows: Iterable[MirrorKey], *, table: MirrorTable) -> None: ...
 
 
-@sql("embed/select_mirror_primary.sql")
-def select_mirror_primary(db: Connection, *, after_rowid: int, row_limit: int) -> list[MirrorVector]: ...
+@sql("embed/select_mirror.sql")
+def select_mirror(db: Connection, *, table: MirrorTable, after_rowid: int, row_limit: int) -> list[MirrorVector]: ...
 
 
-@sql("embed/count_mirror_primary.sql")
-def count_mirror_primary(db: Connection, *, lance_table: str) -> MirrorCounts | None: ...
-
-
-@sql_many("embed/insert_mirror_secondary.sql")
-def insert_mirror_secondary(db: Connection, rows: Iterable[MirrorRow]) -> None: ...
-
-
-@sql_many("embed/delete_mirror_secondary.sql")
-def delete_mirror_secondary(db: Connection, rows: Iterable[MirrorKey]) -> None: ...
-
-
-@sql("embed/select_mirror_secondary.sql")
-def select_mirror_secondary(db: Connection, *, after_rowid: int, row_limit: int) -> list[MirrorVector]: ...
-
-
-@sql("embed/count_mirror_secondary.sql")
-def count_mirror_secondary(db: Connection, *, lance_table: str) -> MirrorCounts | None: ...
+@sql("embed/count_mirror.sql")
+def count_mirror(db: Connection, *, table: MirrorTable, lance_table: str) -> MirrorCounts | None: ...
 
 
 @sql("embed/commit_records.sql")

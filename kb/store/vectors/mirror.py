@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import apsw
@@ -10,17 +10,10 @@ import apsw
 from kb.errors import DiskFull
 from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
-from kb.store.rows.embed_queries import MirrorCounts, MirrorKey, MirrorRow, MirrorVector
+from kb.store.rows.embed_queries import MirrorCounts, MirrorKey, MirrorRow, MirrorTable, MirrorVector
 from kb.store.vectors.vector_tables import SLOTS, Slot, has_mirror, slots
 
-_INSERT: dict[Slot, Callable[[Connection, Iterable[MirrorRow]], None]] = {
-    "primary": queries.insert_mirror_primary,
-    "secondary": queries.insert_mirror_secondary,
-}
-_DELETE: dict[Slot, Callable[[Connection, Iterable[MirrorKey]], None]] = {
-    "primary": queries.delete_mirror_primary,
-    "secondary": queries.delete_mirror_secondary,
-}
+_TABLES: Mapping[Slot, MirrorTable] = {"primary": "vec_primary", "secondary": "vec_secondary"}
 
 
 @contextmanager
@@ -48,13 +41,13 @@ def vector_transaction(db: Connection) -> Iterator[None]:
 
 def write_vectors(db: Connection, slot: Slot, rows: Sequence[MirrorRow]) -> None:
     """Puts vectors into a mirror, in place of those their chunks had."""
-    _DELETE[slot](db, [MirrorKey(row.chunk_rowid) for row in rows])
-    _INSERT[slot](db, rows)
+    queries.delete_mirror(db, [MirrorKey(row.chunk_rowid) for row in rows], table=_TABLES[slot])
+    queries.insert_mirror(db, rows, table=_TABLES[slot])
 
 
 def delete_vectors(db: Connection, slot: Slot, rows: Iterable[MirrorKey]) -> None:
     """Removes the vectors of chunks from a mirror."""
-    _DELETE[slot](db, rows)
+    queries.delete_mirror(db, rows, table=_TABLES[slot])
 
 
 def forget_vectors(db: Connection, workspace_path: str) -> None:
@@ -64,18 +57,16 @@ def forget_vectors(db: Connection, workspace_path: str) -> None:
         rows = queries.select_chunk_rowids_of_path(db, workspace_path=workspace_path)
         for slot in SLOTS:
             if slot in held and has_mirror(db, slot):
-                _DELETE[slot](db, rows)
+                queries.delete_mirror(db, rows, table=_TABLES[slot])
 
 
 def read_vectors(db: Connection, slot: Slot, *, after_rowid: int, row_limit: int) -> list[MirrorVector]:
     """The next vectors of a mirror, in the order of their chunks' numbers."""
-    read = queries.select_mirror_primary if slot == "primary" else queries.select_mirror_secondary
-    return read(db, after_rowid=after_rowid, row_limit=row_limit)
+    return queries.select_mirror(db, table=_TABLES[slot], after_rowid=after_rowid, row_limit=row_limit)
 
 
 def count_vectors(db: Connection, slot: Slot, lance_table: str) -> MirrorCounts | None:
     """What a mirror holds against what it should; None where its table is not there."""
     if not has_mirror(db, slot):
         return None
-    count = queries.count_mirror_primary if slot == "primary" else queries.count_mirror_secondary
-    return count(db, lance_table=lance_table)
+    return queries.count_mirror(db, table=_TABLES[slot], lance_table=lance_table)

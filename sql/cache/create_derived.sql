@@ -1,8 +1,5 @@
--- Make the cache of what engines derived ready: losing it costs time, never data.
+-- Make the table of what engines derived, where it is not there.
 -- version 1
-PRAGMA auto_vacuum = INCREMENTAL; -- before anything is written, or it takes no effect
-PRAGMA journal_mode = WAL;
-PRAGMA synchronous = OFF;
 CREATE TABLE IF NOT EXISTS derived (
   content_hash TEXT NOT NULL,
   name TEXT NOT NULL,

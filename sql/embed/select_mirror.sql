@@ -1,5 +1,6 @@
 -- Read vectors of the mirror, the next ones in the order of their numbers.
 -- version 1
+-- tables vec_primary, vec_secondary  the mirror of a slot
 -- param after_rowid INTEGER  only numbers above; 0 = from the start
 -- param row_limit INTEGER  at most so many
 -- column chunk_rowid INTEGER  the chunk's number
@@ -8,7 +9,7 @@
 -- column embedding BLOB  float32 little-endian, L2 = 1
 SELECT v.chunk_rowid, c.chunk_id, c.lang, v.embedding
 FROM chunks AS c
-JOIN vec_secondary AS v ON v.chunk_rowid = c.chunk_rowid
+JOIN vec_primary AS v ON v.chunk_rowid = c.chunk_rowid
 WHERE c.chunk_rowid > :after_rowid
 ORDER BY c.chunk_rowid
 LIMIT :row_limit;

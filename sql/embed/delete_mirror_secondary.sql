@@ -1,4 +1,0 @@
--- Remove a vector from the mirror.
--- version 1
--- param chunk_rowid INTEGER  the chunk's number
-DELETE FROM vec_secondary WHERE chunk_rowid = :chunk_rowid;
