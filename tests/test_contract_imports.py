@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from conftest import Vault, cpu_limited, run_kb
@@ -19,19 +21,53 @@ NOT_FOR_A_SEARCH = frozenset(
     "kb.operations.ingest.ingest kb.scan.walk kb.wire.schemas".split()
 )
 
-PROBE = """
-import json, sys
-from kb.cli.main import main
-code = main(sys.argv[1:]) if sys.argv[1:] else 0
-print(json.dumps([code, sorted(sys.modules)]))
+# As the program starts; what is deferred and not used is not loaded.
+_PROBE = """
+import gc, json, sys
+gc.disable()
+calls = 0
+def count(frame, event, argument):
+    global calls
+    calls += event in ("call", "c_call")
+sys.setprofile(count)
+from kb.cli.deferred import DeferredModule, defer
+defer()
+%s
+sys.setprofile(None)
+from typing import NamedTuple
+slow = [each.__name__ for each in tuple.__subclasses__() if NamedTuple in getattr(each, "__orig_bases__", ())]
+modules = [name for name, module in sys.modules.items() if type(module) is not DeferredModule]
+print(json.dumps([code, sorted(modules), calls, slow]))
 """
+PROBE = _PROBE % "from kb.cli.main import main; code = main(sys.argv[1:]) if sys.argv[1:] else 0"
+
+# What a search cannot do without, and what that imports.
+LIBRARIES = _PROBE % "import apsw, click, json, pathlib, unicodedata; code = 0"
+
+# How many of its own modules a search by words loads, by room; a package counts as one.
+MOST_MODULES = {
+    "kb": 1, "kb.cli": 15, "kb.config": 9, "kb.domain": 7, "kb.errors": 1, "kb.language": 9, "kb.operations": 11,
+    "kb.private": 1, "kb.records": 1, "kb.retrieve": 10, "kb.store": 8,
+}  # fmt: skip
 
 
-def loaded_by(*args: str, home: Path) -> tuple[int, set[str]]:
-    """The exit code of one call of kb in a process of its own, and all modules it loaded."""
+class Loaded(NamedTuple):
+    """One call of kb in a process of its own: its exit code, all modules it loaded, how many functions it called.
+
+    `slow` are the tuples that were made by `typing.NamedTuple`.
+    """
+
+    code: int
+    modules: set[str]
+    calls: int
+    slow: list[str]
+
+
+def loaded_by(*args: str, home: Path, probe: str = PROBE) -> Loaded:
+    """One call of kb."""
     env = {"HOME": str(home), "PATH": os.defpath, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run(
-        cpu_limited([sys.executable, "-c", PROBE, *args]),
+        cpu_limited([sys.executable, "-c", probe, *args]),
         env=env,
         cwd=home,
         text=True,
@@ -39,8 +75,8 @@ def loaded_by(*args: str, home: Path) -> tuple[int, set[str]]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    code, modules = json.loads(done.stdout.splitlines()[-1])
-    return code, set(modules)
+    code, modules, calls, slow = json.loads(done.stdout.splitlines()[-1])
+    return Loaded(code, set(modules), calls, slow)
 
 
 def heavy(modules: set[str]) -> set[str]:
@@ -62,30 +98,69 @@ def heavy(modules: set[str]) -> set[str]:
 )
 def test_nothing_heavy_is_loaded(args: tuple[str, ...], code: int, vault: Vault, tmp_path: Path) -> None:
     call = ("--config", str(vault.config), *args) if args else ()
-    ended, modules = loaded_by(*call, home=tmp_path)
-    assert ended == code
-    assert "kb.cli.main" in modules
-    assert heavy(modules) == set()
+    ended = loaded_by(*call, home=tmp_path)
+    assert ended.code == code
+    assert "kb.cli.main" in ended.modules
+    assert heavy(ended.modules) == set()
+
+
+def over_budget(search: Loaded, libraries: Loaded, share: float) -> set[str]:
+    """What a search by words loads and does beyond its budget."""
+    own = {name for name in search.modules if name.partition(".")[0] == "kb"}
+    rooms = Counter(".".join(name.split(".")[:2]) for name in own)
+    return {
+        *(search.modules - libraries.modules - own),
+        *(room for room, count in rooms.items() if count > MOST_MODULES.get(room, 0)),
+        *(set(search.slow) - {"Surroundings"}),  # of `kb.private`, which loads nothing of kb
+        *(["calls"] if search.calls > share * libraries.calls else []),
+    }
+
+
+@pytest.mark.parametrize(
+    ("question", "share"),
+    [("gateway retries", 1.8), ("which lantrns restored the ledger", 2.05), ("청킹 규칙은?", 2.15)],
+)
+def test_a_search_by_words_keeps_to_its_budget(question: str, share: float, vault: Vault, tmp_path: Path) -> None:
+    """A module that is needed for some questions alone is loaded where they come to it."""
+    call = ("--config", str(vault.config), "search", "--mode", "lexical", question)
+    search, libraries = loaded_by(*call, home=tmp_path), loaded_by(home=tmp_path, probe=LIBRARIES)
+    assert over_budget(search, libraries, share) == set(), (search.calls / libraries.calls, search.modules)
+
+
+@pytest.mark.parametrize(
+    ("extra", "seen"),
+    [
+        ("import kb.config.fixed_keys", {"kb.config", "FixedKey"}),
+        ("import tomllib", {"tomllib", "tomllib._parser", "tomllib._re", "tomllib._types", "string", "Output"}),
+        ("import inspect; inspect.cleandoc", {"inspect", "ast", "dis", "linecache", "tokenize"}),
+        ("[abs(each) for each in range(20000)]", {"calls"}),
+    ],
+)
+def test_the_budget_sees_what_is_too_much(extra: str, seen: set[str], vault: Vault, tmp_path: Path) -> None:
+    call = ("--config", str(vault.config), "search", "--mode", "lexical", "gateway retries")
+    search = loaded_by(*call, home=tmp_path, probe=PROBE.replace("code = main", f"{extra}; code = main"))
+    assert seen <= over_budget(search, loaded_by(home=tmp_path, probe=LIBRARIES), 1.8)
 
 
 def test_nothing_heavy_is_loaded_to_quote_an_answer_and_keep_it(fresh_vault: Vault, tmp_path: Path) -> None:
     assert run_kb("--config", str(fresh_vault.config), "ingest", "--no-embed").code == 0
     settings = ("--config", str(fresh_vault.config), "--set", "rag.score_gate=0")
     question = ("ask", "How often does the gateway retry?", "--provider", "extractive")
-    ended, modules = loaded_by(*settings, *question, home=tmp_path)
-    assert ended == 1, "kb is not sure of it"
+    ended = loaded_by(*settings, *question, home=tmp_path)
+    modules = ended.modules
+    assert ended.code == 1, "kb is not sure of it"
     assert "kb.answer.extractive" in modules
     assert heavy(modules) == set()
     assert not {"llama_cpp", "http.client", "shutil", "kb.llm.ollama", "kb.operations.ask.generate"} & modules
 
 
 def test_nothing_heavy_is_loaded_for_a_path_glob(vault: Vault, tmp_path: Path) -> None:
-    _, modules = loaded_by("--config", str(vault.config), "search", "x", "--path-glob", "*.md", home=tmp_path)
+    modules = loaded_by("--config", str(vault.config), "search", "x", "--path-glob", "*.md", home=tmp_path).modules
     assert "kb.domain.ingest.gitignore" in modules
     assert heavy(modules) == set()
 
 
 def test_the_probe_sees_what_is_loaded(vault: Vault, tmp_path: Path) -> None:
     """The JSON Schemas of the wire are made by pydantic: the check would notice it."""
-    _, modules = loaded_by("--config", str(vault.config), "schema", "--wire", "search_hit.v1", home=tmp_path)
+    modules = loaded_by("--config", str(vault.config), "schema", "--wire", "search_hit.v1", home=tmp_path).modules
     assert "pydantic" in heavy(modules)

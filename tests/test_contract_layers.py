@@ -24,6 +24,7 @@ ROWS = (
     ("domain",),
     ("installation",),
     ("errors", "private"),
+    ("records",),
 )
 
 # The same inside a room that has rooms; a file that stands in none is one by itself.
@@ -48,6 +49,7 @@ INNER_ROWS = {
         ("session",),
         ("output",),
         ("debug_log", "filters", "interrupt"),
+        ("deferred", "options"),
     ),
     "wire": (
         ("schemas",),

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import typing
+from collections.abc import Iterator
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -136,6 +137,22 @@ def test_a_statement_serves_every_table_it_names(name: str, migrated: apsw.Conne
         named = {action.table_name for action in info.actions if action.table_name}
         assert any(each.startswith(table) for each in named)
         assert not [each for each in named for other in tables if other != table and each.startswith(other)]
+
+
+@pytest.mark.parametrize("name", sorted(BINDINGS))
+def test_a_stub_is_read_as_its_annotations_evaluate(name: str) -> None:
+    """The binder reads them as text, to spare a cold search the evaluation."""
+    binding = BINDINGS[name]
+    hints = typing.get_type_hints(binding.stub)
+    result = hints.pop("return")
+    hints.pop("table", None)
+    assert list(hints) == ["db", *(["rows"] if binding.many else binding.params)]
+    if binding.row is None:
+        assert result is {"None": NoneType, "int": int}[binding.returns]
+    else:
+        row = binding.row
+        forms = {f"list[{row.__name__}]": list[row], f"Iterator[{row.__name__}]": Iterator[row]}
+        assert result == (forms | {f"{row.__name__} | None": row | None})[binding.returns]
 
 
 @pytest.mark.parametrize("name", sorted(BINDINGS))

@@ -16,6 +16,9 @@ def run() -> NoReturn:
     """
     gc.disable()
     try:
+        from kb.cli.deferred import defer
+
+        defer()
         from kb.cli.main import run as run_main
 
         run_main()

@@ -8,21 +8,18 @@ from typing import Any
 
 import click
 
+from kb.cli.options import option
 from kb.domain.search import SearchFilters
 
 _OPTIONS = (
-    click.option(
+    option(
         "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag; repeat for any of several."
     ),
-    click.option("--lang", metavar="LANG", help="Only documents in this language (ko, en, …)."),
-    click.option(
-        "--path-glob", "path_globs", multiple=True, metavar="GLOB", help="Only paths that match, e.g. 'notes/**'."
-    ),
-    click.option(
-        "--trust-min", type=click.Choice(["primary", "secondary", "generated"]), help="At least this trusted."
-    ),
-    click.option("--media", metavar="TYPE", help="Only this kind of file (markdown, …)."),
-    click.option(
+    option("--lang", metavar="LANG", help="Only documents in this language (ko, en, …)."),
+    option("--path-glob", "path_globs", multiple=True, metavar="GLOB", help="Only paths that match, e.g. 'notes/**'."),
+    option("--trust-min", type=click.Choice(["primary", "secondary", "generated"]), help="At least this trusted."),
+    option("--media", metavar="TYPE", help="Only this kind of file (markdown, …)."),
+    option(
         "--dated",
         metavar="WHEN",
         help="Only documents whose frontmatter or name says they are of these days: 2026-11-12, 2026-11, 'last week', "
@@ -47,6 +44,6 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         return command(*args, filters=SearchFilters(tags, lang, path_globs, trust_min, media, dated), **options)
 
-    for option in reversed(_OPTIONS):
-        filtered = option(filtered)
+    for add in reversed(_OPTIONS):
+        filtered = add(filtered)
     return filtered

@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 
 from kb import __version__
+from kb.cli.options import help_option, option, version_option
 from kb.cli.session import CommandGroup, HelpContext, Session
 from kb.errors import KbError
 from kb.private import kept_private
@@ -78,11 +79,12 @@ class _Commands(CommandGroup):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 found or done, 1 nothing found, 2 error, 3 doctor found a fault.",
 )
-@click.option("--config", "config_path", metavar="FILE", help="Configuration file [env: KB_CONFIG].")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set one key, e.g. search.default_k=5.")
-@click.option("--verbose", is_flag=True, help="Show what caused an error.")
-@click.option("--debug", is_flag=True, help="Write a log with every SQL statement and full tracebacks.")
-@click.version_option(__version__, prog_name="kb")
+@option("--config", "config_path", metavar="FILE", help="Configuration file [env: KB_CONFIG].")
+@option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set one key, e.g. search.default_k=5.")
+@option("--verbose", is_flag=True, help="Show what caused an error.")
+@option("--debug", is_flag=True, help="Write a log with every SQL statement and full tracebacks.")
+@version_option(f"kb, version {__version__}")
+@help_option
 @click.pass_context
 def cli(ctx: click.Context, config_path: str | None, settings: tuple[str, ...], verbose: bool, debug: bool) -> None:
     """Find passages in your own notes, with exact citations, in Korean and English.

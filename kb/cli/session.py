@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from kb.cli.options import option
 from kb.cli.output.streams import as_utf8
 from kb.config import Config, load
 
@@ -71,7 +72,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def json_option(help_text: str) -> Callable[[Command], Command]:
     """The --json flag of a command; `help_text` names the schema it prints."""
-    return click.option("--json", "as_json", is_flag=True, help=help_text)
+    return option("--json", "as_json", is_flag=True, help=help_text)
 
 
 def print_json(value: object) -> None:

@@ -6,21 +6,21 @@ import re
 from pathlib import Path
 from typing import Any
 
+from kb.config.plain_toml import plain_tables
 from kb.errors import ConfigError
 
 MAX_BYTES = 1_000_000
 MAX_KEY_PARTS = 16
 
 # What is no key: comments and strings of each kind, also such as do not end.
-_QUOTED = re.compile(
+_QUOTED = (
     r'"""(?:\\.|[^\\])*?(?:"""|\Z)'
     r"|'''.*?(?:'''|\Z)"
     r'|"(?:\\.|[^"\\\n])*"?'
     r"|'[^'\n]*'?"
-    r"|#[^\n]*",
-    re.DOTALL,
+    r"|#[^\n]*"
 )
-_LONG_KEY = re.compile(rf"(?<![\w.-])(?:[\w-]+[ \t]*\.[ \t]*){{{MAX_KEY_PARTS}}}")
+_LONG_KEY = rf"(?<![\w.-])(?:[\w-]+[ \t]*\.[ \t]*){{{MAX_KEY_PARTS}}}"
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -29,12 +29,15 @@ def read_toml(file: Path) -> dict[str, Any]:
     Raises: ConfigError for what is not TOML, is longer than a megabyte, has a key of more than 16 parts (the parser's
     time and memory grow with the square of them), or a number beyond 64 bits.
     """
-    import tomllib
-
     try:
         text = _text(file)
-        if _LONG_KEY.search(_QUOTED.sub("q", text)):
+        if _has_long_key(text):
             raise _too_deep(file)
+        plain = plain_tables(text)
+        if plain is not None:
+            return plain
+        import tomllib
+
         table = tomllib.loads(text)
         if _has_huge_number(table):
             raise ConfigError(f"{file}: a number beyond 64 bits", "TOML has none so large; write a smaller one")
@@ -49,12 +52,18 @@ def read_toml(file: Path) -> dict[str, Any]:
     return table
 
 
+def _has_long_key(text: str) -> bool:
+    if not any(line.count(".") >= MAX_KEY_PARTS for line in text.split("\n")):
+        return False  # a key stands on one line
+    return re.search(_LONG_KEY, re.sub(_QUOTED, "q", text, flags=re.DOTALL)) is not None
+
+
 def _text(file: Path) -> str:
     with file.open("rb") as opened:
         content = opened.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise ConfigError(f"{file}: longer than {MAX_BYTES:,} bytes", "name a configuration file with --config")
-    return content.decode("utf-8-sig").replace("\r\n", "\n")
+    return content.decode().removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def _too_deep(file: Path) -> ConfigError:

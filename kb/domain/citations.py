@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kb.errors import InvalidCitation
+from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.domain.media_citations import CaptionCitation, PageCitation, RegionCitation, TimeCitation

@@ -7,7 +7,6 @@ for each name that stands here in `extract/registry.py` and `chunk/registry.py`.
 
 from __future__ import annotations
 
-import re
 from typing import Literal, NewType, cast
 
 MediaType = NewType("MediaType", str)
@@ -23,7 +22,7 @@ PDF = MediaType("pdf")
 PNG = MediaType("image/png")
 
 # What follows the last dot, where it looks like a kind: `notes 1.5 old` and `.bashrc` have none.
-_EXTENSION = re.compile(r"(?<=[^/])\.(?!\d+\Z)\w{1,12}\Z")
+_EXTENSION = r"(?<=[^/])\.(?!\d+\Z)\w{1,12}\Z"
 
 
 class FileType:
@@ -151,7 +150,9 @@ def media_type_of(name: str) -> MediaType | None:
 
 def extension_of(name: str) -> str:
     """`.docx` of `Report.DOCX`: a file's kind where no media type is known; empty where the name tells none."""
-    match = _EXTENSION.search(name)
+    import re  # a search knows no file
+
+    match = re.search(_EXTENSION, name)
     return match[0].lower() if match else ""
 
 

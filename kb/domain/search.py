@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from kb.domain.citations import Citation
+from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.domain.candidates import Ranked, ReadFigures

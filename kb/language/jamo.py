@@ -7,7 +7,6 @@ Two-set keyboard (KS X 5002): a syllable is typed as one key a consonant or vowe
 from __future__ import annotations
 
 import functools
-import re
 
 _FIRST = 0xAC00
 _LAST = 0xD7A3
@@ -29,12 +28,10 @@ _TO_LATIN = dict(zip(_HANGUL_KEYS, _LATIN_KEYS, strict=True))
 _TO_HANGUL = {key.upper(): jamo for jamo, key in _TO_LATIN.items() if key.islower()}
 _TO_HANGUL |= {key: jamo for jamo, key in _TO_LATIN.items()}
 
-_HANGUL = re.compile("[가-힣ㄱ-ㅎㅏ-ㅣ]+")
-
 
 def is_hangul(text: str) -> bool:
     """Whether `text` is nothing but Hangul: syllables, and single jamo as an unfinished hand leaves them."""
-    return _HANGUL.fullmatch(text) is not None
+    return not text.isascii() and all("가" <= char <= "힣" or "ㄱ" <= char <= "ㅣ" for char in text)
 
 
 def decompose(text: str) -> str:

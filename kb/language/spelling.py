@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 from kb.language.jamo import decompose, is_hangul
@@ -21,7 +20,6 @@ TWO_SLIPS_LETTERS = 10
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _JAMO = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎㅏㅐㅑㅒㅓㅔㅕㅖㅗㅛㅜㅠㅡㅣ"
-_LATIN = re.compile("[a-z]+")
 _VOWELS = frozenset("aeiouy")
 _ENDING_LETTERS = 2
 
@@ -30,7 +28,8 @@ def is_correctable(word: str) -> bool:
     """Whether a word (in lower case) is of one of the two scripts, and of a length, to be taken for a slip."""
     if is_hangul(word):
         return LEAST_SYLLABLES <= len(word) <= MOST_SYLLABLES
-    return LEAST_LATIN_LETTERS <= len(word) <= MOST_LATIN_LETTERS and _LATIN.fullmatch(word) is not None
+    is_latin = word.isascii() and word.isalpha() and word.islower()
+    return is_latin and LEAST_LATIN_LETTERS <= len(word) <= MOST_LATIN_LETTERS
 
 
 def letters(word: str) -> str:

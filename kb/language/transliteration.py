@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kb.language.jamo import compose, decompose, is_hangul
 
@@ -36,26 +36,20 @@ _CLASSES = (
 _CLASS_OF = re.compile("|".join(f"({pattern})" for pattern, _ in _CLASSES))
 
 # How letters are written in Hangul, the usual way first; `$` only at the end of a word, `^` only at its beginning.
-_READINGS: dict[str, tuple[str, ...]] = {
-    key: tuple(ways.replace("-", "").split(",")) if ways != "-" else ("",)
-    for key, ways in (
-        entry.split("=")
-        for entry in (
-            "a=ㅏ,ㅐ,ㅔㅣ,ㅓ che$=ㅅㅣ gn$=n ssion=ㅅㅕn e=ㅔ,ㅣ,ㅓ e$=- i=ㅣ,ㅏㅣ o=ㅗ,ㅏ,ㅓ u=ㅓ,ㅜ,ㅠ "
-            "y=ㅣ,ㅏㅣ y$=ㅣ,ㅏㅣ on$=ㅓn,ㅡn en$=ㅡn,ㅔn ya=ㅑ yo=ㅛ,ㅕ yu=ㅠ ye=ㅖ,ㅔ ai=ㅔㅣ,ㅐ ay=ㅔㅣ "
-            "ei=ㅔㅣ,ㅏㅣ ey=ㅣ,ㅔㅣ au=ㅗ,ㅏㅜ aw=ㅗ oa=ㅗ oo=ㅜ ou=ㅏㅜ,ㅜ,ㅓ ow=ㅗㅜ,ㅗ,ㅏㅜ ee=ㅣ "
-            "ea=ㅣ,ㅔ ie=ㅣ ue=ㅜ,ㅠ eu=ㅠ ew=ㅠ,ㅜ ui=ㅣ al=ㅗl all$=ㅗl ar=ㅏ,ㅓ er=ㅓ ir=ㅓ or=ㅗ,ㅓ "
-            "ur=ㅓ ear=ㅣㅓ,ㅓ air=ㅔㅓ our=ㅏㅜㅓ,ㅓ eer=ㅣㅓ ure$=ㅓ,ㅠㅓ ire$=ㅏㅣㅓ are$=ㅔㅓ ore$=ㅗㅓ "
-            "age$=ㅣㅈㅣ,ㅔㅣㅈㅣ ace$=ㅔㅣㅅㅡ,ㅣㅅㅡ wa=ㅜㅔ,ㅗㅏ,ㅜㅓ we=ㅜㅔ wi=ㅜㅣ wo=ㅜㅓ,ㅜ "
-            "whi=ㅎㅗㅏㅣ,ㅜㅣ w=ㅜ b=ㅂ,ㅂㅡ,p c=ㅋ,ㅋㅡ,k ch=ㅊ,ㅊㅣ,ㅋ,ㅋㅡ tch=ㅊ,ㅊㅣ ck=ㅋ,ㅋㅡ,k "
-            "d=ㄷ,ㄷㅡ dge$=ㅈㅣ ge$=ㅈㅣ f=ㅍ,ㅍㅡ ph=ㅍ,ㅍㅡ g=ㄱ,ㄱㅡ,k gh=- gui=ㄱㅏㅣ h=ㅎ j=ㅈ "
-            "k=ㅋ,ㅋㅡ,k l^=ㄹ le$=ㅡl,l l=l,lㄹ m=ㅁ,m mm=mㅁ n=ㄴ,n nn=nㄴ ng=g,gㄱ nk=gㅋㅡ,gㅋ "
-            "nc=gㅋ,gㅋㅡ p=ㅍ,ㅍㅡ,p qu=ㅋㅜ,ㅋ r=ㄹ s=ㅅ,ㅅㅡ s$=ㅅㅡ,ㅈㅡ sh=ㅅ,ㅅㅣ she=ㅅㅖ sho=ㅅㅛ "
-            "sha=ㅅㅑ,ㅅㅖ t=ㅌ,ㅌㅡ,t th=ㅅ,ㅅㅡ,ㅆ,ㄷ ts=ㅊㅡ tion=ㅅㅕn sion=ㅅㅕn,ㅈㅕn ture=ㅊㅓ "
-            "v=ㅂ,ㅂㅡ x=kㅅㅡ,kㅅ z=ㅈ,ㅈㅡ kn^=ㄴ wr^=ㄹ cc=kㅅ "
-        ).split()
-    )
-}
+_WRITTEN = (
+    "a=ㅏ,ㅐ,ㅔㅣ,ㅓ che$=ㅅㅣ gn$=n ssion=ㅅㅕn e=ㅔ,ㅣ,ㅓ e$=- i=ㅣ,ㅏㅣ o=ㅗ,ㅏ,ㅓ u=ㅓ,ㅜ,ㅠ "
+    "y=ㅣ,ㅏㅣ y$=ㅣ,ㅏㅣ on$=ㅓn,ㅡn en$=ㅡn,ㅔn ya=ㅑ yo=ㅛ,ㅕ yu=ㅠ ye=ㅖ,ㅔ ai=ㅔㅣ,ㅐ ay=ㅔㅣ "
+    "ei=ㅔㅣ,ㅏㅣ ey=ㅣ,ㅔㅣ au=ㅗ,ㅏㅜ aw=ㅗ oa=ㅗ oo=ㅜ ou=ㅏㅜ,ㅜ,ㅓ ow=ㅗㅜ,ㅗ,ㅏㅜ ee=ㅣ "
+    "ea=ㅣ,ㅔ ie=ㅣ ue=ㅜ,ㅠ eu=ㅠ ew=ㅠ,ㅜ ui=ㅣ al=ㅗl all$=ㅗl ar=ㅏ,ㅓ er=ㅓ ir=ㅓ or=ㅗ,ㅓ "
+    "ur=ㅓ ear=ㅣㅓ,ㅓ air=ㅔㅓ our=ㅏㅜㅓ,ㅓ eer=ㅣㅓ ure$=ㅓ,ㅠㅓ ire$=ㅏㅣㅓ are$=ㅔㅓ ore$=ㅗㅓ "
+    "age$=ㅣㅈㅣ,ㅔㅣㅈㅣ ace$=ㅔㅣㅅㅡ,ㅣㅅㅡ wa=ㅜㅔ,ㅗㅏ,ㅜㅓ we=ㅜㅔ wi=ㅜㅣ wo=ㅜㅓ,ㅜ "
+    "whi=ㅎㅗㅏㅣ,ㅜㅣ w=ㅜ b=ㅂ,ㅂㅡ,p c=ㅋ,ㅋㅡ,k ch=ㅊ,ㅊㅣ,ㅋ,ㅋㅡ tch=ㅊ,ㅊㅣ ck=ㅋ,ㅋㅡ,k "
+    "d=ㄷ,ㄷㅡ dge$=ㅈㅣ ge$=ㅈㅣ f=ㅍ,ㅍㅡ ph=ㅍ,ㅍㅡ g=ㄱ,ㄱㅡ,k gh=- gui=ㄱㅏㅣ h=ㅎ j=ㅈ "
+    "k=ㅋ,ㅋㅡ,k l^=ㄹ le$=ㅡl,l l=l,lㄹ m=ㅁ,m mm=mㅁ n=ㄴ,n nn=nㄴ ng=g,gㄱ nk=gㅋㅡ,gㅋ "
+    "nc=gㅋ,gㅋㅡ p=ㅍ,ㅍㅡ,p qu=ㅋㅜ,ㅋ r=ㄹ s=ㅅ,ㅅㅡ s$=ㅅㅡ,ㅈㅡ sh=ㅅ,ㅅㅣ she=ㅅㅖ sho=ㅅㅛ "
+    "sha=ㅅㅑ,ㅅㅖ t=ㅌ,ㅌㅡ,t th=ㅅ,ㅅㅡ,ㅆ,ㄷ ts=ㅊㅡ tion=ㅅㅕn sion=ㅅㅕn,ㅈㅕn ture=ㅊㅓ "
+    "v=ㅂ,ㅂㅡ x=kㅅㅡ,kㅅ z=ㅈ,ㅈㅡ kn^=ㄴ wr^=ㄹ cc=kㅅ "
+)
 _SOFT = {"c": ("ㅅ", "ㅅㅡ"), "g": ("ㅈ",)}
 _LONGEST = 5
 _LATIN_VOWELS = "aeiouy"
@@ -66,6 +60,13 @@ _MOST_OF_TWO_SYLLABLES = 1
 _MOST_BY_CONSONANTS = {2: 2, 3: 3, 4: 5}
 _MOST = 6
 _TOGETHER = frozenset("ai ay au aw oa oo ou ow ee ei ey ew".split())
+
+
+@functools.cache
+def _readings_of() -> Mapping[str, tuple[str, ...]]:
+    """`_WRITTEN` by letters; made when two words are first compared, which few questions come to."""
+    entries = (entry.split("=") for entry in _WRITTEN.split())
+    return {key: ("",) if ways == "-" else tuple(ways.replace("-", "").split(",")) for key, ways in entries}
 
 
 @functools.lru_cache(maxsize=20_000)
@@ -125,14 +126,15 @@ def transliterates(hangul: str, latin: str) -> int | None:
 
 def _readings(latin: str, at: int, length: int) -> tuple[str, ...]:
     """The ways that so many letters at a place are written together, the usual one first."""
+    known = _readings_of()
     letters, before, after = latin[at : at + length], latin[:at][-1:], latin[at + length :][:1]
-    if not after and letters + "$" in _READINGS:
-        return _READINGS[letters + "$"]
-    if not before and letters + "^" in _READINGS:
-        return _READINGS[letters + "^"]
-    found = _READINGS.get(letters, ())
+    if not after and letters + "$" in known:
+        return known[letters + "$"]
+    if not before and letters + "^" in known:
+        return known[letters + "^"]
+    found = known.get(letters, ())
     if length == 2 and letters[0] == letters[1] and letters[0] not in _LATIN_VOWELS:
-        return (*_READINGS.get(letters[0], ()), *found)
+        return (*known.get(letters[0], ()), *found)
     if letters[-1] == "r" and length > 1 and after and after in _LATIN_VOWELS + "r":
         return ()  # an r before a vowel is heard
     if length == 1 and letters + after in _TOGETHER:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from kb.domain.search import Substitution
+from kb.language.bare_words import bare_word, fold, particle_of
 from kb.language.jamo import as_hangul, as_latin, compose, is_hangul
 from kb.language.spelling import (
     TWO_SLIPS_LETTERS,
@@ -22,8 +23,6 @@ from kb.language.spelling import (
     one_slip_away,
     slips_between,
 )
-from kb.language.written_words import bare_word, fold, particle_of
-from kb.retrieve.korean_cuts import cut_words
 from kb.store.connection import Connection
 from kb.store.rows import retrieve_queries as queries
 from kb.store.rows.retrieve_queries import WrittenWord
@@ -76,6 +75,8 @@ def _meant(db: Connection, word: str, most: int) -> str | None:
 
 def _is_noun(db: Connection, word: str) -> bool:
     """Whether a Korean word is made of units of two syllables that are their own base forms: no form of a verb."""
+    from kb.retrieve.korean_cuts import cut_words
+
     cuts = cut_words(db, [word])[word]
     units = [unit for cut in cuts for unit in cut.morphemes]
     return all(cut.known for cut in cuts) and "".join(units) == word and min(map(len, units)) > 1

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from kb.domain.search import Substitution
+from kb.language.bare_words import bare_word, fold
 from kb.language.jamo import compose, is_hangul
 from kb.language.spelling import letters
 from kb.language.stopwords import ENGLISH
-from kb.language.written_words import bare_word, fold
 from kb.store.connection import Connection
 from kb.store.rows import retrieve_queries as queries
 from kb.store.rows.retrieve_queries import Pair, SameSound

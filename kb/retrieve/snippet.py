@@ -7,12 +7,15 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import NamedTuple
 
 from kb.domain.text import stored_text
+from kb.records import NamedTuple
 
 _ELLIPSIS = "…"
 _FENCES = ("```", "~~~")
+# English endings, the longest first.
+_ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y")
+
 _SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
 
 
@@ -104,7 +107,7 @@ def _longest_first(term: str) -> tuple[int, str]:
 def _word_pattern(word: str) -> str:
     if len(word) <= 3 or not word.isalpha():
         return rf"{re.escape(word)}(?![^\W_])"
-    stem = re.sub(r"(?:ations?|ings?|ies|ed|es|s|e|y)$", "", word, flags=re.IGNORECASE)
+    stem = next((word[: -len(ending)] for ending in _ENDINGS if word.lower().endswith(ending)), word)
     stem = stem if len(stem) >= 3 else word
     return rf"{re.escape(stem)}[^\W_]{{0,5}}"
 

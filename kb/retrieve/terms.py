@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import groupby
+from typing import TYPE_CHECKING
 
 from kb.domain.search import DaysAsked, Substitution, Widening
 from kb.domain.text import stored_text
+from kb.language.bare_words import is_syllable
 from kb.language.stopwords import ENGLISH, korean
+from kb.records import NamedTuple
 from kb.store.connection import Connection
 from kb.store.rows import retrieve_queries as queries
 from kb.store.tokens import indexed_token
@@ -36,7 +39,8 @@ _ITS_OWN_WORDS = Widening()
 _WORD = re.compile(r"[^\W_]+")
 
 # What is meant as it stands: words in double quotes, and what an apostrophe cuts off (didn't).
-_MEANT = re.compile('["“][^"“”]++["”]|(?<!\\w)\\w++(?=[\'’]\\w)')
+_MEANT = '["“][^"“”]++["”]|(?<!\\w)\\w++(?=[\'’]\\w)'
+_MARKS = frozenset("\"“'’")
 
 
 class Term(NamedTuple):
@@ -111,7 +115,7 @@ def _substitutions(
     """What is searched for beside the words of a question, or in the place of those that no document has."""
     if widening == _ITS_OWN_WORDS:
         return ()
-    as_it_stands = {word for meant in _MEANT.findall(text[:READ_CHARS]) for word in _WORD.findall(meant)}
+    as_it_stands = set(_as_it_stands(text[:READ_CHARS]))
     free = [word for word in content if word not in as_it_stands]
     found: list[Substitution] = []
     if widening.synonyms:
@@ -131,6 +135,13 @@ def _substitutions(
 
         found += correct(db, unexplained)
     return tuple(found)
+
+
+def _as_it_stands(text: str) -> Iterator[str]:
+    """The words of a question that stand for themselves alone."""
+    if not _MARKS.isdisjoint(text):
+        for meant in re.findall(_MEANT, text):
+            yield from _WORD.findall(meant)
 
 
 def _together(db: Connection, words: str) -> str:
@@ -195,11 +206,10 @@ def _terms(db: Connection, words: Sequence[str]) -> tuple[list[Term], dict[str, 
     unknown = dict.fromkeys(_unknown_latin(db, pieces), MOST_SLIPS)
     if all(piece.isascii() for piece in pieces):
         return list(dict.fromkeys(Term(piece) for piece in pieces)), unknown
-    from kb.language.korean import has_hangul
     from kb.retrieve.korean_cuts import cut_words
 
     unknown |= dict.fromkeys([word for word in words if _has_single_jamo(word)], MOST_SLIPS)
-    cuts = cut_words(db, [piece for piece in pieces if has_hangul(piece)])
+    cuts = cut_words(db, [piece for piece in pieces if is_syllable(piece[0])])
     terms: dict[Term, None] = {}
     particles_only: list[Term] = []
     for piece in pieces:
@@ -258,14 +268,8 @@ def _unknown(db: Connection, word: str) -> Term:
 
 def _pieces(word: str) -> Iterator[str]:
     """`word` cut where Hangul and other letters meet."""
-    end = 0
-    if not word.isascii():
-        from kb.language.korean import hangul
-
-        for match in hangul().finditer(word):
-            if match.start() > end:
-                yield word[end : match.start()]
-            yield match[0]
-            end = match.end()
-    if end < len(word):
-        yield word[end:]
+    if word.isascii():
+        yield word
+    else:
+        for _, piece in groupby(word, is_syllable):
+            yield "".join(piece)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import apsw
 
+from kb.records import NamedTuple
 from kb.store.sqlfile import sql
 
 

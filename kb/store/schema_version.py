@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
-from typing import NamedTuple
 
 import apsw
 
 from kb.errors import SchemaTooNew
+from kb.records import NamedTuple
 from kb.store import schema_queries as queries
 from kb.store.sqlfile import MIGRATIONS_DIR
 
@@ -25,9 +26,10 @@ class Migration(NamedTuple):
 def migrations() -> tuple[Migration, ...]:
     """All migrations this kb knows, in order."""
     found = []
-    for path in sorted(MIGRATIONS_DIR.glob("*.sql")):
-        number, _, words = path.stem.partition("_")
-        found.append(Migration(int(number), words.replace("_", " "), path))
+    for name in sorted(os.listdir(MIGRATIONS_DIR)):
+        number, _, words = name.removesuffix(".sql").partition("_")
+        if name.endswith(".sql"):
+            found.append(Migration(int(number), words.replace("_", " "), MIGRATIONS_DIR / name))
     return tuple(found)
 
 

@@ -12,11 +12,9 @@ names, says which one it is run on: no parameter of SQL can name a table.
 from __future__ import annotations
 
 import functools
-import inspect
 import typing
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import NoneType, UnionType
 from typing import Any, ParamSpec, TypeVar
 
 import apsw
@@ -54,20 +52,31 @@ def statement_label(name: str) -> str:
     return f"{name.rpartition('/')[2].removesuffix('.sql')}-{version}"
 
 
-class Binding(typing.NamedTuple):
-    """What a stub promises of its file; the contract tests compare it with the prepared statement."""
+class Binding:
+    """What a stub promises of its file; the contract tests compare it with the prepared statement.
 
-    name: str
-    stub: Callable[..., Any]
-    many: bool
+    Its annotations are read as they are written: evaluating them would cost a cold search more than its SQL.
+    """
+
+    __slots__ = ("many", "name", "stub")
+
+    def __init__(self, name: str, stub: Callable[..., Any], *, many: bool) -> None:
+        self.name = name
+        self.stub = stub
+        self.many = many
+
+    @property
+    def returns(self) -> str:
+        """The stub's result as it is written: `list[Row]`, `Iterator[Row]`, `Row | None`, `int` or `None`."""
+        written: str = self.stub.__annotations__["return"]
+        return written
 
     @property
     def params(self) -> tuple[str, ...]:
         """The statement's named parameters."""
         if self.many:
-            row = typing.get_args(typing.get_type_hints(self.stub)["rows"])[0]
-            return tuple(row._fields)
-        return tuple(name for name in inspect.signature(self.stub).parameters if name not in ("db", "table"))
+            return tuple(self._class(self.stub.__annotations__["rows"])._fields)
+        return tuple(name for name in self.stub.__annotations__ if name not in ("db", "table", "return"))
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -77,17 +86,17 @@ class Binding(typing.NamedTuple):
     @property
     def row(self) -> Any:
         """The row class of the statement's result, None where it returns no rows."""
-        hint = typing.get_type_hints(self.stub)["return"]
-        if hint is NoneType or hint is int:
-            return None
-        if typing.get_origin(hint) in (UnionType, typing.Union):
-            return next(part for part in typing.get_args(hint) if part is not NoneType)
-        return typing.get_args(hint)[0]
+        return None if self.returns in ("int", "None") else self._class(self.returns)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the result columns, in order."""
         return () if self.row is None else tuple(self.row._fields)
+
+    def _class(self, written: str) -> Any:
+        """The class that an annotation names: the `Row` of `list[Row]`."""
+        name = written.removesuffix(" | None").removesuffix("]").rpartition("[")[2]
+        return self.stub.__globals__[name]
 
 
 BINDINGS: dict[str, Binding] = {}
@@ -127,28 +136,27 @@ def sql_many(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def _runner(binding: Binding) -> Callable[..., Any]:
     """The function that runs a binding's statement and shapes its rows as the stub's annotation says."""
-    hint = typing.get_type_hints(binding.stub)["return"]
-    row = binding.row
-    if hint is NoneType:
+    returns, row = binding.returns, binding.row
+    if returns == "None":
 
         def execute(db: apsw.Connection, *, table: str | None = None, **params: Any) -> None:
             db.execute(statement(binding.name, table), params)
 
         return execute
-    if hint is int:
+    if returns == "int":
 
         def count(db: apsw.Connection, *, table: str | None = None, **params: Any) -> int:
             db.execute(statement(binding.name, table), params)
             return db.changes()
 
         return count
-    if typing.get_origin(hint) is list:
+    if returns.startswith("list["):
 
         def fetch_all(db: apsw.Connection, *, table: str | None = None, **params: Any) -> list[Any]:
             return [row._make(values) for values in db.execute(statement(binding.name, table), params)]
 
         return fetch_all
-    if isinstance(typing.get_origin(hint), type) and issubclass(typing.get_origin(hint), Iterator):
+    if returns.startswith("Iterator["):
 
         def iterate(db: apsw.Connection, *, table: str | None = None, **params: Any) -> Iterator[Any]:
             return map(row._make, db.execute(statement(binding.name, table), params))

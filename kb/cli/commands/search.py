@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli.filters import filter_options
+from kb.cli.options import help_option, option
 from kb.cli.output.streams import question_of
 from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.search import SearchFilters, SearchMode
@@ -26,14 +27,13 @@ Examples:
 
 @click.command("search", epilog=_EPILOG)
 @click.argument("query", nargs=-1)
-@click.option("--k", type=click.IntRange(1, 1000), help="How many hits [default: search.default_k].")
-@click.option(
-    "--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them."
-)
+@option("--k", type=click.IntRange(1, 1000), help="How many hits [default: search.default_k].")
+@option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them.")
 @filter_options
-@click.option("--explain", is_flag=True, help="Show how each hit was found.")
-@click.option("--bulk", is_flag=True, help="Read one JSON question per line on stdin, write one result per line.")
+@option("--explain", is_flag=True, help="Show how each hit was found.")
+@option("--bulk", is_flag=True, help="Read one JSON question per line on stdin, write one result per line.")
 @json_option("Print search_response.v1.")
+@help_option
 @pass_session
 def command(
     session: Session,

@@ -9,11 +9,12 @@ import json
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kb.domain.citations import Citation, citation_from_json, citation_to_json
 from kb.domain.search import SearchResult
 from kb.errors import StoreError
+from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.domain.answers.answer import Answer  # a search shows none
@@ -66,7 +67,7 @@ def keep_shown(data_dir: Path, shown: Shown) -> str | None:
     temporary = data_dir / f"{_FILE}.{os.getpid()}.tmp"
     try:
         with open(temporary, "w", encoding="utf-8", errors="surrogateescape") as file:
-            json.dump(stored, file, ensure_ascii=False)
+            file.write(json.dumps(stored, ensure_ascii=False))
         os.replace(temporary, data_dir / _FILE)
     except OSError as error:
         with suppress(OSError):

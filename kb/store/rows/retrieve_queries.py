@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kb.domain.candidates import Candidate
+from kb.records import NamedTuple
 from kb.store.connection import Connection
 from kb.store.sqlfile import sql
 

@@ -1,0 +1,48 @@
+"""Options whose help stands in the code on one line, as kb's do.
+
+click trims a help text with `inspect`, which brings the parser and the disassembler of Python with it, and looks for
+translations of its own. A cold search does without (see `kb.cli.deferred`), so what it takes is declared by these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class _Option(click.Option):
+    """An option of click that leaves its help as it is."""
+
+    def __init__(self, *args: Any, help: str, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.help = help
+
+
+def option(*names: str, help: str, **settings: Any) -> Callable[[Command], Command]:
+    """As `click.option`."""
+    return click.option(*names, cls=_Option, help=help, **settings)
+
+
+def help_option(command: Command) -> Command:
+    """The option that every command has, for one that is to start fast; the last of its decorators."""
+    return _telling("-h", "--help", help="Show this message and exit.", said=click.Context.get_help)(command)
+
+
+def version_option(version: str) -> Callable[[Command], Command]:
+    """The option that shows the version."""
+    return _telling("--version", help="Show the version and exit.", said=lambda _: version)
+
+
+def _telling(*names: str, help: str, said: Callable[[click.Context], str]) -> Callable[[Command], Command]:
+    """An option in whose place, wherever it stands, something is said and the call ends."""
+
+    def tell(ctx: click.Context, param: click.Parameter, is_asked: bool) -> None:
+        if is_asked and not ctx.resilient_parsing:
+            click.echo(said(ctx), color=ctx.color)
+            ctx.exit()
+
+    return option(*names, help=help, is_flag=True, expose_value=False, is_eager=True, callback=tell)
