@@ -10,8 +10,8 @@ from typing import NoReturn
 import click
 
 from kb import __version__
+from kb.cli.call import Call, CommandGroup, HelpContext
 from kb.cli.options import help_option, option, version_option
-from kb.cli.session import CommandGroup, HelpContext, Session
 from kb.errors import KbError
 from kb.private import kept_private
 
@@ -94,7 +94,7 @@ def cli(ctx: click.Context, config_path: str | None, settings: tuple[str, ...], 
     kb ingest                     index what is new or changed
     kb search "청킹 규칙"          ranked passages with path and lines
     """
-    ctx.obj = Session(config_path, settings, verbose, debug)
+    ctx.obj = Call(config_path, settings, verbose, debug)
     if debug:
         from kb.cli.debug_log import start_log
 
@@ -170,8 +170,8 @@ def _tell(error: BaseException, args: list[str]) -> None:
         from kb.cli.unforeseen import unforeseen
 
         words = cli.make_context("kb", list(args), resilient_parsing=True).params
-        session = Session(words["config_path"], words["settings"], words["verbose"], words["debug"])
-        _show(unforeseen(error, session), args)
+        call = Call(words["config_path"], words["settings"], words["verbose"], words["debug"])
+        _show(unforeseen(error, call), args)
 
 
 def _usage_hint(error: click.ClickException) -> str | None:
@@ -185,8 +185,8 @@ def _usage_hint(error: click.ClickException) -> str | None:
 
 def _show(error: KbError, args: list[str]) -> None:
     if "--json" in args or "--bulk" in args:
+        from kb.cli.call import json_line
         from kb.cli.output.streams import as_utf8
-        from kb.cli.session import json_line
         from kb.wire.error import error_v1
 
         as_utf8(sys.stderr).write(json_line(error_v1(error)) + "\n")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kb.cli.call import Call
 from kb.cli.debug_log import keep_traceback, log_file
-from kb.cli.session import Session
 from kb.config import Config
 from kb.domain.ingest.disk import NO_ROOM, no_room
 from kb.errors import FileError, KbError
 
 
-def unforeseen(error: BaseException, session: Session) -> KbError:
+def unforeseen(error: BaseException, call: Call) -> KbError:
     """The error to show for an exception of any kind, which is its cause."""
-    directory = _log_dir(session)
-    if session.debug:
+    directory = _log_dir(call)
+    if call.debug:
         log: Path | None = log_file(directory)  # it is open, and gets the traceback when the error is shown
     else:
         log = keep_traceback(directory, error)
@@ -38,9 +38,9 @@ def _in_words(error: BaseException, details: str) -> KbError:
     )
 
 
-def _log_dir(session: Session) -> Path:
+def _log_dir(call: Call) -> Path:
     """Where the configuration wants logs; its default where the configuration itself is at fault."""
     try:
-        return session.config.log_dir
+        return call.config.log_dir
     except Exception:  # noqa: BLE001  whatever it is, it has been met already: here it must not hide the first
         return Config().log_dir

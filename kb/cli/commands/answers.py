@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from kb.answer.wording import outcome_words
+from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line, plain_start
 from kb.cli.output.times import local_time
-from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.operations.answers.history import find_answer, list_answers
 
 
@@ -20,10 +20,10 @@ def command() -> None:
 @command.command("list", epilog="\b\nExamples:\n  kb answers list --limit 5\n  kb answers list --json | jq -r .query\n")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="At most this many.")
 @json_option("Print one answer_summary.v1 per line.")
-@pass_session
-def list_(session: Session, limit: int, as_json: bool) -> int:
+@pass_call
+def list_(call: Call, limit: int, as_json: bool) -> int:
     """List the answers, the newest first, with local times. Exit code 1 when there is none."""
-    rows = list_answers(session.config.sqlite, limit)
+    rows = list_answers(call.config.sqlite, limit)
     for row in rows:
         if as_json:
             from kb.wire.answer.answer_summary import answer_summary_v1
@@ -47,10 +47,10 @@ def list_(session: Session, limit: int, as_json: bool) -> int:
 @click.argument("id", required=False)
 @click.option("--explain", is_flag=True, help="Show the source of each sentence.")
 @json_option("Print answer.v1.")
-@pass_session
-def show(session: Session, id: str | None, explain: bool, as_json: bool) -> None:
+@pass_call
+def show(call: Call, id: str | None, explain: bool, as_json: bool) -> None:
     """Show an answer again: by its id or the start of one, else the last."""
-    answer = find_answer(session.config.sqlite, id)
+    answer = find_answer(call.config.sqlite, id)
     if as_json:
         from kb.wire.answer.answer import answer_v1
 
@@ -64,4 +64,4 @@ def show(session: Session, id: str | None, explain: bool, as_json: bool) -> None
     echo_folded(plain_line(answer.question), head=head)
     click.echo()
     show_answer(answer, explain=explain)
-    remember(session.config.data_dir, shown_answer(answer))
+    remember(call.config.data_dir, shown_answer(answer))

@@ -6,9 +6,9 @@ import sys
 
 import click
 
+from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.filters import filter_options
 from kb.cli.output.streams import question_of
-from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.answers.answer_events import AskEvent
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchFilters, SearchMode
@@ -48,9 +48,9 @@ Examples:
 @click.option("--explain", is_flag=True, help="Show the source of each sentence, and how the passages were found.")
 @click.option("--stream", is_flag=True, help="With --json: print answer_event.v1 lines as it is made, then answer.v1.")
 @json_option("Print answer.v1.")
-@pass_session
+@pass_call
 def command(
-    session: Session,
+    call: Call,
     question: tuple[str, ...],
     k: int | None,
     mode: SearchMode | None,
@@ -69,7 +69,7 @@ def command(
     quoted, word for word.
     Exit code 0 for an answer that kb stands by, 1 where it is unsure or refuses.
     """
-    config = session.config
+    config = call.config
     text = question_of(question)
     if not text.strip():
         raise UsageError("no question", 'example: kb ask "청킹 규칙은?"')

@@ -6,9 +6,9 @@ import re
 
 import click
 
+from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
-from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.domain.results.upkeep import CacheReport
 from kb.errors import UsageError
 from kb.operations.admin.cache import cache_stats, prune_caches
@@ -26,19 +26,19 @@ def command() -> None:
 
 @command.command("stats", epilog="\b\nExamples:\n  kb cache stats\n  kb cache stats --json | jq .byte_len\n")
 @json_option("Print cache_report.v1.")
-@pass_session
-def stats(session: Session, as_json: bool) -> None:
+@pass_call
+def stats(call: Call, as_json: bool) -> None:
     """Show how much the caches hold."""
-    _show(cache_stats(session.config), as_json)
+    _show(cache_stats(call.config), as_json)
 
 
 @command.command("prune", epilog="\b\nExamples:\n  kb cache prune --max-size 500MB\n  kb cache prune --max-size 0\n")
 @click.option("--max-size", required=True, metavar="SIZE", help="What the caches may take together, e.g. 500MB or 2GB.")
 @json_option("Print cache_report.v1.")
-@pass_session
-def prune(session: Session, max_size: str, as_json: bool) -> None:
+@pass_call
+def prune(call: Call, max_size: str, as_json: bool) -> None:
     """Delete what has not been used for the longest time."""
-    _show(prune_caches(session.config, _read_size(max_size)), as_json)
+    _show(prune_caches(call.config, _read_size(max_size)), as_json)
 
 
 def _show(report: CacheReport, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from kb.cli.session import Session, pass_session
+from kb.cli.call import Call, pass_call
 
 
 @click.command(
@@ -18,8 +18,8 @@ Examples:
 """,
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@pass_session
-def command(session: Session, shell: str) -> None:
+@pass_call
+def command(call: Call, shell: str) -> None:
     """Print the completion script of a shell."""
     from kb.cli.main import cli
 

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
+from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
 from kb.config import default_path
 from kb.config.showing import items, to_toml
 
@@ -18,25 +18,25 @@ def command() -> None:
 
 @command.command("show", epilog="\b\nExamples:\n  kb config show\n  KB_SEARCH_DEFAULT_K=3 kb config show\n")
 @json_option("Print config_report.v1.")
-@pass_session
-def show(session: Session, as_json: bool) -> None:
+@pass_call
+def show(call: Call, as_json: bool) -> None:
     """Print every key as TOML; a comment says where a value that is not the default came from."""
     if as_json:
         from kb.wire.upkeep.config_report import config_report_v1
 
-        print_json(config_report_v1(session.config.file, items(session.config)))
+        print_json(config_report_v1(call.config.file, items(call.config)))
     else:
-        click.echo(to_toml(session.config, with_origins=True), nl=False)
+        click.echo(to_toml(call.config, with_origins=True), nl=False)
 
 
 @command.command("path", epilog='\b\nExamples:\n  $EDITOR "$(kb config path)"\n')
 @json_option("Print config_report.v1.")
-@pass_session
-def path(session: Session, as_json: bool) -> None:
+@pass_call
+def path(call: Call, as_json: bool) -> None:
     """Print the path of the configuration file, whether it exists or not."""
     if as_json:
         from kb.wire.upkeep.config_report import config_report_v1
 
-        print_json(config_report_v1(session.config.file, items(session.config)))
+        print_json(config_report_v1(call.config.file, items(call.config)))
     else:
-        click.echo(str(session.config.file or default_path(os.environ)))
+        click.echo(str(call.config.file or default_path(os.environ)))

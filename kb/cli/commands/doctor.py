@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 import click
 
+from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.interrupt import interruptible
 from kb.cli.output.printing import BAD, GOOD, QUIET, Style, echo_folded, styled
 from kb.cli.output.progress import show_stage
 from kb.cli.output.terminal import plain_line
-from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.checks import State
 from kb.operations.doctor.doctor import diagnose
 
@@ -26,14 +26,14 @@ _MARKS: Mapping[State, tuple[str, Style]] = {
 @click.command("doctor", epilog="\b\nExamples:\n  kb doctor\n  kb doctor --json | jq '.checks[] | select(.ok | not)'\n")
 @click.option("--quick", is_flag=True, help="Leave out what reads the whole database: pages, indexes, references.")
 @json_option("Print doctor.v1.")
-@pass_session
-def command(session: Session, quick: bool, as_json: bool) -> int:
+@pass_call
+def command(call: Call, quick: bool, as_json: bool) -> int:
     """Check that everything kb stands on is as it should be. Exit code 3 when a check fails.
 
     ✓ is in order, ✗ is a fault; – is optional and not here, or could not be checked.
     """
     with show_stage() as on_event, interruptible(on_event) as handle:
-        checks = diagnose(session.config, quick=quick, handle=handle)
+        checks = diagnose(call.config, quick=quick, handle=handle)
     states = Counter(check.state for check in checks)
     if as_json:
         from kb.wire.upkeep.doctor import doctor_v1

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
 from kb.cli.commands.eval_calibrate import command as calibrate
-from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.domain.search import SearchMode
 
 suite_option = click.option("--suite", metavar="FILE", help="The golden set [default: eval.suite].")
@@ -38,9 +38,9 @@ Examples:
 @click.option("--prefix", default="", metavar="PATH/", help="Where the documents lie below the workspace root.")
 @click.option("--name", metavar="NAME", help="What the set is called [default: the folder's name].")
 @click.option("--force", is_flag=True, help="Replace the golden set that is there.")
-@pass_session
+@pass_call
 def import_(
-    session: Session,
+    call: Call,
     folder: Path,
     suite: str | None,
     queries: str,
@@ -52,7 +52,7 @@ def import_(
     """Make a golden set of a judged folder: queries.jsonl and qrels.tsv."""
     from kb.operations.evaluate.suite import import_suite, suite_file
 
-    target = suite_file(session.config, suite)
+    target = suite_file(call.config, suite)
     golden = import_suite(folder, target, queries=queries, qrels=qrels, prefix=prefix, suite=name, force=force)
     click.echo(f"wrote {target}: {len(golden.questions)} questions")
 
@@ -77,9 +77,9 @@ Examples:
 )
 @click.option("--with-ask", is_flag=True, help="Answer each question too, and measure refusals and what answers say.")
 @json_option("Print eval_run.v1.")
-@pass_session
+@pass_call
 def run(
-    session: Session,
+    call: Call,
     suite: str | None,
     mode: SearchMode | None,
     k: int | None,
@@ -102,7 +102,7 @@ def run(
     from kb.operations.session.session import search_defaults
 
     require_search_settings(settings)
-    config = load(session.config_path, (*session.settings, *settings))
+    config = load(call.config_path, (*call.settings, *settings))
     asked = search_defaults(config).query("", mode, k)
     request = RunRequest(suite_file(config, suite), asked.mode, asked.k, name, with_ask)
     with show_count() as on_event, interruptible(on_event) as handle:
@@ -123,14 +123,14 @@ def run(
 
 @command.command("list", epilog="\b\nExamples:\n  kb eval list\n  kb eval list --json | head -1\n")
 @json_option("Print one eval_run.v1 per line.")
-@pass_session
-def list_(session: Session, as_json: bool) -> int:
+@pass_call
+def list_(call: Call, as_json: bool) -> int:
     """List the runs, the newest first. Exit code 1 when there is none."""
     from kb.cli.show.eval import show_runs
     from kb.operations.evaluate.runs import list_runs
     from kb.wire.evaluate.eval_run import eval_run_v1, kept_groups
 
-    runs = list_runs(session.config)
+    runs = list_runs(call.config)
     if as_json:
         for row in runs:
             print_json(eval_run_v1(row, kept_groups(row)))
@@ -141,12 +141,12 @@ def list_(session: Session, as_json: bool) -> int:
 
 @command.command("forget", epilog="\b\nExamples:\n  kb eval forget rrf20\n  kb eval forget 3f9a 81c2\n")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@pass_session
-def forget(session: Session, runs: tuple[str, ...]) -> None:
+@pass_call
+def forget(call: Call, runs: tuple[str, ...]) -> None:
     """Forget runs, each by its name or the first characters of its id; their folders stay."""
     from kb.operations.evaluate.runs import forget_runs
 
-    for row in forget_runs(session.config, runs):
+    for row in forget_runs(call.config, runs):
         click.echo(f"forgot {row.run_id[:8]}  {row.name or ''}".rstrip())
 
 
@@ -167,9 +167,9 @@ Examples:
 @click.option("--moved", type=click.IntRange(0), default=5, help="How many moved questions to show [5].")
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
 @json_option("Print eval_comparison.v1.")
-@pass_session
+@pass_call
 def compare(
-    session: Session,
+    call: Call,
     before: str | None,
     after: str | None,
     tolerance: float,
@@ -187,7 +187,7 @@ def compare(
 
     if before and not after:
         raise UsageError("one run alone", "name two, or none for the newest two: kb eval compare BEFORE AFTER")
-    comparison = compare_runs(session.config, before, after, tolerance=tolerance)
+    comparison = compare_runs(call.config, before, after, tolerance=tolerance)
     if report is not None:
         write_report(comparison, report)
     if as_json:
@@ -215,8 +215,8 @@ Examples:
 @click.argument("run", metavar="[RUN]", required=False)
 @click.option("--apply", "applies", is_flag=True, help="Write the best rule to the configuration, if it is a gain.")
 @json_option("Print eval_tuning.v1.")
-@pass_session
-def tune(session: Session, run: str | None, applies: bool, as_json: bool) -> int:
+@pass_call
+def tune(call: Call, run: str | None, applies: bool, as_json: bool) -> int:
     """Try up to a thousand fusion rules on the candidates a run has kept, and say which ranks best.
 
     The gain is measured on questions the choice did not see. Exit code 1 where it is inside the noise.
@@ -225,7 +225,7 @@ def tune(session: Session, run: str | None, applies: bool, as_json: bool) -> int
     from kb.operations.evaluate.tune import apply_tuning
     from kb.operations.evaluate.tune import tune as tune_rule
 
-    report = tune_rule(session.config, run)
+    report = tune_rule(call.config, run)
     if as_json:
         from kb.wire.evaluate.eval_tuning import eval_tuning_v1
 
@@ -233,8 +233,8 @@ def tune(session: Session, run: str | None, applies: bool, as_json: bool) -> int
     else:
         show_tuning(report)
     if applies:
-        apply_tuning(session.config, report.tuning)
-        click.echo(f"wrote {session.config.file}", err=True)
+        apply_tuning(call.config, report.tuning)
+        click.echo(f"wrote {call.config.file}", err=True)
     return 0 if report.tuning.is_gain else 1
 
 
@@ -251,10 +251,8 @@ Examples:
 @click.option("--k", type=click.IntRange(1, 100), default=5, help="How many hits to judge [5].")
 @click.option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="As in kb search.")
 @click.option("--category", metavar="NAME", help="What kind of question it is.")
-@pass_session
-def judge(
-    session: Session, query: str, suite: str | None, k: int, mode: SearchMode | None, category: str | None
-) -> int:
+@pass_call
+def judge(call: Call, query: str, suite: str | None, k: int, mode: SearchMode | None, category: str | None) -> int:
     """Search, judge each hit with one key, and add the question to the golden set.
 
     Keys: y or 1 relevant, 2 and 3 more so, n not, s stop here, q keep nothing; in a pipe, the characters of stdin.
@@ -266,7 +264,7 @@ def judge(
     from kb.operations.search.search import search
     from kb.operations.session.session import open_session
 
-    config = session.config
+    config = call.config
     target = suite_file(config, suite)
     with open_session(config) as opened:
         hits = search(opened, opened.defaults.query(query, mode, k)).hits
@@ -283,8 +281,8 @@ def judge(
 @command.command("impact", epilog="\b\nExamples:\n  kb ingest && kb eval impact\n  kb eval impact --json | jq -r .id\n")
 @suite_option
 @json_option("Print one eval_impact.v1 per line.")
-@pass_session
-def impact(session: Session, suite: str | None, as_json: bool) -> int:
+@pass_call
+def impact(call: Call, suite: str | None, as_json: bool) -> int:
     """List the golden questions and stored answers whose cited lines moved, changed or vanished.
 
     Questions are compared with the newest complete run of the golden set. Exit code 1 when something changed or
@@ -293,7 +291,7 @@ def impact(session: Session, suite: str | None, as_json: bool) -> int:
     from kb.operations.evaluate.impact import impact as find_impact
     from kb.operations.evaluate.suite import suite_file
 
-    found = find_impact(session.config, suite_file(session.config, suite))
+    found = find_impact(call.config, suite_file(call.config, suite))
     if as_json:
         from kb.wire.evaluate.eval_impact import eval_impact_v1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from kb.cli.session import Session, json_option, pass_session, print_json
+from kb.cli.call import Call, json_option, pass_call, print_json
 
 
 @click.command(
@@ -23,9 +23,9 @@ Examples:
 @click.option("--apply", "applies", is_flag=True, help="Switch to the refit, unless it does worse.")
 @click.option("--reset", is_flag=True, help="Go back to the calibration that kb came with.")
 @json_option("Print eval_calibration.v1.")
-@pass_session
+@pass_call
 def command(
-    session: Session, answerable: Path | None, unanswerable: Path | None, applies: bool, reset: bool, as_json: bool
+    call: Call, answerable: Path | None, unanswerable: Path | None, applies: bool, reset: bool, as_json: bool
 ) -> None:
     """Fit the score gate of kb ask to your own questions, and see what it keeps and refuses before anything changes.
 
@@ -42,20 +42,20 @@ def command(
     if reset:
         if answerable or unanswerable or applies or as_json:
             raise UsageError("--reset goes alone", "kb eval calibrate --reset")
-        removed = reset_calibration(session.config)
+        removed = reset_calibration(call.config)
         click.echo(f"as shipped: {removed} fitted channel{'s' * (removed != 1)} forgotten")
         return
     if not answerable or not unanswerable:
         raise UsageError("it takes questions of both kinds", "kb eval calibrate --answerable FILE --unanswerable FILE")
     with show_count() as on_event, interruptible(on_event) as handle:
-        report = fit_gate(session.config, answerable, unanswerable, handle)
+        report = fit_gate(call.config, answerable, unanswerable, handle)
     if not as_json:
         from kb.cli.show.calibration import show_calibration
 
         show_calibration(report)
     if report.note:
         echo_folded(report.note, head="note: ", err=True)
-    applied = apply_calibration(session.config, report) if applies else ()
+    applied = apply_calibration(call.config, report) if applies else ()
     if as_json:
         from kb.wire.evaluate.eval_calibration import eval_calibration_v1
 

@@ -6,9 +6,9 @@ import gc
 
 import click
 
+from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.interrupt import interruptible
 from kb.cli.output.printing import echo_folded
-from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.results.upkeep import RebuildReport, VectorTable
 from kb.errors import UsageError
 from kb.operations.embedding.index import RebuildRequest, rebuild, show_tables
@@ -36,9 +36,9 @@ Examples:
 @click.option("--ann", is_flag=True, help="Build the approximate nearest-neighbour index.")
 @click.option("--drop-unused", is_flag=True, help="Remove the vectors of models that are not configured.")
 @json_option("Print index_report.v1.")
-@pass_session
+@pass_call
 def command(
-    session: Session,
+    call: Call,
     embeddings: bool,
     model: str | None,
     resume: bool,
@@ -58,10 +58,8 @@ def command(
     request = RebuildRequest(fts, mirror, lance, embeddings or resume, ann, drop_unused, model)
     if model is not None and not request.embeddings:
         raise UsageError("--model goes with --embeddings", f"kb index --embeddings --model {model}")
-    plan = embedding_plan(session.config)
-    report = (
-        _rebuilt(session, request, plan) if request != RebuildRequest() else show_tables(session.config.sqlite, plan)
-    )
+    plan = embedding_plan(call.config)
+    report = _rebuilt(call, request, plan) if request != RebuildRequest() else show_tables(call.config.sqlite, plan)
     if as_json:
         from kb.wire.ingest.index_report import index_report_v1
 
@@ -73,11 +71,11 @@ def command(
         _show_tables(report)
 
 
-def _rebuilt(session: Session, request: RebuildRequest, plan: EmbeddingPlan) -> RebuildReport:
+def _rebuilt(call: Call, request: RebuildRequest, plan: EmbeddingPlan) -> RebuildReport:
     from kb.cli.output.progress import show_progress
 
     with show_progress() as on_event, interruptible(on_event) as handle:
-        return rebuild(session.config.sqlite, request, plan, handle)
+        return rebuild(call.config.sqlite, request, plan, handle)
 
 
 def _show_done(request: RebuildRequest, report: RebuildReport) -> None:

@@ -6,8 +6,8 @@ import gc
 
 import click
 
+from kb.cli.call import Call, json_option, pass_call, print_json, print_json_with_list
 from kb.cli.interrupt import interruptible
-from kb.cli.session import Session, json_option, pass_session, print_json, print_json_with_list
 from kb.domain.kinds import KINDS
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request, media_families
@@ -34,9 +34,9 @@ Examples:
 )
 @click.option("--summary-only", is_flag=True, help="Do not list the files in the report.")
 @json_option("Print ingest_progress.v1 lines, then ingest_report.v1.")
-@pass_session
+@pass_call
 def command(
-    session: Session,
+    call: Call,
     path: str | None,
     dry_run: bool,
     allow_empty: bool,
@@ -53,7 +53,7 @@ def command(
     """
     gc.enable()
     request = ingest_request(
-        session.config,
+        call.config,
         path,
         dry_run=dry_run,
         allow_empty=allow_empty,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
+from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.output.printing import echo_folded
-from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.config import Config, default_path, expand_variables, load
 from kb.operations.admin.models import model_statuses
 from kb.operations.admin.setup import set_up, settings_of_its_own
@@ -29,12 +29,12 @@ Examples:
 @click.option("--data-dir", metavar="DIR", help="Where kb keeps what it makes [default: ~/.local/share/kb].")
 @click.option("--force", is_flag=True, help="Write the configuration file again, with defaults; touch nothing else.")
 @json_option("Print init_report.v1.")
-@pass_session
-def command(session: Session, root: str | None, data_dir: str | None, force: bool, as_json: bool) -> None:
+@pass_call
+def command(call: Call, root: str | None, data_dir: str | None, force: bool, as_json: bool) -> None:
     """Create the configuration, the data directory and the workspace folder; keep what is there."""
-    named = session.config_path or os.environ.get("KB_CONFIG")
+    named = call.config_path or os.environ.get("KB_CONFIG")
     path = Path(expand_variables(named)).absolute() if named else default_path(os.environ)
-    settings = list(session.settings)
+    settings = list(call.settings)
     if root is not None:
         settings.append(f"workspace.root={Path(root).expanduser().absolute()}")
     if data_dir is not None:

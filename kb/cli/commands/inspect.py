@@ -6,10 +6,10 @@ import json
 
 import click
 
+from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
 from kb.cli.output.printing import echo_fields, echo_folded
 from kb.cli.output.terminal import plain, plain_line
 from kb.cli.output.times import local_time
-from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.domain.citations import cite
 from kb.domain.ingest.derived import NOT_DERIVED, read_labels
 from kb.domain.kinds import MediaType, family_of
@@ -24,10 +24,10 @@ def command() -> None:
 @command.command("doc", epilog="\b\nExamples:\n  kb inspect doc 3f9a2c\n  kb inspect doc notes/kb.md --json\n")
 @click.argument("id")
 @json_option("Print doc_inspection.v1.")
-@pass_session
-def doc(session: Session, id: str, as_json: bool) -> None:
+@pass_call
+def doc(call: Call, id: str, as_json: bool) -> None:
     """Show a document: by its id, the start of one, or its path."""
-    config = session.config
+    config = call.config
     found = inspect_document(config.sqlite, config.artifact_dir, id)
     if as_json:
         from kb.wire.inspect.doc_inspection import doc_inspection_v1
@@ -66,10 +66,10 @@ def doc(session: Session, id: str, as_json: bool) -> None:
 @command.command("chunk", epilog="\b\nExamples:\n  kb inspect chunk 9b4a8c1e\n")
 @click.argument("id")
 @json_option("Print chunk_inspection.v1.")
-@pass_session
-def chunk(session: Session, id: str, as_json: bool) -> None:
+@pass_call
+def chunk(call: Call, id: str, as_json: bool) -> None:
     """Show a chunk, by its id or the start of one: its text and the words it is found by."""
-    inspected = inspect_chunk(session.config.sqlite, id)
+    inspected = inspect_chunk(call.config.sqlite, id)
     if as_json:
         from kb.wire.inspect.chunk_inspection import chunk_inspection_v1
 

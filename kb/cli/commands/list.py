@@ -6,10 +6,10 @@ from pathlib import PurePosixPath
 
 import click
 
+from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
 from kb.cli.filters import filter_options
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
-from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.domain.search import SearchFilters
 from kb.operations.inspect.inspect import list_documents
 
@@ -30,15 +30,15 @@ Examples:
 @filter_options
 @click.option("--limit", type=click.IntRange(1), help="At most this many.")
 @json_option("Print one doc_summary.v1 per line.")
-@pass_session
+@pass_call
 def docs(
-    session: Session,
+    call: Call,
     filters: SearchFilters,
     limit: int | None,
     as_json: bool,
 ) -> int:
     """List documents in the order of their paths. Exit code 1 when there is none."""
-    rows = list_documents(session.config.sqlite, filters, limit)
+    rows = list_documents(call.config.sqlite, filters, limit)
     if as_json:
         from kb.wire.inspect.doc_summary import doc_summary_v1
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import click
 
+from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
 from kb.cli.interrupt import interruptible
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
-from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.domain.results.upkeep import ModelStatus
 from kb.errors import UsageError
 from kb.operations.admin.models import install_models, model_statuses, verify_models
@@ -35,37 +35,37 @@ Examples:
 @click.argument("names", nargs=-1)
 @click.option("--force", is_flag=True, help="Install it again even if it is complete.")
 @json_option("Print one model_status.v1 per line.")
-@pass_session
-def install(session: Session, names: tuple[str, ...], force: bool, as_json: bool) -> None:
+@pass_call
+def install(call: Call, names: tuple[str, ...], force: bool, as_json: bool) -> None:
     """Install models: fetched once, checked against pinned checksums, resumed where a try was cut off."""
     from kb.cli.output.progress import show_bytes
 
-    wanted = names or configured_models(session.config)
+    wanted = names or configured_models(call.config)
     if not wanted:
         raise UsageError("no model is configured (models.embedding.provider = none)", "name one: kb models list")
     with show_bytes() as on_event, interruptible(on_event) as handle:
-        done = install_models(session.config, wanted, force=force, handle=handle)
-    _show([status for status in model_statuses(session.config) if status.name in done], as_json)
+        done = install_models(call.config, wanted, force=force, handle=handle)
+    _show([status for status in model_statuses(call.config) if status.name in done], as_json)
 
 
 @command.command("list", epilog="\b\nExamples:\n  kb models list\n")
 @json_option("Print one model_status.v1 per line.")
-@pass_session
-def list_(session: Session, as_json: bool) -> None:
+@pass_call
+def list_(call: Call, as_json: bool) -> None:
     """List the models kb can install, and whether they are there."""
-    _show(model_statuses(session.config), as_json)
+    _show(model_statuses(call.config), as_json)
 
 
 @command.command("verify", epilog="\b\nExamples:\n  kb models verify\n")
 @click.argument("names", nargs=-1)
 @json_option("Print one model_status.v1 per line.")
-@pass_session
-def verify(session: Session, names: tuple[str, ...], as_json: bool) -> int:
+@pass_call
+def verify(call: Call, names: tuple[str, ...], as_json: bool) -> int:
     """Compare every file of the installed models with its checksum. Exit code 3 when one is off."""
     from kb.cli.output.progress import show_bytes
 
     with show_bytes() as on_event, interruptible(on_event) as handle:
-        checked = verify_models(session.config, names, handle)
+        checked = verify_models(call.config, names, handle)
     _show(checked, as_json)
     return 3 if any(status.problem for status in checked) else 0
 

@@ -7,8 +7,8 @@ import subprocess
 
 import click
 
+from kb.cli.call import Call, pass_call
 from kb.cli.output.terminal import plain_line
-from kb.cli.session import Session, pass_session
 from kb.operations.answers.open_citation import find_opening
 from kb.private import users_surroundings
 
@@ -26,15 +26,15 @@ Examples:
 @click.argument("place")
 @click.option("--answer", "answer_id", metavar="ID", help="Count in the citations of this answer.")
 @click.option("--print", "print_only", is_flag=True, help="Print the command instead of running it.")
-@pass_session
-def command(session: Session, place: str, answer_id: str | None, print_only: bool) -> int:
+@pass_call
+def command(call: Call, place: str, answer_id: str | None, print_only: bool) -> int:
     """Show a passage in its file: PLACE is a number, a citation or a file.
 
     A number counts in what kb search, kb ask or kb answers show printed last.
 
     Opens $VISUAL, $EDITOR or $PAGER at the line; pages and recordings in a viewer that can jump there.
     """
-    opening = find_opening(session.config, place, answer_id, os.environ)
+    opening = find_opening(call.config, place, answer_id, os.environ)
     if print_only:
         import shlex
 

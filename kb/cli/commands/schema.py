@@ -8,10 +8,10 @@ from typing import cast
 
 import click
 
+from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.output.printing import echo_fields
 from kb.cli.output.streams import as_utf8
 from kb.cli.output.times import local_time
-from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.operations.inspect.introspect import introspect
 
 
@@ -20,8 +20,8 @@ from kb.operations.inspect.introspect import introspect
 )
 @click.option("--wire", metavar="ID", help="Print the JSON Schema of one wire object, e.g. search_hit.v1.")
 @json_option("Print schema.v1.")
-@pass_session
-def command(session: Session, wire: str | None, as_json: bool) -> None:
+@pass_call
+def command(call: Call, wire: str | None, as_json: bool) -> None:
     """Show what this kb can do, the versions its results depend on, and what is indexed."""
     if wire is not None:
         from kb.errors import UsageError
@@ -36,7 +36,7 @@ def command(session: Session, wire: str | None, as_json: bool) -> None:
 
     ctx = click.get_current_context().find_root()
     program = cast(click.Group, ctx.command)
-    found = schema_v1(introspect(session.config, program.list_commands(ctx)))
+    found = schema_v1(introspect(call.config, program.list_commands(ctx)))
     if as_json:
         print_json(found)
         return

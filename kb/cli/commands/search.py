@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.filters import filter_options
 from kb.cli.options import help_option, option
 from kb.cli.output.streams import question_of
-from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
 from kb.operations.search.search import search
@@ -34,9 +34,9 @@ Examples:
 @option("--bulk", is_flag=True, help="Read one JSON question per line on stdin, write one result per line.")
 @json_option("Print search_response.v1.")
 @help_option
-@pass_session
+@pass_call
 def command(
-    session: Session,
+    call: Call,
     query: tuple[str, ...],
     k: int | None,
     mode: SearchMode | None,
@@ -50,7 +50,7 @@ def command(
     Words are matched by their stems, Korean words by their morphemes; meaning across Korean and English. Exit code 1
     when nothing is found.
     """
-    config = session.config
+    config = call.config
     if bulk:
         if query or explain or filters != SearchFilters():
             raise UsageError(

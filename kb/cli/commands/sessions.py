@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
 from kb.cli.output.printing import echo_folded, echo_text
 from kb.cli.output.terminal import plain_line
 from kb.cli.output.times import local_time
-from kb.cli.session import CommandGroup, Session, json_option, pass_session, print_json
 from kb.operations.answers.history import delete_session, list_sessions, show_session
 from kb.operations.opening.clock import from_ns
 
@@ -19,10 +19,10 @@ def command() -> None:
 
 @command.command("list", epilog="\b\nExamples:\n  kb sessions list\n  kb sessions list --json | jq -r .session_id\n")
 @json_option("Print one chat_session.v1 per line, without its turns.")
-@pass_session
-def list_(session: Session, as_json: bool) -> int:
+@pass_call
+def list_(call: Call, as_json: bool) -> int:
     """List the conversations, the latest first, with local times. Exit code 1 when there is none."""
-    rows = list_sessions(session.config.sqlite)
+    rows = list_sessions(call.config.sqlite)
     for row in rows:
         if as_json:
             from kb.wire.answer.chat_session import chat_session_v1
@@ -40,10 +40,10 @@ def list_(session: Session, as_json: bool) -> int:
 @command.command("show", epilog="\b\nExamples:\n  kb sessions show 점검\n")
 @click.argument("name")
 @json_option("Print chat_session.v1.")
-@pass_session
-def show(session: Session, name: str, as_json: bool) -> None:
+@pass_call
+def show(call: Call, name: str, as_json: bool) -> None:
     """Show a conversation from its first question."""
-    found = show_session(session.config.sqlite, name)
+    found = show_session(call.config.sqlite, name)
     if as_json:
         from kb.wire.answer.chat_session import chat_session_v1
 
@@ -58,14 +58,14 @@ def show(session: Session, name: str, as_json: bool) -> None:
 @command.command("delete", epilog="\b\nExamples:\n  kb sessions delete 점검 --yes\n")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@pass_session
-def delete(session: Session, name: str, yes: bool) -> int:
+@pass_call
+def delete(call: Call, name: str, yes: bool) -> int:
     """Delete a conversation. Its answers stay in kb answers."""
-    turns = len(show_session(session.config.sqlite, name).turns)
+    turns = len(show_session(call.config.sqlite, name).turns)
     what = f"{plain_line(name)} with its {turns} turn{'' if turns == 1 else 's'}"
     if not yes and not click.confirm(f"forget {what}?", default=False):
         click.echo("nothing was deleted")
         return 1
-    delete_session(session.config.sqlite, name)
+    delete_session(call.config.sqlite, name)
     click.echo(f"forgot {what}")
     return 0

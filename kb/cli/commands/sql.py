@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.filters import filter_options
 from kb.cli.output.printing import echo_fields, echo_folded
-from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.results.inspection import BoundQuery
 from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
@@ -34,9 +34,9 @@ Examples:
 @click.option("--k", type=click.IntRange(1, 1000), help="How many hits [default: search.default_k].")
 @filter_options
 @json_option("Print sql_query.v1.")
-@pass_session
+@pass_call
 def command(
-    session: Session,
+    call: Call,
     rc: str | None,
     writable: bool,
     query: str | None,
@@ -50,7 +50,7 @@ def command(
     An init file opens the knowledge base read-only and sets every parameter of the search statements, so that .read
     gives the rows of kb search. --query sets them for a question, in the init file or by themselves.
     """
-    config = session.config
+    config = call.config
     if query is None and (k is not None or filters != SearchFilters()):
         raise UsageError("a filter without a question", 'example: kb sql --query "retry" --tag infra')
     if as_json and (query is None or rc is not None):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.output.printing import BAD, GOOD, echo_folded, styled
 from kb.cli.output.terminal import plain_line
-from kb.cli.session import Session, json_option, pass_session, print_json
 from kb.domain.results.answers import AnswerCheck
 from kb.errors import UsageError
 from kb.operations.answers.verify import verify
@@ -32,15 +32,15 @@ Examples:
 @click.argument("id", required=False)
 @click.option("--all", "every", is_flag=True, help="Every answer that was kept.")
 @json_option("Print one answer_check.v1 per line.")
-@pass_session
-def command(session: Session, id: str | None, every: bool, as_json: bool) -> int:
+@pass_call
+def command(call: Call, id: str | None, every: bool, as_json: bool) -> int:
     """Check which quotations of an answer are still in their files, which moved, and which changed.
 
     Reads the files themselves, not the index. Exit code 1 when a quotation is no longer anywhere.
     """
     if id is not None and every:
         raise UsageError("an id and --all at once", "give one of them")
-    checks = verify(session.config, id, every=every)
+    checks = verify(call.config, id, every=every)
     if as_json:
         from kb.wire.answer.answer_check import answer_check_v1
 

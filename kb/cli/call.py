@@ -14,7 +14,7 @@ from kb.cli.output.streams import as_utf8
 from kb.config import Config, load
 
 
-class Session:
+class Call:
     """One call of kb: its global options. `as_json` is set by the command's own --json."""
 
     def __init__(self, config_path: str | None, settings: tuple[str, ...], verbose: bool, debug: bool) -> None:
@@ -35,7 +35,7 @@ class Session:
         return self._config
 
 
-pass_session = click.make_pass_decorator(Session)
+pass_call = click.make_pass_decorator(Call)
 
 
 class HelpContext(click.Context):
