@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -205,12 +205,25 @@ def kb(vault: Vault) -> Kb:
     return lambda *args, **options: run_kb("--config", str(vault.config), *args, **options)
 
 
+@pytest.fixture(scope="session")
+def empty_homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Home directories, each given out until something lies in it: few tests write there, and thousands run."""
+
+    def homes() -> Iterator[Path]:
+        while True:
+            home = tmp_path_factory.mktemp("home")
+            while not any(home.iterdir()):
+                yield home
+
+    return homes()
+
+
 @pytest.fixture(autouse=True)
-def away_from_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes the files of whoever runs it."""
-    home = tmp_path / "home"
-    home.mkdir()
+def away_from_home(empty_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test reads or writes the files of whoever runs it, or finds what another left: its empty home directory."""
+    home = next(empty_homes)
     monkeypatch.setenv("HOME", str(home))
     for name in list(os.environ):
         if name == "KB_CONFIG" or name.startswith("XDG_"):
             monkeypatch.delenv(name)
+    return home

@@ -216,10 +216,10 @@ def test_init_makes_what_is_missing_and_keeps_what_is_there(tmp_path: Path, snap
     assert run_kb("--config", str(config), "ingest").code == 0
 
 
-def test_init_without_a_word_uses_the_usual_places(tmp_path: Path) -> None:
+def test_init_without_a_word_uses_the_usual_places(away_from_home: Path) -> None:
     ran = run_kb("init")
     assert (ran.code, ran.stderr) == (0, "")
-    home = tmp_path / "home"
+    home = away_from_home
     assert (home / ".config/kb/config.toml").exists()
     assert (home / ".local/share/kb/kb.sqlite").exists()
     assert (home / "KnowledgeBase").is_dir()

@@ -145,12 +145,20 @@ def test_onnxruntime_leaves_no_device_id_and_no_queue_of_events(watched: Watched
         pytest.skip("this onnxruntime keeps no telemetry: nothing to switch off")
 
 
+@pytest.mark.parametrize(
+    "media",
+    [
+        ("pdf/tables-en.pdf",),
+        pytest.param(("pdf/scan-ko.pdf", "images/en.png", "speech/korean.m4a"), marks=pytest.mark.slow),
+    ],
+    ids=["text", "engines"],
+)
 def test_no_command_speaks_to_anybody_but_the_configured_endpoint(
-    watched: Watched, tmp_path: Path, closed_port: int
+    media: tuple[str, ...], watched: Watched, tmp_path: Path, closed_port: int
 ) -> None:
     vault = make_vault(tmp_path)
     write_notes(vault.root)
-    for name in ("pdf/scan-ko.pdf", "images/en.png", "speech/korean.m4a"):
+    for name in media:
         shutil.copy(MEDIA / name, vault.root)
     endpoint = ("127.0.0.1", closed_port)
     settings = ["--config", str(vault.config), "--set", f"models.llm.endpoint=http://127.0.0.1:{closed_port}"]

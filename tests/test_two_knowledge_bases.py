@@ -14,11 +14,11 @@ OTHERS = {"tea.md": "# Tea\n\nA teapot holds a litre.\n"}
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(away_from_home: Path) -> Path:
     """A home directory with two folders of notes."""
-    write_notes(tmp_path / "home" / "notes")
-    write_notes(tmp_path / "home" / "other", OTHERS)
-    return tmp_path / "home"
+    write_notes(away_from_home / "notes")
+    write_notes(away_from_home / "other", OTHERS)
+    return away_from_home
 
 
 def listed(*config: str) -> set[str]:
