@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 import pytest
 
 from kb.answer.checks import check_claims, read_sentences
+from kb.answer.claims.reasons import _WORDS, in_words
 from kb.answer.claims.rules import RuleJudge
 from kb.answer.facts import names_in, numbers_in, quotes_in, stated_numbers
 from kb.domain.answers.answer import Claim
+from kb.domain.answers.claims import ReasonKind, because
 from kb.domain.passages import Passage
+from kb.language.detect import query_language
 from tests.answer_passages import passage
 
 GATEWAY = passage(
@@ -44,10 +48,10 @@ def test_a_sentence_whose_words_stand_in_its_source_is_supported_by_a_quote_with
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("The gateway retries a failed upload 7 times [1].", "7 stands in none"),
-        ("The gateway of Siemens retries a failed upload [1].", "siemens stands in none"),
+        ("The gateway retries a failed upload 7 times [1].", "“7” is in none"),
+        ("The gateway of Siemens retries a failed upload [1].", "“siemens” is in none"),
         ('It keeps the batch "in the cloud for ever" [1].', "in the cloud for ever"),
-        ("배터리는 48시간을 버틴다 [2].", "48 stands in none"),
+        ("배터리는 48시간을 버틴다 [2].", "“48” is in none"),
         ("Bananas are yellow fruit.", "cites no passage"),
     ],
 )
@@ -134,3 +138,20 @@ def test_facts_are_read_in_both_languages() -> None:
     assert names_in("The Watchdog restarts the Gateway of ACME Corp.") == {"watchdog", "gateway", "acme", "corp"}
     assert names_in("배터리는 LiFePO4 전지다") == {"lifepo4"}
     assert names_in("Docker는 kb.toml을 Image로 만든다.") == {"docker", "kb.toml", "image"}
+
+
+def test_why_a_sentence_was_left_out_is_said_in_the_language_of_the_question() -> None:
+    claim = only("배터리는 48시간을 버틴다 [2].", "배터리는 몇 시간을 버티나?")
+    assert (claim.status, claim.reason) == ("dropped", "“48”이(가) 근거 구절에 없음")
+    assert (
+        only("Bananas are yellow fruit.", "바나나는 무슨 색인가?").reason
+        == "인용한 구절도, 이 문장의 말이 나오는 구절도 없음"
+    )
+
+
+@pytest.mark.parametrize("kind", get_args(ReasonKind))
+def test_every_reason_has_words_in_both_languages(kind: ReasonKind) -> None:
+    about = tuple(f"<{number}>" for number in range(_WORDS[kind][0].count("{}")))
+    english, korean = (in_words(because(kind, *about), language) for language in ("en", "ko"))
+    assert all(each in said for said in (english, korean) for each in about)
+    assert (query_language(english), query_language(korean)) == ("en", "ko")

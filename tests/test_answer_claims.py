@@ -11,7 +11,7 @@ from kb.answer.claims.names import sounds_in
 from kb.answer.claims.quantities import quantities
 from kb.answer.claims.rules import RuleJudge
 from kb.answer.claims.terms import terms
-from kb.domain.answers.claims import ClaimJudge, Judged
+from kb.domain.answers.claims import ClaimJudge, Judged, because
 from tests.answer_passages import passage
 
 JUDGE = RuleJudge(in_another_language)
@@ -116,7 +116,7 @@ def test_false_sentences_are_not_supported_and_true_ones_not_dropped() -> None:
 def test_any_judge_will_do() -> None:
     class Doubting:
         def judge(self, claim: str, question: str, cited: object) -> Judged:
-            return Judged("unknown", "no idea")
+            return Judged("unknown", because("few_words", "0%"))
 
     judge: ClaimJudge = Doubting()
     assert verdict_on(next(pairs()), judge) == "unknown"
@@ -125,7 +125,7 @@ def test_any_judge_will_do() -> None:
 def test_what_is_too_long_for_a_sentence_is_not_sure() -> None:
     text = "The pump draws water from the lake " * 200
     judged = RuleJudge(lambda claim, source: True).judge(text, "What does the pump draw?", [passage(1, text)])
-    assert (judged.verdict, judged.reason) == ("unknown", "it is too long to be compared with its passages")
+    assert (judged.verdict, judged.reason) == ("unknown", because("too_long"))
 
 
 def test_the_words_of_a_sentence_without_end_are_read_in_a_bounded_time() -> None:

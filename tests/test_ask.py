@@ -173,7 +173,7 @@ def test_a_models_answer_is_streamed_checked_and_cited(
     assert answer.grounded
     assert [claim.status for claim in answer.claims][:2] == ["supported", "dropped"]
     assert answer.notes[0].startswith("2 of 3 sentences left out")
-    assert "90 stands in none" in str(answer.claims[1].reason)
+    assert "“90” is in none" in str(answer.claims[1].reason)
     assert answer.citations[0].citation.to_uri() == "gateway.md#L3"
     assert RETRY in model.asked[0].messages[-1].content
 

@@ -243,7 +243,7 @@ def test_a_lone_dash_reads_the_question_from_standard_input(kb: Kb, command: str
 
 @pytest.mark.parametrize(
     ("stdin", "says"),
-    [("", "nothing"), (" \n", "nothing"), (b"\xff\xfe", "UTF-8"), (b"a" * 1_000_001, "1,000,000 bytes")],
+    [("", "is empty"), (" \n", "is empty"), (b"\xff\xfe", "UTF-8"), (b"a" * 1_000_001, "1,000,000 bytes")],
 )
 def test_what_is_no_question_on_standard_input_is_an_error(kb: Kb, stdin: str | bytes, says: str) -> None:
     for command in ("search", "ask"):

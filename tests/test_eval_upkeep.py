@@ -107,7 +107,7 @@ def test_what_changes_did_to_the_questions(judged: Vault) -> None:
     kb = kb_in(judged)
     assert kb("eval", "run").code == 0
     assert impacts(judged) == []
-    assert kb("eval", "impact").stdout == "everything cited stands as it was\n"
+    assert kb("eval", "impact").stdout == "everything cited is unchanged\n"
     edit(judged, "projects/gateway/log.md", "# Gateway log", "# Gateway log\n\nA new paragraph.")
     assert impacts(judged) == [("question", "q001", "moved", "projects/gateway/log.md#L22")]
     edit(judged, "projects/gateway/log.md", "네 시간", "세 시간")

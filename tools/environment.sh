@@ -16,7 +16,7 @@ find_python() {
   return 1
 }
 
-# A .venv whose interpreter is gone (after an upgrade of the system's Python) or has no pip is made anew.
+# A .venv whose interpreter is gone (after an upgrade of the system's Python) or has no pip is made again.
 ensure_venv() {
   python=.venv/bin/python
   if ! can_write_in .; then

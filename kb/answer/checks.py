@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kb.answer.claims.reasons import in_words
 from kb.answer.claims.support import MOST_WORDS, carried_share
 from kb.answer.extractive import sentence_citation
 from kb.answer.markers import take_markers
 from kb.domain.answers.answer import Claim, ClaimStatus
-from kb.domain.answers.claims import ClaimJudge
+from kb.domain.answers.claims import ClaimJudge, because
 from kb.domain.passages import Passage, Sentence
+from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges, sentences
 from kb.language.words import Words, carried, words_of
 
@@ -49,19 +51,21 @@ def read_sentences(text: str, known: frozenset[int]) -> tuple[Read, ...]:
 
 
 def _check(read: Read, question: str, passages: dict[int, Passage], judge: ClaimJudge) -> Claim:
+    language = query_language(question)
     words = words_of(read.text)
     cited = [passages[number] for number in read.cited] or _likeliest(read.text, passages)
     numbers = tuple(passage.number for passage in cited)
     if not cited:
-        return Claim(read.text, numbers, "dropped", reason="it cites no passage, and none carries its words")
+        return Claim(read.text, numbers, "dropped", reason=in_words(because("uncited"), language))
     judged = judge.judge(read.text, question, cited)
+    why = in_words(judged.reason, language) if judged.reason else None
     best, sentence = _best_sentence(words, cited)
     if judged.verdict == "contradiction":
-        return Claim(read.text, numbers, "dropped", reason=judged.reason)
+        return Claim(read.text, numbers, "dropped", reason=why)
     if best is None or sentence is None:
-        return Claim(read.text, numbers, "weak", reason="no passage carries its words")
+        return Claim(read.text, numbers, "weak", reason=in_words(because("no_words"), language))
     status: ClaimStatus = "supported" if judged.verdict == "support" else "weak"
-    return Claim(read.text, numbers, status, sentence.text, sentence_citation(best, sentence), judged.reason)
+    return Claim(read.text, numbers, status, sentence.text, sentence_citation(best, sentence), why)
 
 
 def _likeliest(text: str, passages: dict[int, Passage]) -> list[Passage]:

@@ -11,6 +11,17 @@ import click
 from kb.cli.options import option
 from kb.domain.search import SearchFilters
 
+
+def _known(_: click.Context, __: click.Parameter, media: str | None) -> str | None:
+    """The kind of file, which is one that kb reads: a slip is told rather than nothing found."""
+    if media is not None:
+        from kb.domain.kinds import KINDS
+
+        if media.partition("/")[0] not in KINDS.families:
+            raise click.BadParameter(f"{media!r} is no kind of file that kb reads ({', '.join(KINDS.families)})")
+    return media
+
+
 _OPTIONS = (
     option(
         "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag; repeat for any of several."
@@ -18,7 +29,7 @@ _OPTIONS = (
     option("--lang", metavar="LANG", help="Only documents in this language (ko, en, …)."),
     option("--path-glob", "path_globs", multiple=True, metavar="GLOB", help="Only paths that match, e.g. 'notes/**'."),
     option("--trust-min", type=click.Choice(["primary", "secondary", "generated"]), help="At least this trusted."),
-    option("--media", metavar="TYPE", help="Only this kind of file (markdown, …)."),
+    option("--media", metavar="KIND", callback=_known, help="Only this kind of file (markdown, pdf, …)."),
     option(
         "--dated",
         metavar="WHEN",

@@ -34,7 +34,7 @@ def _in_words(error: BaseException, details: str) -> KbError:
         return FileError(f"{where}{error.strerror}", f"check that the path exists and is yours; {details}")
     return KbError(
         f"kb did not foresee this: {type(error).__name__}: {error}",
-        f"kb doctor checks what kb stands on; {details}",
+        f"kb doctor checks the installation and the index; {details}",
     )
 
 

@@ -150,7 +150,7 @@ MEANINGS: Mapping[str, str] = {
     "rerank.provider": "what orders the passages found: reading (by their sentences), none (the fusion rule alone)",
     "rag.prompt_template_version": "the prompt's wording: rag-v3 has the question's language, the others Korean",
     "rag.score_gate": "how likely the passages must hold an answer, 0 to 1, for a question not to be refused",
-    "rag.answer_precision": "the share of right ones among the answers that kb stands by; 0 = stand by all",
+    "rag.answer_precision": "the share of right ones among the answers kb is sure of; 0 = sure of all",
     "rag.explain_default": "whether kb ask explains itself without --explain",
     "rag.max_context_tokens": "what instructions, question and passages may take together, in the model's tokens",
     "rag.max_answer_tokens": "how long a generated answer may get, in the model's tokens",

@@ -18,7 +18,7 @@ from kb.answer.claims.support import MOST_WORDS, NearEnough, carried_share, is_n
 from kb.answer.claims.terms import Term, crosses, terms
 from kb.answer.echoes import repeats_instruction
 from kb.answer.facts import quotes_in, stands_in
-from kb.domain.answers.claims import Judged, Verdict
+from kb.domain.answers.claims import Judged, Reason, Verdict, because
 from kb.domain.passages import Passage
 from kb.language.detect import query_language
 
@@ -54,15 +54,15 @@ class RuleJudge:
         share = carried_share(claim, cited)
         if share >= MOST_WORDS or is_near(claim, cited, share, self._near_enough):
             return Judged("support")
-        return Judged("unknown", f"its passages carry {share:.0%} of its words")
+        return Judged("unknown", because("few_words", f"{share:.0%}"))
 
 
 def _against(claim: str, question: str, cited: Sequence[Passage], similarity: Similarity | None) -> Judged | None:
     """What speaks against a sentence."""
     if len(claim) > LONGEST_SENTENCE:
-        return Judged("unknown", "it is too long to be compared with its passages")
+        return Judged("unknown", because("too_long"))
     if repeats_instruction(claim, cited):
-        return Judged(CONTRADICTS, "it only repeats an instruction found in its passage")
+        return Judged(CONTRADICTS, because("instruction"))
     return stated_elsewhere(claim, question, cited) or _first(_faults(claim, cited, similarity))
 
 
@@ -78,7 +78,7 @@ def stated_elsewhere(claim: str, question: str, cited: Sequence[Passage]) -> Jud
     known = f"{sources}\n{question}"
     for quote in quotes_in(claim):
         if not stands_in(quote, sources):
-            return Judged(CONTRADICTS, f"the quotation “{quote}” stands in none of its passages")
+            return Judged(CONTRADICTS, because("quotation_absent", quote))
     there = _terms_of(known)
     is_foreign = all(each.lang not in (query_language(claim), "und") for each in cited)
     for term in terms(claim):
@@ -86,15 +86,15 @@ def stated_elsewhere(claim: str, question: str, cited: Sequence[Passage]) -> Jud
             continue
         if term.quantity is not None:
             if any(term.quantity.value == each.quantity.value for each in there if each.quantity is not None):
-                return Judged("unknown", f"{term.text} is counted otherwise in its passages")
+                return Judged("unknown", because("counted_otherwise", term.text))
             if not term.quantity.unit and not any(char.isdigit() for char in term.text):
-                return Judged("unknown", f"“{term.text}” stands in none of its passages")
+                return Judged("unknown", because("absent", term.text))
             if term.quantity.unit == "ordinal" and term.quantity.value in ("1", "2"):
                 continue
-            return Judged(CONTRADICTS, f"{_plain(term)} stands in none of its passages")
+            return Judged(CONTRADICTS, because("absent", _plain(term)))
         if crosses(term, known) or is_korean_name(term.key):
             continue
-        return Judged("unknown" if is_foreign else CONTRADICTS, f"{term.text.lower()} stands in none of its passages")
+        return Judged("unknown" if is_foreign else CONTRADICTS, because("absent", term.text.lower()))
     return None
 
 
@@ -147,7 +147,7 @@ def _named(names: Sequence[Term], part: str, clause: Clause) -> float:
 def _turned(part: str, said: Sequence[Term], clause: Clause) -> Iterator[Judged]:
     """What of a claim's part is denied, the opposite, or exchanged in its clause: an odd number of turns."""
     turns = 0
-    reason = ""
+    reason: Reason | None = None
     loose = [term for term in said if term.denied]
     loose_there = [each for each in clause.terms if each.denied]
     for term in said:
@@ -156,30 +156,30 @@ def _turned(part: str, said: Sequence[Term], clause: Clause) -> Iterator[Judged]
             loose_there = [other for other in loose_there if other is not each]
             if term.denied != each.denied:
                 turns += 1
-                reason = reason or f"its passage says the reverse of “{term.text}”: {clause.text}"
+                reason = reason or because("reversed", term.text, clause.text)
     if reversed_directions(part, said, clause):
-        yield Judged(CONTRADICTS, f"its passage goes the other way: {clause.text}")
+        yield Judged(CONTRADICTS, because("other_direction", clause.text))
     pairs = [(term, each) for term in said for each in clause.terms if _is_opposite(term, each, said, clause)]
     for term, each in pairs[:1]:
         turns += 1 + (term.denied != each.denied)
         loose = [other for other in loose if other is not term]
         loose_there = [other for other in loose_there if other is not each]
-        reason = reason or f"its passage says “{each.text}”, not “{term.text}”: {clause.text}"
+        reason = reason or because("instead", each.text, term.text, clause.text)
     exchange = exchanged(part, said, clause)
     if exchange is not None:
         turns += 1
-        reason = reason or f"its passage has it the other way round: {clause.text}"
+        reason = reason or because("exchanged", clause.text)
     denials, denials_there = len(loose) % 2, (len(loose_there) + clause.bare_denials) % 2
     if turns % 2:
         if denials == denials_there:
             is_plain = exchange != "perhaps" and not _RESTRICTS.search(f"{part} {clause.text}")
             yield Judged(CONTRADICTS if is_plain and _is_about(said, clause) else "unknown", reason)
         elif denials_there:
-            yield Judged("unknown", f"its passage denies something else: {clause.text}")
+            yield Judged("unknown", because("denies_else", clause.text))
     elif denials and not denials_there:
-        yield Judged("unknown", f"it denies “{loose[0].text}”, and its passage does not")
+        yield Judged("unknown", because("denied_here", loose[0].text))
     elif denials_there and not denials and _is_foreign(said, clause):
-        yield Judged("unknown", f"its passage denies “{loose_there[0].text if loose_there else clause.text}”")
+        yield Judged("unknown", because("denied_there", loose_there[0].text if loose_there else clause.text))
 
 
 def _is_about(said: Sequence[Term], clause: Clause) -> bool:
@@ -215,16 +215,16 @@ def _exchanged_facts(said: Sequence[Term], best: Clause, clauses: Sequence[Claus
         if best.points_back and matching(term, best.inherited, ""):
             names = [each for each in best.inherited if _is_name(each)]
             if _is_name(term) and len(names) > 1 and not matching(term, names[:2], ""):
-                yield Judged("unknown", f"its passage may speak of “{names[0].text}” there: {best.text}")
+                yield Judged("unknown", because("may_mean", names[0].text, best.text))
             continue
         rivals = [each for each in there if _rivals(term, each) and not _is_claimed(each, said)]
         if rivals:
             verdict: Verdict = CONTRADICTS if not is_foreign and _is_about(said, best) else "unknown"
-            yield Judged(verdict, f"its passage says “{rivals[0].text}” there, not “{term.text}”: {best.text}")
+            yield Judged(verdict, because("instead_there", rivals[0].text, term.text, best.text))
         elif term.kind == "word" and not is_foreign:
             yield from _substituted(term, said, best, clauses)
         if not is_foreign and _stands_apart(term, said, clauses):
-            yield Judged("unknown", f"its passage does not say “{term.text}” of the same")
+            yield Judged("unknown", because("not_together", term.text))
 
 
 def _substituted(term: Term, said: Sequence[Term], best: Clause, clauses: Sequence[Clause]) -> Iterator[Judged]:
@@ -240,7 +240,7 @@ def _substituted(term: Term, said: Sequence[Term], best: Clause, clauses: Sequen
             )
             certain = named and alone and PRONOUN.search(best.text) is None
             verdict: Verdict = CONTRADICTS if certain else "unknown"
-            yield Judged(verdict, f"its passage says “{each.text}” there, not “{term.text}”: {best.text}")
+            yield Judged(verdict, because("instead_there", each.text, term.text, best.text))
             return
 
 

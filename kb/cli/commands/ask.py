@@ -67,7 +67,7 @@ def command(
 
     A language model writes the answer where there is one (Ollama, or a GGUF file); otherwise your own sentences are
     quoted, word for word.
-    Exit code 0 for an answer that kb stands by, 1 where it is unsure or refuses.
+    Exit code 0 for an answer kb is sure of, 1 where it is unsure or refuses.
     """
     config = call.config
     text = question_of(question)

@@ -28,7 +28,7 @@ _MARKS: Mapping[State, tuple[str, Style]] = {
 @json_option("Print doctor.v1.")
 @pass_call
 def command(call: Call, quick: bool, as_json: bool) -> int:
-    """Check that everything kb stands on is as it should be. Exit code 3 when a check fails.
+    """Check the installation, the index and the models. Exit code 3 when a check fails.
 
     ✓ is in order, ✗ is a fault; – is optional and not here, or could not be checked.
     """

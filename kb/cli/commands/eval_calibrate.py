@@ -29,7 +29,7 @@ def command(
 ) -> None:
     """Fit the score gate of kb ask to your own questions, and see what it keeps and refuses before anything changes.
 
-    A file has one question per line: plain text, or JSON as {"text": …, "target_lang": "en"} where the answer stands in
+    A file has one question per line: plain text, or JSON as {"text": …, "target_lang": "en"} where the answer is in
     another language. A channel needs 30 questions of each kind. kb doctor shows the calibration in use.
     """
     from kb.cli.interrupt import interruptible

@@ -44,9 +44,9 @@ def question_of(words: Sequence[str]) -> str:
     try:
         question = written.decode("utf-8-sig").strip()
     except UnicodeDecodeError as error:
-        raise UsageError("what stands on standard input is not UTF-8", _FROM_STDIN) from error
+        raise UsageError("standard input is not UTF-8", _FROM_STDIN) from error
     if not question:
-        raise UsageError("nothing stands on standard input", _FROM_STDIN)
+        raise UsageError("standard input is empty", _FROM_STDIN)
     return question
 
 

@@ -109,7 +109,7 @@ def _rule_row(place: str, scored: Scored) -> list[str]:
 def show_impact(found: Sequence[Impact]) -> None:
     """Prints one line for everything cited that is not as it was."""
     if not found:
-        click.echo("everything cited stands as it was")
+        click.echo("everything cited is unchanged")
     for each in found:
         now = f" → {plain_line(each.now_at)}" if each.now_at and each.standing == "moved" else ""
         text = plain_line(each.text)

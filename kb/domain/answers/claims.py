@@ -10,11 +10,45 @@ from kb.domain.passages import Passage
 Verdict = Literal["support", "contradiction", "unknown"]
 
 
+ReasonKind = Literal[
+    "few_words",
+    "too_long",
+    "instruction",
+    "quotation_absent",
+    "counted_otherwise",
+    "absent",
+    "reversed",
+    "other_direction",
+    "instead",
+    "exchanged",
+    "denies_else",
+    "denied_here",
+    "denied_there",
+    "may_mean",
+    "instead_there",
+    "not_together",
+    "uncited",
+    "no_words",
+]
+
+
+class Reason(NamedTuple):
+    """What is wrong or missing, and the words it is about; `kb.answer.claims.reasons` has it in words."""
+
+    kind: ReasonKind
+    about: tuple[str, ...] = ()
+
+
 class Judged(NamedTuple):
-    """A verdict; `reason` says in plain words what is wrong or missing, None where the sources support the sentence."""
+    """A verdict; `reason` says what is wrong or missing, None where the sources support the sentence."""
 
     verdict: Verdict
-    reason: str | None = None
+    reason: Reason | None = None
+
+
+def because(kind: ReasonKind, *about: str) -> Reason:
+    """A reason of that kind about these words."""
+    return Reason(kind, about)
 
 
 class ClaimJudge(Protocol):

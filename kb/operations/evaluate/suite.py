@@ -46,6 +46,6 @@ def require_search_settings(settings: Sequence[str]) -> None:
         if not setting.startswith(("search.", "rerank.", "rag.", "models.llm.")):
             key = setting.partition("=")[0]
             raise UsageError(
-                f"a run asks the index as it stands: --set takes search.…, rerank.… and rag.…, not {key!r}",
+                f"a run asks the index as it is: --set takes search.…, rerank.… and rag.…, not {key!r}",
                 "change it in the configuration, run kb ingest, then kb eval run",
             )
