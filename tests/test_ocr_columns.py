@@ -19,7 +19,7 @@ from benchmarks.ocr import character_error  # noqa: E402
 from kb.extract.ocr import recognise as ocr  # noqa: E402
 from kb.extract.ocr.geometry import IDENTITY  # noqa: E402
 from kb.extract.ocr.page_blocks import column_blocks  # noqa: E402
-from kb.extract.ocr.page_image import cleaned, ink_of, is_photograph, prepare_page, reduced  # noqa: E402
+from kb.extract.ocr.page_image import PageImage, cleaned, ink_of, is_photograph, prepare_page, reduced  # noqa: E402
 
 pytestmark = pytest.mark.slow  # real engines
 
@@ -57,6 +57,17 @@ def speckled(page: Image.Image) -> Image.Image:
     return Image.fromarray(values)
 
 
+def thin_letters(font: str) -> Image.Image:
+    """A clean page of three columns in hairlines, with what stands alone in print: figures, single letters, dashes."""
+    page = pymupdf.open().new_page(width=595, height=842)
+    for column in range(3):
+        left = 40 + column * 174
+        text = " ".join(f"{SENTENCES[(column + at) % 3]} It is in l. 1{at}, i; l. {at}1 - 1." for at in range(7))
+        assert page.insert_textbox((left, 60, left + 165, 800), text, fontsize=13, fontname=font) >= 0
+    pixels = page.get_pixmap(dpi=200, colorspace=pymupdf.csGRAY)
+    return Image.frombytes("L", (pixels.width, pixels.height), pixels.samples)
+
+
 def parts_of(page: Image.Image) -> int:
     return len(column_blocks(ink_of(reduced(page))))
 
@@ -81,6 +92,12 @@ def test_specks_between_texts_are_taken_away() -> None:
     assert below.min() == 255
     clean = prepare_page(page)
     assert cleaned(clean) is clean
+
+
+@pytest.mark.parametrize("font", ["tiro", "tiit"])
+def test_thin_letters_of_a_clean_page_are_not_taken_for_specks(font: str) -> None:
+    page = PageImage(thin_letters(font))
+    assert cleaned(page) is page
 
 
 @needs_tesseract

@@ -33,6 +33,9 @@ _LEAST_CONTRAST = 8
 _FULL_CONTRAST = 200
 _INK_CONTRAST = 0.5
 
+# Reducing a page turns thin strokes grey: so much of the contrast is ink where a letter must not pass for a speck.
+_FAINT_INK_CONTRAST = 0.75
+
 # A photograph has so many pixels of middling grey; a page of text has a tenth, the edges of its letters.
 _PHOTOGRAPH_SHARE = 0.4
 
@@ -108,8 +111,9 @@ def cleaned(page: PageImage) -> PageImage:
     """The page without the specks between its texts, where there are many: each would be read as a letter."""
     from PIL import Image
 
-    ink = ink_of(reduced(page.image))
-    line = line_height(ink)
+    small = reduced(page.image)
+    line = line_height(ink_of(small))
+    ink = ink_of(small, _FAINT_INK_CONTRAST)
     kept = written(ink, line)
     if ink.sum() - kept.sum() < _MANY_SPECKS * ink.sum():
         return page
@@ -136,15 +140,15 @@ def reduced(image: Image) -> Image:
     return image.resize(size, Image.Resampling.BOX)
 
 
-def ink_of(grey: Image) -> Ink:
-    """bool[height, width]: where the page is clearly darker than its paper."""
+def ink_of(grey: Image, contrast: float = _INK_CONTRAST) -> Ink:
+    """bool[height, width]: where the page is clearly darker than its paper, by its own `contrast` (0 to 1)."""
     import numpy as np
 
     values = np.asarray(grey, np.float32)
     dark, light = np.percentile(values, (0.5, 90))
     if light - dark < _LEAST_CONTRAST:
         return np.zeros(values.shape, np.bool_)
-    ink: Ink = values < dark + (light - dark) * _INK_CONTRAST
+    ink: Ink = values < dark + (light - dark) * contrast
     return ink
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ENGINE = "tesseract"
 
 # Bumped whenever the same image would give other lines from the same tesseract.
-METHOD_VERSION = "3"
+METHOD_VERSION = "4"
 
 KOREAN = "kor"
 
