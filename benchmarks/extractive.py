@@ -28,7 +28,7 @@ from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.progress import step
 from benchmarks.remembered_questions import remembered_questions
 from benchmarks.sentence_weights import Example, fit_weights
-from kb.answer.extractive import WEIGHTS, choose_sentences, fewest, sentence_citation
+from kb.answer.extractive import choose_sentences, extractive_weights, fewest, sentence_citation
 from kb.domain.citations import LineCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.domain.search import SearchQuery
@@ -106,7 +106,7 @@ def measure(data: Path | None, *, questions: int = 0) -> Measurement:
         Table(
             "Weights",
             ("signal", "shipped", "fitted now"),
-            tuple(zip(Signals._fields, WEIGHTS, fitted, strict=True)),
+            tuple(zip(Signals._fields, extractive_weights(), fitted, strict=True)),
         ),
     )
     return Measurement("extractive", tables, tuple(targets), {"weights": fitted._asdict()})

@@ -10,7 +10,7 @@ import pytest
 from kb.answer.checks import check_claims, read_sentences
 from kb.answer.claims.reasons import _WORDS, in_words
 from kb.answer.claims.rules import RuleJudge
-from kb.answer.facts import names_in, numbers_in, quotes_in, stated_numbers
+from kb.answer.quotations import quotes_in
 from kb.domain.answers.answer import Claim
 from kb.domain.answers.claims import ReasonKind, because
 from kb.domain.passages import Passage
@@ -131,13 +131,8 @@ def test_a_source_that_gives_orders_can_still_be_told_of(text: str) -> None:
     assert claim.status == "supported"
 
 
-def test_facts_are_read_in_both_languages() -> None:
-    assert numbers_in("1,204.50 and 007") == {"1204.5", "7"}
-    assert stated_numbers("in March, five men") == {"3", "5"}
+def test_a_short_word_in_quotation_marks_is_no_quotation() -> None:
     assert quotes_in('a "b" and “a longer quote”') == ("a longer quote",)
-    assert names_in("The Watchdog restarts the Gateway of ACME Corp.") == {"watchdog", "gateway", "acme", "corp"}
-    assert names_in("배터리는 LiFePO4 전지다") == {"lifepo4"}
-    assert names_in("Docker는 kb.toml을 Image로 만든다.") == {"docker", "kb.toml", "image"}
 
 
 def test_why_a_sentence_was_left_out_is_said_in_the_language_of_the_question() -> None:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kb.answer.extractive import WEIGHTS, choose_sentences, fewest, sentence_citation
+from kb.answer.extractive import choose_sentences, extractive_weights, fewest, sentence_citation
 from kb.domain.citations import LineCitation
 from kb.domain.media_citations import PageCitation
 from kb.domain.passages import Passage, TermWeight
@@ -141,4 +141,4 @@ def test_a_question_expects_a_kind_of_answer(question: str, sentence: str, met: 
 
 
 def test_every_signal_speaks_for_a_sentence() -> None:
-    assert min(WEIGHTS) > 0
+    assert min(extractive_weights()) > 0

@@ -6,7 +6,7 @@ import pytest
 
 from kb.answer.extractive import choose_sentences
 from kb.answer.quoting import quote_answer
-from kb.answer.reading import READING_GATE, Reading, read_chosen, reading_evidence
+from kb.answer.reading import Reading, read_chosen, reading_evidence, reading_model
 from kb.domain.passages import TermWeight
 from tests.answer_passages import passage
 
@@ -41,7 +41,7 @@ def test_nothing_speaks_against_a_sentence_that_answers(question: str, terms: tu
     found = read(question, *terms)
     if "not paid" not in question:  # "unless" denies in a way that is not read
         assert found == Reading(NEAR, 0, 0, 0, 0)
-    assert reading_evidence(found._replace(denied=0)) > READING_GATE
+    assert reading_evidence(found._replace(denied=0)) > reading_model().gate
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_denied_question_is_refused_unless_a_sentence_denies() -> None:
     kept = quote_answer("Which mill did not burn?", weights, passages, NEAR)
     assert refused.reading is not None
     assert kept.reading is not None
-    assert refused.reading < READING_GATE <= kept.reading
+    assert refused.reading < reading_model().gate <= kept.reading
 
 
 def test_without_a_sentence_there_is_nothing_to_read() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from kb.domain.ids import AssetId
 from kb.errors import DiskFull, StoreError, StoreReadOnly
-from kb.scan.assets import AssetStorage, asset_path, remove_asset, store_asset, unreferenced_assets
+from kb.scan.assets import AssetStorage, asset_path, store_asset, unreferenced_assets
 
 ONE = AssetId("0a" + "1" * 30)
 TWO = AssetId("ff" + "2" * 30)
@@ -81,23 +81,6 @@ def test_a_failed_write_says_why_and_leaves_nothing(
     assert type(caught.value) is kind
     assert caught.value.hint
     assert files_below(tmp_path) == []
-
-
-def test_remove(tmp_path: Path) -> None:
-    store(tmp_path)
-    store(tmp_path, asset_id=TWO)
-    remove_asset(tmp_path, ONE)
-    remove_asset(tmp_path, ONE)
-    assert files_below(tmp_path) == [f"ff/{TWO}"]
-
-
-def test_a_failed_removal_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(*_: object, **__: object) -> None:
-        raise PermissionError(errno.EACCES, "denied")
-
-    monkeypatch.setattr(Path, "unlink", failing)
-    with pytest.raises(StoreReadOnly):
-        remove_asset(tmp_path, ONE)
 
 
 def test_unreferenced_copies_and_leftovers_are_found(tmp_path: Path) -> None:

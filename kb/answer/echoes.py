@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from kb.answer.patterns import patterns
 from kb.domain.passages import Passage
+from kb.language.lists import pattern
 from kb.language.sentences import sentence_ranges
 from kb.language.words import carried, words_of
 
@@ -14,12 +15,12 @@ REPEATED = 0.8
 
 # `instruction` is said to whoever answers, not to who reads the note: how to answer, what to forget, what to be.
 # `tells` is a sentence that tells of one: it repeats it too, and answers ("the note asks whoever answers to …").
-_PATTERNS = "instruction_patterns"
+_LISTS = "instructions"
 
 
 def repeats_instruction(sentence: str, cited: Sequence[Passage]) -> bool:
     """Whether a sentence has the words of an instruction to the answerer in one of the passages, and tells no more."""
-    if patterns(_PATTERNS)["tells"].search(sentence):
+    if pattern(_LISTS, "tells", re.IGNORECASE).search(sentence):
         return False
     words = words_of(sentence)
     return any(
@@ -30,4 +31,4 @@ def repeats_instruction(sentence: str, cited: Sequence[Passage]) -> bool:
 def instructions(passage: Passage) -> list[str]:
     """The sentences of a passage that tell whoever answers what to say or do."""
     told = (passage.text[start:end] for start, end in sentence_ranges(passage.text))
-    return [sentence for sentence in told if patterns(_PATTERNS)["instruction"].search(sentence)]
+    return [sentence for sentence in told if pattern(_LISTS, "instruction", re.IGNORECASE).search(sentence)]

@@ -1,30 +1,26 @@
 """A question and its passages → the sentences that carry the answer, word for word, best first; no model.
 
 Each sentence gets a few signals, none on the scale of the search's score, and a score that is linear in them. The
-weights are data (`WEIGHTS`); how they were fitted and what they reach stands in docs/answers.md.
+weights are data (`data/weights.toml`); how they were fitted and what they reach stands in docs/answers.md.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kb.answer.fitted import fitted
 from kb.domain.citations import Citation, LineCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.retrieve.signals import Signals, sentence_signals
 
-WEIGHTS_VERSION = "extractive-v1"
-WEIGHTS = Signals(
-    own_terms=8.9,
-    heading_terms=7.6,
-    previous_terms=4.4,
-    passage_terms=3.3,
-    bigrams=2.8,
-    nearness=60.1,
-    expected=1.8,
-)
-"""Fitted on all articles of korquad-dev and squad2-dev together, each language with the same weight."""
+
+@functools.cache
+def extractive_weights() -> Signals:
+    """What each signal counts."""
+    return Signals(**fitted("extractive").weights)
 
 
 class Chosen(NamedTuple):
@@ -46,8 +42,9 @@ def choose_sentences(
     `terms` are the question's terms as it was searched. The same input gives the same output, whatever the passages'
     order: ties go to the lower passage number, then to the earlier sentence.
     """
+    weights = extractive_weights()
     scored = [
-        (sum(map(float.__mul__, WEIGHTS, signals)), sentence)
+        (sum(map(float.__mul__, weights, signals)), sentence)
         for sentence, signals in sentence_signals(question, terms, passages)
     ]
     scored.sort(key=lambda pair: (-pair[0], pair[1].passage, pair[1].start))

@@ -12,15 +12,9 @@ from collections.abc import Sequence
 
 from kb.domain.answers.answer import Turn
 from kb.domain.text import stored_text
-from kb.language.stopwords import ENGLISH, korean
+from kb.language.lists import pattern
+from kb.language.stopwords import english, korean
 
-_POINTS_BACK = re.compile(
-    r"(?:^|(?<=\s))(?:그|이|저)(?:것|거|건|게|걸|곳|때|분|들|럼|렇|런|중|외|밖|사람|회사|제품|방법|문서|값|날|해)"
-    r"|(?:^|(?<=\s))(?:그(?=\s)|그녀|그는|그의|그가|거기|여기|저기|그럼|그러면|그래서|왜\?|앞의|위의|방금|아까)"
-    r"|\b(?:it|its|that|those|these|this|they|them|their|he|him|his|she|her|there|then|former|latter|above|previous)\b"
-    r"|^(?:and|but|so|what about|how about|why)\b",
-    re.IGNORECASE,
-)
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -34,5 +28,5 @@ def resolve(question: str, history: Sequence[Turn]) -> str:
 
 def follows_up(question: str) -> bool:
     """Whether a question cannot be understood without the one before it."""
-    content = [w for w in _WORD.findall(question) if w.lower() not in ENGLISH and not korean().fullmatch(w)]
-    return len(content) <= 1 or bool(_POINTS_BACK.search(question))
+    content = [w for w in _WORD.findall(question) if w.lower() not in english() and not korean().fullmatch(w)]
+    return len(content) <= 1 or bool(pattern("follow_up", "points_back", re.IGNORECASE).search(question))

@@ -1,35 +1,27 @@
 """The sentences chosen for a question, read against it: what in them speaks against an answer standing there.
 
 Search finds what is about the same things. A passage can be that and yet say nothing of what is asked: it names another
-king, another year, the opposite. The weights are data (`WEIGHTS`); how they were fitted and what they reach stands in
-docs/answers.md.
+king, another year, the opposite. The weights are data (`data/weights.toml`); how they were fitted and what they
+reach stands in docs/answers.md.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from kb.answer.extractive import Chosen
-from kb.answer.opposites import denies, is_denied, says_korean_opposite, says_opposite
+from kb.answer.fitted import fitted
 from kb.domain.passages import Passage
-from kb.language.stopwords import ENGLISH
+from kb.language.lists import pattern, words
+from kb.language.opposites import denies, is_denied, says_korean_opposite, says_opposite
+from kb.language.stopwords import english
 from kb.language.words import folded_term, words_of
 
-_USUAL_NEARNESS = 0.113
 _PREFIX_CHARS = 5
-_ASKING = frozenset("what which whose how".split())
-# Words that no other word stands for: orders, numbers, directions, months, all and only.
-_EXACT = re.compile(
-    r"first|second|third|fourth|fifth|last|final|only|all|every|always|never|most|least|best|worst|\w{3,}est|\d\w*|one|two"
-    r"|three|four|five|six|seven|eight|nine|ten|north\w*|south\w*|east\w*|west\w*|january|february|march|april|may|june|july"
-    r"|august|september|october|november|december"
-)
-_NO_SUPERLATIVES = frozenset(
-    "interest forest harvest protest request suggest conquest invest priest honest latest guest modest arrest".split()
-)
+_LISTS = "exact_words"
 
 
 class Reading(NamedTuple):
@@ -48,13 +40,21 @@ class Reading(NamedTuple):
     opposed: float
 
 
-WEIGHTS_VERSION = "reading-1"
-BIAS = -1.07
-WEIGHTS = Reading(nearness=15.5, inexact=-0.97, strangers=-1.26, denied=-2.76, opposed=-1.3)
-"""Fitted on squad2-dev: its answerable questions against those that a paragraph only seems to answer, both alike."""
+class ReadingModel(NamedTuple):
+    """What the signals count. Below `gate` the sentences found are no answer."""
 
-READING_GATE = 0.25
-"""Below this the sentences found are no answer: set so that few answers are lost (docs/answers.md)."""
+    version: str
+    weights: Reading
+    bias: float
+    usual_nearness: float
+    gate: float
+
+
+@functools.cache
+def reading_model() -> ReadingModel:
+    """The model in force."""
+    found = fitted("reading")
+    return ReadingModel(found.version, Reading(**found.weights), **found.figures)
 
 
 def read_chosen(
@@ -73,7 +73,7 @@ def read_chosen(
     stems = [folded_term(word) for word in asked.words]
     said = words_of(best.text)
     return Reading(
-        nearness=_USUAL_NEARNESS if nearness is None else nearness,
+        nearness=reading_model().usual_nearness if nearness is None else nearness,
         inexact=float(sum(_is_exact(asked.words[at]) and stems[at] not in said.stems for at in _content(asked.words))),
         strangers=float(has_strangers(question, passage)),
         denied=_denied(question, [each.sentence.text for each in chosen]),
@@ -90,20 +90,25 @@ def has_strangers(question: str, passage: Passage) -> bool:
     )
 
 
-def _content(words: Sequence[str]) -> list[int]:
+def _content(asked: Sequence[str]) -> list[int]:
     """The places of the words, in an alphabet whose words are set apart, that say what is asked about."""
-    named = _named_as_asked(words)
-    return [at for at, word in enumerate(words) if _is_latin(word) and word.lower() not in ENGLISH and at not in named]
+    named = _named_as_asked(asked)
+    return [
+        at for at, word in enumerate(asked) if _is_latin(word) and word.lower() not in english() and at not in named
+    ]
 
 
 def reading_evidence(read: Reading) -> float:
     """How likely the sentence answers, in [0, 1], among as many questions that it answers as that only look so."""
-    return 1 / (1 + math.exp(-BIAS - sum(map(float.__mul__, WEIGHTS, read))))
+    model = reading_model()
+    return 1 / (1 + math.exp(-model.bias - sum(map(float.__mul__, model.weights, read))))
 
 
-def _named_as_asked(words: Sequence[str]) -> frozenset[int]:
+def _named_as_asked(asked: Sequence[str]) -> frozenset[int]:
     """The places of the two words behind each "what", "which", "whose" and "how": they name what is asked for."""
-    return frozenset(at + ahead for at, word in enumerate(words) if word.lower() in _ASKING for ahead in (1, 2))
+    return frozenset(
+        at + ahead for at, word in enumerate(asked) if word.lower() in words(_LISTS, "asking") for ahead in (1, 2)
+    )
 
 
 def _stands(stem: str, stems: Collection[str]) -> bool:
@@ -115,7 +120,7 @@ def _stands(stem: str, stems: Collection[str]) -> bool:
 
 def _is_exact(word: str) -> bool:
     lowered = word.lower()
-    return _EXACT.fullmatch(lowered) is not None and lowered not in _NO_SUPERLATIVES
+    return pattern(_LISTS, "exact").fullmatch(lowered) is not None and lowered not in words(_LISTS, "no_superlative")
 
 
 def _is_name(word: str) -> bool:

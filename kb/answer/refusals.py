@@ -7,11 +7,12 @@ about the virus.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from kb.answer.markers import take_markers
-from kb.answer.patterns import patterns
 from kb.domain.passages import Passage
+from kb.language.lists import pattern
 from kb.language.sentences import sentence_ranges
 from kb.language.words import Words, carried, words_of
 
@@ -23,18 +24,19 @@ def is_refusal(text: str, packed: Sequence[Passage]) -> bool:
     """Whether a generated text says that the sources hold no answer: its first sentence does, or it says nothing."""
     bare = take_markers(text).text.strip()
     said = (bare[start:end] for start, end in sentence_ranges(bare))
-    first = next(
-        (sentence for sentence in said if not patterns("refusal_patterns")["preamble"].fullmatch(sentence.strip())), ""
-    )
+    first = next((sentence for sentence in said if not _pattern("preamble").fullmatch(sentence.strip())), "")
     return not first or refuses(first, packed)
 
 
 def refuses(sentence: str, packed: Sequence[Passage]) -> bool:
     """Whether a sentence speaks of what the sources do not say, in no words of theirs."""
-    known = patterns("refusal_patterns")
     plain = " ".join(sentence.split())
-    said = known["en"].search(plain) or known["ko"].search(plain)
+    said = _pattern("en").search(plain) or _pattern("ko").search(plain)
     return said is not None and not any(_is_told(words_of(said[0]), passage) for passage in packed)
+
+
+def _pattern(kind: str) -> re.Pattern[str]:
+    return pattern("refusals", kind, re.IGNORECASE)
 
 
 def _is_told(words: Words, passage: Passage) -> bool:

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import re
 
+from kb.language.lists import words
+
 SAMPLE_CHARS = 20_000
 MIN_PASSAGE_LETTERS = 20
 
@@ -29,14 +31,10 @@ _HAN = re.compile("[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff]+")
 _LATIN = re.compile("[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
-# Frequent in English, rare or absent as words of other languages in Latin script.
-_FUNCTION_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "the of and to is that for with this it are be as you by from or can if not have has will we which was were at "
-        "an your they their its when how what but there these into than then so use using",
-    )
-)
+
+def _function_words() -> frozenset[str]:
+    """English words that are rare or absent in other languages of Latin script."""
+    return words("function_words", "english")
 
 
 def detect_language(text: str) -> str:
@@ -84,19 +82,19 @@ def _detect(prose: str) -> tuple[str, int]:
         for language, script in (("ko", _HANGUL), ("ja", _KANA), ("zh", _HAN)):
             if _count(script, prose) >= _SCRIPT_SHARE * letters:
                 return language, letters
-    words = _LATIN.findall(prose)
-    if 2 * sum(map(len, words)) < letters:
+    latin = _LATIN.findall(prose)
+    if 2 * sum(map(len, latin)) < letters:
         return "und", letters
-    function_words = sum(word.lower() in _FUNCTION_WORDS for word in words)
-    is_english = len(words) < _SHORT_TEXT_WORDS or function_words >= _FUNCTION_WORD_SHARE * len(words)
+    function_words = sum(word.lower() in _function_words() for word in latin)
+    is_english = len(latin) < _SHORT_TEXT_WORDS or function_words >= _FUNCTION_WORD_SHARE * len(latin)
     return ("en" if is_english else "und"), letters
 
 
 def _is_running_english(prose: str) -> bool:
     """Whether English sentences stand there, however few: terms alone have no function words."""
-    words = _LATIN.findall(prose)
-    function_words = sum(word.lower() in _FUNCTION_WORDS for word in words)
-    return function_words >= max(2, _FUNCTION_WORD_SHARE * len(words))
+    latin = _LATIN.findall(prose)
+    function_words = sum(word.lower() in _function_words() for word in latin)
+    return function_words >= max(2, _FUNCTION_WORD_SHARE * len(latin))
 
 
 def _count(letters: re.Pattern[str], text: str) -> int:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kb.language.lists import rows
 from kb.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -34,17 +35,13 @@ _UNKNOWN_COST = 16.0
 _UNKNOWN_SYLLABLE_COST = 4.0
 _LONGEST_WORD_CHARS = 40
 
-# Particles and endings every index behaves as if it had seen: a small one has met too few of its own.
-_FUNCTION_WORDS = tuple(
-    (
-        "은 는 이 가 을 를 의 에 에서 에게 에게서 한테 께 께서 로 으로 로서 으로서 로써 으로써 와 과 랑 이랑 "
-        "하고 도 만 까지 부터 마저 조차 보다 처럼 같이 마다 밖에 이나 나 든지 이든지 라도 이라도 야 이야 란 "
-        "이란 라는 이라는 라고 이라고 다 이다 입니다 인가 인가요 일까 일까요 이에요 예요 요 죠 지 니 까 하는 "
-        "하다 한 할 했다 했던 한다 합니다 하면 해서 하여 하고 되는 되다 된 될 됐다 됩니다 되어 되면 있는 "
-        "있다 있나요 있습니까 없는 없다 었다 았다 었던 았던 는가 는지 은지 던 던가 들"
-    ).split()
-)
+# Particles and endings every index behaves as if it had seen, so often each: a small one has met too few of its own.
 _FUNCTION_WORD_COUNT = 20
+
+
+@functools.cache
+def _function_words() -> tuple[str, ...]:
+    return tuple(" ".join(rows("function_words")["korean"]).split())
 
 
 class KoreanText(NamedTuple):
@@ -143,8 +140,8 @@ def substrings(words: Iterable[str]) -> list[str]:
 
 def unit_lexicon(known: Iterable[KnownUnit]) -> tuple[Mapping[str, str], Mapping[str, int]]:
     """The commonest reading of each surface and the surface's count, function words included."""
-    counts: Counter[str] = Counter(dict.fromkeys(_FUNCTION_WORDS, _FUNCTION_WORD_COUNT))
-    readings: dict[str, tuple[int, str]] = dict.fromkeys(_FUNCTION_WORDS, (_FUNCTION_WORD_COUNT, ""))
+    counts: Counter[str] = Counter(dict.fromkeys(_function_words(), _FUNCTION_WORD_COUNT))
+    readings: dict[str, tuple[int, str]] = dict.fromkeys(_function_words(), (_FUNCTION_WORD_COUNT, ""))
     for surface, morphemes, occurrences in known:
         counts[surface] += occurrences
         readings[surface] = max(readings.get(surface, (0, "")), (occurrences, morphemes))
@@ -153,7 +150,7 @@ def unit_lexicon(known: Iterable[KnownUnit]) -> tuple[Mapping[str, str], Mapping
 
 def cut_word(word: str, readings: Mapping[str, str], counts: Mapping[str, int], total: int) -> list[Cut]:
     """The cheapest cut of one Hangul word into units. `total` is the sum of all counts in the index."""
-    scale = math.log(max(total, 1) + _FUNCTION_WORD_COUNT * len(_FUNCTION_WORDS))
+    scale = math.log(max(total, 1) + _FUNCTION_WORD_COUNT * len(_function_words()))
     best = [0.0] + [math.inf] * len(word)
     came_from = [0] * (len(word) + 1)
     for end in range(1, len(word) + 1):

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kb.domain.passages import Passage, Sentence
+from kb.language.lists import words
 from kb.language.markup import masked
 
 Range = tuple[int, int]
@@ -43,21 +44,7 @@ _END = re.compile(
     r"[.!?…]+[\"'”’»)\]*_]*(?:\[\^?\d+\])*(?=\s|$)|(?<=[다요까죠])[.?!](?:\[\^?\d+\])*(?=[가-힣])|[。！？]+[」』”’）]*"
 )
 
-# Words whose full stop ends no sentence, and those whose stop does so where the next word is one that begins sentences.
-_TITLES = frozenset(
-    "mr mrs ms dr prof st mt ft gen col lt sgt capt cmdr rev hon gov sen rep pres messrs mme mlle vs e.g i.e cf viz ca "
-    "approx".split()
-)
-_BEFORE_NUMBERS = frozenset("no nos vol vols fig figs p pp art sec ch eq op ed eds c r b d pt".split())
-_SHORTENED = frozenset(
-    "inc ltd co corp bros jr sr etc al esq dept univ assn ave blvd rd jan feb mar apr jun jul aug sep sept oct nov dec "
-    "a.m p.m ph.d m.d b.a m.a b.c a.d".split()
-)
-_STARTERS = frozenset(
-    "the a an in on at as by for from to with of it its he his she her they their this that these those there we our i "
-    "you and but or if when while since after before during although though because however moreover according some "
-    "many most all both each one two three another other such what who where why how also then thus today".split()
-)
+_STOPS = "abbreviations"
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Z]")
 _NEXT_WORD = re.compile(r"\s*[\"'“‘(\[*_]*(\w*)")
 _QUOTED_ON = re.compile(r"\s+(?:라고|이라고|라는|이라는|라며|이라며|하고|고)(?![가-힣])")  # …했다." 라고 말했다
@@ -212,10 +199,10 @@ def _ends(text: str, mark: re.Match[str], start: int, end: int) -> bool:
     if last.isdigit():
         return not (_DATE_GOES_ON.match(text, mark.end(), end) or _DATE.search(text, start, mark.start()))
     lowered = last.lower()
-    if (lowered in _BEFORE_NUMBERS and word[0].isdigit()) or lowered in _TITLES:
+    if (lowered in words(_STOPS, "before_number") and word[0].isdigit()) or lowered in words(_STOPS, "title"):
         return False
-    if lowered in _SHORTENED or _INITIALS.fullmatch(last):
-        return word.lower() in _STARTERS
+    if lowered in words(_STOPS, "shortened") or _INITIALS.fullmatch(last):
+        return word.lower() in words(_STOPS, "starter")
     return True
 
 

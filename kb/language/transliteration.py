@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from kb.language.jamo import compose, decompose, is_hangul
+from kb.language.lists import rows
 
 LEAST_LATIN_LETTERS = 4
 LEAST_SYLLABLES = 2
@@ -35,21 +36,6 @@ _CLASSES = (
 )  # fmt: skip
 _CLASS_OF = re.compile("|".join(f"({pattern})" for pattern, _ in _CLASSES))
 
-# How letters are written in Hangul, the usual way first; `$` only at the end of a word, `^` only at its beginning.
-_WRITTEN = (
-    "a=ㅏ,ㅐ,ㅔㅣ,ㅓ che$=ㅅㅣ gn$=n ssion=ㅅㅕn e=ㅔ,ㅣ,ㅓ e$=- i=ㅣ,ㅏㅣ o=ㅗ,ㅏ,ㅓ u=ㅓ,ㅜ,ㅠ "
-    "y=ㅣ,ㅏㅣ y$=ㅣ,ㅏㅣ on$=ㅓn,ㅡn en$=ㅡn,ㅔn ya=ㅑ yo=ㅛ,ㅕ yu=ㅠ ye=ㅖ,ㅔ ai=ㅔㅣ,ㅐ ay=ㅔㅣ "
-    "ei=ㅔㅣ,ㅏㅣ ey=ㅣ,ㅔㅣ au=ㅗ,ㅏㅜ aw=ㅗ oa=ㅗ oo=ㅜ ou=ㅏㅜ,ㅜ,ㅓ ow=ㅗㅜ,ㅗ,ㅏㅜ ee=ㅣ "
-    "ea=ㅣ,ㅔ ie=ㅣ ue=ㅜ,ㅠ eu=ㅠ ew=ㅠ,ㅜ ui=ㅣ al=ㅗl all$=ㅗl ar=ㅏ,ㅓ er=ㅓ ir=ㅓ or=ㅗ,ㅓ "
-    "ur=ㅓ ear=ㅣㅓ,ㅓ air=ㅔㅓ our=ㅏㅜㅓ,ㅓ eer=ㅣㅓ ure$=ㅓ,ㅠㅓ ire$=ㅏㅣㅓ are$=ㅔㅓ ore$=ㅗㅓ "
-    "age$=ㅣㅈㅣ,ㅔㅣㅈㅣ ace$=ㅔㅣㅅㅡ,ㅣㅅㅡ wa=ㅜㅔ,ㅗㅏ,ㅜㅓ we=ㅜㅔ wi=ㅜㅣ wo=ㅜㅓ,ㅜ "
-    "whi=ㅎㅗㅏㅣ,ㅜㅣ w=ㅜ b=ㅂ,ㅂㅡ,p c=ㅋ,ㅋㅡ,k ch=ㅊ,ㅊㅣ,ㅋ,ㅋㅡ tch=ㅊ,ㅊㅣ ck=ㅋ,ㅋㅡ,k "
-    "d=ㄷ,ㄷㅡ dge$=ㅈㅣ ge$=ㅈㅣ f=ㅍ,ㅍㅡ ph=ㅍ,ㅍㅡ g=ㄱ,ㄱㅡ,k gh=- gui=ㄱㅏㅣ h=ㅎ j=ㅈ "
-    "k=ㅋ,ㅋㅡ,k l^=ㄹ le$=ㅡl,l l=l,lㄹ m=ㅁ,m mm=mㅁ n=ㄴ,n nn=nㄴ ng=g,gㄱ nk=gㅋㅡ,gㅋ "
-    "nc=gㅋ,gㅋㅡ p=ㅍ,ㅍㅡ,p qu=ㅋㅜ,ㅋ r=ㄹ s=ㅅ,ㅅㅡ s$=ㅅㅡ,ㅈㅡ sh=ㅅ,ㅅㅣ she=ㅅㅖ sho=ㅅㅛ "
-    "sha=ㅅㅑ,ㅅㅖ t=ㅌ,ㅌㅡ,t th=ㅅ,ㅅㅡ,ㅆ,ㄷ ts=ㅊㅡ tion=ㅅㅕn sion=ㅅㅕn,ㅈㅕn ture=ㅊㅓ "
-    "v=ㅂ,ㅂㅡ x=kㅅㅡ,kㅅ z=ㅈ,ㅈㅡ kn^=ㄴ wr^=ㄹ cc=kㅅ "
-)
 _SOFT = {"c": ("ㅅ", "ㅅㅡ"), "g": ("ㅈ",)}
 _LONGEST = 5
 _LATIN_VOWELS = "aeiouy"
@@ -64,9 +50,9 @@ _TOGETHER = frozenset("ai ay au aw oa oo ou ow ee ei ey ew".split())
 
 @functools.cache
 def _readings_of() -> Mapping[str, tuple[str, ...]]:
-    """`_WRITTEN` by letters; made when two words are first compared, which few questions come to."""
-    entries = (entry.split("=") for entry in _WRITTEN.split())
-    return {key: ("",) if ways == "-" else tuple(ways.replace("-", "").split(",")) for key, ways in entries}
+    """The ways to write each group of letters; read when two words are first compared, which few questions come to."""
+    entries = rows("hangul_spellings").items()
+    return {key: ("",) if ways == "-" else tuple(ways.replace("-", "").split(",")) for key, (ways,) in entries}
 
 
 @functools.lru_cache(maxsize=20_000)

@@ -12,7 +12,7 @@ import unicodedata
 from typing import NamedTuple
 
 from kb.domain.text import stored_text
-from kb.language.stopwords import ENGLISH
+from kb.language.stopwords import english
 
 # Runs of Hangul apart from other letters and digits, as the index's terms are: 1989년 is two words.
 _WORD = re.compile(r"[가-힣]+|[^\W_가-힣]+")
@@ -58,7 +58,7 @@ def carried(words: Words, source: Words) -> float:
     parts: list[float] = []
     for word in words.words:
         if word.isascii():
-            if word.lower() not in ENGLISH:
+            if word.lower() not in english():
                 parts.append(float(source.has(folded_term(word))))
         else:
             pairs = [word[at : at + 2] for at in range(len(word) - 1)] or [word]

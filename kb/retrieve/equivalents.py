@@ -9,7 +9,7 @@ from kb.domain.search import Substitution
 from kb.language.bare_words import bare_word, fold
 from kb.language.jamo import compose, is_hangul
 from kb.language.spelling import letters
-from kb.language.stopwords import ENGLISH
+from kb.language.stopwords import english
 from kb.store.connection import Connection
 from kb.store.rows import retrieve_queries as queries
 from kb.store.rows.retrieve_queries import Pair, SameSound
@@ -94,7 +94,7 @@ def _distance(db: Connection, one: str, other: str) -> int | None:
     from kb.language.transliteration import LEAST_SYLLABLES, transliterates
 
     hangul, latin = (one, other) if is_hangul(one) else (other, one)
-    if latin in ENGLISH:
+    if latin in english():
         return None
     far = transliterates(hangul, latin)
     if far is None or len(hangul) > LEAST_SYLLABLES or (hangul == one and not _is_known(db, hangul)):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kb.domain.search import DaysAsked, Substitution, Widening
 from kb.domain.text import stored_text
 from kb.language.bare_words import is_syllable
-from kb.language.stopwords import ENGLISH, korean
+from kb.language.stopwords import english, korean
 from kb.records import NamedTuple
 from kb.store.connection import Connection
 from kb.store.rows import retrieve_queries as queries
@@ -253,7 +253,7 @@ def _has_single_jamo(word: str) -> bool:
 
 
 def _says_nothing(word: str) -> bool:
-    return word.lower() in ENGLISH if word.isascii() else korean().fullmatch(word) is not None
+    return word.lower() in english() if word.isascii() else korean().fullmatch(word) is not None
 
 
 def _unknown(db: Connection, word: str) -> Term:

@@ -51,18 +51,6 @@ def store_asset(
     return AssetStorage("copied", str(path))
 
 
-def remove_asset(asset_dir: Path, asset_id: AssetId) -> None:
-    """Delete the copy of an asset, if there is one.
-
-    Raises: StoreReadOnly; StoreError for any other failure to delete.
-    """
-    path = asset_path(asset_dir, asset_id)
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise _write_error(path, error) from error
-
-
 def unreferenced_assets(asset_dir: Path, referenced: AbstractSet[str]) -> Iterator[Path]:
     """The copies whose asset id is not in `referenced`, and what an interrupted write left behind, in order.
 

@@ -85,11 +85,6 @@ class ExtractPool(Generic[Key]):
         """Whether another file can be taken."""
         return len(self._busy) < self._size
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether no file is in hand."""
-        return not self._busy
-
     def submit(self, key: Key, work: Work, data: bytes) -> None:
         """Hands a file to a worker; there must be room."""
         worker = self._idle.pop() if self._idle else self._start()

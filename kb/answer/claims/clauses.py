@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kb.answer.claims.terms import IRREGULAR, Term, crosses, same, terms
+from kb.answer.claims.terms import Term, crosses, same, terms
+from kb.answer.claims.vocabulary import IRREGULAR
 from kb.domain.passages import Passage
 from kb.language.sentences import sentence_ranges
 

@@ -5,18 +5,9 @@ from __future__ import annotations
 import functools
 import re
 
-_SURNAMES = frozenset(
-    "김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변염여추도소석선설마길"
-    "위표명기반왕금옥육인맹제모탁국"
-)
-_GIVEN = frozenset(
-    "가강건경관광교구국권규균근금기길나남다단달담대덕도동두라란람래량려련령로록륜률리린림만명모무문미민발배백범별병보복봉빈상샘"
-    "서석선설섭성세소솔송수숙순슬승신아안애양언연열영예오옥완용우욱운웅원월위유윤율은의이익인일임자재전정제조종주준중지진찬창"
-    "채천철청초춘충태택평필하학한해향헌혁현형혜호홍화환효후훈휘희흠"
-)
-_TITLE = re.compile(
-    r"(?<![가-힣])([가-힣]{2,4})\s?(?:씨|님|군|양|팀장|과장|대리|부장|차장|사원|이사|대표|교수|박사|선생|선생님|작가|감독|의사|기자|대통령|왕)"
-)
+from kb.language.lists import pattern, rows
+
+_LISTS = "korean_names"
 
 # Consonants that one alphabet does not tell apart; Korean writes most closing r not at all.
 _LATIN = (
@@ -39,12 +30,17 @@ _FEWEST_SOUNDS = 2
 
 def is_korean_name(word: str) -> bool:
     """Whether a word without its particle is a person's name by its syllables: a surname and two of given names."""
-    return len(word) == 3 and word[0] in _SURNAMES and word[1] in _GIVEN and word[2] in _GIVEN
+    return len(word) == 3 and word[0] in _syllables("surname") and {*word[1:]} <= _syllables("given")
+
+
+@functools.cache
+def _syllables(kind: str) -> frozenset[str]:
+    return frozenset("".join(rows(_LISTS)[kind]))
 
 
 def titled_names(text: str) -> frozenset[str]:
     """The Korean names of a text that stand before a title."""
-    return frozenset(_TITLE.findall(text))
+    return frozenset(pattern(_LISTS, "titled").findall(text))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -83,7 +79,7 @@ def sounds_in(name: str, text: str) -> bool:
         return any(
             not heard.isdisjoint(sounds(word[start:end]))
             for word in re.findall("[가-힣]+", text)
-            for start in range(1 + (len(word) > 1 and word[0] in _SURNAMES))
+            for start in range(1 + (len(word) > 1 and word[0] in _syllables("surname")))
             for end in range(start + 1, len(word) + 1)
         )
     return any(

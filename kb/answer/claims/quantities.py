@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from kb.language.lists import rows
+
 
 class Quantity(NamedTuple):
     """A value, as its plainest spelling, with its unit; "" where none is told. `start`..`end` is where it stands."""
@@ -26,53 +28,37 @@ class Quantity(NamedTuple):
 
 
 _NUMBERED = {"time", "label"}  # 2번 is twice, or number two
-_MONTHS = "january february march april may june july august september october november december".split()
+_LISTS = rows("quantities")
+
+
+def _numbered(kind: str) -> dict[str, int]:
+    """The words of a kind with the number each stands for."""
+    return {word: int(number) for word, number in map(str.split, _LISTS[kind])}
+
+
+_MONTHS = _LISTS["month"][0].split()
 # A month is cut short only beside a day or a full stop: Jun is a name too.
 _SHORT = "|".join(name[:3] for name in _MONTHS) + "|sept"
 _MONTH = "|".join(_MONTHS) + rf"|(?:(?<=\d )|(?<=\dth ))(?:{_SHORT})|(?:{_SHORT})(?=\.? \d|\.)"
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_SEASONS = {"spring": "봄", "summer": "여름", "autumn": "가을", "winter": "겨울"}
-_ENGLISH_NUMBERS = {
-    word: at
-    for at, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-        " seventeen eighteen nineteen".split()
-    )
-} | {word: 10 * at for at, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
-_ORDINALS = {
-    word: at for at, word in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1)
-}
-_SCALES = {"thousand": 10**3, "k": 10**3, "million": 10**6, "billion": 10**9, "bn": 10**9}
-_NATIVE = {
-    "한": 1, "하나": 1, "두": 2, "둘": 2, "세": 3, "석": 3, "셋": 3, "네": 4, "넉": 4, "넷": 4, "다섯": 5, "여섯": 6,
-    "일곱": 7, "여덟": 8, "아홉": 9, "열": 10, "열한": 11, "열두": 12, "스무": 20, "서른": 30, "마흔": 40, "쉰": 50,
-}  # fmt: skip
+_WEEKDAYS = _LISTS["weekday"][0].split()
+_SEASONS = dict(map(str.split, _LISTS["season"]))
+_ENGLISH_NUMBERS = _numbered("number")
+_ORDINALS = _numbered("ordinal")
+_SCALES = _numbered("scale")
+_NATIVE = _numbered("native")
 _SINO = {char: at for at, char in enumerate("일이삼사오육칠팔구", 1)}
 _TENS = {"십": 10, "백": 100, "천": 1000}
 _LARGE = {"만": 10**4, "억": 10**8, "조": 10**12}
 
 # A unit is named by its English word, whatever it is written as.
 _UNITS = {
-    spelling: unit
-    for unit, spellings in {
-        "second": "second seconds sec 초", "minute": "minute minutes min mins 분", "hour": "hour hours h 시간",
-        "day": "day days 일 날", "week": "week weeks 주 주일", "month": "month months 개월 달",
-        "year": "year years 년 년간", "person": "people person guests men women 명 사람",
-        "time": "times 번 회 차례", "percent": "percent % 퍼센트 프로", "won": "won 원 ₩",
-        "euro": "euro euros € 유로", "dollar": "dollar dollars $ 달러", "degree": "degree degrees ° °c 도",
-        "metre": "metre metres meter meters m 미터", "kilometre": "km kilometres kilometers 킬로미터",
-        "centimetre": "cm centimetres centimeters 센티미터 센티", "millimetre": "mm millimetres 밀리미터 밀리",
-        "gram": "g gram grams 그램", "kilogram": "kg kilograms 킬로그램", "milligram": "mg 밀리그램",
-        "kilowatt": "kw kilowatt kilowatts 킬로와트", "floor": "floor floors 층", "age": "살 세",
-        "piece": "개 마리 권 장 잔 병 대", "character": "characters 자 글자",
-        "ordinal": "번째 째",
-    }.items()
-    for spelling in spellings.split()
-}  # fmt: skip
-_COUNTED = "명|사람|시간|시|개|번째|번|달|살|가지|마리|주|대|권|장|잔|병|배|곳|칸|바퀴|층|째"
-_KOREAN_UNIT = (
-    "시간|개월|주일|번째|킬로와트|킬로미터|센티미터|밀리미터|밀리그램|킬로그램|퍼센트|그램|미터|센티|밀리|유로|달러"
-)
+    spelling: kind.removeprefix("unit ")
+    for kind, spellings in _LISTS.items()
+    if kind.startswith("unit ")
+    for spelling in spellings[0].split()
+}
+_COUNTED = _LISTS["counted"][0]
+_KOREAN_UNIT = _LISTS["unit_before"][0]
 _UNIT = rf"(?:{_KOREAN_UNIT}|[가-힣%°]|[A-Za-z]+)"
 _NUMBER = r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)*"
 _LABELLED = re.compile(r"(?:\b[A-Z]\w*|\b(?i:version|release|port|page|chapter|no\.?|number)|버전|판)\s*$")

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from kb.answer.claims.clauses import Clause, matching, opposed
-from kb.answer.claims.terms import IRREGULAR, Term, crosses, english_pole
+from kb.answer.claims.poles import english_pole
+from kb.answer.claims.terms import Term, crosses
+from kb.answer.claims.vocabulary import IRREGULAR
 
 _PASSIVE = re.compile(
     r"\b(?:is|are|was|were|be|been|being|gets?|got)(?: \w+ly| not)?"

@@ -17,7 +17,7 @@ from kb.answer.claims.roles import exchanged, gives, reversed_directions
 from kb.answer.claims.support import MOST_WORDS, NearEnough, carried_share, is_near
 from kb.answer.claims.terms import Term, crosses, terms
 from kb.answer.echoes import repeats_instruction
-from kb.answer.facts import quotes_in, stands_in
+from kb.answer.quotations import quotes_in, stands_in
 from kb.domain.answers.claims import Judged, Reason, Verdict, because
 from kb.domain.passages import Passage
 from kb.language.detect import query_language

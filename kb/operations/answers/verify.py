@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from kb.answer.facts import stands_in
+from kb.answer.quotations import stands_in
 from kb.answer.standing import Found, look_up, nearest_lines
 from kb.config import Config
 from kb.domain.answers.answer import Answer, Claim

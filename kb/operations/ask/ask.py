@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from kb.answer.evidence import JUDGED_HITS, score_evidence
 from kb.answer.follow_up import resolve
 from kb.answer.quoting import Quoted, quote_across, quote_answer, quote_excerpts
-from kb.answer.reading import READING_GATE, WEIGHTS_VERSION
+from kb.answer.reading import reading_model
 from kb.answer.wording import did_not_answer, not_kept, poor_fit, quoted_instead, refusal_text, stopped_early
 from kb.config import Config
 from kb.domain.answers.answer import Answer, EmbeddingRef, RetrievalSummary, Turn
@@ -154,8 +154,8 @@ def _quote(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...]) 
     quoted = _quoted(base, found, passages)
     if not quoted.claims:
         return found.refusal("llm_self_judge", written)
-    if quoted.reading is not None and quoted.reading < READING_GATE:
-        fit = f"{quoted.reading:.2f} < {READING_GATE} ({WEIGHTS_VERSION})"
+    if quoted.reading is not None and quoted.reading < (model := reading_model()).gate:
+        fit = f"{quoted.reading:.2f} < {model.gate} ({model.version})"
         return _noting(found.refusal("llm_self_judge", written), (poor_fit(found.language, fit),))
     return found.answer(written, quoted.text, quoted.claims, quoted.cited)
 

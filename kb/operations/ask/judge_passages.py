@@ -14,7 +14,7 @@ from kb.answer.judging import (
     load_judging_weights,
     read_excerpts,
 )
-from kb.answer.reading import READING_GATE, WEIGHTS_VERSION, read_chosen, reading_evidence
+from kb.answer.reading import read_chosen, reading_evidence, reading_model
 from kb.answer.wording import of_other_days, poor_fit
 from kb.domain.answers.answer import Evidence
 from kb.domain.search import SearchHit, SearchQuery, SearchResult
@@ -76,8 +76,8 @@ def _doubt(question: str, excerpts: Sequence[Excerpt], language: str) -> str | N
     best = excerpts[0]
     sentence = best.piece._replace(text=best.best)
     read = read_chosen(question, (Chosen(sentence, best.score, 1.0),), [best.passage], None)
-    likely = reading_evidence(read)
-    return None if likely >= READING_GATE else poor_fit(language, f"{likely:.2f} < {READING_GATE} ({WEIGHTS_VERSION})")
+    likely, model = reading_evidence(read), reading_model()
+    return None if likely >= model.gate else poor_fit(language, f"{likely:.2f} < {model.gate} ({model.version})")
 
 
 def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: str) -> str | None:

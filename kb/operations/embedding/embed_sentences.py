@@ -17,7 +17,6 @@ from kb.language.sentences import SENTENCES_VERSION, sentence_ranges
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.store.connection import Connection, transaction
 from kb.store.rows import sentence_queries as queries
-from kb.store.vectors.vector_tables import slots
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
@@ -59,17 +58,6 @@ def embed_sentences(db: Connection, plan: EmbeddingPlan, handle: RunHandle) -> i
             queries.insert_sentences(db, rows)
         done += len(chunks)
     return done
-
-
-def are_complete(db: Connection) -> bool:
-    """Whether every chunk has its sentence vectors, made with the model that the secondary slot holds."""
-    slot = slots(db).get("secondary")
-    held = queries.select_sentence_version(db)
-    if slot is None or held is None:
-        return False
-    if held.version != sentence_version(EmbeddingModel(slot.model_id, slot.model_version, slot.dimensions, None)):
-        return False
-    return not queries.select_unread_chunks(db, after_rowid=0, row_limit=1)
 
 
 def _forget(db: Connection) -> None:

@@ -1,0 +1,39 @@
+"""Which pair of opposites a word belongs to, and to which of its sides."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from kb.language.lists import table
+from kb.language.words import folded_term
+
+Pole = tuple[int, int]
+"""Which pair of opposites a word belongs to, and to which of its sides, 1 or -1."""
+
+
+@functools.cache
+def _poles() -> tuple[Mapping[str, Pole], tuple[tuple[str, Pole], ...]]:
+    english: dict[str, Pole] = {}
+    korean: list[tuple[str, Pole]] = []
+    for number, row in enumerate(table("poles")):
+        for column, side in enumerate((1, -1, 1, -1)):
+            for word in row[column].split():
+                if column < 2:
+                    english.setdefault(word, (number, side))
+                    english.setdefault(folded_term(word), (number, side))
+                else:
+                    korean.append((word, (number, side)))
+    korean.sort(key=lambda pair: -len(pair[0]))
+    return english, tuple(korean)
+
+
+def english_pole(word: str) -> Pole | None:
+    """The pole of an English word, by its form or its stem."""
+    return _poles()[0].get(word.lower()) or _poles()[0].get(folded_term(word))
+
+
+@functools.lru_cache(maxsize=4096)
+def korean_pole(word: str) -> Pole | None:
+    """The pole of a Korean word, by what it begins with."""
+    return next((pole for begins, pole in _poles()[1] if word.startswith(begins)), None)

@@ -1,0 +1,32 @@
+"""The words that claims and their sources are read by."""
+
+from __future__ import annotations
+
+import re
+
+from kb.language.lists import pattern, rows, words
+from kb.language.stopwords import english
+
+_LISTS = "claim_words"
+
+WORD = re.compile(r"[가-힣]+|[^\W_가-힣][\w'’-]*(?<=[^\W_])")
+
+IRREGULAR = words(_LISTS, "irregular")
+"""Past forms that do not end in -ed."""
+
+EMPTY = english() | words(_LISTS, "empty_english")
+KOREAN_EMPTY = words(_LISTS, "empty_korean")
+"""Words that say nothing by themselves."""
+
+NOBODY = words(_LISTS, "nobody")
+DENIES_NEXT = pattern(_LISTS, "denies_next", re.IGNORECASE)
+KOREAN_DENIED = pattern(_LISTS, "denied_korean")
+
+PARTICLE = pattern(_LISTS, "particle")
+PARTS = {
+    particle: kind.removeprefix("part ")
+    for kind, particles in rows(_LISTS).items()
+    if kind.startswith("part ")
+    for particle in particles[0].split()
+}
+"""Korean particles with what they say of a word: giver, taker, object, from, to, …"""

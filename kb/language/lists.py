@@ -1,0 +1,48 @@
+"""Lists of words and patterns of a language: files of `data/`, a line `kind<tab>text` each, read when first asked for.
+
+A kind may have several lines. Lines that begin with `#` say what the file holds.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+_DATA = Path(__file__).with_name("data")
+_NAMED = r"<[A-Z_]+>"  # compiled where a pattern needs it: a search reads lists and needs none
+
+
+def table(name: str) -> list[list[str]]:
+    """The lines of `data/<name>.tsv`, each as its columns."""
+    lines = (_DATA / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines if line and line[0] != "#"]
+
+
+@functools.cache
+def rows(name: str) -> Mapping[str, tuple[str, ...]]:
+    """The texts of `data/<name>.tsv` by their kind, in their order."""
+    found: dict[str, list[str]] = {}
+    for kind, text in table(name):
+        found.setdefault(kind, []).append(text)
+    return {kind: tuple(texts) for kind, texts in found.items()}
+
+
+@functools.cache
+def words(name: str, kind: str) -> frozenset[str]:
+    """The words of a kind, which white space sets apart."""
+    return frozenset(" ".join(rows(name)[kind]).split())
+
+
+@functools.cache
+def pattern(name: str, kind: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    """The regular expressions of a kind as alternatives.
+
+    `<NAME>` in them stands for the line of that kind.
+    """
+    return re.compile("|".join(_whole(name, text) for text in rows(name)[kind]), flags)
+
+
+def _whole(name: str, text: str) -> str:
+    return re.sub(_NAMED, lambda part: _whole(name, rows(name)[part[0]][0]), text) if "<" in text else text

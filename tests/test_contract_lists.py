@@ -1,0 +1,64 @@
+"""Lists of words and fitted weights stand in data files, one place each, not in code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from kb.answer.extractive import extractive_weights
+from kb.answer.fitted import fitted
+from kb.answer.reading import reading_model
+from kb.language import lists
+
+PACKAGE = Path(__file__).parents[1] / "kb"
+MODULES = [path for room in ("answer", "language", "retrieve") for path in sorted((PACKAGE / room).rglob("*.py"))]
+LISTS = sorted((PACKAGE / "language" / "data").glob("*.tsv"))
+
+# A word after another of a list that is written as one text, and the most of them that may stand in code.
+MOST_WORDS = 24
+
+
+def listed_in_code(source: str) -> list[str]:
+    """The texts of a module that are split into more words than may stand in code."""
+    return [
+        text
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split"
+        for text in [_text(node.func.value)]
+        if len(re.split(r"[\s|]+", text)) > MOST_WORDS
+    ]
+
+
+def _text(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def test_the_check_sees_a_list_in_code() -> None:
+    assert listed_in_code(f"WORDS = frozenset({' '.join(['so'] * 30)!r}.split())") != []
+    assert listed_in_code("WORDS = 'a few words'.split()") == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_list_of_words_stands_in_code(path: Path) -> None:
+    assert listed_in_code(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda path: path.name)
+def test_every_list_says_what_it_holds_and_has_its_columns(path: Path) -> None:
+    assert path.read_text(encoding="utf-8").startswith("# ")
+    assert len({len(columns) for columns in lists.table(path.stem)}) == 1
+
+
+def test_a_pattern_is_put_together_from_the_parts_it_names() -> None:
+    assert "<SOURCE" not in lists.pattern("refusals", "en").pattern
+    assert lists.pattern("refusals", "en", re.IGNORECASE).search("The sources do not mention the price.")
+
+
+def test_the_weights_of_answers_are_those_of_their_file() -> None:
+    assert extractive_weights()._asdict() == fitted("extractive").weights
+    assert reading_model().weights._asdict() == fitted("reading").weights
+    assert {fitted(model).version for model in ("extractive", "reading")} == {"extractive-1", "reading-1"}
+    assert "squad2-dev" in fitted("reading").fitted_on
