@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import click
@@ -146,6 +147,96 @@ def test_uninstalling_names_every_directory_that_is_written(home: Home) -> None:
         assert any(written.is_relative_to(path) for path in removed), written
     table = section("Where things are, and uninstalling")
     assert all(f"`{word}/`" in table for word in _removed_paths()[:4])
+
+
+def test_uninstalling_leaves_the_notes_and_nothing_else(home: Home) -> None:
+    home.run("kb --debug search budget; kb ask budget --provider extractive || true")
+    kept = sorted(path for path in home.path.rglob("*") if {"notes", "work"} & {*path.relative_to(home.path).parts})
+    (script,) = blocks(section("Where things are, and uninstalling"), "sh")
+    home.run(script)
+    left = sorted(path for path in home.path.rglob("*") if "programs" not in path.parts and path.is_file())
+    assert left == [path for path in kept if path.is_file()]
+
+
+def test_the_line_for_cron_keeps_the_index_up_to_date(home: Home) -> None:
+    (line,) = blocks(section("Keeping it up to date"), "crontab")
+    every, command = line.split()[:5], " ".join(line.split()[5:])
+    assert every == ["*/10", "*", "*", "*", "*"]
+    installed = home.path / ".venvs/kb/bin"
+    installed.mkdir(parents=True)
+    (installed / "kb").symlink_to(home.path / "programs/kb")
+    (home.path / "notes/late.md").write_text("# Late\n\nA late budget.\n", encoding="utf-8")
+    assert home.run(f"env -i HOME=$HOME PYTHONPATH=$PYTHONPATH sh -c {shlex.quote(command)}").startswith("1 new, ")
+
+
+def test_the_three_commands_index_the_notes(home: Home) -> None:
+    (block,) = [block for block in blocks(section("Install"), "sh") if "kb init" in block]
+    lines = [line.split("#")[0].strip() for line in block.splitlines()]
+    assert lines == ["kb init --root ~/notes", "kb models install", "kb ingest"]
+    shutil.rmtree(home.path / ".local")
+    shutil.rmtree(home.path / ".config")
+    settings = {"KB_STORAGE_MODEL_DIR": str(MODELS)} if _has_models() else {"KB_MODELS_EMBEDDING_PROVIDER": "none"}
+    run = [line for line in lines if _has_models() or line != "kb models install"]
+    assert "1 new, " in home.run("\n".join(run), **settings)
+
+
+def test_each_extra_and_program_that_installing_names_exists() -> None:
+    extras = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    named = {extra for listed in re.findall(r"pip install '\.\[([a-z,]+)\]'", README) for extra in listed.split(",")}
+    assert named == {"pdf", "ocr", "audio", "llm"}
+    assert named <= set(extras)
+    for script in blocks(section("Install"), "sh"):
+        assert subprocess.run(["bash", "-n", "-c", script], check=False).returncode == 0, script
+        for program in re.findall(r"^\./(\S+)", script, re.MULTILINE):
+            assert os.access(CHECKOUT / program, os.X_OK), program
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="the sqlite3 program is not installed")
+def test_the_query_for_plain_sqlite3_gives_the_rows_shown(home: Home) -> None:
+    (session,) = blocks(section("Plain sqlite3"), "console")
+    command, expected = re.fullmatch(r'\$ (.*;")\n(.*)', session, re.DOTALL).groups()  # type: ignore[union-attr]
+    shutil.copytree(CHECKOUT / "fixtures/vault", home.path / "vault")
+    home.run("rm -r ~/.local ~/.config; kb init --root ~/vault; kb ingest --no-embed")
+    assert home.run(command) == expected
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
+def test_the_line_for_scripts_prints_citations(home: Home) -> None:
+    (script,) = blocks(section("In scripts"), "sh")
+    shutil.copytree(CHECKOUT / "fixtures/vault", home.path / "notes/vault")
+    home.run("kb ingest --no-embed")
+    citations = home.run(script).splitlines()
+    assert citations
+    assert all(re.fullmatch(r"vault/.+#L\d+(-L\d+)?", citation) for citation in citations), citations
+
+
+def test_every_block_of_commands_is_run_here() -> None:
+    """A new block belongs into a test; the sections of those that are not run as they stand say why."""
+    in_sections = {
+        title: list(re.findall(r"^```(\w+)$", section(title), re.MULTILINE))
+        for title in re.findall(r"^## (.+)$", README, re.MULTILINE)
+    }
+    assert {title: kinds for title, kinds in in_sections.items() if kinds} == {
+        "Install": [
+            "sh",
+            "sh",
+            "sh",
+            "sh",
+        ],  # pip and apt fetch: read by the shell, names looked up, kb's own lines run
+        "What it looks like": ["console"],
+        "Keeping it up to date": ["sh", "crontab"],
+        "Moving and renaming a vault": ["sh"],
+        "Several vaults": ["sh"],
+        "Where things are, and uninstalling": ["sh"],
+        "Plain sqlite3": ["console"],
+        "In scripts": ["sh"],
+    }
+
+
+def _has_models() -> bool:
+    return (MODELS / "multilingual-e5-small").is_dir()
 
 
 def _removed_paths() -> list[str]:
