@@ -22,7 +22,6 @@ from kb.operations.session.session import open_session
 from kb.retrieve.reader import candidate_features, int8_vector, ranked_by, sentence_cosines
 from kb.retrieve.second_look import LOOKED, look_features, looked_through
 from kb.retrieve.signals import sentence_features, sentence_signals, term_weights
-from kb.retrieve.terms import read_query
 from kb.retrieve.weights import Weights
 from kb.store.rows.sentence_queries import ReadCandidate, read_candidates
 
@@ -82,12 +81,12 @@ def find(base: KnowledgeBase, questions: QuestionSet) -> list[Found]:
             vector = None if source is None else source.sentence_vector(asked.text)
             if vector is None:
                 raise SystemExit(f"{questions.name}: its sentences have no vectors")
-            ranked = search_in(opened, query).candidates
-            candidates = tuple(sorted((each.candidate for each in ranked), key=lambda each: each.rank))
+            found = search_in(opened, query)
+            candidates = tuple(sorted((each.candidate for each in found.candidates), key=lambda each: each.rank))
             rowids = [each.chunk_rowid for each in candidates]
             packed = int8_vector(vector)
             figures = read_candidates(opened.db, rowids_json=json.dumps(rowids), question=vector, question_int8=packed)
-            terms = term_weights(opened.db, read_query(opened.db, asked.text).searched)
+            terms = term_weights(opened.db, found.searched)
             rows.append(
                 Found(
                     questions.name,

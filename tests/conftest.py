@@ -7,11 +7,14 @@ import json
 import os
 import shutil
 import signal
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import pytest
@@ -174,6 +177,23 @@ def copy_vault(source: Path, target: Path) -> Vault:
 def cpu_limited(command: Sequence[str | bytes | Path], seconds: int = 120) -> list[str | bytes | Path]:
     """The command, ended when it has used so much processor time: a busy machine takes long, and is not wrong."""
     return ["sh", "-c", f'ulimit -t {seconds}; exec "$@"', "sh", *command]
+
+
+@contextmanager
+def counted_calls(*names: str) -> Iterator[Counter[str]]:
+    """How often functions of these names are called in this thread until the block ends."""
+    counts: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code.co_name in names:
+            counts[frame.f_code.co_name] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        yield counts
+    finally:
+        sys.setprofile(before)
 
 
 def run_kb(*args: str, stdin: str | bytes = "", env: Mapping[str, str] | None = None) -> Ran:

@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 import pytest
 import pytrec_eval
-from conftest import Kb, Vault, make_vault, run_kb
+from conftest import Kb, Vault, counted_calls, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
 
 from kb.eval.outcome import cited_lines_hold
@@ -244,7 +244,12 @@ def test_a_question_that_expects_what_is_gone(measured: Vault) -> None:
     assert rows(measured, "SELECT count(*) FROM eval_runs") == [(0,)]
 
 
-def test_a_hybrid_run_keeps_its_candidates(tmp_path: Path, fake_models: FakeModels) -> None:
+def with_meaning(tmp_path: Path) -> Kb:
+    """Runs kb on a vault of its own that has vectors; its golden set stands beside it."""
+    return kb_in(indexed_with_vectors(tmp_path))
+
+
+def indexed_with_vectors(tmp_path: Path) -> Vault:
     vault = make_vault(tmp_path)
     vault.config.write_text(
         f'[workspace]\nroot = "notes"\n[storage]\ndata_dir = "data"\ncache_dir = "cache"\n'
@@ -252,14 +257,42 @@ def test_a_hybrid_run_keeps_its_candidates(tmp_path: Path, fake_models: FakeMode
         encoding="utf-8",
     )
     (tmp_path / "golden.yaml").write_text(GOLDEN, encoding="utf-8")
-    kb = kb_in(vault)
-    assert kb("ingest").code == 0
-    ran = kb("eval", "run", "--suite", str(tmp_path / "golden.yaml"), "--json", "--set", "rerank.provider=none")
+    assert kb_in(vault)("ingest").code == 0
+    return vault
+
+
+def test_a_hybrid_run_keeps_its_candidates(tmp_path: Path, fake_models: FakeModels) -> None:
+    vault = indexed_with_vectors(tmp_path)
+    ran = kb_in(vault)(
+        "eval", "run", "--suite", str(tmp_path / "golden.yaml"), "--json", "--set", "rerank.provider=none"
+    )
     assert ran.json["mode"] == "hybrid"
     found = rows(vault, "SELECT count(*), max(grade), count(vector_rank) FROM eval_candidates WHERE query_no = 1")
     assert found[0][0] >= 3
     assert found[0][1] == 1
     assert found[0][0] == found[0][2]
+
+
+@pytest.mark.parametrize("k", [3, 10, 12])
+@pytest.mark.parametrize("reranker", ["none", "reading"])
+def test_a_question_that_is_answered_too_is_searched_once(
+    k: int, reranker: str, tmp_path: Path, fake_models: FakeModels
+) -> None:
+    kb = with_meaning(tmp_path)
+    settings = ("--set", f"rerank.provider={reranker}", "--set", "models.llm.provider=extractive")
+    with counted_calls("ask_in", "search_in", "read_query", "hybrid_params") as calls:
+        ran = kb("eval", "run", "--suite", str(tmp_path / "golden.yaml"), "--k", str(k), "--with-ask", *settings)
+    assert (ran.code, ran.stderr) == (0, "")
+    assert calls == {"ask_in": 4, "search_in": 4, "read_query": 4, "hybrid_params": 4}
+
+
+def test_a_run_with_answers_measures_the_same_hits(tmp_path: Path, fake_models: FakeModels) -> None:
+    kb = with_meaning(tmp_path)
+    suite = ("--suite", str(tmp_path / "golden.yaml"), "--k", "3", "--json", "--set", "models.llm.provider=extractive")
+    alone, answered = (kb("eval", "run", *suite, *more).json["groups"][0] for more in ((), ("--with-ask",)))
+    same = [name for name in alone if name.startswith(("ndcg", "mrr", "hit", "p_at", "recall_at"))]
+    assert len(same) > 2
+    assert {name: alone[name] for name in same} == {name: answered[name] for name in same}
 
 
 @pytest.mark.parametrize(

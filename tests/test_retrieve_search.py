@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from kb.config import load
-from kb.domain.search import SearchFilters, SearchQuery, SearchResult
+from kb.domain.search import SearchFilters, SearchQuery, SearchResult, Term
 from kb.errors import QuerySyntaxError, UsageError
 from kb.operations.search.search import search
 from kb.operations.session.session import Session, open_session
 from kb.retrieve.filters import eligible_documents
-from kb.retrieve.terms import MAX_TERMS, QueryTerms, Term, read_query
+from kb.retrieve.terms import MAX_TERMS, QueryTerms, read_query
 from kb.store.connection import Connection, open_reader
 from kb.store.rows import retrieve_queries
 from kb.store.sqlfile import sql_text

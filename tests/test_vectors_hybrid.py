@@ -20,11 +20,11 @@ from fake_embedder import PRIMARY, SECONDARY, FakeModels, Vectors, fake_models
 from kb.config import load
 from kb.domain.candidates import Candidate
 from kb.domain.embeddings import EmbeddingModel
-from kb.domain.search import SearchFilters, SearchMode, SearchQuery
+from kb.domain.search import SearchFilters, SearchMode, SearchQuery, Term
 from kb.operations.embedding.vector_upkeep import update_language_means
 from kb.operations.search.search import search as find
 from kb.operations.session.session import open_session
-from kb.retrieve.terms import Term, bm25_max
+from kb.retrieve.terms import bm25_max
 from kb.store.migrate import migrate
 from kb.store.rows import retrieve_queries
 from kb.store.rows.embed_queries import MirrorRow

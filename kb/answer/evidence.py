@@ -10,8 +10,8 @@ import json
 from collections.abc import Sequence
 
 from kb.domain.answers.answer import Evidence
-from kb.domain.search import SearchHit
-from kb.retrieve.terms import bm25_max, read_query
+from kb.domain.search import SearchHit, Term
+from kb.retrieve.terms import bm25_max
 from kb.store.connection import Connection
 from kb.store.rows import answer_queries as queries
 
@@ -19,13 +19,13 @@ JUDGED_HITS = 10
 """So many of the first hits are judged, however many were asked for: the calibration is fitted on as many."""
 
 
-def score_evidence(db: Connection, search_text: str, hits: Sequence[SearchHit]) -> Evidence | None:
+def score_evidence(db: Connection, terms: Sequence[Term], hits: Sequence[SearchHit]) -> Evidence | None:
     """The evidence of a question's hits, best first; None without a hit."""
-    return next(iter(channel_evidence(db, search_text, hits)), None)
+    return next(iter(channel_evidence(db, terms, hits)), None)
 
 
-def channel_evidence(db: Connection, search_text: str, hits: Sequence[SearchHit]) -> list[Evidence]:
-    """What each channel makes of a question's hits, the strongest evidence first."""
+def channel_evidence(db: Connection, terms: Sequence[Term], hits: Sequence[SearchHit]) -> list[Evidence]:
+    """What each channel makes of a question's hits, the strongest evidence first; `terms` as they were searched."""
     if not hits:
         return []
     features = [_features(hit) for hit in hits[:JUDGED_HITS]]
@@ -33,7 +33,7 @@ def channel_evidence(db: Connection, search_text: str, hits: Sequence[SearchHit]
     rows = queries.score_evidence(
         db,
         hits_json=json.dumps(features),
-        bm25_max=None if shares_known else bm25_max(db, read_query(db, search_text).searched),
+        bm25_max=None if shares_known else bm25_max(db, terms),
     )
     return [Evidence(*row) for row in rows]  # type: ignore[arg-type]  # three channels
 

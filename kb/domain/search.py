@@ -124,6 +124,17 @@ class SearchHit(NamedTuple):
     chunker_version: str
 
 
+class Term(NamedTuple):
+    """One search term. `prefix` is set where the index does not know the Korean word whole."""
+
+    text: str
+    prefix: bool = False
+
+    def to_match(self) -> str:
+        """The term as an FTS5 string; the tokenizer folds case, accents and English endings."""
+        return f'"{self.text}" *' if self.prefix else f'"{self.text}"'
+
+
 class Substitution(NamedTuple):
     """A word of a question and what was searched for in its place, or beside it where documents have it.
 
@@ -162,7 +173,7 @@ class SearchResult(NamedTuple):
     `query.mode` is how it was searched; `note` says why, where that is not how it was asked. `candidates` are what the
     hits were chosen from; `ranking_version` names the statements and weights that put them in order. `substitutions`
     are words that were searched for in place of the question's own; `read_as` is the question with them, and without
-    what names `days`.
+    what names `days`; `searched` are its terms, as they were searched.
     """
 
     query: SearchQuery
@@ -175,6 +186,7 @@ class SearchResult(NamedTuple):
     substitutions: tuple[Substitution, ...] = ()
     read_as: str = ""
     days: DaysAsked | None = None
+    searched: tuple[Term, ...] = ()
 
     @property
     def is_read(self) -> bool:

@@ -257,6 +257,7 @@ def _result(
         substitutions=read.substitutions,
         read_as=read.corrected or query.text,
         days=read.days,
+        searched=read.searched,
     )
 
 

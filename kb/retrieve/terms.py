@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from kb.domain.search import DaysAsked, Substitution, Widening
+from kb.domain.search import DaysAsked, Substitution, Term, Widening
 from kb.domain.text import stored_text
 from kb.language.bare_words import is_syllable
 from kb.language.stopwords import english, korean
@@ -41,17 +41,6 @@ _WORD = re.compile(r"[^\W_]+")
 # What is meant as it stands: words in double quotes, and what an apostrophe cuts off (didn't).
 _MEANT = '["“][^"“”]++["”]|(?<!\\w)\\w++(?=[\'’]\\w)'
 _MARKS = frozenset("\"“'’")
-
-
-class Term(NamedTuple):
-    """One search term. `prefix` is set where the index does not know the Korean word whole."""
-
-    text: str
-    prefix: bool = False
-
-    def to_match(self) -> str:
-        """The term as an FTS5 string; the tokenizer folds case, accents and English endings."""
-        return f'"{self.text}" *' if self.prefix else f'"{self.text}"'
 
 
 class QueryTerms(NamedTuple):

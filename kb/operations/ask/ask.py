@@ -34,7 +34,6 @@ from kb.operations.search.search import search_in, vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
 from kb.retrieve.signals import term_weights
-from kb.retrieve.terms import read_query
 
 EXTRACTIVE = ModelRef("extractive-v1", "extractive")
 
@@ -54,15 +53,15 @@ def ask(session: Session, request: AskRequest, handle: RunHandle) -> Answer:
         return _without_index(session.config, request, error)
 
 
-def ask_in(base: KnowledgeBase, request: AskRequest, handle: RunHandle) -> Answer:
-    """The same, of a knowledge base in hand."""
+def ask_in(base: KnowledgeBase, request: AskRequest, handle: RunHandle, searched: SearchResult | None = None) -> Answer:
+    """The same, of a knowledge base in hand; what was `searched` for the same question there is not searched again."""
     if not request.question.strip():
         raise UsageError("no question", 'example: kb ask "청킹 규칙은?"')
     started = time.monotonic()
     request = request._replace(
         question=stored_text(request.question), session_id=request.session_id and stored_text(request.session_id)
     )
-    found = _retrieve(base, request, started)
+    found = _retrieve(base, request, started, searched)
     try:
         handle.tell(Retrieved(found.result, found.evidence, base.config.rag.score_gate))
         answer, fault = _answer(base, found, handle)
@@ -77,25 +76,37 @@ def ask_in(base: KnowledgeBase, request: AskRequest, handle: RunHandle) -> Answe
     return kept
 
 
-def _retrieve(base: KnowledgeBase, request: AskRequest, started: float) -> Findings:
+def search_for(request: AskRequest, text: str) -> SearchQuery:
+    """What is searched for a question: `text` is the question, resolved."""
+    return SearchQuery(text, request.mode, max(request.k, JUDGED_HITS), request.filters)
+
+
+def _retrieve(base: KnowledgeBase, request: AskRequest, started: float, searched: SearchResult | None) -> Findings:
     """What is found for the question, resolved; where that has no evidence, for the question as it was asked."""
     with base.snapshot():
         history = conversation(base.db, request.session_id) if request.session_id else ()
         text = resolve(request.question, history)
         alone = " ".join(stored_text(request.question).split())
-        found = _found(base, request, history, text, started)
+        found = _found(base, request, history, text, started, searched)
         if text == alone or found.state != "refused":
             return found
         by_itself = _found(base, request, history, alone, started)
         return found if by_itself.state == "refused" else by_itself
 
 
-def _found(base: KnowledgeBase, request: AskRequest, history: tuple[Turn, ...], text: str, started: float) -> Findings:
-    wanted = SearchQuery(text, request.mode, max(request.k, JUDGED_HITS), request.filters)
-    result = search_in(base, wanted)
+def _found(
+    base: KnowledgeBase,
+    request: AskRequest,
+    history: tuple[Turn, ...],
+    text: str,
+    started: float,
+    searched: SearchResult | None = None,
+) -> Findings:
+    wanted = search_for(request, text)
+    result = searched if searched is not None and searched.query == wanted else search_in(base, wanted)
     hits = quotable(base.db, result.hits)
     judgement = judge_passages(base, wanted, result, hits) if result.is_read else None
-    evidence = score_evidence(base.db, result.read_as, hits) if judgement is None else read_evidence(judgement)
+    evidence = score_evidence(base.db, result.searched, hits) if judgement is None else read_evidence(judgement)
     shown = result._replace(hits=hits[: request.k])
     embedding = _embedding(base, result)
     return Findings(request, history, result.read_as, shown, evidence, embedding, base.config, started, judgement)
@@ -178,7 +189,7 @@ def _quoted(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...])
         source = vector_source(base, found.result.query)
         if source is not None:
             return quote_across(found.search_text, passages, source.similarities)
-    terms = term_weights(base.db, read_query(base.db, found.search_text).searched)
+    terms = term_weights(base.db, found.result.searched)
     return quote_answer(found.search_text, terms, passages, nearness)
 
 

@@ -24,7 +24,6 @@ from kb.operations.search.search import vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.retrieve.reader import int8_vector, sentence_cosines
 from kb.retrieve.signals import term_weights
-from kb.retrieve.terms import read_query
 
 
 def judge_passages(
@@ -39,7 +38,7 @@ def judge_passages(
     vector = None if source is None else source.sentence_vector(question)
     if vector is None:
         return None
-    terms = term_weights(base.db, read_query(base.db, question).searched)
+    terms = term_weights(base.db, result.searched)
     by_chunk = {each.candidate.chunk_id: each for each in result.candidates}
     found = [
         (each, hit_passage(number, hit, each.candidate.text, each.candidate.lang))

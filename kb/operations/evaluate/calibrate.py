@@ -87,10 +87,10 @@ def judge_questions(
 
 
 def _judge(base: KnowledgeBase, question: Labelled, mode: SearchMode) -> Judged:
-    hits = search_in(base, SearchQuery(question.text, mode, JUDGED_HITS)).hits
+    result = search_in(base, SearchQuery(question.text, mode, JUDGED_HITS))
     channels = {
         found.channel: Features(found.lexical, found.lexical_margin, found.nearness or 0.0)
-        for found in channel_evidence(base.db, question.text, hits)
+        for found in channel_evidence(base.db, result.searched, result.hits)
     }
     return Judged(channels, _answered_by(question, channels) if question.is_answerable else None)
 

@@ -18,7 +18,7 @@ from kb.eval.golden import Question
 from kb.eval.outcome import Asked, Outcome, Place, cited_lines_hold, result_json
 from kb.extract.decode import decode
 from kb.language.detect import query_language
-from kb.operations.ask.ask import ask_in
+from kb.operations.ask.ask import ask_in, search_for
 from kb.operations.ask.findings import AskRequest
 from kb.operations.search.search import (
     ranking_version,
@@ -67,13 +67,13 @@ class GoldenAsker:
 
         Raises: GoldenInvalid for a raw expression that FTS5 does not accept.
         """
-        query = SearchQuery(question.query, self._mode, self._k)
+        query = search_for(self._request(question), question.query) if self._with_answers else self._query(question)
         try:
             result, latency_ms = self._timed(query)
         except QuerySyntaxError as error:
             where = f"question {question.id!r}, line {question.line}"
             raise GoldenInvalid(f"{where}: {error.message}", error.hint) from error
-        hits = result.hits
+        hits = result.hits[: self._k]
         rows = queries.select_texts(self._base.db, ids_json=json.dumps([hit.chunk_id for hit in hits]))
         texts = {row.chunk_id: row.text for row in rows}
         outcome = Outcome(
@@ -85,10 +85,16 @@ class GoldenAsker:
             texts=[texts[hit.chunk_id] for hit in hits],
             latency_ms=latency_ms,
             places=list(self._places(question, expected)),
-            asked=self._asked(question),
+            asked=self._asked(question, result, latency_ms),
         )
         kept = result_json(outcome, lambda hit: self._files.hold(hit, texts[hit.chunk_id]))
         return kept, list(_candidates(result))
+
+    def _query(self, question: Question) -> SearchQuery:
+        return SearchQuery(question.query, self._mode, self._k)
+
+    def _request(self, question: Question) -> AskRequest:
+        return AskRequest(question.query, self._mode, self._k, keep=False)
 
     def _timed(self, query: SearchQuery) -> tuple[SearchResult, float]:
         vector_source(self._base, query)  # loading the models is no question's time
@@ -96,14 +102,17 @@ class GoldenAsker:
         result = search_in(self._base, query, every_candidate=True)
         return result, 1000 * (perf_counter() - start)
 
-    def _asked(self, question: Question) -> Asked | None:
+    def _asked(self, question: Question, searched: SearchResult, search_ms: float) -> Asked | None:
+        """What the answer is, made of what was searched already; its time is that of both."""
         if not self._with_answers:
             return None
         start = perf_counter()
-        request = AskRequest(question.query, self._mode, self._k, keep=False)
-        answer = ask_in(self._base, request, RunHandle())
+        request = self._request(question)
+        answer = ask_in(self._base, request, RunHandle(), searched)
         evidence = None if answer.evidence is None else answer.evidence.value
         ms = 1000 * (perf_counter() - start)
+        if searched.query == search_for(request, question.query):
+            ms += search_ms
         return Asked(answer.text, answer.refusal_reason is not None, evidence, ms)
 
     def _places(self, question: Question, expected: Expected) -> Iterator[Place]:
