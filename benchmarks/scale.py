@@ -29,7 +29,7 @@ from kb.operations.session.vectors import ann_neighbours
 from kb.retrieve.search import search_hybrid
 from kb.retrieve.terms import read_query
 from kb.store.connection import Connection, transaction
-from kb.store.rows import embed_queries, ingest_queries
+from kb.store.rows import ingest_queries, mirror_queries
 from kb.store.vectors import mirror
 from kb.store.vectors.lance_table import LanceTable
 from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, ensure_slot
@@ -108,7 +108,7 @@ def _search_all(db: Connection, ann: LanceTable | None, questions: Sequence[Ques
                 cpu_ms.append(1000 * (process_time() - cpu))
     for question in questions[:SCANNED]:
         cpu = process_time()
-        exact = embed_queries.select_nearest_primary(db, embedding=question.vector.tobytes(), k=FusionRule().depth)
+        exact = mirror_queries.select_nearest_primary(db, embedding=question.vector.tobytes(), k=FusionRule().depth)
         scan_ms.append(1000 * (process_time() - cpu))
         wanted = {row.chunk_id for row in exact[:RECALLED]}
         found = {hit.chunk_id for hit in _search(db, ann, question, "vector").hits[:RECALLED]}
@@ -226,7 +226,7 @@ def _insert_batch(db: Connection, first: int, texts: Sequence[str], vectors: NDA
             db,
             "primary",
             [
-                embed_queries.MirrorRow(rowid, "en", vector.tobytes())
+                mirror_queries.MirrorRow(rowid, "en", vector.tobytes())
                 for rowid, vector in zip(rowids, vectors, strict=True)
             ],
         )

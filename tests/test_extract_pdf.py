@@ -24,8 +24,9 @@ from kb.errors import ExtractFailed  # noqa: E402
 from kb.extract.ocr.recognised_pages import page_ocr_json, read_page_ocr  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402
 from kb.extract.pdf.document import PARSER_VERSION, assemble_pdf  # noqa: E402
-from kb.extract.pdf.layout import RawBlock, reading_order  # noqa: E402
 from kb.extract.pdf.pages import PdfText, read_pdf_text, unusable_pages  # noqa: E402
+from kb.extract.pdf.raw_pages import RawBlock  # noqa: E402
+from kb.extract.pdf.reading_order import reading_order  # noqa: E402
 from kb.extract.pdf.text_quality import is_readable  # noqa: E402
 from kb.extract.registry import EXTRACTORS  # noqa: E402
 

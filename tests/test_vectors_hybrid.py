@@ -27,7 +27,7 @@ from kb.operations.session.session import open_session
 from kb.retrieve.terms import bm25_max
 from kb.store.migrate import migrate
 from kb.store.rows import retrieve_queries
-from kb.store.rows.embed_queries import MirrorRow
+from kb.store.rows.mirror_queries import MirrorRow
 from kb.store.sqlfile import SQL_DIR
 from kb.store.vectors.lance_table import AnnHit
 from kb.store.vectors.mirror import write_vectors

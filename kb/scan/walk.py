@@ -13,18 +13,17 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
 
 from kb.domain.kinds import media_type_of
 from kb.domain.paths import WorkspacePath
 from kb.errors import FileError, FileUnreadable, FileVanished, PathNotUnicode, UsageError
 from kb.scan.events import FailedFile, OutsideLink, ScanEvent, ScannedFile, ScanTotals, SkippedFile
-from kb.scan.ignore import IGNORE_FILES, IgnoreRules, Rule, parse_rules
+from kb.scan.folder import Folder, ignore_files_in, with_own_rules
+from kb.scan.ignore import IgnoreRules
 from kb.scan.include import IncludePatterns
-from kb.scan.read import file_error, not_regular, read_bytes, shown
+from kb.scan.names import name_error, stat_error, twins_among
+from kb.scan.read import file_error, not_regular, shown
 from kb.scan.unread import UnreadKinds
-
-_MAX_IGNORE_FILE_BYTES = 10_000_000
 
 
 def walk(
@@ -74,15 +73,6 @@ def _inside(root: str, scope: str) -> str:
     return "" if relative == "." else relative
 
 
-class _Folder(NamedTuple):
-    """A folder on the way: its real path; its workspace path and a slash, empty for the root; the rules around it."""
-
-    source: str
-    prefix: str
-    rules: IgnoreRules
-    behind_link: bool
-
-
 class _Walk:
     """One walk: the counts of what it passed over, and what its links have led to so far."""
 
@@ -94,7 +84,7 @@ class _Walk:
         rules: IgnoreRules,
         follow_outside: bool,
     ) -> None:
-        self._root = _Folder(root, "", rules, behind_link=False)
+        self._root = Folder(root, "", rules, behind_link=False)
         self._follow_outside = follow_outside
         self._led_out: list[OutsideLink] = []  # followed, and not yet told
         self._included = include.matches
@@ -112,7 +102,7 @@ class _Walk:
             if os.path.exists(source) and self._is_taken_in_place(source, os.path.isdir(source)):
                 scope = os.path.relpath(source, self._root.source)
             way = self._way_to(scope)
-            if not isinstance(way, _Folder):
+            if not isinstance(way, Folder):
                 yield way
                 pending = []
             else:
@@ -120,9 +110,9 @@ class _Walk:
                 only = os.path.basename(scope)
         yield from self._newly_led_out()
         while pending:
-            folders: list[_Folder] = []
+            folders: list[Folder] = []
             for event in self._entries(pending.pop(), only):
-                if isinstance(event, _Folder):
+                if isinstance(event, Folder):
                     folders.append(event)
                 else:
                     yield event
@@ -130,7 +120,7 @@ class _Walk:
             pending += reversed(folders)
         yield ScanTotals(self._unread.counts, self._not_included)
 
-    def _entries(self, folder: _Folder, only: str | None) -> Iterator[ScanEvent | _Folder]:
+    def _entries(self, folder: Folder, only: str | None) -> Iterator[ScanEvent | Folder]:
         """The events of one folder's entries and the folders to enter next; `only` names the one that is wanted."""
         try:
             with os.scandir(folder.source) as listing:
@@ -139,9 +129,9 @@ class _Walk:
             yield FailedFile(WorkspacePath(folder.prefix[:-1]), file_error(folder.source, error))
             return
         names = {entry.name for entry in entries}
-        failures, folder = _with_own_rules(folder, names)
+        failures, folder = with_own_rules(folder, names)
         yield from failures
-        twins = _twins(names)
+        twins = twins_among(names)
         for entry in entries:
             if only is not None and entry.name != only:
                 continue
@@ -150,12 +140,12 @@ class _Walk:
             if event is not None:
                 yield event
 
-    def _entry(self, entry: os.DirEntry[str], folder: _Folder, twins: AbstractSet[str]) -> ScanEvent | _Folder | None:
+    def _entry(self, entry: os.DirEntry[str], folder: Folder, twins: AbstractSet[str]) -> ScanEvent | Folder | None:
         """What becomes of one entry of `folder`; None if nothing."""
         name = entry.name
         problem = None
         if not name.isascii():
-            problem = _name_error(name, twins)
+            problem = name_error(name, twins)
             name = unicodedata.normalize("NFC", shown(name))
         if entry.is_symlink():
             return self._link(entry, name, folder, problem)
@@ -164,13 +154,13 @@ class _Walk:
             if entry.is_dir(follow_symlinks=False)
             else self._file(entry, name, folder, problem)
         )
-        if folder.behind_link and isinstance(event, ScannedFile | _Folder) and self._is_known(entry):
+        if folder.behind_link and isinstance(event, ScannedFile | Folder) and self._is_known(entry):
             return None
         return event
 
     def _folder(
-        self, source: str, name: str, parent: _Folder, problem: FileError | None
-    ) -> _Folder | SkippedFile | FailedFile:
+        self, source: str, name: str, parent: Folder, problem: FileError | None
+    ) -> Folder | SkippedFile | FailedFile:
         """The folder called `name`, to be entered at its real path `source`, or why it is not."""
         path = WorkspacePath(parent.prefix + name)
         reason = parent.rules.source_ignoring(path, name, is_directory=True)
@@ -178,10 +168,10 @@ class _Walk:
             return SkippedFile(path, reason)
         if problem is not None:
             return FailedFile(path, problem)
-        return _Folder(source, path + "/", parent.rules, parent.behind_link)
+        return Folder(source, path + "/", parent.rules, parent.behind_link)
 
     def _file(
-        self, entry: os.DirEntry[str], name: str, parent: _Folder, problem: FileError | None
+        self, entry: os.DirEntry[str], name: str, parent: Folder, problem: FileError | None
     ) -> ScannedFile | SkippedFile | FailedFile | None:
         """The file called `name`, or why it is not indexed; None, and counted, if nobody would expect it to be.
 
@@ -203,14 +193,14 @@ class _Walk:
         try:
             status = entry.stat()
         except OSError as error:
-            return FailedFile(path, _stat_error(entry, error))
+            return FailedFile(path, stat_error(entry, error))
         if not stat.S_ISREG(status.st_mode):
             return FailedFile(path, not_regular(entry.path))
         return ScannedFile(path, entry.path, media_type, status.st_size, status.st_mtime_ns)
 
     def _link(
-        self, entry: os.DirEntry[str], name: str, parent: _Folder, problem: FileError | None
-    ) -> ScanEvent | _Folder | None:
+        self, entry: os.DirEntry[str], name: str, parent: Folder, problem: FileError | None
+    ) -> ScanEvent | Folder | None:
         """What the link leads to, as an entry of `parent`; None if the walk takes that elsewhere."""
         try:
             target = entry.stat()
@@ -226,7 +216,7 @@ class _Walk:
         event = (
             self._folder(source, name, parent, problem) if is_directory else self._file(entry, name, parent, problem)
         )
-        if not isinstance(event, ScannedFile | _Folder):
+        if not isinstance(event, ScannedFile | Folder):
             return event
         if led_out is not None and not led_out.followed:
             return led_out
@@ -234,7 +224,7 @@ class _Walk:
             return None
         if led_out is not None:
             self._led_out.append(led_out)
-        return event._replace(behind_link=True) if isinstance(event, _Folder) else event._replace(source_path=source)
+        return event._replace(behind_link=True) if isinstance(event, Folder) else event._replace(source_path=source)
 
     def _outside_link(self, path: WorkspacePath, source: str) -> OutsideLink | None:
         """The link at `path`, if its target, the real path `source`, is outside the root."""
@@ -263,20 +253,20 @@ class _Walk:
         if not source.startswith(above):
             return source == self._root.source
         way = self._way_to(source.removeprefix(above))
-        if not isinstance(way, _Folder):
+        if not isinstance(way, Folder):
             return False
-        _, folder = _with_own_rules(way, _ignore_files_in(way.source))
+        _, folder = with_own_rules(way, ignore_files_in(way.source))
         name = unicodedata.normalize("NFC", os.path.basename(source))
         path = folder.prefix + name
         if folder.rules.source_ignoring(path, name, is_directory) is not None:
             return False
         return is_directory or (media_type_of(name) is not None and self._included(path))
 
-    def _way_to(self, relative: str) -> _Folder | SkippedFile | OutsideLink:
+    def _way_to(self, relative: str) -> Folder | SkippedFile | OutsideLink:
         """The folder that holds what is at `relative` to the root; if a folder on the way is left out, that one."""
         folder = self._root
         for folder_name in relative.split("/")[:-1]:
-            _, folder = _with_own_rules(folder, _ignore_files_in(folder.source))
+            _, folder = with_own_rules(folder, ignore_files_in(folder.source))
             name = unicodedata.normalize("NFC", folder_name)
             path = WorkspacePath(folder.prefix + name)
             reason = folder.rules.source_ignoring(path, name, is_directory=True)
@@ -289,59 +279,5 @@ class _Walk:
                 if not led_out.followed:
                     return led_out
                 self._led_out.append(led_out)
-            folder = _Folder(os.path.realpath(source), path + "/", folder.rules, behind_link)
+            folder = Folder(os.path.realpath(source), path + "/", folder.rules, behind_link)
         return folder
-
-
-def _with_own_rules(folder: _Folder, names: AbstractSet[str]) -> tuple[list[FailedFile], _Folder]:
-    """`folder` with the rules of the ignore files among its `names`, and those files that could not be read."""
-    failures: list[FailedFile] = []
-    rules: list[Rule] = []
-    for name, source in IGNORE_FILES.items():
-        if name not in names:
-            continue
-        try:
-            content = read_bytes(os.path.join(folder.source, name), max_bytes=_MAX_IGNORE_FILE_BYTES)
-        except FileError as error:
-            failures.append(FailedFile(WorkspacePath(folder.prefix + name), error))
-        else:
-            rules += parse_rules(content.data.decode("utf-8", "surrogateescape"), source)
-    if rules:
-        folder = folder._replace(rules=folder.rules.below(rules, folder.prefix[:-1]))
-    return failures, folder
-
-
-def _ignore_files_in(source: str) -> set[str]:
-    return {name for name in IGNORE_FILES if os.path.exists(os.path.join(source, name))}
-
-
-def _twins(names: AbstractSet[str]) -> set[str]:
-    """Those `names` whose NFC spelling belongs to another of them, which keeps it."""
-    respelled = sorted(n for n in names if not n.isascii() and not unicodedata.is_normalized("NFC", n))
-    if not respelled:
-        return set()
-    taken = set(names)
-    twins = set()
-    for name in respelled:
-        spelling = unicodedata.normalize("NFC", name)
-        if spelling in taken:
-            twins.add(name)
-        taken.add(spelling)
-    return twins
-
-
-def _name_error(name: str, twins: AbstractSet[str]) -> FileError | None:
-    """Why the file called `name` cannot be told apart or spelled; None if it can."""
-    if shown(name) != name:
-        return PathNotUnicode(f"the name {shown(name)} is not UTF-8", "rename it, e.g. with `convmv`")
-    if name in twins:
-        return FileError(f"another file is called {name} too, spelled with other code points", "rename one of the two")
-    return None
-
-
-def _stat_error(entry: os.DirEntry[str], error: OSError) -> FileError:
-    if isinstance(error, FileNotFoundError) and os.path.islink(entry.path):
-        return FileVanished(
-            f"the link {shown(entry.path)} leads nowhere", "repair or delete it, or list it in .kbignore"
-        )
-    return file_error(entry.path, error)

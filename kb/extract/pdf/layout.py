@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from kb.domain.spans import Box
 from kb.extract.pdf.pages import OutlineEntry, PageBlock, PageBlockKind, PdfPage
+from kb.extract.pdf.raw_pages import RawBlock, RawPage, body_height
+from kb.extract.pdf.reading_order import reading_order
 from kb.language.broken_lines import ends_inside_words, joined_hangul, whole_words
 
 # Running heads and page numbers stand in these shares of a page's height, and on so many pages.
@@ -23,72 +23,17 @@ _MARGIN_SHARE = 0.12
 _FURNITURE_PAGES = 3
 _FURNITURE_LINES = 2
 
-# A heading's letters are so much taller than the body's; lines follow each other at 1.2 times their height.
+# A heading's letters are so much taller than the body's.
 _HEADING_RATIO = 1.15
-_LINE_PITCH = 1.2
-_SMALLEST_LETTERS = 5.0
 _TITLE_RATIO = 1.4
 _HEADING_LINES = 3
 _HEADING_CHARS = 200
 _HEADING_LEVELS = 6
 
-# A letter's width in heights of a line, and how much wider than tall a text must be level to be known as upright.
-_LETTER_WIDTH = 0.5
-_UPRIGHT_RATIO = 1.5
-
-# Columns: a gap at least so wide, text of at least so many characters on either side of it.
-_COLUMN_GAP = 4.0
-_COLUMN_CHARS = 150
-
 Margin = Literal["top", "bottom", "side"]
 
 _DIGITS = re.compile(r"\d+|\b[ivxlcdm]+\b")
 _LINE_END_SPACES = re.compile(r"[ \t]+\n")
-
-
-class RawBlock(NamedTuple):
-    """A block of text and its place; a table is Markdown already."""
-
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-    text: str
-    is_table: bool = False
-
-    @property
-    def line_height(self) -> float:
-        """The height of one line in points, from the block's own height; lines side by side are one."""
-        height = self.x1 - self.x0 if self.is_upright else self.y1 - self.y0
-        of_one = height / (1 + _LINE_PITCH * self.text.count("\n"))
-        return of_one if of_one >= _SMALLEST_LETTERS else height
-
-    @property
-    def is_upright(self) -> bool:
-        """Whether the lines run up or down the page: the block is tall where lines lying level would be wide."""
-        if self.y1 - self.y0 <= self.x1 - self.x0 or self.is_table:
-            return False
-        longest = max(self.text.split("\n"), key=len)
-        level_width = len(longest) * (_LETTER_WIDTH if longest.isascii() else 1.0)
-        level_height = 1 + _LINE_PITCH * self.text.count("\n")
-        return level_width > _UPRIGHT_RATIO * level_height
-
-
-@dataclass(frozen=True, slots=True)
-class RawPage:
-    """A page as it was read: its size in points, its blocks in the order of the file."""
-
-    width: float
-    height: float
-    blocks: Sequence[RawBlock]
-    label: str | None = None
-    usable: bool = True
-
-    @property
-    def is_sideways(self) -> bool:
-        """Whether most of its text runs up or down, so that what does is not beside it."""
-        upright = sum(len(block.text) for block in self.blocks if block.is_upright)
-        return 2 * upright > sum(len(block.text) for block in self.blocks)
 
 
 def lay_out(pages: Sequence[RawPage], outline: Sequence[OutlineEntry]) -> Iterator[PdfPage]:
@@ -132,17 +77,6 @@ def _parts(page: RawPage, repeated: set[tuple[str, str]]) -> _Parts:
     return parts
 
 
-def body_height(blocks: Sequence[RawBlock]) -> float:
-    """The height in points of a line of running text: half of all characters are smaller, half are larger."""
-    by_height = sorted((block.line_height, len(block.text)) for block in blocks if not block.is_table)
-    chars, half = 0, sum(count for _, count in by_height) / 2
-    for height, count in by_height:
-        chars += count
-        if chars >= half:
-            return height
-    return 0.0
-
-
 def cover_title(page: RawPage) -> str:
     """The largest line of a page, where it stands out as a title does; else empty."""
     lines = [block for block in page.blocks if _may_be_heading(block)]
@@ -150,58 +84,6 @@ def cover_title(page: RawPage) -> str:
     if largest is None or largest.line_height < _TITLE_RATIO * body_height(page.blocks):
         return ""
     return " ".join(largest.text.split())
-
-
-def reading_order(blocks: Sequence[RawBlock], page_width: float) -> list[RawBlock]:
-    """The blocks from top to bottom, a column at a time where the page has columns (a recursive XY cut)."""
-    if len(blocks) < 2:
-        return list(blocks)
-    ordered: list[RawBlock] = []
-    for group in _column_groups(blocks):
-        cut = _column_cut(group)
-        if cut is None:
-            ordered += sorted(group, key=lambda block: (round(block.y0 / 3), block.x0))
-        else:
-            ordered += reading_order([block for block in group if block.x1 <= cut], page_width)
-            ordered += reading_order([block for block in group if block.x1 > cut], page_width)
-    return ordered
-
-
-def _column_groups(blocks: Sequence[RawBlock]) -> Iterator[list[RawBlock]]:
-    """Runs of bands, from the top, that share the same columns; a band is what no empty line across it parts."""
-    group: list[RawBlock] = []
-    for band in _bands(blocks):
-        if group and _column_cut([*group, *band]) is None:
-            yield group
-            group = []
-        group += band
-    yield group
-
-
-def _bands(blocks: Sequence[RawBlock]) -> Iterator[list[RawBlock]]:
-    by_top = sorted(blocks, key=lambda block: block.y0)
-    band, bottom = [by_top[0]], by_top[0].y1
-    for block in by_top[1:]:
-        if block.y0 >= bottom:
-            yield band
-            band = []
-        band.append(block)
-        bottom = max(bottom, block.y1)
-    yield band
-
-
-def _column_cut(blocks: Sequence[RawBlock]) -> float | None:
-    """Where a gap from top to bottom parts the blocks into two columns of text; None where none does."""
-    by_left = sorted(blocks, key=lambda block: block.x0)
-    right = by_left[0].x1
-    chars = 0
-    total = sum(len(block.text) for block in blocks)
-    for before, block in pairwise(by_left):
-        chars += len(before.text)
-        if block.x0 - right >= _COLUMN_GAP and min(chars, total - chars) >= _COLUMN_CHARS:
-            return right
-        right = max(right, block.x1)
-    return None
 
 
 def _repeated(pages: Sequence[RawPage], usual_height: float) -> set[tuple[str, str]]:

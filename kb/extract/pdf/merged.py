@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kb.extract.pdf.layout import RawBlock
+from kb.extract.pdf.raw_pages import RawBlock
 from kb.extract.pdf.tables import Word
 
 _SAME_LINE = 0.25  # of a line's height: lines whose tops are nearer stand side by side

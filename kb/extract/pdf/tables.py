@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from kb.extract.pdf.grids import Grid
-from kb.extract.pdf.layout import RawBlock
+from kb.extract.pdf.raw_pages import RawBlock
 
 _LEAST_FILLED = 0.4  # a grid with fewer cells filled is a chart, or a form
 _CUT_DEPTH = 1.5  # points: a line so deep inside a word runs through it

@@ -17,9 +17,10 @@ from kb.domain.ingest.steps import ExtractSettings, Job, Progress, Results
 from kb.errors import ExtractFailed, PasswordNeeded, worded
 from kb.extract.pdf.grids import Rectangle, grids
 from kb.extract.pdf.labels import page_labels
-from kb.extract.pdf.layout import RawBlock, RawPage, body_height, cover_title, lay_out
+from kb.extract.pdf.layout import cover_title, lay_out
 from kb.extract.pdf.merged import overlap, taken_apart
 from kb.extract.pdf.pages import REPAIRED_NOTE, OutlineEntry, PdfText
+from kb.extract.pdf.raw_pages import RawBlock, RawPage, body_height
 from kb.extract.pdf.tables import with_tables
 from kb.extract.pdf.text_quality import has_letters, is_readable
 from kb.models.requirements import lacking_packages, require

@@ -13,6 +13,7 @@ from kb.operations.embedding.plan import configured_models, require_dimensions
 from kb.operations.embedding.vector_upkeep import mirror_is_gone, slot_model
 from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
+from kb.store.rows.mirror_queries import select_nearest_primary
 from kb.store.vectors import mirror
 from kb.store.vectors.lance_table import LanceTable
 from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, SLOTS, Slot, load_vector_functions, slots
@@ -146,7 +147,7 @@ def ann_recall(db: Connection, lance: LanceTable) -> float:
     shares = []
     for question in questions:
         near = lance.nearest(np.frombuffer(question.embedding, "<f4").tolist(), _ANN_CANDIDATES)
-        exact = queries.select_nearest_primary(db, embedding=question.embedding, k=_ANN_K)
+        exact = select_nearest_primary(db, embedding=question.embedding, k=_ANN_K)
         wanted = {row.chunk_id for row in exact}
         shares.append(len(wanted & {hit.chunk_id for hit in near}) / max(1, len(wanted)))
     return float(np.mean(shares)) if shares else 1.0

@@ -16,6 +16,7 @@ from kb.errors import ModelMissing, StoreError
 from kb.operations.opening.clock import now_utc
 from kb.store.connection import Connection, transaction
 from kb.store.rows import embed_queries as queries
+from kb.store.rows.mirror_queries import MirrorKey, MirrorRow, MirrorVector
 from kb.store.vectors import mirror
 from kb.store.vectors.lance_table import LanceTable
 from kb.store.vectors.vector_tables import Slot, remake_mirror, slots
@@ -40,7 +41,7 @@ def clear_tombstones(db: Connection, slot: Slot | None, lance: LanceTable) -> in
         lance.delete([stone.chunk_id for stone in stones])
         with transaction(db):
             if slot is not None:
-                mirror.delete_vectors(db, slot, [queries.MirrorKey(stone.chunk_rowid) for stone in stones])
+                mirror.delete_vectors(db, slot, [MirrorKey(stone.chunk_rowid) for stone in stones])
             queries.delete_tombstones(db, [queries.TombstoneKey(row.lance_table, row.chunk_id) for row in stones])
         cleared += len(stones)
     return cleared
@@ -76,9 +77,7 @@ def commit(
 
     `passage_version` is the form of the text they were made from; None where their records say so already.
     """
-    rows = [
-        queries.MirrorRow(chunk.chunk_rowid, chunk.lang, vector) for chunk, vector in zip(chunks, vectors, strict=True)
-    ]
+    rows = [MirrorRow(chunk.chunk_rowid, chunk.lang, vector) for chunk, vector in zip(chunks, vectors, strict=True)]
     now = now_utc()
     with mirror.vector_transaction(db):
         if slot is not None:
@@ -213,7 +212,7 @@ def update_language_means(db: Connection, slot: Slot, dimensions: int) -> None:
             )
 
 
-def _mirror_batches(db: Connection, slot: Slot) -> Iterator[list[queries.MirrorVector]]:
+def _mirror_batches(db: Connection, slot: Slot) -> Iterator[list[MirrorVector]]:
     after = 0
     while batch := mirror.read_vectors(db, slot, after_rowid=after, row_limit=_BATCH):
         after = batch[-1].chunk_rowid

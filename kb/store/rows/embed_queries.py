@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from kb.store.connection import Connection
 from kb.store.sqlfile import sql, sql_many
-
-MirrorTable = Literal["vec_primary", "vec_secondary"]
 
 
 class EmbeddingSlot(NamedTuple):
@@ -62,44 +60,6 @@ class LongChunks(NamedTuple):
     counted: int
     long: int
     longest_tokens: int
-
-
-class NearestChunk(NamedTuple):
-    """One neighbour by exact search; `distance` is 1 - cosine."""
-
-    chunk_id: str
-    distance: float
-
-
-class MirrorRow(NamedTuple):
-    """One vector of a mirror table."""
-
-    chunk_rowid: int
-    lang: str
-    embedding: bytes
-
-
-class MirrorKey(NamedTuple):
-    """One row of a mirror table."""
-
-    chunk_rowid: int
-
-
-class MirrorVector(NamedTuple):
-    """One vector as the mirror has it."""
-
-    chunk_rowid: int
-    chunk_id: str
-    lang: str
-    embedding: bytes
-
-
-class MirrorCounts(NamedTuple):
-    """What the mirror holds against what it should."""
-
-    rows: int
-    missing: int
-    orphans: int
 
 
 class PendingChunk(NamedTuple):
@@ -210,32 +170,12 @@ def count_embedded(
 def insert_pending_records(db: Connection, rows: Iterable[EmbeddingRecord]) -> None: ...
 
 
-@sql_many("embed/insert_mirror.sql")
-def insert_mirror(db: Connection, rows: Iterable[MirrorRow], *, table: MirrorTable) -> None: ...
-
-
-@sql_many("embed/delete_mirror.sql")
-def delete_mirror(db: Connection, rows: Iterable[MirrorKey], *, table: MirrorTable) -> None: ...
-
-
-@sql("embed/select_mirror.sql")
-def select_mirror(db: Connection, *, table: MirrorTable, after_rowid: int, row_limit: int) -> list[MirrorVector]: ...
-
-
-@sql("embed/count_mirror.sql")
-def count_mirror(db: Connection, *, table: MirrorTable, lance_table: str) -> MirrorCounts | None: ...
-
-
 @sql("embed/commit_records.sql")
 def commit_records(db: Connection, *, lance_table: str, chunk_ids_json: str, passage_version: str | None) -> None: ...
 
 
 @sql("embed/reset_records.sql")
 def reset_records(db: Connection, *, lance_table: str) -> None: ...
-
-
-@sql("embed/select_chunk_rowids_of_path.sql")
-def select_chunk_rowids_of_path(db: Connection, *, workspace_path: str) -> list[MirrorKey]: ...
 
 
 @sql("embed/select_pending_chunks.sql")
@@ -299,10 +239,6 @@ def delete_language_means(db: Connection, *, slot: str) -> None: ...
 
 @sql("embed/count_long_chunks.sql")
 def count_long_chunks(db: Connection, *, lance_table: str, window_tokens: int) -> LongChunks | None: ...
-
-
-@sql("embed/select_nearest_primary.sql")
-def select_nearest_primary(db: Connection, *, embedding: bytes, k: int) -> list[NearestChunk]: ...
 
 
 @sql("embed/select_incomplete_slots.sql")

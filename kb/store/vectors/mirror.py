@@ -9,8 +9,8 @@ import apsw
 
 from kb.errors import DiskFull
 from kb.store.connection import Connection
-from kb.store.rows import embed_queries as queries
-from kb.store.rows.embed_queries import MirrorCounts, MirrorKey, MirrorRow, MirrorTable, MirrorVector
+from kb.store.rows import mirror_queries as queries
+from kb.store.rows.mirror_queries import MirrorCounts, MirrorKey, MirrorRow, MirrorTable, MirrorVector
 from kb.store.vectors.vector_tables import SLOTS, Slot, has_mirror, slots
 
 _TABLES: Mapping[Slot, MirrorTable] = {"primary": "vec_primary", "secondary": "vec_secondary"}

@@ -1,0 +1,47 @@
+"""A folder on the way of a walk, with the rules of the ignore files in it and around it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from kb.domain.paths import WorkspacePath
+from kb.errors import FileError
+from kb.scan.events import FailedFile
+from kb.scan.ignore import IGNORE_FILES, IgnoreRules, Rule, parse_rules
+from kb.scan.read import read_bytes
+
+_MAX_IGNORE_FILE_BYTES = 10_000_000
+
+
+class Folder(NamedTuple):
+    """A folder on the way: its real path; its workspace path and a slash, empty for the root; the rules around it."""
+
+    source: str
+    prefix: str
+    rules: IgnoreRules
+    behind_link: bool
+
+
+def with_own_rules(folder: Folder, names: AbstractSet[str]) -> tuple[list[FailedFile], Folder]:
+    """`folder` with the rules of the ignore files among its `names`, and those files that could not be read."""
+    failures: list[FailedFile] = []
+    rules: list[Rule] = []
+    for name, source in IGNORE_FILES.items():
+        if name not in names:
+            continue
+        try:
+            content = read_bytes(os.path.join(folder.source, name), max_bytes=_MAX_IGNORE_FILE_BYTES)
+        except FileError as error:
+            failures.append(FailedFile(WorkspacePath(folder.prefix + name), error))
+        else:
+            rules += parse_rules(content.data.decode("utf-8", "surrogateescape"), source)
+    if rules:
+        folder = folder._replace(rules=folder.rules.below(rules, folder.prefix[:-1]))
+    return failures, folder
+
+
+def ignore_files_in(source: str) -> set[str]:
+    """The names of the ignore files in the folder at a real path."""
+    return {name for name in IGNORE_FILES if os.path.exists(os.path.join(source, name))}

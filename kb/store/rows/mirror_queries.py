@@ -1,0 +1,73 @@
+"""The statements of `sql/embed` on the mirror: the vectors inside SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from kb.store.connection import Connection
+from kb.store.sqlfile import sql, sql_many
+
+MirrorTable = Literal["vec_primary", "vec_secondary"]
+
+
+class NearestChunk(NamedTuple):
+    """One neighbour by exact search; `distance` is 1 - cosine."""
+
+    chunk_id: str
+    distance: float
+
+
+class MirrorRow(NamedTuple):
+    """One vector of a mirror table."""
+
+    chunk_rowid: int
+    lang: str
+    embedding: bytes
+
+
+class MirrorKey(NamedTuple):
+    """One row of a mirror table."""
+
+    chunk_rowid: int
+
+
+class MirrorVector(NamedTuple):
+    """One vector as the mirror has it."""
+
+    chunk_rowid: int
+    chunk_id: str
+    lang: str
+    embedding: bytes
+
+
+class MirrorCounts(NamedTuple):
+    """What the mirror holds against what it should."""
+
+    rows: int
+    missing: int
+    orphans: int
+
+
+@sql_many("embed/insert_mirror.sql")
+def insert_mirror(db: Connection, rows: Iterable[MirrorRow], *, table: MirrorTable) -> None: ...
+
+
+@sql_many("embed/delete_mirror.sql")
+def delete_mirror(db: Connection, rows: Iterable[MirrorKey], *, table: MirrorTable) -> None: ...
+
+
+@sql("embed/select_mirror.sql")
+def select_mirror(db: Connection, *, table: MirrorTable, after_rowid: int, row_limit: int) -> list[MirrorVector]: ...
+
+
+@sql("embed/count_mirror.sql")
+def count_mirror(db: Connection, *, table: MirrorTable, lance_table: str) -> MirrorCounts | None: ...
+
+
+@sql("embed/select_chunk_rowids_of_path.sql")
+def select_chunk_rowids_of_path(db: Connection, *, workspace_path: str) -> list[MirrorKey]: ...
+
+
+@sql("embed/select_nearest_primary.sql")
+def select_nearest_primary(db: Connection, *, embedding: bytes, k: int) -> list[NearestChunk]: ...
