@@ -27,7 +27,7 @@ from benchmarks.progress import step
 from kb.config.sections import EmbeddingConfig
 from kb.embed.adapters import bulk_embedder
 from kb.embed.onnx_adapter import PREFIXES
-from kb.operations.embedding.embed import steps
+from kb.operations.embedding.batch_vectors import steps
 
 NOTES, TEXTS, ROUNDS = 60, 64, 4
 THREADS = 2

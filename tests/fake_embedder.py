@@ -22,8 +22,8 @@ WIDE = "fake-wide"
 
 # Where kb looks a model up, and by which of the three doors.
 _DOORS = (
-    ("kb.operations.embedding.embed.embedding_model", "model"),
-    ("kb.operations.embedding.embed.bulk_embedder", "embedder"),
+    ("kb.operations.embedding.batch_vectors.embedding_model", "model"),
+    ("kb.operations.embedding.batch_vectors.bulk_embedder", "embedder"),
     ("kb.operations.embedding.embed_sentences.embedding_model", "model"),
     ("kb.operations.embedding.embed_sentences.bulk_embedder", "embedder"),
     ("kb.operations.embedding.background.bulk_embedder", "embedder"),

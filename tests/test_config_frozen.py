@@ -16,7 +16,7 @@ from kb.config.sections import EmbeddingConfig, SearchConfig, keys
 from kb.config.showing import items
 from kb.embed.fastembed_adapter import hub_model
 from kb.errors import ConfigError
-from kb.operations.embedding.embed import steps
+from kb.operations.embedding.batch_vectors import steps
 
 __all__ = ["fake_models"]
 

@@ -30,7 +30,7 @@ from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery
 from kb.errors import DiskFull, ModelError, ModelMissing, StoreError
 from kb.operations.doctor.doctor import diagnose
-from kb.operations.embedding import embed, vector_upkeep
+from kb.operations.embedding import batch_vectors, embed, vector_upkeep
 from kb.operations.embedding.embed import EmbedReport, embed_missing
 from kb.operations.embedding.index import RebuildRequest, rebuild
 from kb.operations.embedding.plan import embedding_plan
@@ -829,7 +829,7 @@ def test_kb_index_shows_what_stands_and_says_what_to_do(vault: Vault) -> None:
 def new_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kb whose passages are embedded in another form."""
     monkeypatch.setattr(embed, "PASSAGE_VERSION", "p-next")
-    monkeypatch.setattr(embed, "passage_text", lambda title, headings, text: f"{text} in the new form")
+    monkeypatch.setattr(batch_vectors, "passage_text", lambda title, headings, text: f"{text} in the new form")
 
 
 @pytest.mark.parametrize(
@@ -872,7 +872,7 @@ def test_ctrl_c_within_a_batch_stops_after_the_step_and_loses_nothing(
     vault: Vault, undisturbed: Stores, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embed, "BATCH_CHUNKS", 1_000)
-    monkeypatch.setattr(embed, "STEP_CHARS", 200)
+    monkeypatch.setattr(batch_vectors, "STEP_CHARS", 200)
     report = embed_all(vault, is_canceled=lambda: fake_models.calls > 0)
     assert report.aborted
     assert 0 < fake_models.calls < chunk_count(vault) / 2

@@ -283,21 +283,9 @@ class Config(Section):
         return Path(os.path.abspath(base / text))
 
 
+# `models.embedding` and its kin by the fields of Config, in their order.
 SECTIONS: Mapping[str, Any] = {
-    "workspace": WorkspaceConfig,
-    "storage": StorageConfig,
-    "indexing": IndexingConfig,
-    "chunking": ChunkingConfig,
-    "models.embedding": EmbeddingConfig,
-    "models.llm": LlmConfig,
-    "extract": ExtractConfig,
-    "ocr": OcrConfig,
-    "image.caption": CaptionConfig,
-    "audio": AudioConfig,
-    "search": SearchConfig,
-    "rerank": RerankConfig,
-    "rag": RagConfig,
-    "eval": EvalConfig,
+    field.replace("_", "."): type(value) for field, value in vars(Config).items() if isinstance(value, Section)
 }
 
 

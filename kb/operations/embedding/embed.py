@@ -5,23 +5,21 @@ A crash at any point leaves records that are not committed, or tombstones: the n
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from kb.domain.embeddings import Embedder, EmbeddingModel
+from kb.domain.embeddings import EmbeddingModel
 from kb.domain.ids import ChunkId, embedding_id
 from kb.domain.ingest.ingest_events import EmbedBatchFinished, EmbedBatchStarted
 from kb.domain.run_handle import RunHandle
-from kb.embed.adapters import bulk_embedder, embedding_model
-from kb.embed.passage import PASSAGE_VERSION, passage_text
-from kb.errors import ModelError
-from kb.operations.embedding.plan import EmbeddingPlan, require_dimensions
-from kb.operations.embedding.progress import Tally, start_tally
+from kb.embed.passage import PASSAGE_VERSION
+from kb.operations.embedding.batch_vectors import LazyEmbedder, batch_vectors
+from kb.operations.embedding.plan import EmbeddingPlan
+from kb.operations.embedding.progress import start_tally
 from kb.operations.opening.clock import now_utc
-from kb.store.caches.vector_cache import CachedVector, VectorCache
+from kb.store.caches.vector_cache import VectorCache
 from kb.store.connection import Connection, transaction
 from kb.store.rows import embed_queries as queries
 from kb.store.vectors.lance_table import LanceTable
@@ -42,10 +40,6 @@ if TYPE_CHECKING:
 
 # Chunks written to both stores at once.
 BATCH_CHUNKS = 256
-
-# Characters embedded between two looks at Ctrl-C: under a second on two free cores, also in Korean. Texts come in the
-# order of their lengths, so that the encoder's own batches stay even; all of them at once take some 4 % less.
-STEP_CHARS = 3_000
 
 # Up to so many vectors the languages' means follow every change; above, they wait for a drift of 2 %.
 EXACT_MEANS_VECTORS = 20_000
@@ -72,41 +66,6 @@ class _Run:
     handle: RunHandle
 
 
-class _Made(NamedTuple):
-    """What embedding one batch gives: float32[n, dimensions], L2 = 1, in the order of its chunks."""
-
-    vectors: Vectors
-    token_counts: list[int]
-    from_cache: int
-
-
-class _LazyEmbedder:
-    """The bulk embedder of one model, loaded when a text is not in the cache."""
-
-    def __init__(self, plan: EmbeddingPlan, name: str) -> None:
-        model = embedding_model(plan.model_dir, name)
-        self.model = require_dimensions(model, plan.dimensions if name == plan.models.get("primary") else None)
-        self._plan = plan
-        self._loaded: Embedder | None = None
-
-    def embed(self, texts: Sequence[str]) -> tuple[Vectors, list[int]]:
-        """float32[n, dimensions], L2 = 1, and the tokens of each text.
-
-        Raises: ModelError for vectors that are not what the model says of itself.
-        """
-        import numpy as np
-
-        self._loaded = self._loaded or bulk_embedder(self._plan.model_dir, self.model.name, self._plan.threads)
-        vectors = self._loaded.embed(texts, "passage")
-        if vectors.shape != (len(texts), self.model.dimensions) or not np.isfinite(vectors).all():
-            raise ModelError(
-                f"{self.model.name} should have given {len(texts)} vectors of {self.model.dimensions} finite numbers, "
-                f"and gave an array of {vectors.shape}, {int(np.isfinite(vectors).sum())} of its numbers finite",
-                f"kb models verify {self.model.name}",
-            )
-        return vectors, self._loaded.count_tokens(texts, "passage")
-
-
 def embed_missing(
     db: Connection,
     plan: EmbeddingPlan,
@@ -122,7 +81,7 @@ def embed_missing(
         held = slots(db).get(slot)
         name = plan.models.get(slot)
         if name is not None:
-            embedder = _LazyEmbedder(plan, name)
+            embedder = LazyEmbedder(plan, name)
             if not (holds(held, embedder.model) and _is_complete(db, slot)):
                 _fill_slot(run, slot, embedder)
         elif held is not None:
@@ -146,7 +105,7 @@ def embed_ahead(
     from kb.operations.embedding import vector_upkeep as upkeep
 
     run = _Run(db, plan, EmbedReport(), handle)
-    embedder = _LazyEmbedder(plan, name)
+    embedder = LazyEmbedder(plan, name)
     model = embedder.model
     table = lance_table_name(model)
     with transaction(db):
@@ -172,7 +131,7 @@ def _drifted(state: queries.SlotState) -> bool:
     return abs(state.committed - state.averaged) > tolerated
 
 
-def _fill_slot(run: _Run, slot: Slot, embedder: _LazyEmbedder) -> None:
+def _fill_slot(run: _Run, slot: Slot, embedder: LazyEmbedder) -> None:
     """Brings one slot as near to complete as it gets."""
     from kb.operations.embedding import vector_upkeep as upkeep
 
@@ -195,7 +154,7 @@ def _fill_slot(run: _Run, slot: Slot, embedder: _LazyEmbedder) -> None:
         upkeep.update_language_means(db, slot, model.dimensions)
 
 
-def _embed_chunks(run: _Run, slot: Slot | None, embedder: _LazyEmbedder, lance: LanceTable) -> int:
+def _embed_chunks(run: _Run, slot: Slot | None, embedder: LazyEmbedder, lance: LanceTable) -> int:
     """Embeds the chunks without a committed vector, a batch at a time; returns how many, also when canceled."""
     model, plan = embedder.model, run.plan
     tally = start_tally(run.db, model, run.handle)
@@ -205,7 +164,7 @@ def _embed_chunks(run: _Run, slot: Slot | None, embedder: _LazyEmbedder, lance: 
         for chunks in _unembedded(run, model):
             start_ns = perf_counter_ns()
             run.handle.tell(EmbedBatchStarted(len(chunks), model.name))
-            made = _vectors_of(run, chunks, embedder, cache, tally.after(written))
+            made = batch_vectors(chunks, embedder, cache, run.handle, tally.after(written))
             if made is None:
                 run.report.aborted = True
                 break
@@ -235,49 +194,6 @@ def _unembedded(run: _Run, model: EmbeddingModel) -> Iterator[list[queries.Unemb
     ):
         last_rowid = chunks[-1].chunk_rowid
         yield chunks
-
-
-def _vectors_of(
-    run: _Run, chunks: Sequence[queries.UnembeddedChunk], embedder: _LazyEmbedder, cache: VectorCache, tally: Tally
-) -> _Made | None:
-    """The vectors of a batch; None when canceled on the way: what was embedded until then is in the cache."""
-    import numpy as np
-
-    vector_bytes = 4 * embedder.model.dimensions
-    texts = [passage_text(chunk.title, json.loads(chunk.heading_path_json), chunk.text) for chunk in chunks]
-    found = {text: cached for text, cached in cache.get(texts).items() if len(cached.vector) == vector_bytes}
-    missing = [text for text in dict.fromkeys(texts) if text not in found]
-    for step in steps(missing, run.plan.batch_texts):
-        if run.handle.is_canceled():
-            return None
-        vectors, counts = embedder.embed(step)
-        fresh = {
-            text: CachedVector(vector.astype("<f4").tobytes(), count)
-            for text, vector, count in zip(step, vectors, counts, strict=True)
-        }
-        cache.put(fresh)
-        found.update(fresh)
-        tally.tell(sum(text in found for text in texts))
-    if run.handle.is_canceled():
-        return None
-    if not missing:
-        tally.tell(len(texts))
-    matrix = np.stack([np.frombuffer(found[text].vector, "<f4") for text in texts])
-    return _Made(matrix, [found[text].token_count for text in texts], len(texts) - len(missing))
-
-
-def steps(texts: Sequence[str], batch_texts: int) -> Iterator[list[str]]:
-    """The texts from long to short, in steps of at most `batch_texts` and `STEP_CHARS` characters (or one text)."""
-    step: list[str] = []
-    chars = 0
-    for text in sorted(texts, key=len, reverse=True):
-        if step and (len(step) == batch_texts or chars + len(text) > STEP_CHARS):
-            yield step
-            step, chars = [], 0
-        step.append(text)
-        chars += len(text)
-    if step:
-        yield step
 
 
 def _write(
