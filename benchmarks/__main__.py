@@ -25,9 +25,11 @@ without vectors where nothing else is said.
 _QUALITY_PAGE = """\
 # Quality
 
-What `kb eval run` measures on the development sets: written by `python -m benchmarks quality --data DIR --write
-docs/quality.md`. The sets of questions are samples in even steps; an interval is that of a paired bootstrap over
-questions. How passages are ranked, and how the rules were chosen, stands in [retrieval.md](retrieval.md).
+What is found and answered on the development sets: written by `python -m benchmarks NAME --data DIR --write
+docs/quality.md`, one section per benchmark (`quality`: what `kb eval run` measures; `reading`: questions in an owner's
+own words, by kind). Of the judged sets a part is asked, in even steps; an interval is that of a paired bootstrap over
+questions. How passages are ranked and answers judged stands in [retrieval.md](retrieval.md) and
+[answers.md](answers.md).
 
 {machine}
 """

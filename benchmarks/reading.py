@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.aims import answer_targets, ranking_targets
 from benchmarks.asked_questions import Answered, ask_all, fitted_weights, shares, states
 from benchmarks.embedded_base import embedded
 from benchmarks.installed_models import CACHE, installed_models
@@ -64,7 +65,22 @@ def measure(
         answered = {name: _ask(bases[name], fitted, name) for name in sets if name in JUDGED}
     if fit is not None:
         write_view(fit, VIEW, fitted.whole, _label() + 1)
-    return Measurement("reading", (*_ranking(found, fitted), *_answers(answered)), figures={"weights": fitted.whole})
+    ranked = _ranking(found, fitted)
+    targets = (*ranking_targets(_means_of(ranked[0]), _FIGURES), *answer_targets(answered))
+    return Measurement("reading", (*ranked, *_answers(answered)), targets, figures={"weights": fitted.whole})
+
+
+def _means_of(ranked: Table) -> dict[str, dict[str, Sequence[float]]]:
+    """The figures of the table of whole sets, by set and rule; those of the fusion rule are aimed at nothing."""
+    width = len(_FIGURES)
+    return {
+        str(name): {
+            rule: [float(cell) for cell in cells[at * width : (at + 1) * width]]
+            for at, rule in enumerate(_RULES)
+            if rule != "fusion"
+        }
+        for name, _, *cells in ranked.rows
+    }
 
 
 def _open(opened: ExitStack, name: str, data: Path, questions: int) -> _Base:
@@ -90,7 +106,8 @@ def _label() -> int:
     return max(int(label) for label in labels if label.isdigit())
 
 
-def _ranking(found: Mapping[str, Sequence[Found]], fitted: Fit) -> Iterator[Table]:
+def _ranking(found: Mapping[str, Sequence[Found]], fitted: Fit) -> tuple[Table, Table]:
+    """The figures of whole sets, and by kind."""
     shipped = _shipped()
     rows: dict[tuple[str, str], list[list[_Figures]]] = {}
     for name, questions in found.items():
@@ -108,10 +125,13 @@ def _ranking(found: Mapping[str, Sequence[Found]], fitted: Fit) -> Iterator[Tabl
     whole: tuple[tuple[Cell, ...], ...] = tuple(
         (name, len(rows[name, kind]), *means[name, kind]) for name, kind in rows if not kind
     )
-    yield Table("Ranked", ("set", *columns), whole)
     worst = sorted((key for key in rows if key[1]), key=lambda key: (key[0], means[key][_OTHERS_NDCG]))
     by_kind: tuple[tuple[Cell, ...], ...] = tuple((*key, len(rows[key]), *means[key]) for key in worst)
-    yield Table("Ranked, by kind, worst first with the weights of the others", ("set", "kind", *columns), by_kind)
+    titled = ("set", "kind", *columns)
+    return (
+        Table("Ranked", ("set", *columns), whole),
+        Table("Ranked, by kind, worst first with the weights of the others", titled, by_kind),
+    )
 
 
 def ranking_figures(order: Sequence[Candidate], grades: Mapping[str, float]) -> _Figures:

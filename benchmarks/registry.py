@@ -15,6 +15,7 @@ BENCHMARKS = {
     "claims": "false sentences marked supported and true ones dropped, of pairs in two languages; KB_TEST_MODEL_DIR",
     "refusal": "* what the score gate keeps and refuses, fitted on one language, tried on both; needs models",
     "reading": "* ranking and the three states by kind of question, with weights of other sets; needs models",
+    "read_cost": "* warm and cold searches with reading and without, an ingest with sentence vectors; needs models",
     "startup": "a whole `kb search` from the shell against `python -c pass`; the heaviest imports",
     "ingest": "* files a second, time by stage; a second ingest with nothing changed",
     "pdf": "pages a second from PDFs with a text layer, against bare pymupdf",
@@ -41,6 +42,7 @@ LONG = {
     "extractive",
     "refusal",
     "reading",
+    "read_cost",
     "embedding",
     "cold",
     "fusion",
@@ -57,7 +59,7 @@ LONG = {
 """Left out of `all`: they need installed models or engines, or take longer than the rest together."""
 
 
-SAMPLED = ("hybrid", "extractive", "refusal", "reading", "fusion", "term_choice", "quality", "peers")
+SAMPLED = ("hybrid", "extractive", "refusal", "reading", "read_cost", "fusion", "term_choice", "quality", "peers")
 """Those that ask as many of the judged questions as --questions says."""
 
 
