@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import pytest
 from answer_passages import passage
 
-from kb.answer.pieces import Piece, show_excerpts
+from kb.answer.pieces import Piece, show_excerpts, show_pieces
 from kb.answer.quoting import quote_answer
 from kb.domain.citations import Citation
 from kb.domain.media_citations import PageCitation, RegionCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
+
+Show = Callable[[Sequence[Piece]], str]
 
 CODE = (
     "To retry, set the limit like this:\n\n```python\nlimits = [1, 2]\nretry(limits[0])\n```\n\n"
@@ -98,3 +102,29 @@ def test_items_and_rows_of_a_page_keep_their_lines() -> None:
 
 def test_the_lines_of_a_note_stay_as_they_are() -> None:
     assert whole(passage(1, "One\ntwo.")) == "One\ntwo. [1]"
+
+
+TABLE = "Rates.\n\n| plan | price |\n| --- | ---: |\n| small | 10 |\n| large | 90 |\n\nEnd.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("| large | 90 |", "| plan | price |\n| --- | ---: |\n| large | 90 | [1]"),
+        ("large | 90 |", "| plan | price |\n| --- | ---: |\n| large | 90 | [1]"),
+        ("| small | 10 |\n| large | 90 |", "| plan | price |\n| --- | ---: |\n| small | 10 |\n| large | 90 | [1]"),
+        ("| plan | price |", "| plan | price | [1]"),
+        ("End.", "End. [1]"),
+    ],
+)
+@pytest.mark.parametrize("show", [show_excerpts, show_pieces])
+def test_a_row_of_a_table_is_shown_below_its_header(show: Show, words: str, shown: str) -> None:
+    start = TABLE.index(words)
+    piece = Piece(passage(1, TABLE), Sentence(1, start, start + len(words), words), start + len(words), 1)
+    assert show([piece]) == shown
+
+
+def test_what_only_holds_a_bar_is_no_table() -> None:
+    text = "Either a | b\nor c | d.\n"
+    piece = Piece(passage(1, text), Sentence(1, 13, 22, text[13:22]), 22, 1)
+    assert show_excerpts([piece]) == "or c | d. [1]"

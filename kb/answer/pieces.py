@@ -1,5 +1,6 @@
 """Quoted sentences as an extractive answer shows them: markers behind each, lists and code below what announces them.
 
+Above the row of a table stands its header.
 The links of a note are shown by their words, and the lines of a page go on as the paragraph they were broken from:
 what is shown is not the quotation, which the claims keep word for word. What reads in a source's words as a marker of
 its own stands in wide brackets, except in code, which stays as it is and stands in a block of its own.
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import dropwhile, groupby
+from itertools import dropwhile, groupby, takewhile
 from typing import NamedTuple
 
 from kb.answer.markers import show_markers, without_brackets
@@ -20,6 +21,7 @@ from kb.language.markup import link_words, masked
 from kb.language.sentences import is_code
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
+_TABLE_RULER = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 # What a site generator reads: includes, and the marks of its own blocks.
 _DIRECTIVE = re.compile(r"[ \t>]*(?:\{[*%#{].*[*%#}]\}|/{3,}.*|:{3,}.*)[ \t]*$")
 
@@ -42,6 +44,16 @@ class Piece(NamedTuple):
         return joined_lines(text) if isinstance(self.passage.citation, (PageCitation, RegionCitation)) else text
 
     @property
+    def table_head(self) -> str:
+        """What a row of a table is read by: the table's header with its ruler, and the row up to here; else empty."""
+        text, start = self.passage.text, self.sentence.start
+        begin = text.rfind("\n", 0, start) + 1
+        above = text[:begin].split("\n")[:-1] if "|" in text[begin : self.sentence.end].split("\n")[0] else []
+        rows = list(takewhile(lambda line: "|" in line, reversed(above)))[::-1]
+        ruler = next((at for at, row in enumerate(rows) if at and _TABLE_RULER.fullmatch(row)), 0)
+        return "\n".join((rows[ruler - 1], rows[ruler], text[begin:start])) if ruler else ""
+
+    @property
     def announced(self) -> str:
         """The list or the block of code that it announces, without tags before it; empty without one."""
         lines = self.passage.text[self.sentence.end : self.end].split("\n")
@@ -55,7 +67,7 @@ def show_excerpts(pieces: Sequence[Piece]) -> str:
 
 def _excerpt(piece: Piece) -> str:
     """One piece with its marker, which stands on a line of its own behind a block of code."""
-    text = piece.sentence.text
+    text = piece.sentence.text if piece.in_code else piece.table_head + piece.sentence.text
     if piece.in_code:
         fence = next((mark[1] for mark in map(_FENCE.match, text.split("\n")) if mark), "```")
         text = f"{fence}\n{text}"
@@ -95,7 +107,7 @@ def _lines(pieces: Sequence[Piece]) -> Iterator[str]:
             yield f"```\n{code}\n```\n{show_markers((place,)).strip()}"
             continue
         for piece in run:
-            yield _shown(piece.worded(piece.sentence.text)) + show_markers((place,))
+            yield _shown(piece.table_head + piece.worded(piece.sentence.text)) + show_markers((place,))
             if announced := piece.announced:
                 yield announced if _is_block(announced) else _shown(piece.worded(announced))
 
