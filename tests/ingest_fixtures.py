@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sqlite3
 import sys
 from collections import Counter
@@ -24,8 +25,10 @@ from kb.language.korean import KoreanText, hangul
 from kb.operations.ingest import prepare
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
+from kb.operations.ingest.workspace_root import note_root
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
+from kb.store.connection import open_writer
 
 # How long engines may say nothing: a busy machine is slow, not wrong.
 PATIENCE_S = 3600
@@ -80,6 +83,17 @@ class Workspace:
         self.sqlite = self.config.sqlite
         self.events: list[IngestEvent] = []
         self._clock_s = LONG_AGO_S
+
+    def copied_to(self, base: Path) -> Workspace:
+        """A copy in another folder, indexed as this one is."""
+        made = Workspace(base)
+        shutil.copytree(self.base, base, dirs_exist_ok=True)
+        db = open_writer(made.sqlite)
+        try:
+            note_root(db, made.root)
+        finally:
+            db.close()
+        return made
 
     def configure(self, *settings: str) -> None:
         """Sets configuration keys, `section.key=value`, from now on."""

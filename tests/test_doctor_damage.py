@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from conftest import Ran, Vault, run_kb
+from conftest import Ran, Vault, copy_vault, make_vault, run_kb
 
 PAGE_BYTES = 4096
 NOTES = {
@@ -21,16 +21,24 @@ def doctor(vault: Vault, *options: str) -> Ran:
     return run_kb("--config", str(vault.config), "doctor", "--json", *options)
 
 
-@pytest.fixture
-def indexed(fresh_vault: Vault) -> Vault:
-    """Notes that fill a hundred pages, indexed."""
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    """Notes that fill a hundred pages, indexed: copy it."""
+    made = make_vault(tmp_path_factory.mktemp("built") / "vault")
     for name, text in NOTES.items():
-        (fresh_vault.root / name).write_text(text, encoding="utf-8")
-    assert run_kb("--config", str(fresh_vault.config), "ingest", "--no-embed").code == 0
-    db = apsw.Connection(str(fresh_vault.sqlite))
+        (made.root / name).write_text(text, encoding="utf-8")
+    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    return made
+
+
+@pytest.fixture
+def indexed(built: Vault, tmp_path: Path) -> Vault:
+    """A copy of it for one test, all of it in the one file."""
+    made = copy_vault(built.config.parent, tmp_path / "vault")
+    db = apsw.Connection(str(made.sqlite))
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     db.close()
-    return fresh_vault
+    return made
 
 
 def is_sound(path: Path) -> bool:

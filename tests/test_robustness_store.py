@@ -39,13 +39,19 @@ def workspace(tmp_path: Path) -> Workspace:
     return made
 
 
-@pytest.fixture
-def undisturbed(tmp_path: Path) -> Workspace:
-    """The same notes, indexed without a disturbance."""
-    made = Workspace(tmp_path / "undisturbed")
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The same notes, indexed without a disturbance: compare with it, never change it."""
+    made = Workspace(tmp_path_factory.mktemp("undisturbed") / "base")
     fill(made)
     made.ingest()
     return made
+
+
+@pytest.fixture
+def indexed(undisturbed: Workspace, tmp_path: Path) -> Workspace:
+    """A copy of that for one test."""
+    return undisturbed.copied_to(tmp_path / "indexed")
 
 
 def same_contents(workspace: Workspace, undisturbed: Workspace) -> bool:
@@ -157,16 +163,16 @@ def test_an_asset_directory_that_cannot_be_written(workspace: Workspace, monkeyp
 
 
 @pytest.mark.parametrize("command", [["ingest"], ["index", "--rebuild-fts"]], ids=" ".join)
-def test_a_knowledge_base_that_cannot_be_written(undisturbed: Workspace, command: list[str]) -> None:
-    before = undisturbed.contents()
-    undisturbed.touch("note-00.md")
+def test_a_knowledge_base_that_cannot_be_written(indexed: Workspace, command: list[str]) -> None:
+    before = indexed.contents()
+    indexed.touch("note-00.md")
     with each_connection("PRAGMA query_only = ON"):
-        ran = run_kb("--config", str(undisturbed.config_path), *command)
-        found = run_kb("--config", str(undisturbed.config_path), "search", "anchor")
+        ran = run_kb("--config", str(indexed.config_path), *command)
+        found = run_kb("--config", str(indexed.config_path), "search", "anchor")
     assert (ran.code, found.code) == (2, 0)
     assert "cannot be written" in ran.stderr
     assert "hint:" in ran.stderr
-    assert undisturbed.contents() == before
+    assert indexed.contents() == before
 
 
 def test_a_data_directory_that_is_a_file(workspace: Workspace) -> None:
@@ -188,30 +194,31 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_damage_anywhere_in_the_file_is_an_error_with_a_hint_or_does_no_harm(undisturbed: Workspace, seed: int) -> None:
+def test_damage_anywhere_in_the_file_is_an_error_with_a_hint_or_does_no_harm(indexed: Workspace, seed: int) -> None:
     generator = random.Random(seed)
-    data = bytearray(undisturbed.sqlite.read_bytes())
+    data = bytearray(indexed.sqlite.read_bytes())
     pages = len(data) // 4096
     for page in generator.sample(range(1, pages), k=max(1, pages // generator.choice([2, 6, 20]))):
         data[4096 * page : 4096 * (page + 1)] = generator.randbytes(4096)
-    undisturbed.sqlite.write_bytes(data)
-    undisturbed.write("note-00.md", "# Rewritten\n")
+    indexed.sqlite.write_bytes(data)
+    indexed.write("note-00.md", "# Rewritten\n")
     for command in COMMANDS:
-        ran = run_kb("--config", str(undisturbed.config_path), *command)
+        ran = run_kb("--config", str(indexed.config_path), *command)
         assert ran.code in (0, 1, 2, 3)
         if ran.code == 2:
             assert "error:" in ran.stderr
             assert "hint:" in ran.stderr
-    assert run_kb("--config", str(undisturbed.config_path), "doctor").code == 3
+    assert run_kb("--config", str(indexed.config_path), "doctor").code == 3
 
 
-def test_a_damaged_knowledge_base_moved_away_is_rebuilt_from_the_files(undisturbed: Workspace) -> None:
-    before = undisturbed.contents()
-    undisturbed.sqlite.write_bytes(b"not a database at all" * 1000)
-    failed = run_kb("--config", str(undisturbed.config_path), "ingest")
+def test_a_damaged_knowledge_base_moved_away_is_rebuilt_from_the_files(workspace: Workspace) -> None:
+    workspace.ingest()
+    before = workspace.contents()
+    workspace.sqlite.write_bytes(b"not a database at all" * 1000)
+    failed = run_kb("--config", str(workspace.config_path), "ingest")
     assert failed.code == 2
     assert "move it away" in failed.stderr
-    for path in undisturbed.sqlite.parent.glob("kb.sqlite*"):
+    for path in workspace.sqlite.parent.glob("kb.sqlite*"):
         path.unlink()
-    assert counted(undisturbed.ingest()) == {"new": NOTES}
-    assert undisturbed.contents() == before
+    assert counted(workspace.ingest()) == {"new": NOTES}
+    assert workspace.contents() == before

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ran, Vault, make_vault, run_kb
+from conftest import Ran, Vault, copy_vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
 from ollama_fixtures import playing
 
@@ -24,10 +24,10 @@ __all__ = ["fake_models"]
 NOBODY = "http://127.0.0.1:9"
 
 
-@pytest.fixture
-def base(tmp_path: Path, fake_models: FakeModels) -> Vault:
-    """The notes, configured for both models, indexed by words only."""
-    made = make_vault(tmp_path / "vault")
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    """The notes, configured for both models, indexed by words only: copy it."""
+    made = make_vault(tmp_path_factory.mktemp("built") / "vault")
     configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
     made.config.write_text(
         f'{configured}cache_dir = "cache"\nmodel_dir = "models"\n'
@@ -37,6 +37,12 @@ def base(tmp_path: Path, fake_models: FakeModels) -> Vault:
     )
     assert call(made, "ingest", "--no-embed").code == 0
     return made
+
+
+@pytest.fixture
+def base(built: Vault, tmp_path: Path, fake_models: FakeModels) -> Vault:
+    """A copy of it for one test, with the fake models in the place of the real ones."""
+    return copy_vault(built.config.parent, tmp_path / "vault")
 
 
 @pytest.fixture
