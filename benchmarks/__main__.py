@@ -28,7 +28,7 @@ _QUALITY_PAGE = """\
 What is found and answered on the development sets: written by `python -m benchmarks NAME --data DIR --write
 docs/quality.md`, one section per benchmark (`quality`: what `kb eval run` measures; `reading`: questions in an owner's
 own words, by kind). Of the judged sets a part is asked, in even steps; an interval is that of a paired bootstrap over
-questions. How passages are ranked and answers judged stands in [retrieval.md](retrieval.md) and
+questions. How passages are ranked and answers judged is in [retrieval.md](retrieval.md) and
 [answers.md](answers.md).
 
 {machine}

@@ -1,4 +1,4 @@
-"""How often the answer to a question stands in the sentences chosen without a model, and in the lines they cite.
+"""How often the answer to a question is in the sentences chosen without a model, and in the lines they cite.
 
 Every answerable question of both sets is asked of kb's own hybrid search, and the sentences are chosen from its first
 passages. The shipped weights were fitted on these sets; so each half of the articles is also answered with weights that
@@ -41,7 +41,7 @@ from kb.retrieve.terms import read_query, term_counts
 from kb.store.connection import Connection
 
 LEAST_FOUND = {"korquad-dev": (0.81, 0.91), "squad2-dev": (0.73, 0.87)}
-"""Set → the least share of questions whose answer stands in the best sentence, and in the best three."""
+"""Set → the least share of questions whose answer is in the best sentence, and in the best three."""
 
 PASSAGES = 5
 SENTENCES = 3
@@ -58,7 +58,7 @@ class Answerable(NamedTuple):
     passages: tuple[Passage, ...]
 
     def is_answered_by(self, sentences: Iterable[Sentence]) -> bool:
-        """Whether the answer stands in one of the sentences."""
+        """Whether the answer is in one of the sentences."""
         return any(gold in sentence.text for sentence in sentences for gold in self.golds)
 
     def half(self) -> int:
@@ -146,7 +146,7 @@ def _term_weights(db: Connection, question: str, chunks: int) -> tuple[TermWeigh
 
 
 def _answer(asked: Sequence[Answerable], lines: Callable[[str], list[bytes]]) -> tuple[tuple[float, ...], int]:
-    """The figures of a set, and how many of the sentences chosen do not stand in the lines they cite."""
+    """The figures of a set, and how many of the sentences chosen are not in the lines they cite."""
     best = three = shown = right = sentences = quotes = wrong = 0
     start = process_time()
     chosen_for = [choose_sentences(each.text, each.terms, each.passages, limit=SENTENCES) for each in asked]

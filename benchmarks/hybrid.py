@@ -105,7 +105,7 @@ def _alone(judged: JudgedSet) -> dict[str, float]:
 
 
 def _together(sets: list[JudgedSet]) -> dict[str, float]:
-    """nDCG@10 of each set's questions where all the sets' documents stand in one index."""
+    """nDCG@10 of each set's questions where all the sets' documents are in one index."""
     with tempfile.TemporaryDirectory(prefix="kb-benchmark-") as root:
         for judged in sets:
             (Path(root) / judged.name).symlink_to(judged.corpus.resolve())

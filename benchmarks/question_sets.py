@@ -21,7 +21,7 @@ GOLDEN = HERE.parent / "fixtures" / "golden"
 
 
 class Asked(NamedTuple):
-    """A question of one kind. `files` grade the documents that answer it; an expression of `must` stands in the answer.
+    """A question of one kind. `files` grade the documents that answer it; an expression of `must` is in the answer.
 
     Without files nothing answers it. Without `must` the document decides whether an answer is right.
     """

@@ -103,7 +103,7 @@ class GoldenInvalid(KbError):
 
 
 class StoreError(KbError):
-    """The SQLite file cannot be used as it stands."""
+    """The SQLite file cannot be used as it is."""
 
     code = "store_error"
 
@@ -229,7 +229,7 @@ class EngineFailed(ExtractFailed):
 
 
 class ModelError(KbError):
-    """A model cannot be used as it stands."""
+    """A model cannot be used as it is."""
 
     code = "model_error"
 

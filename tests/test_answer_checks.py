@@ -1,4 +1,4 @@
-"""Every sentence of a generated text is held against what it cites."""
+"""Every sentence of a generated text is compared with what it cites."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def question(rest: str) -> str:
         ("questions:\n\n- {id: a, query: b}\n- {id: a, query: c}", "golden.yaml:4: id 'a' stands already in line 3"),
         (question("  answerable: maybe"), "golden.yaml:4: expected true or false"),
         (question("  expect: [a.md]"), "golden.yaml:4: unknown key 'expect'; known are id, query"),
-        (question("  query: c"), "golden.yaml:4: 'query' stands here twice"),
+        (question("  query: c"), "golden.yaml:4: 'query' is here twice"),
         (question("  expected: a.md"), "golden.yaml:4: expected a list"),
         (question("  expected:\n  - a.md\n  - b.md#L9-L3"), "golden.yaml:6: 'b.md#L9-L3' ends before it starts"),
         (question("  expected:\n  - {path: b.md, lines: 0-3}"), "golden.yaml:5: lines 0-3 cannot be"),

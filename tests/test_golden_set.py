@@ -50,7 +50,7 @@ class Measured:
         self.ingest()
 
     def ingest(self) -> None:
-        """Indexes all notes anew."""
+        """Indexes all notes again."""
         if self.sqlite.exists():
             with closing(sqlite3.connect(self.sqlite)) as db:
                 db.execute("PRAGMA foreign_keys = ON")

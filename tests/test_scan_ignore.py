@@ -1,4 +1,4 @@
-"""Ignore rules: what a walk leaves out, held against git itself."""
+"""Ignore rules: what a walk leaves out, compared with git itself."""
 
 from __future__ import annotations
 

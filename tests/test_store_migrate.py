@@ -90,7 +90,7 @@ def test_a_file_of_the_first_release_migrates(tmp_path: Path) -> None:
     assert migrate(db, NOW)
     assert schema_state(db).schema_version == latest_version()
     overview = db.execute("SELECT workspace_path, chunk_count FROM document_overview").fetchall()
-    assert overview == [("a.md", 0)], "the old view was made anew, the document kept"
+    assert overview == [("a.md", 0)], "the old view was made again, the document kept"
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ class Read(NamedTuple):
 
 
 def check_claims(text: str, question: str, packed: Sequence[Passage], judge: ClaimJudge) -> tuple[Claim, ...]:
-    """The sentences of a generated text in their order, each with what it stands on."""
+    """The sentences of a generated text in their order, each with what it rests on."""
     passages = {passage.number: passage for passage in packed}
     return tuple(_check(read, question, passages, judge) for read in read_sentences(text, frozenset(passages)))
 

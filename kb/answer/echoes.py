@@ -1,4 +1,4 @@
-"""Whether a sentence of a model only repeats an instruction that stands in a source: words meant for it, no answer."""
+"""Whether a sentence of a model only repeats an instruction that is in a source: words meant for it, no answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kb.language.sentences import sentence_ranges
 from kb.language.words import carried, words_of
 
 REPEATED = 0.8
-"""The share of a sentence's words that stand in the instruction."""
+"""The share of a sentence's words that are in the instruction."""
 
 # `instruction` is said to whoever answers, not to who reads the note: how to answer, what to forget, what to be.
 # `tells` is a sentence that tells of one: it repeats it too, and answers ("the note asks whoever answers to …").

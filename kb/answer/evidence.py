@@ -1,6 +1,6 @@
 """How likely a question's hits hold its answer: what the score gate compares with.
 
-The features and the model stand in `sql/answer/score_evidence.sql`, its weights in the table `evidence_calibrations`;
+The features and the model are in `sql/answer/score_evidence.sql`, its weights in the table `evidence_calibrations`;
 how they were fitted and what they reach is in docs/answers.md.
 """
 

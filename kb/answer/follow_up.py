@@ -1,7 +1,7 @@
 """A question that leans on the one before it → a text that can be searched for by itself.
 
 The rule, without a model: a question follows up where it points back (그건, 거기, it, they …) or has at most one
-content word of its own; then what was searched for before stands in front of it. Where that finds no evidence, the
+content word of its own; then what was searched for before is in front of it. Where that finds no evidence, the
 question is tried by itself.
 """
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 _OPENING, _CLOSING = "[［【〔", "]］】〕"
 _INVISIBLE = "\u00ad\u200b-\u200f\u2060\ufeff"
-# All that can stand in markers, from an opening bracket on. What follows such a run is never part of a marker in it.
+# All that can be in markers, from an opening bracket on. What follows such a run is never part of a marker in it.
 _RUN = re.compile(rf"[{re.escape(_OPENING)}][\s\d#＃,，、;\-–~{re.escape(_OPENING + _CLOSING)}{_INVISIBLE}]*+")
 _BETWEEN = re.compile(rf"[\s#＃,，、;{re.escape(_OPENING + _CLOSING)}{_INVISIBLE}]+")
 _NUMBERS = re.compile(r"(\d{1,9})(?:[-–~](\d{1,9}))?")
@@ -39,7 +39,7 @@ class _Marker(NamedTuple):
 
 
 def take_markers(text: str) -> Unmarked:
-    """`text` without markers, and where each of them stood in what is left."""
+    """`text` without markers, and where each of them was in what is left."""
     parts: list[str] = []
     marks: list[tuple[int, tuple[int, ...]]] = []
     at = length = 0
@@ -57,9 +57,9 @@ def show_markers(numbers: Collection[int]) -> str:
 
 
 def without_brackets(text: str) -> str:
-    """`text` with wide brackets in the place of what reads as markers, for words of a source that stand among ours.
+    """`text` with wide brackets in the place of what reads as markers, for words of a source that are among ours.
 
-    What stands between backticks stays: there `[0]` is code.
+    What is between backticks stays: there `[0]` is code.
     """
     parts = _INLINE_CODE.split(text)
     parts[::2] = map(_widened, parts[::2])
@@ -124,7 +124,7 @@ def _markers(text: str) -> Iterator[_Marker]:
 
 
 def _outermost(run: str) -> list[tuple[int, int]]:
-    """The [start, end) of the pairs of brackets in a run that stand in no other pair."""
+    """The [start, end) of the pairs of brackets in a run that are in no other pair."""
     pairs: list[tuple[int, int]] = []
     opened: list[int] = []
     for at, char in enumerate(run):
@@ -139,7 +139,7 @@ def _outermost(run: str) -> list[tuple[int, int]]:
 
 
 def _numbers(bracketed: str) -> tuple[int, ...]:
-    """The passages a pair of brackets names; none where anything else than numbers stands between them."""
+    """The passages a pair of brackets names; none where anything else than numbers is between them."""
     found: dict[int, None] = {}
     for part in filter(None, _BETWEEN.split(bracketed)):
         match = _NUMBERS.fullmatch(part)

@@ -3,7 +3,7 @@
 Above the row of a table stands its header.
 The links of a note are shown by their words, and the lines of a page go on as the paragraph they were broken from:
 what is shown is not the quotation, which the claims keep word for word. What reads in a source's words as a marker of
-its own stands in wide brackets, except in code, which stays as it is and stands in a block of its own.
+its own is in wide brackets, except in code, which stays as it is and is in a block of its own.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _excerpt(piece: Piece) -> str:
 
 
 def _readable(text: str) -> str:
-    """The lines that say something, as they stand; what reads as a marker in wide brackets, except in code."""
+    """The lines that say something, as they are; what reads as a marker in wide brackets, except in code."""
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):

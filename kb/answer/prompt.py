@@ -1,7 +1,7 @@
 """A question, its passages and what was said before → the messages a language model is shown.
 
 Each template is a file, `templates/<version>.txt`, and a version is never edited: another wording is another version.
-The text of a source stands behind a bar on each of its lines, so nothing in it can end the quotation or pass for a
+The text of a source is behind a bar on each of its lines, so nothing in it can end the quotation or pass for a
 source of its own.
 """
 

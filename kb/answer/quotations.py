@@ -19,7 +19,7 @@ def quotes_in(text: str) -> tuple[str, ...]:
 
 
 def stands_in(quote: str, source: str) -> bool:
-    """Whether a quotation stands in a source, white space and letter case aside."""
+    """Whether a quotation is in a source, white space and letter case aside."""
     return _folded(quote).strip(" .,…") in _folded(source)
 
 

@@ -70,7 +70,7 @@ def _quote(chosen: Sequence[Chosen], passages: Sequence[Passage]) -> Quoted:
         passage, place = by_number[each.sentence.passage], order.index(each.sentence.passage) + 1
         sentence = with_listing(passage, each.sentence)
         if pieces and pieces[-1].passage == passage and sentence.start < pieces[-1].end:
-            continue  # it stands in the list before it
+            continue  # it is in the list before it
         pieces.append(Piece(passage, each.sentence, sentence.end, place))
         claims.append(Claim(sentence.text, (place,), "supported", sentence.text, sentence_citation(passage, sentence)))
     return Quoted(show_pieces(pieces), tuple(claims), cited)

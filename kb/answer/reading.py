@@ -2,7 +2,7 @@
 
 Search finds what is about the same things. A passage can be that and yet say nothing of what is asked: it names another
 king, another year, the opposite. The weights are data (`data/weights.toml`); how they were fitted and what they
-reach stands in docs/answers.md.
+reach is in docs/answers.md.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def read_chosen(
 
 
 def has_strangers(question: str, passage: Passage) -> bool:
-    """Whether a name or a number of the question stands nowhere in a passage or above it."""
+    """Whether a name or a number of the question is nowhere in a passage or above it."""
     asked = words_of(question).words
     around = words_of(" ".join((passage.title, *passage.heading_path, passage.text)))
     return any(
@@ -112,7 +112,7 @@ def _named_as_asked(asked: Sequence[str]) -> frozenset[int]:
 
 
 def _stands(stem: str, stems: Collection[str]) -> bool:
-    """Whether a stem stands there, or another with the same beginning: govern, government."""
+    """Whether a stem is there, or another with the same beginning: govern, government."""
     return stem in stems or (
         len(stem) >= _PREFIX_CHARS and any(other.startswith(stem[:_PREFIX_CHARS]) for other in stems)
     )

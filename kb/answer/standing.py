@@ -12,7 +12,7 @@ from kb.domain.text import stored_text
 
 
 class Found(NamedTuple):
-    """How a quotation fares, and where it stands now, where it stands."""
+    """How a quotation fares, and where it is now, if anywhere."""
 
     standing: Standing
     now_at: Citation | None = None
@@ -32,7 +32,7 @@ def look_up(quote: str, cited: LineCitation, text: str) -> Found:
 
 
 def nearest_lines(quote: str, cited: LineCitation, text: str) -> LineCitation | None:
-    """The lines of a quotation's occurrence nearest to the cited ones; None where it stands nowhere in `text`."""
+    """The lines of a quotation's occurrence nearest to the cited ones; None where it is nowhere in `text`."""
     quote, text = stored_text(quote), stored_text(text)
     lines: list[int] = []
     start = text.find(quote) if quote else -1

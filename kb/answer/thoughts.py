@@ -21,7 +21,7 @@ def without_thoughts(text: str) -> str:
 
 
 class ThoughtFilter:
-    """Takes pieces of a text, wherever they are cut, and gives on what stands in no thought."""
+    """Takes pieces of a text, wherever they are cut, and gives on what is in no thought."""
 
     def __init__(self) -> None:
         self._held = ""

@@ -1,4 +1,4 @@
-"""What a refusal says, and what stands above and below an answer: Korean where the question is, else English."""
+"""What a refusal says, and what is above and below an answer: Korean where the question is, else English."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def judged_words(language: str, status: ClaimStatus, count: int, total: int) -> 
 
 
 def unsure_heading(language: str) -> str:
-    """What stands above an answer that kb is not sure of."""
+    """What is above an answer that kb is not sure of."""
     return _in(language, _UNSURE)
 
 
@@ -152,12 +152,12 @@ def how_found(language: str, *, words: float, in_own_language: bool) -> str:
 
 
 def nearest_heading(language: str) -> str:
-    """What stands above the places a refusal names."""
+    """What is above the places a refusal names."""
     return _in(language, _NEAREST)
 
 
 def checked_heading(language: str) -> str:
-    """What stands between a text shown as it was generated and what the checks left of it."""
+    """What is between a text shown as it was generated and what the checks left of it."""
     return _in(language, _CHECKED)
 
 

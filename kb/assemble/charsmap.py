@@ -42,7 +42,7 @@ def precompiled_charsmap(replacements: Mapping[str, str]) -> bytes:
 
 
 def _double_array(root: _Node) -> list[int]:
-    """The trie's units: a node's child by label stands at `base ^ label`, its value at `base`."""
+    """The trie's units: a node's child by label is at `base ^ label`, its value at `base`."""
     units: dict[int, int] = {}
     used, bases = {0}, set()
     # Single units fill the gaps that branching nodes leave; neither search looks back, which keeps it linear.

@@ -71,7 +71,7 @@ def _build(entry: InstallableModel, private: Path, progress: Progress) -> None:
 
 
 def _put_in_place(built: Path, place: Path, aside: Path) -> None:
-    """Renames the finished model to its place; a model that stood there is gone only after the new one stands."""
+    """Renames the finished model to its place; a model that was there is gone only after the new one stands."""
     shutil.rmtree(aside, ignore_errors=True)
     if place.exists():
         place.rename(aside)

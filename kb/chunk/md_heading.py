@@ -1,8 +1,8 @@
 """Blocks to chunks along headings: `md-heading-v1`, the chunker of Markdown documents.
 
-    blocks → sections (a heading and what stands under it) → pieces (`kb.chunk.cutting`) → Chunk
+    blocks → sections (a heading and what is under it) → pieces (`kb.chunk.cutting`) → Chunk
 
-A chunk's place is the whole lines it stands on, so that the cited lines hold it exactly.
+A chunk's place is the whole lines it rests on, so that the cited lines hold it exactly.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _CHARS_PER_TOKEN = 4
 class Atom:
     """The characters `start`..`end` of the source text, not to be cut further; `block` is their block's index.
 
-    `lead_tokens` counts what stands hidden between the block before and this one: comments, link definitions.
+    `lead_tokens` counts what is hidden between the block before and this one: comments, link definitions.
     """
 
     start: int

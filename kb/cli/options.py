@@ -1,4 +1,4 @@
-"""Options whose help stands in the code on one line, as kb's do.
+"""Options whose help is in the code on one line, as kb's do.
 
 click trims a help text with `inspect`, which brings the parser and the disassembler of Python with it, and looks for
 translations of its own. A cold search does without (see `kb.cli.deferred`), so what it takes is declared by these.

@@ -12,7 +12,7 @@ _HEADER = re.compile(r"\s*\[(?P<section>[^\[\]]+)\]\s*(#.*)?$")
 
 
 def with_values(text: str, values: Mapping[str, Any]) -> str:
-    """The TOML `text` with these keys (`section.key`) set: replaced where they stand, else added to their section."""
+    """The TOML `text` with these keys (`section.key`) set: replaced where they are, else added to their section."""
     lines = text.splitlines()
     for key, value in values.items():
         section, _, name = key.rpartition(".")

@@ -22,8 +22,8 @@ class ChunkPolicy:
 class Chunk:
     """A contiguous, verbatim piece of a document's source text.
 
-    `spans` says where it stands: whole lines, or one span for each block (or part of one) that it holds, in order.
-    `heading_path` is the path of the section the chunk stands in, that section's own heading included.
+    `spans` says where it is: whole lines, or one span for each block (or part of one) that it holds, in order.
+    `heading_path` is the path of the section the chunk is in, that section's own heading included.
     `policy_hash` is the policy's hash, salted with the piece's start where a block had to be split.
     """
 

@@ -11,7 +11,7 @@ from kb.domain.search import RetrievalDetail
 class Passage(NamedTuple):
     """A retrieved chunk. `number` is its place among those an answer may use, from 1: the n of a marker `[n]`.
 
-    `text` is the chunk verbatim, so its first character stands on the first line of `citation`. `score` is the
+    `text` is the chunk verbatim, so its first character is on the first line of `citation`. `score` is the
     search's ranking signal.
     """
 

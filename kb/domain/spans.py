@@ -1,4 +1,4 @@
-"""Where a passage stands in its source: lines of a text, a page, a region of an image, a time of a recording.
+"""Where a passage is in its source: lines of a text, a page, a region of an image, a time of a recording.
 
 `char_start` and `char_end` (exclusive) count the characters of the text that was read from the source: of the page's
 text for a page, of the document's `source_text` for the others. They tell which part of a chunk stands where.
@@ -40,7 +40,7 @@ class LineSpan:
 
 @dataclass(frozen=True, slots=True)
 class PageSpan:
-    """Characters of page `page` (from 1) of a PDF, where they stand on it, and the number printed on that page.
+    """Characters of page `page` (from 1) of a PDF, where they are on it, and the number printed on that page.
 
     `box` is in points of the page as it is shown, its rotation applied; `label` is None where the PDF names none.
     """

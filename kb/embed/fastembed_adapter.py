@@ -1,6 +1,6 @@
 """Any other encoder that fastembed knows, by its name: for machines that reach a model hub.
 
-Only `kb models install NAME` fetches; indexing and search open what stands in the hub cache below the model directory.
+Only `kb models install NAME` fetches; indexing and search open what is in the hub cache below the model directory.
 fastembed adds no prefixes to e5 models and cuts texts at the window, so both are seen to here.
 """
 

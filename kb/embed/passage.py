@@ -1,4 +1,4 @@
-"""The text that stands for a chunk when it is embedded: where it stands, then what it says."""
+"""The text that stands for a chunk when it is embedded: where it is, then what it says."""
 
 from __future__ import annotations
 

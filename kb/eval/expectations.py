@@ -94,7 +94,7 @@ def _covered(
         raise Problem(expectation.line, f"{path} has text up to line {last}, not {end}")
     covered = [passage for passage in passages if passage.lines and _overlap(passage.lines, (start, end))]
     if not covered:
-        raise Problem(expectation.line, f"no passage of {path} stands in lines {start}-{end}")
+        raise Problem(expectation.line, f"no passage of {path} is in lines {start}-{end}")
     return covered
 
 

@@ -26,7 +26,7 @@ class Expectation:
 class Question:
     """One question of a golden set; an unanswerable one expects nothing.
 
-    `must_contain` are strings that belong in an answer, `forbidden` such as must not stand in it.
+    `must_contain` are strings that belong in an answer, `forbidden` such as must not be in it.
     """
 
     id: str

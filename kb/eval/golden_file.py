@@ -214,7 +214,7 @@ def _mapping(node: yaml.Node | None, known: Sequence[str]) -> dict[str, yaml.Nod
         if key not in known:
             raise Problem(_line(key_node), f"unknown key {key!r}; known are {', '.join(known)}")
         if key in keys:
-            raise Problem(_line(key_node), f"{key!r} stands here twice")
+            raise Problem(_line(key_node), f"{key!r} is here twice")
         keys[key] = value
     return keys
 

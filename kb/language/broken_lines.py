@@ -23,7 +23,7 @@ _LEAST_SPACED = 0.3
 def whole_words(text: str) -> str:
     """The text with words whole that were hyphenated at a line's end; lines stay, the later one shorter.
 
-    A hyphen before a capital, a digit or a Korean letter belongs to the name it stands in.
+    A hyphen before a capital, a digit or a Korean letter belongs to the name it is in.
     """
     if "\n" not in text or not any(mark in text for mark in _MARKS):
         return text

@@ -91,7 +91,7 @@ def _detect(prose: str) -> tuple[str, int]:
 
 
 def _is_running_english(prose: str) -> bool:
-    """Whether English sentences stand there, however few: terms alone have no function words."""
+    """Whether English sentences are there, however few: terms alone have no function words."""
     latin = _LATIN.findall(prose)
     function_words = sum(word.lower() in _function_words() for word in latin)
     return function_words >= max(2, _FUNCTION_WORD_SHARE * len(latin))

@@ -52,7 +52,7 @@ def _listed(kind: str) -> list[str]:
 
 
 def _names_somebody(words: Sequence[str], asked: Collection[str]) -> bool:
-    """Whether a capitalised word stands behind the first one that the question does not have."""
+    """Whether a capitalised word is behind the first one that the question does not have."""
     return any(word[0].isupper() and word.lower() not in asked for word in words[1:])
 
 

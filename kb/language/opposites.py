@@ -24,7 +24,7 @@ def denies(sentence: str) -> bool:
 
 
 def says_opposite(asked: Collection[str], said: Collection[str]) -> bool:
-    """Whether a stem of a question is missing among a sentence's, and its opposite stands there."""
+    """Whether a stem of a question is missing among a sentence's, and its opposite is there."""
     missing = [stem for stem in asked if stem not in said]
     return any(not _opposites().get(stem, frozenset()).isdisjoint(said) for stem in missing) or any(
         _is_negated(stem, said) for stem in missing

@@ -69,7 +69,7 @@ def sentence_ranges(text: str) -> Iterator[Range]:
 
 
 def is_code(text: str, at: int) -> bool:
-    """Whether a place of a Markdown text stands in a fenced block."""
+    """Whether a place of a Markdown text is in a fenced block."""
     if "```" not in text and "~~~" not in text:
         return False
     fence = ""

@@ -1,4 +1,4 @@
-"""Whether a text has a question's terms: English by stems, Korean by morphemes that stand in its words.
+"""Whether a text has a question's terms: English by stems, Korean by morphemes that are in its words.
 
 The index finds passages with Porter stems and Kiwi's morphemes; here no more is at hand than the text, and a sentence
 is short enough for a plainer rule.
@@ -29,7 +29,7 @@ class Words(NamedTuple):
     initials: frozenset[str]
 
     def has(self, term: str) -> bool:
-        """Whether `term`, folded by `folded_term`, stands in the text.
+        """Whether `term`, folded by `folded_term`, is in the text.
 
         A single syllable is looked for at the beginning of words only: inside them it is mostly part of another word.
         """

@@ -55,7 +55,7 @@ class InstalledModel:
 
 
 def model_files(directory: Path) -> tuple[ModelFile, ...]:
-    """The files that stand in `directory`, with their sizes and checksums."""
+    """The files that are in `directory`, with their sizes and checksums."""
     return tuple(
         ModelFile(path.relative_to(directory).as_posix(), path.stat().st_size, sha256_of(path))
         for path in sorted(directory.rglob("*"))
@@ -90,7 +90,7 @@ def read_installed(model_dir: Path, name: str) -> InstalledModel:
 
 
 def manifest_bytes(model_dir: Path, name: str) -> bytes | None:
-    """What the model installed as `name` says of itself, as it stands there; None where none is installed."""
+    """What the model installed as `name` says of itself, as it is there; None where none is installed."""
     try:
         return (model_dir / name / MANIFEST_FILE).read_bytes()
     except OSError:

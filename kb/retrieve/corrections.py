@@ -27,7 +27,7 @@ from kb.store.connection import Connection
 from kb.store.rows import retrieve_queries as queries
 from kb.store.rows.retrieve_queries import WrittenWord
 
-# How much of a word must stand at its beginning or end, where it is looked for by that.
+# How much of a word must be at its beginning or end, where it is looked for by that.
 _ALIKE_LETTERS = 3
 
 

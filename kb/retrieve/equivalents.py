@@ -39,7 +39,7 @@ def in_other_script(db: Connection, pieces: Sequence[str], unknown: Mapping[str,
         paired.setdefault(pair.asked, []).append(pair)
     for word, others in paired.items():
         said = others[0]
-        # What stands in brackets may be an example, 서버(Uvicorn), and then there are others: 서버(Nginx).
+        # What is in brackets may be an example, 서버(Uvicorn), and then there are others: 서버(Nginx).
         if said.partners == 1 and _is_common(said) and (len(others) == 1 or said.pairs >= 2 * others[1].pairs):
             explained.add(word)
             yield Substitution(asked[word], (_written(said.letters),), "pair")
@@ -109,7 +109,7 @@ def _is_known(db: Connection, hangul: str) -> bool:
 
 
 def by_lexicon(words: Sequence[str], synonyms: Sequence[Sequence[str]]) -> Iterator[Substitution]:
-    """For each word or sequence of words of a question that stands in a group of synonyms, the others of the group."""
+    """For each word or sequence of words of a question that is in a group of synonyms, the others of the group."""
     plain = [plain_word(word) for word in words]
     for group in synonyms:
         for member in group:

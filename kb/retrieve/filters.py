@@ -11,7 +11,7 @@ from kb.errors import UsageError
 from kb.store.connection import Connection
 from kb.store.rows import retrieve_queries as queries
 
-# Best first: `trust_min` accepts its level and what stands before it.
+# Best first: `trust_min` accepts its level and what is before it.
 TRUST_LEVELS = ("primary", "secondary", "generated")
 
 

@@ -59,7 +59,7 @@ def _between(days: DaysAsked, korean: bool) -> str:
 
 
 def note_label(question: str) -> str:
-    """What stands before a note that is shown."""
+    """What is before a note that is shown."""
     return "참고" if query_language(question) == "ko" else "note"
 
 

@@ -1,6 +1,6 @@
 """Candidates in the order of a ranker that reads them: their sentences and headings beside every channel's figures.
 
-A question is nearest to passages of its own language in every channel. So a figure counts by how far it stands above
+A question is nearest to passages of its own language in every channel. So a figure counts by how far it is above
 those of the other candidates in the passage's own language (`_margin`), and both languages are compared by that alone.
 Where few of the question's words are found, meaning counts more (`…_by_meaning`). Then the first passages in the
 question's own language are put in order once more, by their sentences (`kb.retrieve.second_look`). The weights are data
@@ -148,7 +148,7 @@ def _titles(terms: Sequence[TermWeight], candidates: Sequence[Candidate]) -> lis
 
 
 def _margins(values: Sequence[float], is_own: Sequence[bool]) -> list[float]:
-    """How far each value stands above the mean of the 2nd to 20th of its side."""
+    """How far each value is above the mean of the 2nd to 20th of its side."""
     usual = {
         side: _usual(sorted((value for value, own in zip(values, is_own, strict=True) if own is side), reverse=True))
         for side in set(is_own)

@@ -29,7 +29,7 @@ MIN_DEPTH = 50
 _EVERY = 1_000_000
 
 # What a passage of the days a question speaks of counts, where it is not read (kb.retrieve.reader weighs it): enough to
-# stand before one as good of another day, too little to stand before one that is much better.
+# are before one as good of another day, too little to be before one that is much better.
 _FAVOURED_BY_WORDS = 2.0
 _FAVOURED_BY_RULE = 1.15
 

@@ -1,6 +1,6 @@
 """The first passages in the question's own language once more: of two on a thing, the one that says what is asked.
 
-Which language stands first is settled before, by margins; a question's own words are found in its own language alone.
+Which language is first is settled before, by margins; a question's own words are found in its own language alone.
 """
 
 from __future__ import annotations

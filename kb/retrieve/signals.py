@@ -33,7 +33,7 @@ def term_weights(db: Connection, terms: Sequence[Term]) -> tuple[TermWeight, ...
 class Signals(NamedTuple):
     """What speaks for a sentence. Term signals are shares of the question's terms, weighed by their rarity (idf).
 
-    `own_terms` stand in the sentence; `heading_terms` in its title and headings, `previous_terms` in the sentence
+    `own_terms` are in the sentence; `heading_terms` in its title and headings, `previous_terms` in the sentence
     before it, each without those already counted; `passage_terms` anywhere in its passage or headings. `bigrams` is the
     share of the question's pairs of neighbouring letters: it forgives endings. `nearness` is how much the passage's
     cosine lacks of the best one's (0 for the best, below 0 for others). `expected` is 1 where the sentence holds a
@@ -62,7 +62,7 @@ class Readable(Protocol):
 
     @property
     def heading_path(self) -> tuple[str, ...]:
-        """The headings it stands under."""
+        """The headings it is under."""
 
     @property
     def text(self) -> str:
@@ -123,7 +123,7 @@ def folded_weights(terms: Sequence[TermWeight]) -> dict[str, float]:
 
 
 def found_terms(words: Words, weights: Mapping[str, float]) -> frozenset[str]:
-    """The terms, of those that are weighed, that stand in a text."""
+    """The terms, of those that are weighed, that are in a text."""
     return frozenset(term for term in weights if words.has(term))
 
 

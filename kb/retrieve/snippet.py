@@ -80,7 +80,7 @@ def _folded(text: str) -> str:
 
 
 def find_matches(text: str, terms: Sequence[str]) -> list[tuple[int, int]]:
-    """Where the terms stand in `text`: Korean morphemes anywhere, other words from a word's start.
+    """Where the terms are in `text`: Korean morphemes anywhere, other words from a word's start.
 
     English endings differ between question and text, so a word matches by its stem's first letters.
     """

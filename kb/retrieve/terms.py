@@ -38,7 +38,7 @@ _ITS_OWN_WORDS = Widening()
 
 _WORD = re.compile(r"[^\W_]+")
 
-# What is meant as it stands: words in double quotes, and what an apostrophe cuts off (didn't).
+# What is meant as it is: words in double quotes, and what an apostrophe cuts off (didn't).
 _MEANT = '["“][^"“”]++["”]|(?<!\\w)\\w++(?=[\'’]\\w)'
 _MARKS = frozenset("\"“'’")
 
@@ -237,7 +237,7 @@ def _is_in_splinters(cuts: Sequence[Cut]) -> bool:
 
 
 def _has_single_jamo(word: str) -> bool:
-    """Whether single jamo stand in a word, as when it was typed in the wrong layout."""
+    """Whether single jamo are in a word, as when it was typed in the wrong layout."""
     return any("ㄱ" <= char <= "ㅣ" for char in word)
 
 

@@ -71,7 +71,7 @@ class PreparedDocument:
 def put_document(
     db: apsw.Connection, prepared: PreparedDocument, *, old: queries.StoredDocument | None, old_path: str, now: str
 ) -> None:
-    """Stores a document in place of `old`, which stands at `old_path`: its own path, or that of a file that moved."""
+    """Stores a document in place of `old`, which is at `old_path`: its own path, or that of a file that moved."""
     document, source = prepared.document, prepared.source
     if old is not None:
         remove_document(db, old_path)

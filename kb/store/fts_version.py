@@ -1,4 +1,4 @@
-"""The label of what the lexical index is built by: its table, tokenizer and triggers as they stand in the file."""
+"""The label of what the lexical index is built by: its table, tokenizer and triggers as they are in the file."""
 
 from __future__ import annotations
 

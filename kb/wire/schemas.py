@@ -29,7 +29,7 @@ def wire_class(schema: str) -> Any:
 
 @functools.cache
 def wire_modules() -> Mapping[str, str]:
-    """The module of each wire object by its name, whatever inner room it stands in."""
+    """The module of each wire object by its name, whatever inner room it is in."""
     found = pkgutil.walk_packages(kb.wire.__path__, "kb.wire.")
     return {each.name.rpartition(".")[2]: each.name for each in found if not each.ispkg and each.name != __name__}
 

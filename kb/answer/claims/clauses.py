@@ -41,7 +41,7 @@ class Clause(NamedTuple):
 
     @property
     def bare_denials(self) -> int:
-        """The denials of what stands before it: 없으면, 안 되면."""
+        """The denials of what is before it: 없으면, 안 되면."""
         return int(_BARE_DENIAL.search(self.text) is not None)
 
 

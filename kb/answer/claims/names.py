@@ -39,7 +39,7 @@ def _syllables(kind: str) -> frozenset[str]:
 
 
 def titled_names(text: str) -> frozenset[str]:
-    """The Korean names of a text that stand before a title."""
+    """The Korean names of a text that are before a title."""
     return frozenset(pattern(_LISTS, "titled").findall(text))
 
 

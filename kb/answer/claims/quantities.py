@@ -10,7 +10,7 @@ from kb.language.lists import rows
 
 
 class Quantity(NamedTuple):
-    """A value, as its plainest spelling, with its unit; "" where none is told. `start`..`end` is where it stands."""
+    """A value, as its plainest spelling, with its unit; "" where none is told. `start`..`end` is where it is."""
 
     value: str
     unit: str

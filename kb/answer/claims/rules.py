@@ -1,6 +1,6 @@
 """A sentence against its sources by rules: the clause it speaks of, and what in it is denied, opposite or exchanged.
 
-For each part of the claim the clause of the passages that fits it best is taken. What stands there in the claim's
+For each part of the claim the clause of the passages that fits it best is taken. What is there in the claim's
 place (another number, another name, an opposite, a denial, the parts of who and whom exchanged) contradicts it. What
 agrees, and carries most of the words or is near in meaning, supports it.
 """
@@ -73,7 +73,7 @@ def _first(faults: Iterator[Judged]) -> Judged | None:
 
 
 def stated_elsewhere(claim: str, question: str, cited: Sequence[Passage]) -> Judged | None:
-    """The contradiction where a quotation, number or name stands neither in the passages nor in the question."""
+    """The contradiction where a quotation, number or name is neither in the passages nor in the question."""
     sources = "\n".join("\n".join((each.title, *each.heading_path, each.text)) for each in cited)
     known = f"{sources}\n{question}"
     for quote in quotes_in(claim):
@@ -206,7 +206,7 @@ def _is_foreign(said: Sequence[Term], clause: Clause) -> bool:
 
 
 def _exchanged_facts(said: Sequence[Term], best: Clause, clauses: Sequence[Clause]) -> Iterator[Judged]:
-    """Numbers, names and words of a claim that stand elsewhere, while its clause has others in their place."""
+    """Numbers, names and words of a claim that are elsewhere, while its clause has others in their place."""
     is_foreign = _is_foreign(said, best)  # meaning alone chose the clause
     there = [*best.terms, *(best.inherited if best.points_back else ())]
     for term in said:
@@ -283,7 +283,7 @@ def _is_name(term: Term) -> bool:
 
 
 def _rivals(term: Term, other: Term) -> bool:
-    """Whether one of two terms could stand in the other's place: numbers of a unit, names of a part."""
+    """Whether one of two terms could be in the other's place: numbers of a unit, names of a part."""
     if term.quantity is not None or other.quantity is not None:
         return term.quantity is not None and other.quantity is not None and term.quantity.may_rival(other.quantity)
     return _is_name(term) and _is_name(other) and (not term.part or not other.part or _place(term) == _place(other))

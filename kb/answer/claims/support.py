@@ -1,4 +1,4 @@
-"""Whether the words of a sentence, or its meaning, stand in the passages it cites."""
+"""Whether the words of a sentence, or its meaning, are in the passages it cites."""
 
 from __future__ import annotations
 

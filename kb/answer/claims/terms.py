@@ -183,5 +183,5 @@ _VERBAL = re.compile(r"(?:다|고|지|며|면|아|어|해|요|음|기|게|서|�
 
 
 def crosses(claimed: Term, said_in: str) -> bool:
-    """Whether a name may stand in a text of another script."""
+    """Whether a name may be in a text of another script."""
     return claimed.key in said_in.lower() or sounds_in(claimed.key, said_in)

@@ -10,7 +10,7 @@ from kb.cli.output.terminal import fold, width_cells
 
 _INDENT = 2
 
-# An example and what it does stand at least two spaces apart; a command is broken between its words alone.
+# An example and what it does are at least two spaces apart; a command is broken between its words alone.
 _GAP = re.compile(r"(?<=\S)  +(?=\S)")
 _WORDS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
 

@@ -1,4 +1,4 @@
-"""Standard input, output and error as kb needs them, whatever the locale and whoever stands at the other end."""
+"""Standard input, output and error as kb needs them, whatever the locale and whoever is at the other end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def replace_what_cannot_be_shown() -> None:
 
 
 def question_of(words: Sequence[str]) -> str:
-    """The words of a command's line as one question; for `-` alone, what stands on standard input.
+    """The words of a command's line as one question; for `-` alone, what is on standard input.
 
     Raises: UsageError.
     """

@@ -1,4 +1,4 @@
-"""An answer as a person reads it: the text with its markers, the places it stands on, a line on how it was made."""
+"""An answer as a person reads it: the text with its markers, the places it rests on, a line on how it was made."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def show_tokens(*, live: bool) -> Iterator[Tokens]:
 
 
 def show_answer(answer: Answer, *, explain: bool, shown: str = "") -> None:
-    """Prints the answer, unless just that was `shown` as it came, what it stands on, and how it was made."""
+    """Prints the answer, unless just that was `shown` as it came, what it rests on, and how it was made."""
     is_new = " ".join(shown.split()) != " ".join(plain(answer.text).split())
     if is_new and shown:
         click.echo()

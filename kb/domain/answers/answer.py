@@ -15,14 +15,14 @@ from kb.domain.search import SearchHit, SearchMode
 RefusalReason = Literal["score_gate", "llm_self_judge", "no_index", "no_chunks", "llm_stream_aborted"]
 
 ClaimStatus = Literal["supported", "weak", "dropped"]
-"""`supported`: what it says stands in what it cites; `weak`: that could not be shown; `dropped`: it does not."""
+"""`supported`: what it says is in what it cites; `weak`: that could not be shown; `dropped`: it does not."""
 
 
 Channel = Literal["own", "cross", "lexical", "read"]
 """By what evidence is judged: passages in the question's language, passages in another, words alone, or reading."""
 
 AnswerState = Literal["answered", "unsure", "refused"]
-"""`answered`: kb stands by it; `unsure`: perhaps it is there; `refused`: nothing near was found."""
+"""`answered`: kb is sure of it; `unsure`: perhaps it is there; `refused`: nothing near was found."""
 
 
 class Evidence(NamedTuple):
@@ -41,7 +41,7 @@ class Evidence(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A sentence of an answer, without its markers. `quote` is what it stands on, word for word, at `citation`.
+    """A sentence of an answer, without its markers. `quote` is what it rests on, word for word, at `citation`.
 
     `passages` are the numbers it cites; `reason` says what failed where it is not supported.
     """

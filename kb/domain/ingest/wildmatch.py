@@ -64,7 +64,7 @@ def wildmatch_regex(pattern: str) -> str | None:
 
 
 def _settled(group: list[str], after_folders: bool) -> str:
-    """What stands before a `**/`: found where it comes first, and there it stays."""
+    """What is before a `**/`: found where it comes first, and there it stays."""
     body = "".join(_taking_little(piece) for piece in _pieces(group))
     return f"(?>{_WHOLE_SEGMENTS}{body})" if after_folders else body
 
@@ -82,7 +82,7 @@ def _taking_little(piece: tuple[bool, str]) -> str:
 
 
 def _pieces(group: list[str]) -> list[tuple[bool, str]]:
-    """Expressions of fixed length, and whether an asterisk stands before each; at least one."""
+    """Expressions of fixed length, and whether an asterisk is before each; at least one."""
     found = [(False, "")]
     for part in group:
         if part == _STAR:

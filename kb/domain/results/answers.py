@@ -10,7 +10,7 @@ Standing = Literal["stands", "moved", "changed", "missing", "unreadable"]
 
 
 class QuoteCheck(NamedTuple):
-    """One quotation of an answer and how it fares; `now_at` is where it stands now, where it stands."""
+    """One quotation of an answer and how it fares; `now_at` is where it is now, if anywhere."""
 
     quote: str
     cited: Citation

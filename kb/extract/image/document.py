@@ -65,7 +65,7 @@ def assemble_image(
 
 
 def _paragraphs(page: OcrText) -> Iterator[tuple[str, Box, int]]:
-    """The paragraphs of a page as they stand in its joined text: the text, the box around it, where it starts."""
+    """The paragraphs of a page as they are in its joined text: the text, the box around it, where it starts."""
     at = 0
     for _, lines in groupby(page.regions, key=lambda line: line.block):
         first, *others = lines

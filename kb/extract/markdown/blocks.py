@@ -59,7 +59,7 @@ class BlockBuilder(NumberedBlocks):
     def add_tokens(self, tokens: Sequence[Token], lines: Sequence[str], first_line: int, repeated: int = 0) -> None:
         """Append the blocks that `tokens` make of `lines`, the first of which is line `first_line` of the file.
 
-        The first `repeated` lines were read before, and stand in no span.
+        The first `repeated` lines were read before, and are in no span.
         """
         for group in top_level(tokens):
             span = _written_lines(group[0], lines, repeated)
@@ -73,7 +73,7 @@ class BlockBuilder(NumberedBlocks):
                 self._warn_of_broken_table(lines[start:end], first_line + start)
 
     def add_paragraphs(self, lines: Sequence[str], first_line: int) -> None:
-        """Append every run of non-blank `lines` as a paragraph, its text as it stands."""
+        """Append every run of non-blank `lines` as a paragraph, its text as it is."""
         start = None
         for index, line in enumerate([*lines, ""]):
             if line.strip():

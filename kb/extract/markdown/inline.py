@@ -75,7 +75,7 @@ def sole_image(children: Sequence[Token]) -> ImageRef | None:
 
 
 def is_bare_markup(children: Sequence[Token]) -> bool:
-    """Whether embeds, targets of wikilinks, tags and block ids stand there and nothing that could be a heading."""
+    """Whether embeds, targets of wikilinks, tags and block ids are there and nothing that could be a heading."""
     solid = [child for child in children if child.content.strip()]
     return bool(solid) and not any(map(_says_something, solid))
 

@@ -1,6 +1,6 @@
 """The Markdown parser kb reads notes with: CommonMark, GFM tables and strikethrough, footnotes, and Obsidian's marks.
 
-Obsidian's own marks become tokens here (`wikilink`, `hashtag`; comments become nothing), so that what stands in code
+Obsidian's own marks become tokens here (`wikilink`, `hashtag`; comments become nothing), so that what is in code
 is left alone by the parser's own rules and every rule below takes time linear in its text.
 """
 

@@ -178,7 +178,7 @@ def _definitions(lines: Sequence[str]) -> dict[str, object]:
         try:
             parse_lines([line for each in some for line in (each, "")], references)
         except _PARSER_FAULTS:
-            continue  # the piece they stand in says so
+            continue  # the piece they are in says so
     return references
 
 

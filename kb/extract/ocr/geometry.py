@@ -1,4 +1,4 @@
-"""Where a point of a prepared page stands in the file's own pixels: affine maps, composed as the page is turned."""
+"""Where a point of a prepared page is in the file's own pixels: affine maps, composed as the page is turned."""
 
 from __future__ import annotations
 

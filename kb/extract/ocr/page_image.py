@@ -171,7 +171,7 @@ def is_photograph(page: Image) -> bool:
 
 
 def written(ink: Ink, line: int) -> Ink:
-    """The ink without what stands alone: specks, whose surroundings of a line's height hold almost no ink."""
+    """The ink without what is alone: specks, whose surroundings of a line's height hold almost no ink."""
     kept: Ink = ink & (_around(ink, line) >= _LEAST_DENSITY * line * line)
     return kept
 

@@ -45,7 +45,7 @@ class Grid(NamedTuple):
         return row, column
 
     def has_wall(self, row: int, column: int) -> bool:
-        """Whether a line stands between a cell and the one to its left."""
+        """Whether a line is between a cell and the one to its left."""
         x, top, bottom = self.xs[column], self.ys[row], self.ys[row + 1]
         return any(
             abs(line.at - x) <= _NEAR and min(line.end, bottom) - max(line.start, top) >= _WALL_SHARE * (bottom - top)

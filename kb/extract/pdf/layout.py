@@ -18,7 +18,7 @@ from kb.extract.pdf.raw_pages import RawBlock, RawPage, body_height
 from kb.extract.pdf.reading_order import reading_order
 from kb.language.broken_lines import ends_inside_words, joined_hangul, whole_words
 
-# Running heads and page numbers stand in these shares of a page's height, and on so many pages.
+# Running heads and page numbers are in these shares of a page's height, and on so many pages.
 _MARGIN_SHARE = 0.12
 _FURNITURE_PAGES = 3
 _FURNITURE_LINES = 2
@@ -58,7 +58,7 @@ def lay_out(pages: Sequence[RawPage], outline: Sequence[OutlineEntry]) -> Iterat
 
 
 class _Parts(NamedTuple):
-    """A page's blocks: what repeats above and below (or beside), the text, and what stands along its sides."""
+    """A page's blocks: what repeats above and below (or beside), the text, and what is along its sides."""
 
     top: list[RawBlock]
     body: list[RawBlock]
@@ -102,7 +102,7 @@ def _repeated(pages: Sequence[RawPage], usual_height: float) -> set[tuple[str, s
 
 
 def _margin(page: RawPage, block: RawBlock) -> Margin | None:
-    """The margin of the page that a block of few lines stands in."""
+    """The margin of the page that a block of few lines is in."""
     if block.text.count("\n") >= _FURNITURE_LINES or block.is_table:
         return None
     is_outside = block.x1 <= page.width * _MARGIN_SHARE or block.x0 >= page.width * (1 - _MARGIN_SHARE)

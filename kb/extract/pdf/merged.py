@@ -35,7 +35,7 @@ def overlap(blocks: Sequence[RawBlock]) -> bool:
 
 
 def taken_apart(blocks: Sequence[RawBlock], words: Sequence[Word]) -> tuple[list[RawBlock], list[Word]]:
-    """The blocks in parts, and the words with the part they stand in; a word names a block by its place in `blocks`."""
+    """The blocks in parts, and the words with the part they are in; a word names a block by its place in `blocks`."""
     parts: list[RawBlock] = []
     renamed: list[Word] = []
     by_block: list[list[Word]] = [[] for _ in blocks]

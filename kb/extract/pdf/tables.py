@@ -1,6 +1,6 @@
-"""Ruled tables on a PDF's page: the words that stand in the cells of a grid (`kb.extract.pdf.grids`), as Markdown.
+"""Ruled tables on a PDF's page: the words that are in the cells of a grid (`kb.extract.pdf.grids`), as Markdown.
 
-Tables without rules stay as text, row by row. So does what stands under lines that are no table's: where they run
+Tables without rules stay as text, row by row. So does what is under lines that are no table's: where they run
 through words, or between the words of a sentence.
 """
 
@@ -28,7 +28,7 @@ Cells: TypeAlias = dict[tuple[int, int], list[Word]]
 
 
 def with_tables(blocks: Sequence[RawBlock], found: Sequence[Grid], words: Sequence[Word]) -> list[RawBlock]:
-    """The page's blocks with its ruled tables in the place of the words that stand in them."""
+    """The page's blocks with its ruled tables in the place of the words that are in them."""
     taken: set[int] = set()
     tables = []
     for grid in found:

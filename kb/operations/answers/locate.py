@@ -1,4 +1,4 @@
-"""Where a citation points: the file, whether it is still the one that was indexed, and the text that stands there."""
+"""Where a citation points: the file, whether it is still the one that was indexed, and the text that is there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kb.store.rows import inspect_queries as queries
 
 
 class Located(NamedTuple):
-    """A cited place. `text` is what stands there, in the file as it was indexed.
+    """A cited place. `text` is what is there, in the file as it was indexed.
 
     `is_current` says whether the file at `source_path` still has the content that was indexed; `kept_path` is kb's own
     copy of that content, or the file itself where it is too large to be copied.

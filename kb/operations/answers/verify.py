@@ -1,4 +1,4 @@
-"""Holds stored answers against the files as they are now: which quotations stand, moved, changed or went."""
+"""Compares stored answers with the files as they are now: which are unchanged, moved, changed or went."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def verify(config: Config, typed: str | None, *, every: bool) -> list[AnswerChec
 
 
 class _Checking:
-    """Reads each file once, however many quotations stand in it."""
+    """Reads each file once, however many quotations are in it."""
 
     def __init__(self, db: Connection, config: Config) -> None:
         self._db = db
@@ -86,7 +86,7 @@ class _Checking:
         return Found("stands", cited) if stands_in(quote, place.text) else Found("changed")
 
     def _elsewhere(self, quote: str, cited: Citation) -> Citation | None:
-        """Where the quotation stands in another file, or in another place of a page, picture or recording."""
+        """Where the quotation is in another file, or in another place of a page, picture or recording."""
         for place in queries.find_quote(self._db, quote=quote):
             at = cite(place.workspace_path, json.loads(place.source_spans_json), None)
             if not isinstance(at, LineCitation):

@@ -76,7 +76,7 @@ class Findings(NamedTuple):
 
     @property
     def state(self) -> AnswerState:
-        """Whether what was found is enough for an answer that kb stands by, or for one it is unsure of."""
+        """Whether what was found is enough for an answer kb is sure of, or for one it is unsure of."""
         if self.evidence is None or self.evidence.value < self.config.rag.score_gate:
             return "refused"
         precision = self.config.rag.answer_precision

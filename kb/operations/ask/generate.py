@@ -1,4 +1,4 @@
-"""A model's answer: prompt → tokens as they come → every sentence checked → what stands, or a refusal."""
+"""A model's answer: prompt → tokens as they come → every sentence checked → what is left of it, or a refusal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST_CHARS = 200_000
 _ANSWER_SHARE = 4
 
 LIKELY = 0.5
-"""The evidence from which a sentence is taken to stand in a passage by its meaning."""
+"""The evidence from which a sentence is taken to be in a passage by its meaning."""
 
 
 class Generation(NamedTuple):
@@ -160,7 +160,7 @@ def _shown_part(text: str, packed: Sequence[Passage]) -> str | None:
 
 
 def _judge_of_nearness(base: KnowledgeBase, found: Findings) -> Callable[[str, Sequence[Passage]], bool]:
-    """Whether a sentence stands in one of some passages by its meaning; never where nothing is embedded."""
+    """Whether a sentence is in one of some passages by its meaning; never where nothing is embedded."""
     source = None if found.embedding is None else vector_source(base, found.result.query)
 
     def near_enough(sentence: str, passages: Sequence[Passage]) -> bool:

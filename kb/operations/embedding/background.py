@@ -76,7 +76,7 @@ def _questions() -> list[_Question]:
 
 
 def _encoded(plan: EmbeddingPlan, slot: EmbeddingSlot, bank: Sequence[_Question]) -> Vectors:
-    """float32[questions, dimensions], L2 = 1, from the cache where they stand there."""
+    """float32[questions, dimensions], L2 = 1, from the cache where they are there."""
     import numpy as np
 
     texts = [question.text for question in bank]

@@ -1,6 +1,6 @@
 """Gives every chunk's sentences, and its title with the headings, a vector each under the secondary model.
 
-They stand in SQLite alone: made from the text in a fraction of the time the chunks' own vectors take, they are made
+They are in SQLite alone: made from the text in a fraction of the time the chunks' own vectors take, they are made
 again wherever they are missing. A batch of chunks is one transaction; a crash leaves whole batches.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
 
 _BATCH_CHUNKS = 256
-# What a sentence says stands at its beginning; a line of a table or of code may have no end.
+# What a sentence says is at its beginning; a line of a table or of code may have no end.
 _MOST_CHARS = 1_000
 _SCALE = 127
 
@@ -35,7 +35,7 @@ def sentence_version(model: EmbeddingModel) -> str:
 def embed_sentences(db: Connection, plan: EmbeddingPlan, handle: RunHandle) -> int:
     """Embeds the sentences of the chunks that have none, or all where another model made them; returns how many chunks.
 
-    Without a secondary model nothing is read, and what stands of another one goes. `db` is a writer.
+    Without a secondary model nothing is read, and what is of another one goes. `db` is a writer.
     Raises: ModelMissing, ModelCorrupt, DiskFull.
     """
     name = plan.models.get("secondary") if plan.sentences else None
@@ -92,7 +92,7 @@ def _rows(chunks: Sequence[queries.UnreadChunk], encoder: Embedder, batch_texts:
 
 
 def heading_text(title: str, heading_path: Sequence[str]) -> str:
-    """What stands above a chunk: its document's title and the headings, each once."""
+    """What is above a chunk: its document's title and the headings, each once."""
     return " › ".join(dict.fromkeys([title, *heading_path]))
 
 

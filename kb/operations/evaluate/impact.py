@@ -50,7 +50,7 @@ def _questions(db: Connection, suite: Path, root: Path) -> Iterator[Impact]:
 
 
 def _fares(place: dict[str, str | int | None], lines: list[str]) -> tuple[Standing, str, str | None]:
-    """How an expectation fares, how it was cited, and where it stands now."""
+    """How an expectation fares, how it was cited, and where it is now."""
     path, text = str(place["path"]), str(place["text"])
     if place["start"] is None:
         standing: Standing = "missing" if not lines else "stands" if file_hash(lines) == text else "changed"

@@ -36,7 +36,7 @@ def judged_question(suite: Path, query: str, judged: Sequence[tuple[SearchHit, i
 
 
 def append_question(suite: Path, question: Question) -> None:
-    """Adds a question at the end of the golden set; what stands there stays as it was written.
+    """Adds a question at the end of the golden set; what is there stays as it was written.
 
     Raises: UsageError where the file cannot be written, or does not end with its questions.
     """

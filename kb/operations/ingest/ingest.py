@@ -179,7 +179,7 @@ def _scan(run: IngestRun) -> deque[ScannedFile]:
 
 
 def _remove_vanished(run: IngestRun) -> None:
-    """Removes the documents whose files are gone, unless nothing could be learned of the folder they stood in."""
+    """Removes the documents whose files are gone, unless nothing could be learned of the folder they were in."""
     with run.report.stages.measure("store"):
         for path in sorted(run.vanished):
             if not run.would_have_met(path):

@@ -192,7 +192,7 @@ def _indexed_texts(cut: Cut) -> Iterator[str]:
 
 
 def _heading_words(cut: Cut, ordinal: int) -> str:
-    """What stands above a chunk: title, headings, aliases; the first chunk also answers for the frontmatter."""
+    """What is above a chunk: title, headings, aliases; the first chunk also answers for the frontmatter."""
     document = cut.document
     words = [document.title, *cut.chunks[ordinal].heading_path, *document.metadata.aliases]
     if ordinal == 0:

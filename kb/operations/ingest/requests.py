@@ -102,7 +102,7 @@ def _speech_settings(config: Config) -> SpeechSettings | None:
 
 
 def _scope(config: Config, path: str | None) -> str:
-    """`path` relative to the workspace root; a path that stands in the working directory wins over one in the root."""
+    """`path` relative to the workspace root; a path that is in the working directory wins over one in the root."""
     if path is None:
         return ""
     root = os.path.realpath(config.workspace_root)

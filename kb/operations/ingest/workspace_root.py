@@ -1,4 +1,4 @@
-"""Keeps one knowledge base to one workspace: what stands in no file of another folder would be removed as deleted."""
+"""Keeps one knowledge base to one workspace: what is in no file of another folder would be removed as deleted."""
 
 from __future__ import annotations
 

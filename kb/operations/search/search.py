@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def search(session: Session, query: SearchQuery) -> SearchResult:
-    """The hits of one question, from the knowledge base as it stands now.
+    """The hits of one question, from the knowledge base as it is now.
 
     A hybrid question where there are no vectors is answered by its words, and the result's note says so.
     Raises: NotIndexed and its kin; QuerySyntaxError; ModelError for a vector question that cannot be answered.
@@ -100,7 +100,7 @@ def encode_question(source: VectorSource, query: SearchQuery, read: QueryTerms, 
 
 
 def _encoded(query: SearchQuery, read: QueryTerms) -> SearchQuery:
-    """The question as it is encoded: as it stands, unless its keys were those of another layout.
+    """The question as it is encoded: as it is, unless its keys were those of another layout.
 
     Encoders know words that these documents do not have; a word wrongly taken for a slip would cost more than a slip.
     """

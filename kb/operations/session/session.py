@@ -1,4 +1,4 @@
-"""One knowledge base, held open for one question or for many, and always as it stands now.
+"""One knowledge base, held open for one question or for many, and always as it is now.
 
 A process that lasts keeps one session. Whatever another process changes meanwhile, the next question is answered from
 it: documents, vectors, models, a migrated schema, a file that was replaced or removed. The configuration stays as it
@@ -50,7 +50,7 @@ class Session:
 
     @contextmanager
     def reading(self) -> Iterator[KnowledgeBase]:
-        """The knowledge base as it stands now, this thread's alone until the block ends.
+        """The knowledge base as it is now, this thread's alone until the block ends.
 
         One of an older schema is migrated first. Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt;
         StoreReadOnly where it cannot be migrated.
@@ -83,7 +83,7 @@ class Session:
             self._free.pop()[1].db.close()
 
     def _free_one(self, file: FileIdentity | None) -> KnowledgeBase | None:
-        """A free connection to the file that is there now; those to another that stood in its place are closed."""
+        """A free connection to the file that is there now; those to another that was in its place are closed."""
         while True:
             try:
                 opened, base = self._free.pop()

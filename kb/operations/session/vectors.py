@@ -120,7 +120,7 @@ class VectorSource:
         return self._sentences[sentence]
 
     def _encode_secondary(self, text: str) -> bytes | None:
-        """The question under the secondary model, where a passage may stand in another language than it does.
+        """The question under the secondary model, where a passage may be in another language than it does.
 
         It judges those, and what is read; without either the question does not pay for loading it.
         """

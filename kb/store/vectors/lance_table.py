@@ -93,7 +93,7 @@ class LanceTable:
             merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Removes the vectors of chunks; ids are hex, so they stand in the filter as they are."""
+        """Removes the vectors of chunks; ids are hex, so they are in the filter as they are."""
         with _lance_errors(self._where):
             for start in range(0, len(chunk_ids), 1000):
                 self._table.delete(f"chunk_id IN ({_quoted(chunk_ids[start : start + 1000])})")

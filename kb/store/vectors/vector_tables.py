@@ -2,7 +2,7 @@
 
 `vec_primary` and `vec_secondary` hold the vectors of the models that `embedding_slots` names; an unused one is there
 too, empty, because the search statement names both. Their DDL is the one SQL text made in Python, because a vec0
-table's dimensions stand in its declaration.
+table's dimensions are in its declaration.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from kb.wire.citation import CitationV1, citation_v1
 
 
 class AnswerCitationV1(TypedDict):
-    """A place the answer points at. `marker` is null for a candidate of a refusal; `quote` stands there verbatim."""
+    """A place the answer points at. `marker` is null for a candidate of a refusal; `quote` is there verbatim."""
 
     marker: str | None
     citation: CitationV1
@@ -22,7 +22,7 @@ class AnswerCitationV1(TypedDict):
 
 
 class ClaimV1(TypedDict):
-    """A sentence of the answer and what it stands on; `dropped` ones are not part of `answer`."""
+    """A sentence of the answer and what it rests on; `dropped` ones are not part of `answer`."""
 
     text: str
     markers: list[str]
@@ -83,7 +83,7 @@ class UsageV1(TypedDict):
 class AnswerV1(TypedDict):
     """An answer, or a refusal where `refusal_reason` is set. `grounded`: what each sentence cites supports it.
 
-    `state` says whether kb stands by it: `answered` (likely enough for `rag.answer_precision`), `unsure`, or `refused`.
+    `state` says whether kb is sure of it: `answered` (enough for `rag.answer_precision`), `unsure`, or `refused`.
     """
 
     schema_version: Literal["answer.v1"]

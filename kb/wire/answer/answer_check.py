@@ -11,7 +11,7 @@ from kb.wire.citation import CitationV1, citation_v1
 
 
 class QuoteCheckV1(TypedDict):
-    """One quotation: whether it stands where it was cited, and where it stands now."""
+    """One quotation: whether it stands where it was cited, and where it is now."""
 
     quote: str
     citation: CitationV1

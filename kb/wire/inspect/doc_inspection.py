@@ -34,7 +34,7 @@ class PageSpanV1(TypedDict):
 
 
 class RegionSpanV1(TypedDict):
-    """A rectangle of an image in pixels, and the characters of its text that stand there."""
+    """A rectangle of an image in pixels, and the characters of its text that are there."""
 
     kind: Literal["region"]
     x: int
