@@ -6,22 +6,22 @@ A kind may have several lines. Lines that begin with `#` say what the file holds
 from __future__ import annotations
 
 import functools
+import os.path
 import re
-from collections.abc import Mapping
-from pathlib import Path
 
-_DATA = Path(__file__).with_name("data")
+_DATA = os.path.join(os.path.dirname(__file__), "data")  # a search reads lists, and needs no pathlib
 _NAMED = r"<[A-Z_]+>"  # compiled where a pattern needs it: a search reads lists and needs none
 
 
 def table(name: str) -> list[list[str]]:
     """The lines of `data/<name>.tsv`, each as its columns."""
-    lines = (_DATA / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+    with open(os.path.join(_DATA, f"{name}.tsv"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
     return [line.split("\t") for line in lines if line and line[0] != "#"]
 
 
 @functools.cache
-def rows(name: str) -> Mapping[str, tuple[str, ...]]:
+def rows(name: str) -> dict[str, tuple[str, ...]]:
     """The texts of `data/<name>.tsv` by their kind, in their order."""
     found: dict[str, list[str]] = {}
     for kind, text in table(name):
