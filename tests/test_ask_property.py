@@ -108,7 +108,7 @@ FRAGMENTS = st.one_of(
 )
 
 
-@settings(max_examples=250)
+@settings(max_examples=80)
 @given(parts=st.lists(FRAGMENTS, max_size=14), question=st.sampled_from(QUESTIONS), k=st.integers(1, 8))
 def test_no_text_breaks_an_answer(indexed: Vault, parts: list[str], question: str, k: int) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:

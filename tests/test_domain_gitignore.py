@@ -132,7 +132,7 @@ def ignored_by_git(root: Path, pattern: str, paths: list[str]) -> set[str]:
     return set(done.stdout.decode().split("\0")) - {""}
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(pattern=_PATTERNS, paths=st.lists(_PATHS, min_size=1, max_size=25, unique=True))
 def test_a_path_is_matched_where_git_ignores_it(repository: Path, pattern: str, paths: list[str]) -> None:
     try:
