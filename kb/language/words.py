@@ -1,8 +1,4 @@
-"""Whether a text has a question's terms: English by stems, Korean by morphemes that are in its words.
-
-The index finds passages with Porter stems and Kiwi's morphemes; here no more is at hand than the text, and a sentence
-is short enough for a plainer rule.
-"""
+"""Whether a text has a question's terms: English by the stems of the index, Korean by morphemes inside its words."""
 
 from __future__ import annotations
 
@@ -12,12 +8,11 @@ import unicodedata
 from typing import NamedTuple
 
 from kb.domain.text import stored_text
+from kb.language.porter import stem
 from kb.language.stopwords import english
 
 # Runs of Hangul apart from other letters and digits, as the index's terms are: 1989년 is two words.
 _WORD = re.compile(r"[가-힣]+|[^\W_가-힣]+")
-_SUFFIXES = tuple("ings ing ments ment ies ied ions ion ers er ed es ly s e y".split())
-_SHORTEST_STEM = 3
 
 
 class Words(NamedTuple):
@@ -66,18 +61,15 @@ def carried(words: Words, source: Words) -> float:
     return sum(parts) / len(parts) if parts else 0.0
 
 
-@functools.lru_cache(maxsize=8192)
+@functools.lru_cache(maxsize=16_384)
 def _stem(word: str) -> str:
-    """`word` in lower case without accents; of an English one no more than its stem."""
+    """`word` in lower case without accents; of one in Latin letters its stem."""
     word = word.lower()
     if not word.isascii():
         if not _is_latin(word):
             return word
         word = "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
-            return word[: -len(suffix)]
-    return word
+    return stem(word)
 
 
 def _is_latin(word: str) -> bool:
