@@ -175,3 +175,18 @@ def test_a_kind_of_file_that_kb_does_not_read_is_an_error_and_not_an_empty_resul
     assert ran.code == 2
     assert "'film' is no kind of file that kb reads (markdown, pdf, image, audio)" in " ".join(ran.stderr.split())
     assert run_kb("--config", str(named.config), "search", "gateway", "--media", "markdown").code == 0
+
+
+def test_what_has_no_room_beside_its_head_comes_below_it(named: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = "상속받은 포도밭의 세금은 얼마나 되나요?"
+    on_screen(named, ("ask", refused, "--provider", "extractive"), NARROW, monkeypatch)
+    shown = on_screen(named, ("answers", "list", "--limit", "1"), NARROW, monkeypatch).splitlines()
+    assert shown[0].startswith("ret_")
+    assert " no answer: " in " ".join(shown[:-1])
+    assert shown[-1] == f"    {refused}"
+
+
+def test_a_refusal_has_nothing_to_verify_and_says_so(named: Vault) -> None:
+    run_kb("--config", str(named.config), "ask", "상속받은 포도밭의 세금은?", "--provider", "extractive")
+    ran = run_kb("--config", str(named.config), "verify")
+    assert (ran.code, ran.stdout) == (0, "nothing to check: this answer quotes nothing\n")

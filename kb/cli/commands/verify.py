@@ -50,6 +50,10 @@ def command(call: Call, id: str | None, every: bool, as_json: bool) -> int:
         for check in checks:
             _show(check)
         quotes = [quote for check in checks for quote in check.quotes]
+        if not quotes:
+            what = "no answer quotes anything yet" if every else "this answer quotes nothing"
+            click.echo(f"nothing to check: {what}")
+            return 0
         found = sum(quote.standing in ("stands", "moved") for quote in quotes)
         answers = f"{len(checks)} answer{'' if len(checks) == 1 else 's'}"
         click.echo(f"{found} of {len(quotes)} quotations are still in their files, in {answers}")

@@ -20,7 +20,7 @@ GOOD: Style = {"bold": True}
 BAD: Style = {"fg": "red", "bold": True}
 QUIET: Style = {"dim": True}
 
-# Where a head leaves less than this, the whole line is folded, its later lines indented by so much.
+# Where a head leaves less than this and the text needs more, the text comes below it, indented by so much.
 _LEAST_CELLS = 20
 _INDENT_CELLS = 4
 
@@ -40,8 +40,11 @@ def echo_folded(
     stream = sys.stderr if err else sys.stdout
     width = columns() if stream.isatty() else 0
     indent = " " * width_cells(click.unstyle(head))
-    if 0 < width < len(indent) + _LEAST_CELLS:
-        head, text, indent = "", head + text, " " * _INDENT_CELLS
+    if 0 < width < min(len(indent) + _LEAST_CELLS, len(indent) + width_cells(text)):
+        bare = click.unstyle(head).rstrip()
+        for start, end in fold(bare, width):
+            click.echo(bare[start:end] if width_cells(bare) > width else head.rstrip(), err=err)
+        head = indent = " " * _INDENT_CELLS
     pieces = [text[start:end] for start, end in fold(text, width - len(indent))] if width else [text]
     for at, piece in enumerate(pieces):
         shown = styled(piece, style) if style and not err else piece
