@@ -1,13 +1,16 @@
 """A process that holds a session open and answers one line of JSON on stdin with one on stdout.
 
-`python session_holder.py CONFIG [SETTING...]`; its models are fakes, installed where their manifest stands.
+`python session_holder.py CONFIG [SETTING...]`; its models are fakes, installed where their manifest stands. A line with
+`threads` is asked by so many of them at once.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 from fake_embedder import FakeEmbedder, FakeModels
@@ -52,13 +55,28 @@ def answered(session: Session, line: dict[str, Any]) -> dict[str, Any]:
         return {"error": error.code, "message": error.message}
 
 
+def answered_by_threads(session: Session, line: dict[str, Any], threads: int) -> dict[str, Any]:
+    """What as many threads are answered that ask at the same moment, one after the other in the list."""
+    together = Barrier(threads)
+
+    def ask_once(_: int) -> dict[str, Any]:
+        together.wait()
+        return answered(session, line)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return {"answers": list(pool.map(ask_once, range(threads)))}
+
+
 def main() -> None:
     """Answers until stdin ends."""
     adapters.query_encoder = installed_encoder
     with open_session(load(sys.argv[1], tuple(sys.argv[2:])), many=True) as session:
         for line in sys.stdin:
             OPENED.clear()
-            print(json.dumps({**answered(session, json.loads(line)), "opened": OPENED}), flush=True)
+            asked = json.loads(line)
+            threads = asked.pop("threads", 0)
+            found = answered_by_threads(session, asked, threads) if threads else answered(session, asked)
+            print(json.dumps({**found, "opened": OPENED}), flush=True)
 
 
 if __name__ == "__main__":

@@ -148,6 +148,35 @@ def test_a_session_searches_by_meaning_once_another_process_has_installed_and_em
     assert held(search="water rises", mode="vector")["mode"] == "vector"
 
 
+def test_all_threads_see_what_another_process_ingests_installs_and_removes(
+    vault: Vault, held: Ask, fake_models: FakeModels
+) -> None:
+    def every(**line: object) -> dict[str, Any]:
+        """What each of six threads is answered: the same."""
+        answers = held(**line, threads=6)["answers"]
+        assert answers == [answers[0]] * 6
+        found: dict[str, Any] = answers[0]
+        return found
+
+    assert every(search="water rises")["error"] == "not_indexed"
+    kb(vault, "ingest", "--no-embed")
+    assert every(search="water rises")["paths"] == ["pump.md"]
+    kb(vault, "index", "--embeddings")
+    assert every(search="water rises")["mode"] == "lexical"
+    install_all(vault)
+    assert held(search="water rises", threads=6)["opened"] == [f"{PRIMARY}@1", f"{SECONDARY}@1"], "each once, for all"
+    assert every(search="water rises")["mode"] == "hybrid"
+    assert every(ask="water rises in the cellar")["paths"][0] == str(vault.root / "pump.md")
+    (vault.root / "heron.md").write_text("# Heron\n\nThe heron stands by the water.\n", encoding="utf-8")
+    kb(vault, "ingest")
+    assert every(search="heron")["paths"][0] == "heron.md"
+    (vault.root / "heron.md").unlink()
+    kb(vault, "ingest")
+    assert "heron.md" not in every(search="heron")["paths"]
+    shutil.rmtree(vault.config.parent / "models" / PRIMARY)
+    assert (every(search="water rises")["mode"], every(search="heron")["paths"]) == ("lexical", [])
+
+
 def test_encoders_stay_open_while_the_index_changes_and_are_opened_again_where_a_model_did(
     vault: Vault, held: Ask, fake_models: FakeModels
 ) -> None:
