@@ -42,6 +42,25 @@ INNER_ROWS = {
         ("audio", "image", "markdown", "pdf"),
         ("decode", "numbered_blocks", "ocr"),
     ),
+    "answer": (
+        ("quoting",),
+        ("judging",),
+        ("across", "checks", "reading"),
+        ("claims", "extractive", "pieces", "prompt", "refusals"),
+        (
+            "echoes",
+            "evidence",
+            "fitted",
+            "follow_up",
+            "listing",
+            "markers",
+            "packing",
+            "quotations",
+            "standing",
+            "thoughts",
+            "wording",
+        ),
+    ),
     "cli": (
         ("commands", "entry"),
         ("main",),
@@ -202,9 +221,20 @@ def test_imports_point_down(path: Path) -> None:
     assert faults(place_of(path), path.read_text(encoding="utf-8")) == []
 
 
+def is_room(path: Path) -> bool:
+    """Whether a folder is a package; `data` is none."""
+    return (path / "__init__.py").exists()
+
+
+def test_every_room_that_has_rooms_has_its_rows() -> None:
+    with_rooms = {room.name for room in PACKAGE.iterdir() if room.is_dir() and any(map(is_room, room.iterdir()))}
+    assert with_rooms == set(INNER_ROWS)
+
+
 @pytest.mark.parametrize("room", INNER_ROWS)
 def test_every_file_of_a_room_with_rooms_stands_in_a_known_one(room: str) -> None:
-    there = {path.stem for path in (PACKAGE / room).iterdir() if not path.name.startswith("_")}
+    files = [path for path in (PACKAGE / room).iterdir() if path.suffix == ".py" or is_room(path)]
+    there = {path.stem for path in files if not path.name.startswith("_")}
     assert there == set(INNER_HEIGHT[room]), "a new inner room joins INNER_ROWS, where it belongs"
 
 
