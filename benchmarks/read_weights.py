@@ -158,7 +158,7 @@ def _ordering(found: Mapping[str, Sequence[Found]], told: Sequence[str], without
 
 
 def view_file(old: str, models: Mapping[str, Fitted], label: int) -> str:
-    """The file `sql/views/weights.sql` with these weights, labelled `<model>-<label>`, in place of its own.
+    """The file `sql/views/shipped_weights.sql` with these weights, labelled `<model>-<label>`, in place of its own.
 
     Its statement's version is that of `old` and one more.
     """

@@ -35,7 +35,7 @@ RANKED = ("ask-fastapi", "notes-ko", "manual", "archive", "golden", "korquad-dev
 JUDGED = ("ask-fastapi", "notes-ko", "manual", "archive", "golden", "korquad-refusal-dev")
 TOLD = ("ask-fastapi", "notes-ko", "manual", "archive")
 
-VIEW = Path(__file__).parents[1] / "sql" / "views" / "weights.sql"
+VIEW = Path(__file__).parents[1] / "sql" / "views" / "shipped_weights.sql"
 _MODELS = ("rank", "sentence", "look", "about", "right", "right_limits")
 _RULES = ("fusion", "others", "shipped")
 _FIGURES = ("hit@1", "hit@3", "nDCG@10")

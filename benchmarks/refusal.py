@@ -99,7 +99,8 @@ def _joined(group: Sequence[Asked], mode: JudgedMode) -> list[Judged]:
 
 
 def _separation(questions: Sequence[Judged], weights: Mapping[Channel, Weights]) -> Separation:
-    return separation(questions, [evidence_of(question, weights) for question in questions], (GATE,))
+    kinds = [question.answered_by is not None for question in questions]
+    return separation(kinds, [evidence_of(question, weights) for question in questions], (GATE,))
 
 
 def _figures(questions: Sequence[Judged], weights: Mapping[Channel, Weights]) -> tuple[float, ...]:

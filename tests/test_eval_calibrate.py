@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from calibration_words import ELSEWHERE, PLACES
 from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels
 
@@ -29,16 +30,6 @@ from kb.eval.calibration import (
     separation,
 )
 from kb.wire.schemas import validate
-
-PLACES = (
-    "anchor basin canvas delta engine fabric garden harbor island journal kernel lantern meadow needle orbit "
-    "pepper quartz rudder saddle timber urchin velvet walnut yonder zipper bellow cactus dagger ember falcon "
-    "goblet hammer igloo jigsaw kettle"
-).split()
-ELSEWHERE = (
-    "abbot badger camel donkey eagle ferret gibbon heron ibex jackal koala lemur magpie newt otter "
-    "panda quail raven stork tapir urial viper weasel yak zebra bison coyote dingo ermine finch gecko hyena impala"
-).split()
 
 
 def judged(channel: Channel, answered: bool, *features: float) -> Judged:
@@ -89,8 +80,7 @@ def test_a_feature_that_would_speak_against_an_answer_has_no_weight() -> None:
 
 
 def test_auroc_counts_ties_half_and_the_table_counts_the_threshold_in() -> None:
-    questions = [judged("own", answered, 0, 0, 0) for answered in (True, True, False, False)]
-    found = separation(questions, [0.9, 0.5, 0.5, 0.1], (0.5, 0.6))
+    found = separation([True, True, False, False], [0.9, 0.5, 0.5, 0.1], (0.5, 0.6))
     assert found.auroc == (1 + 1 + 0.5 + 1) / 4
     assert [(point.kept, point.refused, point.balanced) for point in found.table] == [
         (1.0, 0.5, 0.75),
@@ -136,9 +126,9 @@ def test_a_file_has_a_question_a_line(tmp_path: Path) -> None:
     known.write_text('{"text": "언제?", "target_lang": "en", "id": 1}\n\nwho?\nwho?\n', encoding="utf-8-sig")
     unknown.write_text("where?\r\n", encoding="utf-8")
     assert read_labelled(known, unknown) == [
-        Labelled("언제?", True, "en"),
-        Labelled("who?", True),
-        Labelled("where?", False),
+        Labelled("언제?", True, "en", 1),
+        Labelled("who?", True, line=3),
+        Labelled("where?", False, line=1),
     ]
 
 
@@ -241,7 +231,7 @@ def test_a_refit_is_in_force_once_it_is_applied(unchanged: Vault) -> None:
     assert "known.txt, unknown.txt" in shown
     assert "cross-1 (shipped" in shown
     again = kb(unchanged, "eval", "calibrate", "--reset")
-    assert again.stdout == "as shipped: 2 fitted channels forgotten\n"
+    assert again.stdout == "as shipped; forgotten: lexical, own\n"
     assert kb(unchanged, "ask", question, "--json").json["evidence"] == before
 
 
@@ -283,7 +273,7 @@ def test_a_refit_that_does_worse_is_not_applied(unchanged: Vault, monkeypatch: p
     )
     ran = calibrating(unchanged, "--apply")
     assert ran.code == 2
-    assert "nothing was written: the refit does worse at the gate" in ran.stderr
+    assert "nothing was written: the refit does worse on questions it has not seen" in ran.stderr
     assert fitted(unchanged) == []
 
 

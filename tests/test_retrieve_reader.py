@@ -146,16 +146,6 @@ def test_a_passage_without_a_vector_counts_as_the_least_similar_one() -> None:
     assert found[1]["own.e5"] == found[2]["own.e5"]
 
 
-def test_calibrating_says_what_it_does_not_fit(vault: Vault, tmp_path: Path) -> None:
-    (tmp_path / "known.txt").write_text("how to bleed radiators?\n", encoding="utf-8")
-    (tmp_path / "unknown.txt").write_text("who sings tonight?\n", encoding="utf-8")
-    files = ("--answerable", str(tmp_path / "known.txt"), "--unanswerable", str(tmp_path / "unknown.txt"))
-    base = ("--config", str(vault.config))
-    noted = " ".join(run_kb(*base, "eval", "calibrate", *files).stderr.split())
-    assert "judges hybrid questions here by reading" in noted
-    assert "by reading" not in run_kb(*base, "--set", "rerank.provider=none", "eval", "calibrate", *files).stderr
-
-
 def test_the_share_of_a_question_that_stands_in_the_title_counts() -> None:
     named = candidate(1, "ko", 0.9)._replace(title="The text")
     assert [each["own.title"] for each in features([named, candidate(2, "ko", 0.9)])] == [3 * 0.25, 0]

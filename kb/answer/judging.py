@@ -17,7 +17,7 @@ from kb.domain.candidates import Ranked
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.language.words import words_of
 from kb.retrieve.signals import Signals, folded_weights, found_terms, sentence_features, sentence_signals
-from kb.retrieve.weights import Weights, load_weights
+from kb.retrieve.weights import Weights, load_weights, shipped_weights
 from kb.store.connection import Connection
 from kb.store.rows import sentence_queries as queries
 
@@ -74,9 +74,14 @@ class Judgement(NamedTuple):
         """The doubt, where it alone keeps the answer from standing."""
         return self.doubt if precision and self._is_likely(precision) else None
 
-    def _is_likely(self, precision: float) -> bool:
+    def limit(self, precision: float) -> float | None:
+        """The likelihood from which on so large a share of answers is right; None where none is known."""
         known = sorted((float(share), limit) for share, limit in self.limits.items())
-        return self.right >= next((limit for share, limit in known if share >= precision), 1.0)
+        return next((limit for share, limit in known if share >= precision), None) if precision else 0.0
+
+    def _is_likely(self, precision: float) -> bool:
+        limit = self.limit(precision)
+        return self.right >= (1.0 if limit is None else limit)
 
     def shown(self) -> tuple[Excerpt, ...]:
         """The pieces an answer is made of: the first, and the second where its passage is not much less likely."""
@@ -101,9 +106,17 @@ class JudgingWeights(NamedTuple):
     limits: Weights
 
 
+_MODELS = ("sentence", "about", "right", "right_limits")
+
+
 def load_judging_weights(db: Connection) -> JudgingWeights:
     """The models in force."""
-    return JudgingWeights(*(load_weights(db, model) for model in ("sentence", "about", "right", "right_limits")))
+    return JudgingWeights(*(load_weights(db, model) for model in _MODELS))
+
+
+def load_shipped_judging_weights(db: Connection) -> JudgingWeights:
+    """The models that kb came with."""
+    return JudgingWeights(*(shipped_weights(db, model) for model in _MODELS))
 
 
 def read_excerpts(
@@ -166,8 +179,8 @@ def judge(
     features = question_features(question, excerpts, ranked, terms, background)
     return Judgement(
         excerpts,
-        _likelihood(weights.about, features),
-        _likelihood(weights.right, features),
+        likelihood(weights.about, features),
+        likelihood(weights.right, features),
         features,
         version,
         weights.limits.values,
@@ -230,7 +243,8 @@ def _standing(
     return max(-4.0, min(8.0, (cosine - mean) / max(spread, 1e-3)))
 
 
-def _likelihood(weights: Weights, features: Mapping[str, float]) -> float:
+def likelihood(weights: Weights, features: Mapping[str, float]) -> float:
+    """1 / (1 + exp(−Σ weight · feature))."""
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, weights.total(features)))))
 
 

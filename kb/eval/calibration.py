@@ -28,6 +28,9 @@ FOLDS = 5
 LEAST_QUESTIONS = 30
 """So many answerable and so many unanswerable ones a channel takes to be fitted."""
 
+THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""The gates that are shown, beside the configured one."""
+
 _RIDGE = 0.02  # a question, on features divided by their standard deviations
 _STEPS = 50
 _NEGLIGIBLE = 1e-8
@@ -149,11 +152,11 @@ def refit(questions: Sequence[Judged], enough_in: Sequence[Judged]) -> dict[Chan
     }
 
 
-def separation(questions: Sequence[Judged], evidence: Sequence[float], thresholds: Iterable[float]) -> Separation:
-    """How well this evidence, one number per question, tells the questions apart."""
-    both = list(zip(questions, evidence, strict=True))
-    answerable = sorted(value for question, value in both if question.answered_by)
-    others = sorted(value for question, value in both if not question.answered_by)
+def separation(answerable_ones: Sequence[bool], evidence: Sequence[float], thresholds: Iterable[float]) -> Separation:
+    """How well this evidence, one number per question, tells the answerable questions from the others."""
+    both = list(zip(answerable_ones, evidence, strict=True))
+    answerable = sorted(value for is_answerable, value in both if is_answerable)
+    others = sorted(value for is_answerable, value in both if not is_answerable)
     below = sum(bisect_left(others, value) + bisect_right(others, value) for value in answerable) / 2
     return Separation(
         below / (len(answerable) * len(others)),

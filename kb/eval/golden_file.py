@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
@@ -178,6 +179,19 @@ def _expectation(node: yaml.Node) -> Expectation:
         raise Problem(_line(node), f"grade is {grade}; what is not relevant is left out")
     lines = _lines(keys["lines"]) if "lines" in keys else None
     return Expectation(grade, _line(node), path=_text(keys["path"]), lines=lines)
+
+
+def read_expected(value: object, line: int) -> tuple[Expectation, ...]:
+    """What a line of JSON expects: one thing or a list of them, each spelled as in a golden set.
+
+    Raises: Problem.
+    """
+    node = yaml.compose(json.dumps(value, ensure_ascii=False), Loader=yaml.SafeLoader)
+    items = _sequence(node) if isinstance(node, yaml.SequenceNode) else [node] if node is not None else []
+    try:
+        return tuple(replace(_expectation(item), line=line) for item in items)
+    except Problem as problem:
+        raise Problem(line, problem.what) from problem
 
 
 def _lines(node: yaml.Node) -> tuple[int, int]:

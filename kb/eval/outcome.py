@@ -59,7 +59,7 @@ def result_json(outcome: Outcome, holds: HoldsPassage) -> str:
         "expected": dict(expected.documents),
         "expected_grades": sorted(expected.documents.values(), reverse=True),
         "expects_passages": int(expected.names_passages),
-        "answer_found": _holds_all(question.must_contain, "\n".join(outcome.texts)),
+        "answer_found": holds_all(question.must_contain, "\n".join(outcome.texts)),
         "hits": list(_graded(expected, outcome.hits, holds)),
         "places": [place._asdict() for place in outcome.places],
         "asked": None if outcome.asked is None else _answered(question, outcome.asked),
@@ -90,7 +90,7 @@ def _graded(expected: Expected, hits: Sequence[SearchHit], holds: HoldsPassage) 
 
 def _answered(question: Question, asked: Asked) -> dict[str, Any]:
     """An answer; what it must and must not say is looked at where it was not refused."""
-    found = _holds_all(question.must_contain, asked.text)
+    found = holds_all(question.must_contain, asked.text)
     wrong = [unwanted for unwanted in question.forbidden if unwanted.casefold() in asked.text.casefold()]
     return {
         "refused": int(asked.refused),
@@ -102,7 +102,7 @@ def _answered(question: Question, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _holds_all(wanted: Sequence[str], text: str) -> int | None:
+def holds_all(wanted: Sequence[str], text: str) -> int | None:
     """Whether a text holds every string that belongs in the answer; None where none is named."""
     if not wanted:
         return None

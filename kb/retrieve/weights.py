@@ -24,3 +24,9 @@ def load_weights(db: Connection, model: str) -> Weights:
     """The weights in force of a model of the view `weights`."""
     rows = queries.select_weights(db, model=model)
     return Weights(rows[0].version if rows else "none", {row.feature: row.weight for row in rows})
+
+
+def shipped_weights(db: Connection, model: str) -> Weights:
+    """The weights that kb came with of a model of the view `weights`."""
+    rows = queries.select_shipped_weights(db, model=model)
+    return Weights(rows[0].version if rows else "none", {row.feature: row.weight for row in rows})

@@ -27,10 +27,15 @@ Examples:
 def command(
     call: Call, answerable: Path | None, unanswerable: Path | None, applies: bool, reset: bool, as_json: bool
 ) -> None:
-    """Fit the score gate of kb ask to your own questions, and see what it keeps and refuses before anything changes.
+    """Fit what kb ask answers and refuses to your own questions, and see what changes before anything does.
 
-    A file has one question per line: plain text, or JSON as {"text": …, "target_lang": "en"} where the answer is in
-    another language. A channel needs 30 questions of each kind. kb doctor shows the calibration in use.
+    A file has one question per line: plain text, or JSON. {"text": "when is it due?", "expected": "notes/a.md"} says
+    where the answer is (a path, path#L3-L9, or a list of them), "must_contain": ["2 years"] what belongs in it: how
+    often answers are right is fitted to such lines, whether a question is refused to all. It takes 30 questions of each
+    kind. What moving rag.score_gate and rag.answer_precision would do is in the tables.
+
+    Where passages are not read, the older gate is fitted; {"text": …, "target_lang": "en"} says there that the answer
+    is in another language. kb doctor shows what is in use.
     """
     from kb.cli.interrupt import interruptible
     from kb.cli.output.printing import echo_folded
@@ -43,7 +48,7 @@ def command(
         if answerable or unanswerable or applies or as_json:
             raise UsageError("--reset goes alone", "kb eval calibrate --reset")
         removed = reset_calibration(call.config)
-        click.echo(f"as shipped: {removed} fitted channel{'s' * (removed != 1)} forgotten")
+        click.echo(f"as shipped; forgotten: {', '.join(removed)}" if removed else "as shipped: nothing was fitted")
         return
     if not answerable or not unanswerable:
         raise UsageError("it takes questions of both kinds", "kb eval calibrate --answerable FILE --unanswerable FILE")

@@ -82,24 +82,6 @@ class ModeFit(NamedTuple):
     channels: tuple[ChannelFit, ...]
 
 
-class CalibrationReport(NamedTuple):
-    """What a refit would change. `fitted_on` names the questions, `note` says what the refit does not reach."""
-
-    score_gate: float
-    fitted_on: str
-    modes: tuple[ModeFit, ...]
-    note: str | None = None
-
-    @property
-    def better(self) -> tuple[ChannelFit, ...]:
-        """The fitted channels of the modes that the refit does not make worse at the gate."""
-        kept = [mode for mode in self.modes if mode.fitted and self._gain(mode.current, mode.fitted) >= 0]
-        return tuple(channel for mode in kept for channel in mode.channels if channel.fitted)
-
-    def _gain(self, before: Separation, after: Separation) -> float:
-        return after.at(self.score_gate).balanced - before.at(self.score_gate).balanced
-
-
 def weights_of(row: CalibrationRow) -> Weights:
     """The model of a stored calibration."""
     return Weights(row.bias, row.lexical, row.lexical_margin, row.nearness)

@@ -61,7 +61,7 @@ def ask_in(base: KnowledgeBase, request: AskRequest, handle: RunHandle, searched
     request = request._replace(
         question=stored_text(request.question), session_id=request.session_id and stored_text(request.session_id)
     )
-    found = _retrieve(base, request, started, searched)
+    found = retrieve(base, request, started, searched)
     try:
         handle.tell(Retrieved(found.result, found.evidence, base.config.rag.score_gate))
         answer, fault = _answer(base, found, handle)
@@ -81,8 +81,13 @@ def search_for(request: AskRequest, text: str) -> SearchQuery:
     return SearchQuery(text, request.mode, max(request.k, JUDGED_HITS), request.filters)
 
 
-def _retrieve(base: KnowledgeBase, request: AskRequest, started: float, searched: SearchResult | None) -> Findings:
-    """What is found for the question, resolved; where that has no evidence, for the question as it was asked."""
+def retrieve(
+    base: KnowledgeBase, request: AskRequest, started: float, searched: SearchResult | None = None
+) -> Findings:
+    """What is found for the question, resolved; where that has no evidence, for the question as it was asked.
+
+    `started` is of the monotonic clock; what was `searched` for the same question is not searched again.
+    """
     with base.snapshot():
         history = conversation(base.db, request.session_id) if request.session_id else ()
         text = resolve(request.question, history)

@@ -1,4 +1,4 @@
-"""Checks by what the evidence for an answer is judged: a calibration a channel, shipped or fitted here."""
+"""Checks by what answers are judged: the calibration of each channel and likelihood, shipped or fitted here."""
 
 from __future__ import annotations
 
@@ -10,10 +10,20 @@ from kb.store.rows import answer_queries as queries
 
 
 def check_gate(db: Connection) -> Iterator[Check]:
-    """One check a channel, with the calibration in force and what it was fitted on."""
+    """One check for each, with the calibration in force and what it was fitted on."""
     for row in queries.select_calibrations(db):
         yield Check(
             f"gate_{row.channel}",
             True,
             f"{row.version} ({row.origin} {row.updated_at[:10]}, {row.questions} questions: {row.fitted_on})",
+        )
+    for model in queries.select_judging_models(db):
+        if model.origin == "shipped":
+            yield Check(f"judging_{model.model}", True, f"{model.version} (shipped)")
+            continue
+        yield Check(
+            f"judging_{model.model}",
+            is_current := model.version.startswith(f"{model.shipped}+"),
+            f"{model.version} (fitted {(model.updated_at or '')[:10]}, {model.questions} questions)",
+            None if is_current else f"kb now comes with {model.shipped}: kb eval calibrate again, or with --reset",
         )

@@ -1,10 +1,12 @@
-"""Fits the score gate to the owner's own questions, and says what that changes before it changes anything.
+"""Fits what judges answers to the owner's own questions, and says what that changes before it changes anything.
 
-Every question is asked twice, as a hybrid search and by its words alone: those are the two ways evidence is judged.
+Where passages are read, that is their judgement (`kb.operations.evaluate.calibrate_reading`). Elsewhere every question
+is asked twice, as a hybrid search and by its words alone: those are the two ways evidence is judged then.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,19 +15,21 @@ from kb.config import Config
 from kb.domain.answers.answer import Channel
 from kb.domain.ids import id_from
 from kb.domain.results.calibration import (
-    CalibrationReport,
     CalibrationRow,
     ChannelFit,
     JudgedMode,
     ModeFit,
     weights_of,
 )
+from kb.domain.results.calibration_report import CalibrationReport
+from kb.domain.results.reading_calibration import FittedModel, JudgedModel, ReadingFit
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchMode, SearchQuery
 from kb.errors import UsageError
 from kb.eval.answerable_file import Labelled, read_labelled
 from kb.eval.calibration import (
     LEAST_QUESTIONS,
+    THRESHOLDS,
     Features,
     Judged,
     evidence_of,
@@ -35,7 +39,9 @@ from kb.eval.calibration import (
     separation,
 )
 from kb.language.detect import query_language
+from kb.operations.evaluate.calibrate_reading import calibrate_reading
 from kb.operations.opening.clock import now_utc
+from kb.operations.opening.reader import update_views
 from kb.operations.opening.writer import writing
 from kb.operations.search.search import search_in, vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
@@ -43,12 +49,16 @@ from kb.operations.session.session import open_session
 from kb.store.connection import Connection, transaction
 from kb.store.rows import answer_queries as queries
 
-NOT_FITTED = (
-    "kb ask judges hybrid questions here by reading what is found, and those weights are not fitted by this: what is "
-    "fitted judges questions by words alone, and hybrid ones under rerank.provider = none"
+BY_WORDS_NOT_FITTED = (
+    "questions that are searched by words alone are judged by an older gate; "
+    "kb --set rerank.provider=none eval calibrate fits that one"
+)
+NO_PLACES = (
+    "right is not fitted: it takes {least} answerable questions that say where their answer stands, "
+    'as {{"text": "…", "expected": "notes/a.md"}}; {placed} do'
 )
 
-_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_JUDGING_MODELS = ("about", "right", "right_limits")
 
 
 def calibrate(config: Config, answerable: Path, unanswerable: Path, handle: RunHandle) -> CalibrationReport:
@@ -59,16 +69,25 @@ def calibrate(config: Config, answerable: Path, unanswerable: Path, handle: RunH
     questions = read_labelled(answerable, unanswerable)
     if len({question.is_answerable for question in questions}) < 2:
         raise UsageError("it takes questions of both kinds", f"at least {LEAST_QUESTIONS} in each file")
-    thresholds = sorted({*_THRESHOLDS, config.rag.score_gate})
-    with open_session(config) as session, session.reading() as base:
-        rows = calibrations(base.db)
+    fitted_on = f"{answerable.name}, {unanswerable.name}"
+    update_views(config.sqlite)
+    with open_session(config, many=True) as session, session.reading() as base:
         source = vector_source(base, SearchQuery("?", "hybrid", JUDGED_HITS))
-        reads = source is not None and source.reads
-    with open_session(config.unread(), many=True) as session, session.reading() as base:
+        if source is not None and source.reads:
+            reading = calibrate_reading(base, questions, answerable, handle)
+            return CalibrationReport(config.rag.score_gate, fitted_on, (), _note(reading), reading)
+        thresholds = sorted({*THRESHOLDS, config.rag.score_gate})
+        rows = calibrations(base.db)
         judged = judge_questions(base, questions, handle)
     modes = [_fit_mode(mode, found, rows, thresholds) for mode, found in judged.items() if _has_both_kinds(found)]
-    fitted_on = f"{answerable.name}, {unanswerable.name}"
-    return CalibrationReport(config.rag.score_gate, fitted_on, tuple(modes), NOT_FITTED if reads else None)
+    return CalibrationReport(config.rag.score_gate, fitted_on, tuple(modes))
+
+
+def _note(reading: ReadingFit) -> str:
+    """What the fit of the judgement of read passages does not reach."""
+    if reading.placed >= LEAST_QUESTIONS:
+        return BY_WORDS_NOT_FITTED
+    return f"{NO_PLACES.format(least=LEAST_QUESTIONS, placed=reading.placed)}; {BY_WORDS_NOT_FITTED}"
 
 
 def judge_questions(
@@ -117,9 +136,10 @@ def _fit_mode(
     thresholds: Sequence[float],
 ) -> ModeFit:
     current = {channel: weights_of(row) for channel, row in rows.items()}
-    now = separation(judged, [evidence_of(each, current) for each in judged], thresholds)
+    kinds = [each.answered_by is not None for each in judged]
+    now = separation(kinds, [evidence_of(each, current) for each in judged], thresholds)
     fitted = refit(judged, judged)
-    held_out = separation(judged, held_out_evidence(judged, current), thresholds) if fitted else None
+    held_out = separation(kinds, held_out_evidence(judged, current), thresholds) if fitted else None
     channels = []
     for channel, row in rows.items():
         examples = examples_of(channel, judged)
@@ -136,15 +156,19 @@ def calibrations(db: Connection) -> dict[Channel, CalibrationRow]:
     return {row.channel: row for row in queries.select_calibrations(db)}  # type: ignore[misc]  # three channels
 
 
-def apply_calibration(config: Config, report: CalibrationReport) -> tuple[Channel, ...]:
-    """Judges evidence by what was fitted, and returns the channels so changed.
+def apply_calibration(config: Config, report: CalibrationReport) -> tuple[Channel | JudgedModel, ...]:
+    """Judges by what was fitted, and returns the channels and likelihoods so changed.
 
     Raises: UsageError where nothing was fitted, or it does worse on questions it has not seen.
     """
-    if not report.better:
-        if any(mode.fitted for mode in report.modes):
-            raise UsageError("nothing was written: the refit does worse at the gate", "more questions would help")
+    applied = report.applied
+    if not applied:
+        if report.is_fitted:
+            raise UsageError(
+                "nothing was written: the refit does worse on questions it has not seen", "more questions would help"
+            )
         raise UsageError("nothing was written: too few questions", f"at least {LEAST_QUESTIONS} of each kind")
+    now = now_utc()
     with writing(config.sqlite) as db, transaction(db):
         for fit in report.better:
             assert fit.fitted is not None
@@ -155,12 +179,32 @@ def apply_calibration(config: Config, report: CalibrationReport) -> tuple[Channe
                 **fit.fitted._asdict(),
                 fitted_on=report.fitted_on,
                 questions=fit.answerable + fit.unanswerable,
-                updated_at=now_utc(),
+                updated_at=now,
             )
-    return tuple(fit.channel for fit in report.better)
+        for model in () if report.reading is None else report.reading.better:
+            _write_model(db, model, now)
+    return applied
 
 
-def reset_calibration(config: Config) -> int:
-    """Judges evidence as shipped again, and returns how many channels were judged otherwise."""
+def _write_model(db: Connection, model: FittedModel, now: str) -> None:
+    queries.delete_fitted_judging(db, models_json=json.dumps([model.model]))
+    for feature, weight in model.weights.items():
+        queries.insert_fitted_weight(
+            db,
+            model=model.model,
+            feature=feature,
+            weight=weight,
+            version=model.version,
+            questions=model.questions,
+            updated_at=now,
+        )
+
+
+def reset_calibration(config: Config) -> tuple[str, ...]:
+    """Judges as shipped again, and returns the channels and likelihoods that were judged otherwise."""
     with writing(config.sqlite) as db, transaction(db):
-        return queries.delete_fitted_calibrations(db)
+        fitted = [row.channel for row in queries.select_calibrations(db) if row.origin == "fitted"]
+        fitted += [row.model for row in queries.select_judging_models(db) if row.origin == "fitted"]
+        queries.delete_fitted_calibrations(db)
+        queries.delete_fitted_judging(db, models_json=json.dumps(_JUDGING_MODELS))
+    return tuple(fitted)

@@ -13,10 +13,11 @@ from kb.config import Config
 from kb.domain.results.measured import GroupMetrics, RunRow
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import NotFound, NotIndexed
-from kb.eval.expectations import Expected, Passage, resolve
-from kb.eval.golden import GoldenSet, Question
+from kb.eval.expectations import Expected
+from kb.eval.golden import Question
 from kb.eval.golden_file import read_golden
 from kb.eval.report_files import write_run_files
+from kb.operations.evaluate.expected_passages import expected_passages
 from kb.operations.evaluate.question import Candidate, GoldenAsker
 from kb.operations.evaluate.runs import RunRequest, begin_run, corpus_revision
 from kb.operations.opening.clock import now_utc
@@ -58,7 +59,7 @@ def run_suite(config: Config, request: RunRequest, handle: RunHandle) -> RunRepo
         closing(open_writer(config.sqlite)) as db,
     ):
         with base.snapshot():
-            expected = resolve(golden, _passages(base.db, golden))
+            expected = expected_passages(base.db, golden)
             asker = GoldenAsker(base, request.mode, request.k, with_answers=request.with_ask)
             run = begin_run(base, db, golden, request, asker.ranking_version())
             answered = {row.query_id for row in queries.select_answered(db, run_id=run.run_id)}
@@ -127,17 +128,6 @@ def _finished(db: Connection, config: Config, begun: RunRow, *, resumed: int) ->
         run = next(run for run in queries.select_runs(db) if run.run_id == run_id)
         write_run_files(folder, run, groups, queries.select_results(db, run_id=run_id))
     return RunReport(run, groups, resumed, folder, index_changed=run.corpus_revision != corpus_revision(db))
-
-
-def _passages(db: Connection, golden: GoldenSet) -> Iterator[Passage]:
-    """The passages of every document that the golden set names."""
-    expectations = [expectation for question in golden.questions for expectation in question.expected]
-    ids = [named for expectation in expectations if (named := expectation.doc_id or expectation.chunk_id)]
-    paths = {expectation.path for expectation in expectations if expectation.path}
-    paths |= {row.workspace_path for row in queries.select_paths_of_ids(db, ids_json=json.dumps(ids))}
-    for row in queries.select_passages(db, paths_json=json.dumps(sorted(paths))):
-        lines = (row.line_start, row.line_end) if row.line_start and row.line_end else None
-        yield Passage(row.workspace_path, row.source_path, row.doc_id, row.chunk_id, lines)
 
 
 def _candidate_rows(

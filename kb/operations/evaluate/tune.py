@@ -24,6 +24,10 @@ _EACH_QUESTION = 1_000_000_000
 
 
 _FUSED_RUN = "kb eval run --mode hybrid --set rerank.provider=none makes one that can be tuned on"
+_READ_RUN = (
+    "what ranks read passages is not fitted to a golden set; what is answered and refused is, by kb eval calibrate; "
+    f"the fusion rule is where passages are not read: {_FUSED_RUN}"
+)
 
 
 def tune(config: Config, named: str | None) -> TuneReport:
@@ -35,12 +39,14 @@ def tune(config: Config, named: str | None) -> TuneReport:
         runs = queries.select_runs(reader.db)
         fused = [run for run in runs if run.mode == "hybrid" and run.finished_at and not _is_read(run)]
         if not named and not fused:
-            raise NotFound("there is no whole hybrid run that the fusion rule put in order", _FUSED_RUN)
+            read = any(run.mode == "hybrid" and run.finished_at for run in runs)
+            hint = _READ_RUN if read else _FUSED_RUN
+            raise NotFound("there is no whole hybrid run that the fusion rule put in order", hint)
         run = find_run(runs, named) if named else fused[0]
         if run not in fused:
             name = run.name or run.run_id[:8]
             if run.finished_at and _is_read(run):
-                raise UsageError(f"{name} was put in order by reading, not by the fusion rule", _FUSED_RUN)
+                raise UsageError(f"{name} was put in order by reading, not by the fusion rule", _READ_RUN)
             raise UsageError(f"{name} cannot be tuned on", "it takes a hybrid run that is whole: kb eval list")
         return TuneReport(run, _tuning(reader.db, run))
 

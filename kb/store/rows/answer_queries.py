@@ -79,6 +79,17 @@ class AnswerRow(NamedTuple):
     corpus_revision: int
 
 
+class JudgingModelRow(NamedTuple):
+    """A model in force that judges passages that were read."""
+
+    model: str
+    origin: str
+    version: str
+    shipped: str
+    questions: int | None
+    updated_at: str | None
+
+
 class TurnRow(NamedTuple):
     """One turn of a conversation."""
 
@@ -190,6 +201,20 @@ def upsert_calibration(
 
 @sql("answer/delete_fitted_calibrations.sql")
 def delete_fitted_calibrations(db: Connection) -> int: ...
+
+
+@sql("answer/select_judging_models.sql")
+def select_judging_models(db: Connection) -> list[JudgingModelRow]: ...
+
+
+@sql("answer/insert_fitted_weight.sql")
+def insert_fitted_weight(
+    db: Connection, *, model: str, feature: str, weight: float, version: str, questions: int, updated_at: str
+) -> None: ...
+
+
+@sql("answer/delete_fitted_judging.sql")
+def delete_fitted_judging(db: Connection, *, models_json: str) -> int: ...
 
 
 @sql("answer/insert_session.sql")

@@ -9,7 +9,6 @@ from typing_extensions import TypedDict
 
 from kb.domain.answers.answer import Channel
 from kb.domain.results.calibration import (
-    CalibrationReport,
     ChannelFit,
     JudgedMode,
     ModeFit,
@@ -17,6 +16,8 @@ from kb.domain.results.calibration import (
     Weights,
     weights_of,
 )
+from kb.domain.results.calibration_report import CalibrationReport
+from kb.domain.results.reading_calibration import AnswerPoint, JudgedModel, LikelihoodFit, ReadingFit
 
 
 class EvidenceWeightsV1(TypedDict):
@@ -67,24 +68,118 @@ class ModeCalibrationV1(TypedDict):
     channels: list[ChannelCalibrationV1]
 
 
+class RescalingV1(TypedDict):
+    """likelihood = 1 / (1 + exp(−(shift + stretch · z))), z by the weights that kb came with."""
+
+    shift: float
+    stretch: float
+
+
+class LikelihoodCalibrationV1(TypedDict):
+    """One likelihood of read passages: what gives it now, and what fits it; null where the questions are too few.
+
+    `loss` is its mean log-loss, `held_out_loss` that of the refit on questions it did not see.
+    """
+
+    model: JudgedModel
+    version: str
+    answerable: int
+    unanswerable: int
+    loss: float | None
+    rescaling: RescalingV1 | None
+    held_out_loss: float | None
+    is_better: bool
+
+
+class AnswerPointV1(TypedDict):
+    """What a precision asked for does: the least of `right` that stands for it, and what is answered then.
+
+    `answered`: of the answerable questions; `right`: of those answered whose place is known; `unanswerable`: of such
+    questions, the share that is answered all the same.
+    """
+
+    precision: float
+    limit: float | None
+    answered: float
+    right: float | None
+    unanswerable: float
+
+
+class ReadingCalibrationV1(TypedDict):
+    """The judgement of read passages. The fitted sides are measured on questions that were held out of the fit."""
+
+    answerable: int
+    unanswerable: int
+    placed: int
+    answer_precision: float
+    likelihoods: list[LikelihoodCalibrationV1]
+    current: SeparationV1
+    fitted: SeparationV1 | None
+    answers: list[AnswerPointV1]
+    fitted_answers: list[AnswerPointV1] | None
+
+
 class EvalCalibrationV1(TypedDict):
-    """`applied` names the channels that are judged by the fit from now on; none without `--apply`."""
+    """`applied` names what is judged by the fit from now on, channels or likelihoods; nothing without `--apply`.
+
+    `reading`: of the judgement of read passages, null where they are not read; `modes` is empty where they are.
+    """
 
     schema_version: Literal["eval_calibration.v1"]
     score_gate: float
     fitted_on: str
     modes: list[ModeCalibrationV1]
-    applied: list[Channel]
+    reading: ReadingCalibrationV1 | None
+    applied: list[Literal["own", "cross", "lexical", "read", "about", "right"]]
 
 
-def eval_calibration_v1(report: CalibrationReport, applied: Sequence[Channel]) -> EvalCalibrationV1:
+def eval_calibration_v1(report: CalibrationReport, applied: Sequence[Channel | JudgedModel]) -> EvalCalibrationV1:
     """The wire form of a calibration."""
     return {
         "schema_version": "eval_calibration.v1",
         "score_gate": report.score_gate,
         "fitted_on": report.fitted_on,
         "modes": [_mode(mode) for mode in report.modes],
+        "reading": None if report.reading is None else _reading(report.reading),
         "applied": list(applied),
+    }
+
+
+def _reading(fit: ReadingFit) -> ReadingCalibrationV1:
+    return {
+        "answerable": fit.answerable,
+        "unanswerable": fit.unanswerable,
+        "placed": fit.placed,
+        "answer_precision": fit.answer_precision,
+        "likelihoods": [_likelihood(each) for each in fit.fits],
+        "current": _separation(fit.gate),
+        "fitted": None if fit.fitted_gate is None else _separation(fit.fitted_gate),
+        "answers": [_point(point) for point in fit.answers],
+        "fitted_answers": None if fit.fitted_answers is None else [_point(point) for point in fit.fitted_answers],
+    }
+
+
+def _likelihood(fit: LikelihoodFit) -> LikelihoodCalibrationV1:
+    by = fit.rescaling
+    return {
+        "model": fit.model,
+        "version": fit.version,
+        "answerable": fit.answerable,
+        "unanswerable": fit.unanswerable,
+        "loss": fit.loss,
+        "rescaling": None if by is None else {"shift": by.shift, "stretch": by.stretch},
+        "held_out_loss": fit.held_out_loss,
+        "is_better": fit.is_better,
+    }
+
+
+def _point(point: AnswerPoint) -> AnswerPointV1:
+    return {
+        "precision": point.precision,
+        "limit": point.limit,
+        "answered": point.answered,
+        "right": point.right,
+        "unanswerable": point.unanswerable,
     }
 
 
