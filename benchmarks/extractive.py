@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -36,9 +35,8 @@ from kb.operations.ask.findings import hit_passage
 from kb.operations.opening.reader import reading
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
-from kb.retrieve.signals import Signals, sentence_signals
-from kb.retrieve.terms import read_query, term_counts
-from kb.store.connection import Connection
+from kb.retrieve.signals import Signals, sentence_signals, term_weights
+from kb.retrieve.terms import read_query
 
 LEAST_FOUND = {"korquad-dev": (0.81, 0.91), "squad2-dev": (0.73, 0.87)}
 """Set → the least share of questions whose answer is in the best sentence, and in the best three."""
@@ -130,19 +128,9 @@ def _ask(base: KnowledgeBase, judged: JudgedSet, golds: dict[str, tuple[str, ...
             article = str(Path(min(relevant)).parent)
             hits = search(session, SearchQuery(text, "hybrid", PASSAGES)).hits
             passages = tuple(hit_passage(number, hit, *chunks[hit.chunk_id]) for number, hit in enumerate(hits, 1))
-            terms = _term_weights(reader.db, text, len(chunks))
+            terms = term_weights(reader.db, read_query(reader.db, text).searched)
             asked.append(Answerable(text, golds[question], relevant, article, terms, passages))
     return asked
-
-
-def _term_weights(db: Connection, question: str, chunks: int) -> tuple[TermWeight, ...]:
-    """The question's terms with their idf, as FTS5's bm25 has it."""
-    terms = read_query(db, question).searched
-    counts = {row.position: row.chunks for row in term_counts(db, terms)}
-    return tuple(
-        TermWeight(term.text, max(1e-6, math.log((chunks - counts[at] + 0.5) / (counts[at] + 0.5))))
-        for at, term in enumerate(terms)
-    )
 
 
 def _answer(asked: Sequence[Answerable], lines: Callable[[str], list[bytes]]) -> tuple[tuple[float, ...], int]:

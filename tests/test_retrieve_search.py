@@ -18,7 +18,8 @@ from kb.errors import QuerySyntaxError, UsageError
 from kb.operations.search.search import search
 from kb.operations.session.session import Session, open_session
 from kb.retrieve.filters import eligible_documents
-from kb.retrieve.terms import MAX_TERMS, QueryTerms, read_query
+from kb.retrieve.signals import term_weights
+from kb.retrieve.terms import MAX_TERMS, QueryTerms, bm25_max, read_query
 from kb.store.connection import Connection, open_reader
 from kb.store.rows import retrieve_queries
 from kb.store.sqlfile import sql_text
@@ -308,6 +309,13 @@ def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAsser
     assert total.total == summed
     eligible = retrieve_queries.select_eligible_documents(db, tags_json=None, lang=None, trust_json=None, media=None)
     assert [row.workspace_path for row in eligible] == sorted(ALL)
+
+
+def test_a_word_counts_in_a_sentence_what_it_counts_in_bm25(db: Connection) -> None:
+    terms = [Term("the"), Term("retries"), Term("platypus")]
+    rarities = {each.term: each.idf for each in term_weights(db, terms)}
+    assert rarities == {term.text: pytest.approx(bm25_max(db, [term]) / 2.2) for term in terms}  # type: ignore[operator]
+    assert rarities["the"] < rarities["retries"] < rarities["platypus"]
 
 
 def test_candidates_come_from_the_index_and_their_rows_by_key(db: Connection) -> None:

@@ -16,18 +16,11 @@ from kb.language.sentences import is_code, sentence_ranges
 from kb.language.words import Words, folded_term, words_of
 from kb.retrieve.terms import term_counts
 from kb.store.connection import Connection
-from kb.store.rows import retrieve_queries as queries
 
 
 def term_weights(db: Connection, terms: Sequence[Term]) -> tuple[TermWeight, ...]:
-    """The terms with their rarity, idf = ln(1 + (N - n + .5) / (n + .5)) for a term in n of N chunks."""
-    total = queries.select_chunk_total(db)
-    chunks = total.chunks if total else 0
-    counts = {row.position: row.chunks for row in term_counts(db, terms)}
-    return tuple(
-        TermWeight(term.text, math.log1p((max(chunks - counts[at], 0) + 0.5) / (counts[at] + 0.5)))
-        for at, term in enumerate(terms)
-    )
+    """The terms with their rarity, the idf that BM25 weighs them by."""
+    return tuple(TermWeight(term.text, row.idf) for term, row in zip(terms, term_counts(db, terms), strict=True))
 
 
 class Signals(NamedTuple):

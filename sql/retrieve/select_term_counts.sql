@@ -1,11 +1,13 @@
--- Read in how many chunks each term of a question occurs, from common_terms where it stands there, else from the index; and
--- the most that BM25 can give for the terms so far: what a question's lexical scores are shares of.
+-- Read in how many chunks each term of a question occurs, from common_terms where it stands there, else from the index; how
+-- rare that makes it; and the most that BM25 can give for the terms so far: what a question's lexical scores are shares of.
 --
--- bm25_max = (k1 + 1) · Σ idf, absent terms included, as FTS5 computes idf (k1 = 1.2); the last row has that of all terms.
--- version 2
+-- idf = ln((N - n + .5) / (n + .5)) for a term in n of N chunks, at least 1e-6, as FTS5 computes it. bm25_max = (k1 + 1) · Σ idf,
+-- absent terms included (k1 = 1.2); the last row has that of all terms.
+-- version 3
 -- param terms_json TEXT  JSON array of [FTS5 string, token as indexed or null for a prefix]
 -- column position INTEGER  of the term, from 0
 -- column chunks INTEGER  chunks that have the term in any column
+-- column idf REAL  how rare the term is: its weight in BM25
 -- column bm25_max REAL  of this term and those before it
 WITH
 corpus AS MATERIALIZED (
@@ -24,11 +26,15 @@ term_counts AS MATERIALIZED (
       0
     ) AS chunks
   FROM json_each(:terms_json) AS term
+),
+rarities AS (
+  SELECT
+    t.position,
+    t.chunks,
+    max(1e-6, ln((corpus.chunks - t.chunks + 0.5) / (t.chunks + 0.5))) AS idf
+  FROM term_counts AS t
+  CROSS JOIN corpus
 )
-SELECT
-  t.position,
-  t.chunks,
-  2.2 * sum(max(1e-6, ln((corpus.chunks - t.chunks + 0.5) / (t.chunks + 0.5)))) OVER (ORDER BY t.position) AS bm25_max
-FROM term_counts AS t
-CROSS JOIN corpus
-ORDER BY t.position;
+SELECT r.position, r.chunks, r.idf, 2.2 * sum(r.idf) OVER (ORDER BY r.position) AS bm25_max
+FROM rarities AS r
+ORDER BY r.position;

@@ -54,10 +54,14 @@ class ChunkTotal(NamedTuple):
 
 
 class TermCount(NamedTuple):
-    """In how many chunks one term of a question occurs; the most that BM25 can give for it and those before it."""
+    """In how many chunks one term of a question occurs, and its idf.
+
+    `bm25_max` is the most that BM25 can give for it and those before it.
+    """
 
     position: int
     chunks: int
+    idf: float
     bm25_max: float
 
 
