@@ -358,9 +358,10 @@ def test_while_embedding_has_not_ended_search_and_ask_say_so(
     monkeypatch.setattr(fake_models.embedders[PRIMARY], "embed", looking_on)
     assert call(base, "index", "--embeddings").code == 0
     monkeypatch.undo()
-    assert [note and note.split(":")[0] for note in meanwhile] == ["embedding has not ended"] * 3 + [None] * 2
-    assert "3 of 8 passages" in str(meanwhile[1])
-    assert "6 of 8 passages" in str(meanwhile[2])
+    said = ["by words only", "by words only", "embedding has not ended", None, None]
+    assert [note and note.split(":")[0] for note in meanwhile] == said
+    assert "3 of 8 passages have vectors so far" in str(meanwhile[1])
+    assert "6 of 8 passages are compared so far" in str(meanwhile[2])
 
 
 def test_after_an_interrupted_run_search_and_ask_say_so_until_it_is_finished(
@@ -378,13 +379,14 @@ def test_after_an_interrupted_run_search_and_ask_say_so_until_it_is_finished(
         patch.setattr(fake_models.embedders[PRIMARY], "embed", interrupted)
         assert call(base, "index", "--embeddings").code == 2
 
-    note = "embedding has not ended: 3 of 8 passages are compared so far (kb index --embeddings goes on with it)"
+    note = "by words only: 3 of 8 passages have vectors so far (kb index --embeddings goes on with it)"
     found = call(base, "search", "gateway", "--json").json
-    assert (found["mode"], found["note"]) == ("hybrid", note)
+    assert (found["mode"], found["note"]) == ("lexical", note)
+    assert call(base, "search", "gateway", "--mode", "vector", "--json").json["mode"] == "vector"
     assert f"note: {note}" in call(base, "search", "gateway").stderr
     assert note in ask_of(base, "How often does the gateway retry?", "--json").json["notes"]
     assert f"note: {note}" in ask_of(base, "How often does the gateway retry?").stderr
-    korean = "임베딩이 끝나지 않음: 지금까지 8개 중 3개 구절을 비교 (이어서 하기: kb index --embeddings)"
+    korean = "낱말로만 검색: 지금까지 8개 중 3개 구절에 벡터가 있음 (이어서 하기: kb index --embeddings)"
     assert f"참고: {korean}" in call(base, "search", "게이트웨이는 몇 번 다시 시도하나요?").stderr
     assert call(base, "search", "gateway", "--mode", "lexical", "--json").json["note"] is None
 

@@ -66,9 +66,21 @@ def note_label(question: str) -> str:
 def by_words_only(question: str, lacking: ModelMissing) -> str:
     """That a question was searched by its words alone, and what is lacking for more."""
     if query_language(question) == "ko":
+        if "committed" in lacking.details:
+            have = f"지금까지 {lacking.details['chunks']}개 중 {lacking.details['committed']}개 구절에 벡터가 있음"
+            return f"낱말로만 검색: {have} (이어서 하기: {_GOES_ON})"
         command = re.search(r"kb [a-z][^`;,]*\b", lacking.hint or "")
         return "낱말로만 검색: 뜻으로 찾을 벡터나 모델이 없습니다" + (f" ({command[0]})" if command else "")
     return f"by words only: {lacking.message} ({lacking.hint})"
+
+
+def few_embedded(committed: int, chunks: int) -> ModelMissing:
+    """What a question lacks that is searched by its words alone until more passages have vectors."""
+    return ModelMissing(
+        f"{committed} of {chunks} passages have vectors so far",
+        f"{_GOES_ON} goes on with it",
+        details={"committed": str(committed), "chunks": str(chunks)},
+    )
 
 
 def compared_in_part(question: str) -> str:

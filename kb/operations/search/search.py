@@ -177,11 +177,17 @@ def _source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | ModelMiss
             )
         return None
     try:
-        return base.vectors
+        source = base.vectors
     except ModelMissing as error:
         if query.mode == "vector":
             raise
         return error
+    first = source.first_passages() if query.mode == "hybrid" else None
+    if first is None:
+        return source
+    from kb.retrieve.notes import few_embedded  # a question of a whole index does without
+
+    return few_embedded(*first)
 
 
 def _asks_for_words(query: SearchQuery) -> bool:

@@ -59,6 +59,7 @@ class VectorSource:
         self._db = db
         self._langs = [row.lang for row in queries.select_language_means(db) if row.slot == "primary"]
         self.reads = config.rerank.provider == "reading" and _has_sentences(db, self._secondary_slot)
+        self._incomplete = queries.select_incomplete_slots(db)
         self._sentences: dict[str, Sequence[float]] = {}
         self._ann = _ann_table(db, config, models, primary) if many else None
 
@@ -66,12 +67,19 @@ class VectorSource:
         """Whether the models that are in use are installed as they were when they were loaded."""
         return all(encoder.is_installed() for encoder in (self._primary, self._secondary) if encoder is not None)
 
+    def first_passages(self) -> tuple[int, int] | None:
+        """How many of how many passages have a vector, while that is less than half of them.
+
+        A question compared with those alone would find the best of what happened to be embedded first.
+        """
+        row = next((row for row in self._incomplete if row.slot == "primary"), None)
+        return None if row is None or 2 * row.committed >= row.chunks else (row.committed, row.chunks)
+
     def lacking(self, question: str) -> str | None:
         """What to tell where embedding has not ended, or was interrupted; None where every passage has its vectors."""
         from kb.retrieve import notes  # a question of a whole index does without
 
-        incomplete = queries.select_incomplete_slots(self._db)
-        if incomplete and (row := incomplete[0]).committed < row.chunks:
+        if self._incomplete and (row := self._incomplete[0]).committed < row.chunks:
             return notes.embedding_not_ended(question, row.committed, row.chunks)
         second = configured_models(self._config)[1:]
         if second and self._secondary_slot is None:
