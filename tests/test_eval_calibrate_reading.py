@@ -174,6 +174,18 @@ def test_a_second_fit_begins_from_what_kb_came_with() -> None:
     assert again.gate.at(0.5).balanced > once.gate.at(0.5).balanced
 
 
+def test_the_folds_take_their_limits_from_as_large_a_part_of_the_answers_as_the_fit() -> None:
+    """With 34 answers each fold sees some 27: what is shown as held out has limits like those that are written."""
+    answered = [read(0.1 + at / 10, True, True) for at in range(34)]
+    reads = [*answered, *(read(-5 - at / 10, False) for at in range(34))]
+    found = fit_reading(reads, SHIPPED, SHIPPED, Rules(0.5, 0.9))
+    written = next(model.weights for model in found.better if model.model == "right_limits")
+    assert written["0.90"] < LIMITS["0.90"]
+    assert found.fitted_answers is not None
+    shown = next(point for point in found.fitted_answers if point.precision == 0.9)
+    assert shown.limit == pytest.approx(written["0.90"], abs=0.03)
+
+
 def test_without_places_about_alone_is_fitted() -> None:
     reads = [each._replace(is_right=None) for each in drawn(400, shift=2.0)]
     found = fit_reading(reads, SHIPPED, SHIPPED, Rules(0.5, 0.9))

@@ -150,16 +150,17 @@ class _Answer(NamedTuple):
     weight: float
 
 
-def own_limits(reads: Sequence[Read], weights: JudgingWeights, gate: float) -> dict[str, float]:
-    """The limits of `weights`, and in their place the owner's where so many answers tell: by precision, never falling.
+def own_limits(reads: Sequence[Read], weights: JudgingWeights, gate: float, part: float = 1.0) -> dict[str, float]:
+    """The limits of `weights`, and in their place the owner's where enough answers tell: by precision, never falling.
 
     A limit is the least of `right` from which on so large a share of the answers was right, one more counted as wrong.
+    `part` is that of all questions which `reads` are: as large a part of `LEAST_ANSWERED` is enough.
     """
     answers = _answers(reads, [rejudged(each, weights) for each in reads], gate)
     limits: dict[str, float] = {}
     least = 0.0
     for precision, shipped in sorted(weights.limits.values.items()):
-        found = _limit(answers, float(precision))
+        found = _limit(answers, float(precision), LEAST_ANSWERED * part)
         least = max(least, shipped if found is None else found)
         limits[precision] = least
     return limits
@@ -178,7 +179,7 @@ def _answers(reads: Sequence[Read], judged: Sequence[Judgement], gate: float) ->
     return sorted(given, reverse=True)
 
 
-def _limit(answers: Sequence[_Answer], precision: float) -> float | None:
+def _limit(answers: Sequence[_Answer], precision: float, enough: float) -> float | None:
     """The limit of a precision by answers in falling order of likelihood; None where none of enough answers has it."""
     right = all_of_them = 0.0
     found = None
@@ -186,7 +187,7 @@ def _limit(answers: Sequence[_Answer], precision: float) -> float | None:
         right += answer.weight * answer.is_right
         all_of_them += answer.weight
         is_last = count == len(answers) or answers[count].right < answer.right
-        if is_last and count >= LEAST_ANSWERED and right >= precision * (all_of_them + 1):
+        if is_last and count >= enough and right >= precision * (all_of_them + 1):
             found = answer.right
     return found
 

@@ -48,7 +48,9 @@ def fit_reading(reads: Sequence[Read], current: JudgingWeights, shipped: Judging
     def fit_both(seen: Sequence[Read]) -> JudgingWeights:
         right = refitted("right", seen, shipped.right)[1]
         weights = fit_first(seen)._replace(right=right, limits=shipped.limits)
-        return weights._replace(limits=Weights(right.version, own_limits(seen, weights, rules.gate)))
+        return weights._replace(
+            limits=Weights(right.version, own_limits(seen, weights, rules.gate, len(seen) / len(reads)))
+        )
 
     is_told = is_enough("right", reads)
     fit = fit_both if is_told else fit_first
