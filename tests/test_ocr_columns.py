@@ -122,7 +122,7 @@ def photograph() -> Image.Image:
 
 
 @needs_tesseract
-def test_a_photograph_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_photograph_is_looked_at_for_a_page_and_for_labels_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
     read_pictures = ocr.read_pictures
 
@@ -132,7 +132,7 @@ def test_a_photograph_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(ocr, "read_pictures", noted)
     read = ocr.recognise(photograph(), IDENTITY, (1600, 1200), "eng")
-    assert (read.regions, looks) == ((), [ocr.WHOLE_PAGE])
+    assert (read.regions, looks) == ((), [ocr.WHOLE_PAGE, ocr.SCATTERED])
 
 
 def test_a_page_of_text_is_no_photograph() -> None:

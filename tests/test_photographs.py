@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from media_fixtures import needs_tesseract
 np = pytest.importorskip("numpy")
 pytest.importorskip("PIL")
 
-from PIL import Image, ImageDraw  # noqa: E402
+from PIL import Image, ImageDraw, ImageFont  # noqa: E402
 
 from kb.extract.ocr import recognise as ocr  # noqa: E402
 from kb.extract.ocr.geometry import IDENTITY  # noqa: E402
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.slow  # real engines
 
 TURNED_RIGHT = 6
 MOST_CPU_S = 30.0
+MOST_CPU_S_FOR_A_LOOK = 8.0
 
 
 def hills() -> Image.Image:
@@ -47,6 +49,58 @@ def branches() -> Image.Image:
     return image
 
 
+def noise() -> Image.Image:
+    """Every pixel another grey."""
+    return Image.fromarray(np.random.default_rng(1).integers(0, 256, (1200, 1600), dtype=np.uint8))
+
+
+def leaves() -> Image.Image:
+    """Leaves of all greys, one over the other."""
+    chance = random.Random(2)
+    image = Image.new("L", (1600, 1200), 120)
+    for _ in range(3000):
+        x, y = chance.randrange(1600), chance.randrange(1200)
+        width, height = chance.randint(8, 60), chance.randint(4, 24)
+        leaf = Image.new("L", (width, height), 0)
+        ImageDraw.Draw(leaf).ellipse((0, 0, width, height), fill=255)
+        leaf = leaf.rotate(chance.random() * 360, expand=True)
+        image.paste(chance.randint(10, 250), (x, y), leaf)
+    return image
+
+
+def grating() -> Image.Image:
+    """Dark bars, evenly apart, before a light wall."""
+    image = Image.new("L", (1600, 1200), 230)
+    draw = ImageDraw.Draw(image)
+    for x in range(0, 1600, 24):
+        draw.rectangle((x, 0, x + 7, 1200), fill=40)
+    for y in range(0, 1200, 60):
+        draw.rectangle((0, y, 1600, y + 5), fill=60)
+    return image
+
+
+def evening_sky() -> Image.Image:
+    """From black to white without an edge."""
+    return Image.fromarray(np.tile(np.linspace(0, 255, 1600).astype(np.uint8), (1200, 1)))
+
+
+def many_twigs() -> Image.Image:
+    """`branches`, of 12 megapixels."""
+    return branches().resize((4000, 3000), Image.Resampling.BICUBIC)
+
+
+LABEL = ("Greenhouse 14, bed C", "water on Tuesday")
+
+
+def labelled(image: Image.Image, left: int, top: int) -> Image.Image:
+    """A picture with a paper label of two lines in it."""
+    label = Image.new("L", (620, 190), 250)
+    for at, line in enumerate(LABEL):
+        ImageDraw.Draw(label).text((40, 20 + 80 * at), line, font=ImageFont.load_default(44), fill=15)
+    image.paste(label, (left, top))
+    return image
+
+
 def save_as_taken(image: Image.Image, path: Path) -> None:
     """As a camera held upright writes it: lying, with a mark how to turn it."""
     exif = image.getexif()
@@ -67,6 +121,11 @@ def children_cpu_s() -> float:
     return used.children_user + used.children_system
 
 
+def spent_cpu_s() -> float:
+    used = os.times()
+    return used.user + used.system + children_cpu_s()
+
+
 @needs_tesseract
 def test_a_large_photograph_without_text_and_a_spreadsheet_end_no_ingest(photo_vault: Vault) -> None:
     before = children_cpu_s()
@@ -75,7 +134,7 @@ def test_a_large_photograph_without_text_and_a_spreadsheet_end_no_ingest(photo_v
     assert ran.code == 0
     assert "2 new, 0 updated, 0 moved, 0 removed, 0 unchanged, 0 errors" in ran.stdout
     assert "not read: 1 .xlsx\n" in ran.stdout
-    assert "IMG_2041.jpg: empty_file: no text in the image" in ran.stderr
+    assert "IMG_2041.jpg: empty file: no text in the image" in ran.stderr
 
 
 @needs_tesseract
@@ -83,3 +142,24 @@ def test_branches_are_not_read_as_letters() -> None:
     image = branches()
     assert not is_photograph(prepare_page(image).image)
     assert ocr.recognise(image, IDENTITY, image.size, "kor+eng").regions == ()
+
+
+@needs_tesseract
+@pytest.mark.parametrize("picture", [noise, leaves, grating, evening_sky, branches, many_twigs])
+def test_a_picture_without_text_is_given_up_early(picture: Callable[[], Image.Image]) -> None:
+    image = picture()
+    before = spent_cpu_s()
+    read = ocr.recognise(image, IDENTITY, image.size, "kor+eng")
+    assert spent_cpu_s() - before < MOST_CPU_S_FOR_A_LOOK
+    assert read.regions == ()
+
+
+@needs_tesseract
+@pytest.mark.parametrize(("picture", "left", "top"), [(leaves, 480, 500), (noise, 480, 500)])
+def test_a_label_in_a_busy_picture_is_read(picture: Callable[[], Image.Image], left: int, top: int) -> None:
+    image = labelled(picture(), left, top)
+    read = ocr.recognise(image, IDENTITY, image.size, "kor+eng")
+    assert [line for line in LABEL if line not in read.joined] == []
+    (first,) = (region.box for region in read.regions if LABEL[0] in region.text)
+    assert left < first.x + first.w / 2 < left + 620
+    assert top < first.y + first.h / 2 < top + 100

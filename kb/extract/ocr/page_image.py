@@ -39,6 +39,9 @@ _FAINT_INK_CONTRAST = 0.75
 # A photograph has so many pixels of middling grey; a page of text has a tenth, the edges of its letters.
 _PHOTOGRAPH_SHARE = 0.4
 
+# Rows of white part the lines of a page; where a stretch of rows with ink is so much of the height, nothing does.
+_UNPARTED_SHARE = 0.25
+
 # A speck has less ink than this in the square of a line's height around it; with such a share they are in the way.
 _LEAST_DENSITY = 0.08
 _MANY_SPECKS = 0.01
@@ -168,6 +171,12 @@ def is_photograph(page: Image) -> bool:
 
     values = np.asarray(reduced(page))
     return bool(np.mean((values > WHITE * 0.2) & (values < WHITE * 0.8)) >= _PHOTOGRAPH_SHARE)
+
+
+def shows_lines(page: Image) -> bool:
+    """Whether rows of white part what a page shows, as they part lines of text."""
+    small = reduced(page)
+    return line_height(ink_of(small)) < _UNPARTED_SHARE * small.height
 
 
 def written(ink: Ink, line: int) -> Ink:

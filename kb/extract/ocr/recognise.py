@@ -2,7 +2,8 @@
 
 Two things tesseract gets wrong are looked at twice. Where it reads Korean and English at once, English wins words that
 are Korean: doubtful Latin words on a Korean page are read again as Korean alone. And a page that cannot be read with
-any confidence is read lying on its side and upside down.
+any confidence is read lying on its side and upside down. Of a picture that shows no text in a quick look, only labels
+and signs are read.
 """
 
 from __future__ import annotations
@@ -17,9 +18,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.domain.ingest.derived import OcrRegion, OcrText
 from kb.extract.ocr.geometry import Affine, Rectangle
+from kb.extract.ocr.labels import label_areas
 from kb.extract.ocr.page_blocks import column_blocks
-from kb.extract.ocr.page_image import PageImage, ink_of, is_photograph, prepare_page, reduced, turned
-from kb.extract.ocr.tesseract import COLUMN, LINES, ONE_LINE, WHOLE_PAGE, Line, Word, read_pictures, tesseract_version
+from kb.extract.ocr.page_image import PageImage, ink_of, is_photograph, prepare_page, reduced, shows_lines, turned
+from kb.extract.ocr.tesseract import (
+    COLUMN,
+    LINES,
+    ONE_LINE,
+    SCATTERED,
+    WHOLE_PAGE,
+    Line,
+    Word,
+    read_pictures,
+    tesseract_version,
+)
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -27,7 +39,7 @@ if TYPE_CHECKING:
 ENGINE = "tesseract"
 
 # Bumped whenever the same image would give other lines from the same tesseract.
-METHOD_VERSION = "4"
+METHOD_VERSION = "5"
 
 KOREAN = "kor"
 
@@ -80,13 +92,17 @@ def recognise(grey: Image, to_original: Affine, original_size: tuple[int, int], 
 
 def _best_turn(page: PageImage, languages: str) -> _Read:
     """The page read as it lies, or turned by quarters where that cannot be read and another way can."""
-    if is_photograph(page.image) and not _has_text(page, languages):
-        return _Read(page, ())
+    if is_photograph(page.image):
+        is_text = _has_text(page, languages)
+    else:
+        is_text = shows_lines(page.image) or _has_text_some_way_up(page, languages)
+    if not is_text:
+        return _read_labels(page, languages)
     best = _read(page, languages)
     if best.confidence >= _SURE_PAGE_CONFIDENCE:
         return best
     if best.confidence < _LEAST_PAGE_CONFIDENCE and not _has_text_some_way_up(page, languages):
-        return _Read(page, ())
+        return _read_labels(page, languages)
     for degrees in _QUARTERS:
         other = _read(turned(page, degrees), languages)
         if other.evidence > best.evidence:
@@ -108,6 +124,25 @@ def _has_text(page: PageImage, languages: str) -> bool:
     with tempfile.TemporaryDirectory(prefix="kb-ocr-") as name:
         paths = _save(small, [Rectangle(0, 0, *small.size)], Path(name))
         return any(_evidence(lines) >= _LEAST_EVIDENCE for lines in read_pictures(paths, languages, WHOLE_PAGE))
+
+
+def _read_labels(page: PageImage, languages: str) -> _Read:
+    """What stands on labels in a picture that is no page of text."""
+    small = reduced(page.image)
+    across, down = page.image.width / small.width, page.image.height / small.height
+    with tempfile.TemporaryDirectory(prefix="kb-ocr-") as name:
+        directory = Path(name)
+        (seen,) = read_pictures(_save(small, [Rectangle(0, 0, *small.size)], directory), languages, SCATTERED)
+        in_small = [_moved(line, -_MARGIN_PIXELS, -_MARGIN_PIXELS) for line in seen]
+        areas = [_scaled(area, across, down) for area in label_areas(in_small, small.size)]
+        found = read_pictures(_save(page.image, areas, directory), languages, ONE_LINE) if areas else []
+    block = tuple(
+        _moved(line, area.left - _MARGIN_PIXELS, area.top - _MARGIN_PIXELS)
+        for area, lines in zip(areas, found, strict=True)
+        for line in lines
+        if line.confidence >= _SURE_PAGE_CONFIDENCE
+    )
+    return _Read(page, (block,))
 
 
 def _read(page: PageImage, languages: str) -> _Read:
@@ -155,10 +190,13 @@ def _areas(page: PageImage) -> list[Rectangle]:
     """The page's columns in its own pixels, in reading order."""
     small = reduced(page.image)
     across, down = page.image.width / small.width, page.image.height / small.height
-    return [
-        Rectangle(round(left * across), round(top * down), round(right * across), round(bottom * down))
-        for left, top, right, bottom in column_blocks(ink_of(small))
-    ]
+    return [_scaled(area, across, down) for area in column_blocks(ink_of(small))]
+
+
+def _scaled(area: Rectangle, across: float, down: float) -> Rectangle:
+    return Rectangle(
+        round(area.left * across), round(area.top * down), round(area.right * across), round(area.bottom * down)
+    )
 
 
 def _save(image: Image, areas: Sequence[Rectangle], directory: Path) -> list[Path]:

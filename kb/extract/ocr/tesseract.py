@@ -19,8 +19,9 @@ from kb.models.requirements import lacking_packages, lacking_tesseract, require
 
 NEEDED_BY = "images and scanned pages"
 
-# How a picture is read: as lines one below the other, as lines of several sizes, as one line, or as tesseract finds it.
-LINES, COLUMN, ONE_LINE, WHOLE_PAGE = 6, 4, 7, 3
+# How a picture is read: as lines one below the other, as lines of several sizes, as one line, as tesseract finds it, or
+# as words that stand anywhere.
+LINES, COLUMN, ONE_LINE, WHOLE_PAGE, SCATTERED = 6, 4, 7, 3, 11
 
 _LINE_LEVEL, _WORD_LEVEL = 4, 5
 
