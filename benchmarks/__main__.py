@@ -93,7 +93,7 @@ def page(old: str, results: list[Measurement]) -> str:
     sections = {title(name): text for name, _, text in (part.partition("\n") for part in old.split("\n## ")[1:])}
     sections |= {title(result.name): f"\n{result.to_markdown()}\n" for result in results}
     shown = [f"## {title(name)}\n{sections[title(name)]}" for name in BENCHMARKS if title(name) in sections]
-    head = _QUALITY_PAGE if all(result.name in _OF_QUALITY for result in results) else _PAGE
+    head = _QUALITY_PAGE if results and all(result.name in _OF_QUALITY for result in results) else _PAGE
     return "\n\n".join([head.format(machine=describe()).strip(), *(text.strip() for text in shown)]) + "\n"
 
 

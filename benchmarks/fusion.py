@@ -26,7 +26,7 @@ from kb.domain.candidates import Candidate
 from kb.domain.search import SearchQuery
 from kb.operations.search.search import fusion_rule
 from kb.operations.session.session import open_session
-from kb.retrieve.search import ranked_candidates
+from kb.retrieve.hybrid import ranked_candidates
 from kb.retrieve.terms import read_query
 
 QUESTIONS = 300

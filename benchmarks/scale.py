@@ -26,7 +26,7 @@ from kb.operations.embedding.vector_upkeep import update_language_means
 from kb.operations.ingest.common_terms import refresh_common_terms
 from kb.operations.opening.writer import writing
 from kb.operations.session.vectors import ann_neighbours
-from kb.retrieve.search import search_hybrid
+from kb.retrieve.hybrid import search_hybrid
 from kb.retrieve.terms import read_query
 from kb.store.connection import Connection, transaction
 from kb.store.rows import ingest_queries, mirror_queries

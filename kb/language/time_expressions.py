@@ -55,7 +55,7 @@ _OFF = {
 }
 _DAYS_OFF = {
     "오늘": 0, "어제": -1, "그제": -2, "그저께": -2, "엊그제": -2, "내일": 1, "모레": 2,
-    "today": 0, "yesterday": -1, "the day before yesterday": -2, "tomorrow": 1,
+    "today": 0, "yesterday": -1, "day before yesterday": -2, "tomorrow": 1,
 }  # fmt: skip
 
 _LEAD = re.compile(r"^(?:(?:in|on|from|of|during|for|the)\s+)+", re.IGNORECASE)
@@ -252,7 +252,7 @@ def _written_rules() -> Iterator[_Rule]:
         lambda match, _: _month(int(match["year"]), int(match["month"])),
     )
     yield rule(rf"(?<!\w)(?P<name>오늘|어제|그제|그저께|엊그제|내일|모레){_KOREAN_END}", _named_day)
-    yield rule(rf"{_BEFORE}(?P<name>day\s+before\s+yesterday|today|yesterday|tomorrow)(?:'s)?(?!\w)", _english_day)
+    yield rule(rf"{_BEFORE}(?P<name>day\s+before\s+yesterday|today|yesterday|tomorrow)(?:'s)?(?!\w)", _named_day)
     yield rule(
         r"(?<!\w)(?P<which>지지난|저저번|이번|지난|저번|다음)\s?(?P<unit>주|달)"
         rf"(?:\s(?P<weekday>[월화수목금토일])요일)?{_KOREAN_END}",
@@ -298,9 +298,3 @@ def _written_rules() -> Iterator[_Rule]:
         _up_to_today,
     )
     yield rule(rf"{_BEFORE}(?:last|past)\s+{_COUNT}\s+(?P<unit>days?|weeks?|months?|years?)(?!\w)", _up_to_today)
-
-
-def _english_day(match: re.Match[str], today: date) -> _Days:
-    name = " ".join(match["name"].lower().split())
-    day = today + timedelta(-2 if name.startswith("day") else _DAYS_OFF[name])
-    return day, day

@@ -13,7 +13,7 @@ from kb.language.time_signs import may_name_days
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
-from kb.retrieve.search import hybrid_params, lexical_params, search_hybrid, search_lexical
+from kb.retrieve.search import lexical_params, search_lexical
 from kb.retrieve.terms import QueryTerms, is_raw, read_query
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ def read_question(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
 
 def _near(base: KnowledgeBase, query: SearchQuery, source: VectorSource, every_candidate: bool) -> SearchResult:
     """The hits of a question by its words and its meaning."""
+    from kb.retrieve.hybrid import search_hybrid  # a search by words alone does without
+
     read, rule = read_question(base, query), fusion_rule(base.config)
     result = search_hybrid(
         base.db,
@@ -126,6 +128,8 @@ def bind_question(base: KnowledgeBase, query: SearchQuery) -> tuple[str, tuple[s
     read = read_question(base, query)
     if source is None:
         return "retrieve/search_lexical.sql", read.terms, lexical_params(base.db, query, read)
+    from kb.retrieve.hybrid import hybrid_params  # as above
+
     rule = fusion_rule(base.config)
     vectors = encode_question(source, query, read, rule)
     return "retrieve/search_hybrid.sql", read.terms, hybrid_params(base.db, query, read, vectors, rule)

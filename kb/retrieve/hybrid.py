@@ -1,0 +1,171 @@
+"""Answers a question by words and meaning: terms and vectors → one SQL statement → candidates → a reader → hits."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from kb.domain.candidates import Ranked
+from kb.domain.search import FusionRule, QueryVectors, RetrievalDetail, ScoreKind, SearchQuery, SearchResult
+from kb.language.detect import query_language
+from kb.retrieve.filters import keep_among
+from kb.retrieve.ranking_version import hybrid_ranking
+from kb.retrieve.search import NOTHING, LexicalParams, Shown, favouring, hit_of, lexical_params, result_of
+from kb.retrieve.terms import QueryTerms, bm25_max
+from kb.store.connection import Connection, expression_errors
+from kb.store.rows import retrieve_queries as queries
+
+if TYPE_CHECKING:
+    from kb.domain.reranking import Reranker
+
+# More hits than there can be candidates.
+_EVERY = 1_000_000
+
+# As in a search by words alone, for passages that are not read (kb.retrieve.reader weighs them).
+_FAVOURED = 1.15
+
+
+class HybridParams(LexicalParams):
+    """The parameters of `sql/retrieve/search_hybrid.sql`."""
+
+    fusion: str
+    bm25_max: float | None
+    primary_vec: bytes
+    secondary_vec: bytes | None
+    neighbours_json: str | None
+    query_lang: str
+    lexical_weight: float
+    cross_lexical_weight: float
+    secondary_weight: float
+    near_slot: int
+    far_slot: int
+    near_margin: float
+    rrf_k: int
+    rrf_lexical_weight: float
+
+
+def search_hybrid(
+    db: Connection,
+    query: SearchQuery,
+    read: QueryTerms,
+    vectors: QueryVectors,
+    rule: FusionRule,
+    reranker: Reranker | None = None,
+    *,
+    snippet_chars: int,
+    index_version: str,
+    embedding_model: str,
+    every_candidate: bool = False,
+) -> SearchResult:
+    """The best passages by words and meaning, or by meaning alone where `query.mode` is vector.
+
+    A hybrid question's candidates are put in order by `reranker`, where there is one, else by the fusion rule. All that
+    were read are in the result; of the others those that are hits, or `every_candidate`.
+    `db` has sqlite-vec loaded. Raises: QuerySyntaxError for a raw expression that FTS5 does not accept.
+    """
+    ranked = ranked_candidates(db, query, read, vectors, rule, reranker, every=every_candidate)
+    is_read = reranker is not None and query.mode == "hybrid"
+    kind: ScoreKind = "cosine" if query.mode == "vector" else "reading" if is_read else rule.fusion
+    shown: Shown = {
+        "terms": read.terms,
+        "snippet_chars": snippet_chars,
+        "index_version": index_version,
+        "embedding_model": embedding_model,
+    }
+    hits = tuple(
+        hit_of(each.candidate._replace(rank=rank), _detail(each, query), _score(each), kind, shown)
+        for rank, each in enumerate(ranked[: query.k], 1)
+    )
+    ranking = hybrid_ranking(db, query.mode, rule, reranker)
+    return result_of(query, read, hits, index_version, ranking_version=ranking, candidates=tuple(ranked))
+
+
+def ranked_candidates(
+    db: Connection,
+    query: SearchQuery,
+    read: QueryTerms,
+    vectors: QueryVectors,
+    rule: FusionRule,
+    reranker: Reranker | None,
+    *,
+    every: bool = False,
+) -> list[Ranked]:
+    """What the hits of `search_hybrid` are the first of: every candidate where they are read, else `query.k`.
+
+    Or `every` one there too.
+    """
+    params = hybrid_params(db, query, read, vectors, rule)
+    if every:
+        params["k"] = _EVERY
+    reads = reranker is not None and query.mode == "hybrid"
+    if reads:
+        # Where nothing is read these are not loaded.
+        from kb.domain.reranking import Question
+        from kb.retrieve.reader import READ_DEPTH
+        from kb.retrieve.signals import term_weights
+
+        params["depth"], params["k"] = max(READ_DEPTH, 2 * query.k), _EVERY
+    with expression_errors() if read.raw else nullcontext():
+        candidates = queries.search_hybrid(db, **params)
+        if read.favoured:
+            params_of_days = params.copy()
+            params_of_days["doc_ids_json"] = keep_among(params["doc_ids_json"], read.favoured)
+            params_of_days["neighbours_json"] = None  # those of an ANN index may all be of other days
+            of_days = queries.search_hybrid(db, **params_of_days)
+            candidates = favouring(of_days, candidates, lambda row: row.fusion_score, _FAVOURED)
+    if reranker is None or not reads:
+        return [Ranked(candidate) for candidate in candidates[: params["k"]]]
+    question = Question(read.corrected or query.text, term_weights(db, read.searched), frozenset(read.favoured))
+    return reranker.rerank(question, candidates, vectors)
+
+
+def hybrid_params(
+    db: Connection, query: SearchQuery, read: QueryTerms, vectors: QueryVectors, rule: FusionRule
+) -> HybridParams:
+    """What the hybrid statement is bound to for a question; in vector mode the lexical channel finds nothing.
+
+    Raises: UsageError for a filter that cannot be.
+    """
+    by_words = query.mode == "hybrid" and bool(read.match_expr)
+    return {
+        **lexical_params(db, query, read),
+        "match_expr": read.match_expr if by_words else NOTHING,
+        "fusion": "cosine" if query.mode == "vector" else rule.fusion,
+        "bm25_max": bm25_max(db, read.searched) if by_words else None,
+        "primary_vec": vectors.primary,
+        "secondary_vec": vectors.secondary,
+        "neighbours_json": None if vectors.neighbours is None else json.dumps(vectors.neighbours),
+        "query_lang": query_language(query.text),
+        "lexical_weight": rule.lexical_weight,
+        "cross_lexical_weight": rule.cross_lexical_weight,
+        "secondary_weight": rule.secondary_weight,
+        "near_slot": rule.near_slot,
+        "far_slot": rule.far_slot,
+        "near_margin": rule.near_margin,
+        "rrf_k": rule.rrf_k,
+        "rrf_lexical_weight": rule.rrf_lexical_weight,
+        "depth": max(rule.depth, 2 * query.k),
+    }
+
+
+def _score(each: Ranked) -> float:
+    return each.candidate.fusion_score if each.read is None else each.read.share
+
+
+def _detail(each: Ranked, query: SearchQuery) -> RetrievalDetail:
+    row = each.candidate
+    return RetrievalDetail(
+        method=query.mode,
+        lexical_score=row.lexical_score,
+        lexical_rank=row.lexical_rank,
+        vector_score=row.vector_score,
+        vector_rank=row.vector_rank,
+        secondary_score=row.secondary_score,
+        fusion_score=row.fusion_score,
+        lexical_share=row.lexical_share,
+        vector_share=row.vector_share,
+        nearness=row.nearness,
+        is_own=bool(row.is_own),
+        read=each.read,
+    )
