@@ -32,9 +32,9 @@ INNER_ROWS = {
     "operations": (
         ("admin", "doctor", "evaluate", "inspect"),
         ("ask", "ingest"),
-        ("search",),
+        ("answers", "search"),
         ("session",),
-        ("answers", "embedding"),
+        ("embedding",),
         ("opening",),
     ),
     "extract": (
@@ -267,7 +267,7 @@ def test_no_files_import_in_a_circle() -> None:
         ("workers", "from kb.operations.ingest.run import IngestRun"),
         ("operations.ingest", "from kb.operations.ask.ask import ask"),
         ("operations.search", "from kb.operations import ask"),
-        ("operations.answers", "from kb.operations.embedding.plan import embedding_plan"),
+        ("operations.answers", "from kb.operations.search.search import search"),
         ("extract.image", "from kb.extract.pdf.pages import PdfPage"),
         ("extract.ocr", "from kb.extract import registry"),
     ],

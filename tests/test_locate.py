@@ -16,7 +16,8 @@ from kb.errors import NotFound
 from kb.extract.cited_text import cited_text
 from kb.extract.ocr.recognised_pages import page_ocr_json
 from kb.extract.pdf.pages import PageBlock, PdfPage, PdfText
-from kb.operations.answers.locate import locate
+from kb.operations.answers.locate import Located, locate
+from kb.operations.session.session import open_session
 
 LINES = (OcrRegion(Box(0, 0, 100, 10), "first line", 0.9, 0), OcrRegion(Box(0, 20, 100, 10), "둘째 줄", 0.8, 0))
 OCR = OcrText(LINES, 200, 100, "reader", "1")
@@ -59,16 +60,21 @@ def test_what_was_not_derived_is_nowhere() -> None:
         assert cited_text(citation, b"", {}) is None
 
 
+def located(workspace: Workspace, citation: Citation) -> Located:
+    with open_session(workspace.config) as session:
+        return locate(session, citation)
+
+
 def test_a_changed_file_is_told_and_the_indexed_text_is_shown(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "workspace")
     workspace.write("a/notes.md", "# Gateway\n\nIt restarts.\n")
     workspace.ingest()
     (hit,) = workspace.search("restarts")
-    found = locate(workspace.sqlite, workspace.config.artifact_dir, hit.citation)
+    found = located(workspace, hit.citation)
     assert (found.text, found.is_current) == ("# Gateway\n\nIt restarts.", True)
     assert found.source_path == workspace.root / "a/notes.md"
     workspace.write("a/notes.md", "# Gateway\n\nGone.\n")
-    changed = locate(workspace.sqlite, workspace.config.artifact_dir, hit.citation)
+    changed = located(workspace, hit.citation)
     assert (changed.text, changed.is_current) == ("# Gateway\n\nIt restarts.", False)
 
 
@@ -78,4 +84,4 @@ def test_no_such_place(citation: Citation, tmp_path: Path) -> None:
     workspace.write("a/notes.md", "# Gateway\n")
     workspace.ingest()
     with pytest.raises(NotFound):
-        locate(workspace.sqlite, workspace.config.artifact_dir, citation)
+        located(workspace, citation)

@@ -72,7 +72,8 @@ def test_the_page_of_the_hit_is_right(library: Workspace) -> None:
 
 def test_the_cited_page_holds_the_fact(library: Workspace) -> None:
     for truth in TEXT_TRUTHS[::7]:
-        place = locate(library.sqlite, library.config.artifact_dir, PageCitation(truth.file, truth.page))
+        with open_session(library.config) as session:
+            place = locate(session, PageCitation(truth.file, truth.page))
         flat = " ".join(place.text.split())
         assert truth.answer in flat
         if not truth.file.startswith("tables"):

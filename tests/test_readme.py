@@ -166,7 +166,8 @@ def test_the_line_for_cron_keeps_the_index_up_to_date(home: Home) -> None:
     installed.mkdir(parents=True)
     (installed / "kb").symlink_to(home.path / "programs/kb")
     (home.path / "notes/late.md").write_text("# Late\n\nA late budget.\n", encoding="utf-8")
-    assert home.run(f"env -i HOME=$HOME PYTHONPATH=$PYTHONPATH sh -c {shlex.quote(command)}").startswith("1 new, ")
+    bare = f'env -i HOME="$HOME" PYTHONPATH="$PYTHONPATH" sh -c {shlex.quote(command)}'
+    assert home.run(bare).startswith("1 new, ")
 
 
 def test_the_three_commands_index_the_notes(home: Home) -> None:

@@ -109,7 +109,7 @@ def test_all_is_well_afterwards(bilingual: Vault) -> None:
 def test_a_question_in_a_fresh_process_loads_no_numpy(bilingual: Vault, tmp_path: Path) -> None:
     if not native_engine_usable(MODELS / E5_SMALL) or open_blas() is None:
         pytest.skip("this machine needs numpy to encode a question")
-    code, modules = loaded_by("--config", str(bilingual.config), "search", ACROSS[0][0], home=tmp_path)
-    assert code == 0
-    assert "kb.embed.use_single" in modules
-    assert heavy(modules) == set()
+    loaded = loaded_by("--config", str(bilingual.config), "search", ACROSS[0][0], home=tmp_path)
+    assert loaded.code == 0
+    assert "kb.embed.use_single" in loaded.modules
+    assert heavy(loaded.modules) == set()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kb.cli.options import option
 from kb.cli.output.streams import as_utf8
 from kb.config import Config, load
+
+if TYPE_CHECKING:
+    from kb.operations.session.session import Session
 
 
 class Call:
@@ -23,6 +26,7 @@ class Call:
         self.verbose = verbose
         self.debug = debug
         self._config: Config | None = None
+        self._session: Session | None = None
 
     @property
     def config(self) -> Config:
@@ -33,6 +37,19 @@ class Call:
         if self._config is None:
             self._config = load(self.config_path, self.settings)
         return self._config
+
+    @property
+    def session(self) -> Session:
+        """The knowledge base, held open until the command ends; nothing is opened before it is asked.
+
+        Raises: ConfigNotFound, ConfigError.
+        """
+        if self._session is None:
+            from kb.operations.session.session import Session  # not every command asks a knowledge base
+
+            self._session = Session(self.config)
+            click.get_current_context().call_on_close(self._session.close)
+        return self._session
 
 
 pass_call = click.make_pass_decorator(Call)

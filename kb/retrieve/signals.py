@@ -19,7 +19,7 @@ from kb.store.connection import Connection
 
 
 def term_weights(db: Connection, terms: Sequence[Term]) -> tuple[TermWeight, ...]:
-    """The terms with their rarity, the idf that BM25 weighs them by."""
+    """The terms with their rarity, which is above 0 for a word of every passage too."""
     return tuple(TermWeight(term.text, row.idf) for term, row in zip(terms, term_counts(db, terms), strict=True))
 
 

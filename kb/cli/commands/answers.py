@@ -23,7 +23,7 @@ def command() -> None:
 @pass_call
 def list_(call: Call, limit: int, as_json: bool) -> int:
     """List the answers, the newest first, with local times. Exit code 1 when there is none."""
-    rows = list_answers(call.config.sqlite, limit)
+    rows = list_answers(call.session, limit)
     for row in rows:
         if as_json:
             from kb.wire.answer.answer_summary import answer_summary_v1
@@ -50,7 +50,7 @@ def list_(call: Call, limit: int, as_json: bool) -> int:
 @pass_call
 def show(call: Call, id: str | None, explain: bool, as_json: bool) -> None:
     """Show an answer again: by its id or the start of one, else the last."""
-    answer = find_answer(call.config.sqlite, id)
+    answer = find_answer(call.session, id)
     if as_json:
         from kb.wire.answer.answer import answer_v1
 

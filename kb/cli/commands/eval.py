@@ -96,7 +96,7 @@ def list_(call: Call, as_json: bool) -> int:
     from kb.operations.evaluate.runs import list_runs
     from kb.wire.evaluate.eval_run import eval_run_v1, kept_groups
 
-    runs = list_runs(call.config)
+    runs = list_runs(call.session)
     if as_json:
         for row in runs:
             print_json(eval_run_v1(row, kept_groups(row)))
@@ -191,7 +191,7 @@ def tune(call: Call, run: str | None, applies: bool, as_json: bool) -> int:
     from kb.operations.evaluate.tune import apply_tuning
     from kb.operations.evaluate.tune import tune as tune_rule
 
-    report = tune_rule(call.config, run)
+    report = tune_rule(call.session, run)
     if as_json:
         from kb.wire.evaluate.eval_tuning import eval_tuning_v1
 
@@ -217,7 +217,7 @@ def impact(call: Call, suite: str | None, as_json: bool) -> int:
     from kb.operations.evaluate.impact import impact as find_impact
     from kb.operations.evaluate.suite import suite_file
 
-    found = find_impact(call.config, suite_file(call.config, suite))
+    found = find_impact(call.session, suite_file(call.config, suite))
     if as_json:
         from kb.wire.evaluate.eval_impact import eval_impact_v1
 

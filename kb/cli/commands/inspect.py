@@ -27,8 +27,7 @@ def command() -> None:
 @pass_call
 def doc(call: Call, id: str, as_json: bool) -> None:
     """Show a document: by its id, the start of one, or its path."""
-    config = call.config
-    found = inspect_document(config.sqlite, config.artifact_dir, id)
+    found = inspect_document(call.session, id)
     if as_json:
         from kb.wire.inspect.doc_inspection import doc_inspection_v1
 
@@ -69,7 +68,7 @@ def doc(call: Call, id: str, as_json: bool) -> None:
 @pass_call
 def chunk(call: Call, id: str, as_json: bool) -> None:
     """Show a chunk, by its id or the start of one: its text and the words it is found by."""
-    inspected = inspect_chunk(call.config.sqlite, id)
+    inspected = inspect_chunk(call.session, id)
     if as_json:
         from kb.wire.inspect.chunk_inspection import chunk_inspection_v1
 

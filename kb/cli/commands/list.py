@@ -38,7 +38,7 @@ def docs(
     as_json: bool,
 ) -> int:
     """List documents in the order of their paths. Exit code 1 when there is none."""
-    rows = list_documents(call.config.sqlite, filters, limit)
+    rows = list_documents(call.session, filters, limit)
     if as_json:
         from kb.wire.inspect.doc_summary import doc_summary_v1
 

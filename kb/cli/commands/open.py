@@ -34,7 +34,7 @@ def command(call: Call, place: str, answer_id: str | None, print_only: bool) -> 
 
     Opens $VISUAL, $EDITOR or $PAGER at the line; pages and recordings in a viewer that can jump there.
     """
-    opening = find_opening(call.config, place, answer_id, os.environ)
+    opening = find_opening(call.session, place, answer_id, os.environ)
     if print_only:
         import shlex
 

@@ -22,7 +22,7 @@ def command() -> None:
 @pass_call
 def list_(call: Call, as_json: bool) -> int:
     """List the conversations, the latest first, with local times. Exit code 1 when there is none."""
-    rows = list_sessions(call.config.sqlite)
+    rows = list_sessions(call.session)
     for row in rows:
         if as_json:
             from kb.wire.answer.chat_session import chat_session_v1
@@ -43,7 +43,7 @@ def list_(call: Call, as_json: bool) -> int:
 @pass_call
 def show(call: Call, name: str, as_json: bool) -> None:
     """Show a conversation from its first question."""
-    found = show_session(call.config.sqlite, name)
+    found = show_session(call.session, name)
     if as_json:
         from kb.wire.answer.chat_session import chat_session_v1
 
@@ -61,11 +61,11 @@ def show(call: Call, name: str, as_json: bool) -> None:
 @pass_call
 def delete(call: Call, name: str, yes: bool) -> int:
     """Delete a conversation. Its answers stay in kb answers."""
-    turns = len(show_session(call.config.sqlite, name).turns)
+    turns = len(show_session(call.session, name).turns)
     what = f"{plain_line(name)} with its {turns} turn{'' if turns == 1 else 's'}"
     if not yes and not click.confirm(f"forget {what}?", default=False):
         click.echo("nothing was deleted")
         return 1
-    delete_session(call.config.sqlite, name)
+    delete_session(call.session, name)
     click.echo(f"forgot {what}")
     return 0

@@ -40,7 +40,7 @@ def command(call: Call, id: str | None, every: bool, as_json: bool) -> int:
     """
     if id is not None and every:
         raise UsageError("an id and --all at once", "give one of them")
-    checks = verify(call.config, id, every=every)
+    checks = verify(call.session, id, every=every)
     if as_json:
         from kb.wire.answer.answer_check import answer_check_v1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 from kb.domain.answers.answer import Answer, Turn
@@ -10,7 +9,7 @@ from kb.domain.results.answers import AnswerSummary, SessionRow
 from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
 from kb.operations.answers.records import conversation, stored_answer
-from kb.operations.opening.reader import reading
+from kb.operations.session.session import Session
 from kb.store.connection import Connection, open_writer, sqlite_errors, transaction
 from kb.store.rows import answer_queries as queries
 
@@ -22,50 +21,51 @@ class Conversation(NamedTuple):
     turns: tuple[Turn, ...]
 
 
-def list_answers(sqlite: Path, limit: int | None) -> list[AnswerSummary]:
+def list_answers(session: Session, limit: int | None) -> list[AnswerSummary]:
     """The answers, the newest first."""
-    with reading(sqlite) as reader:
-        return queries.list_answers(reader.db, row_limit=-1 if limit is None else limit)
+    with session.reading() as base:
+        return queries.list_answers(base.db, row_limit=-1 if limit is None else limit)
 
 
-def find_answer(sqlite: Path, typed: str | None) -> Answer:
+def find_answer(session: Session, typed: str | None) -> Answer:
     """The answer named by its id or the start of one; the last one where nothing is named.
 
     Raises: NotFound, InvalidId.
     """
-    with reading(sqlite) as reader:
-        return stored_answer(_row(reader.db, typed))
+    with session.reading() as base:
+        return stored_answer(_row(base.db, typed))
 
 
-def all_answers(sqlite: Path) -> list[Answer]:
+def all_answers(session: Session) -> list[Answer]:
     """Every answer, the newest first."""
-    with reading(sqlite) as reader:
+    with session.reading() as base:
         rows = (
-            queries.select_answer(reader.db, trace_id=each.trace_id)
-            for each in queries.list_answers(reader.db, row_limit=-1)
+            queries.select_answer(base.db, trace_id=each.trace_id)
+            for each in queries.list_answers(base.db, row_limit=-1)
         )
         return [stored_answer(row) for row in rows if row is not None]
 
 
-def list_sessions(sqlite: Path) -> list[SessionRow]:
+def list_sessions(session: Session) -> list[SessionRow]:
     """The conversations, the latest first."""
-    with reading(sqlite) as reader:
-        return queries.list_sessions(reader.db)
+    with session.reading() as base:
+        return queries.list_sessions(base.db)
 
 
-def show_session(sqlite: Path, session_id: str) -> Conversation:
+def show_session(session: Session, session_id: str) -> Conversation:
     """A conversation with its turns. Raises: NotFound."""
     session_id = stored_text(session_id)
-    with reading(sqlite) as reader:
-        found = next((row for row in queries.list_sessions(reader.db) if row.session_id == session_id), None)
+    with session.reading() as base:
+        found = next((row for row in queries.list_sessions(base.db) if row.session_id == session_id), None)
         if found is None:
             raise NotFound(f"no session {session_id!r}", "kb sessions list shows what there is")
-        return Conversation(found, conversation(reader.db, session_id))
+        return Conversation(found, conversation(base.db, session_id))
 
 
-def delete_session(sqlite: Path, session_id: str) -> int:
+def delete_session(session: Session, session_id: str) -> int:
     """Forgets a conversation and returns how many turns it had; its answers stay. Raises: NotFound."""
-    found = show_session(sqlite, session_id)
+    found = show_session(session, session_id)
+    sqlite = session.config.sqlite
     db = open_writer(sqlite)
     try:
         with sqlite_errors(sqlite), transaction(db):

@@ -11,7 +11,7 @@ from kb.domain.ingest.derived import DERIVED_NAMES
 from kb.domain.text import stored_text
 from kb.errors import NotFound
 from kb.extract.cited_text import cited_text
-from kb.operations.opening.reader import reading
+from kb.operations.session.session import Session
 from kb.store.caches.artifacts import read_artifact
 from kb.store.rows import inspect_queries as queries
 
@@ -32,18 +32,19 @@ class Located(NamedTuple):
     text: str
 
 
-def locate(sqlite: Path, artifact_dir: Path, citation: Citation) -> Located:
+def locate(session: Session, citation: Citation) -> Located:
     """The place that `citation` names.
 
     Raises: NotFound where no such file is indexed, or it has no such place; NotIndexed and its kin.
     """
-    with reading(sqlite) as reader:
+    with session.reading() as base:
         path = stored_text(citation.path)
-        doc_id = next((row.id for row in queries.find_document_ids(reader.db, prefix=path) if row.label == path), None)
-        document = None if doc_id is None else queries.select_document(reader.db, doc_id=doc_id)
+        doc_id = next((row.id for row in queries.find_document_ids(base.db, prefix=path) if row.label == path), None)
+        document = None if doc_id is None else queries.select_document(base.db, doc_id=doc_id)
     if document is None:
         raise NotFound(f"no document {citation.path!r}", "kb list docs shows what there is")
-    derived = {name: data for name in DERIVED_NAMES if (data := read_artifact(artifact_dir, document.doc_id, name))}
+    artifacts = session.config.artifact_dir
+    derived = {name: data for name in DERIVED_NAMES if (data := read_artifact(artifacts, document.doc_id, name))}
     source_path, kept_path = Path(document.source_path), Path(document.storage_path)
     kept = _content(kept_path)
     is_kept = kept is not None and content_hash(kept) == document.checksum

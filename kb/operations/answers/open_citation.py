@@ -16,6 +16,7 @@ from kb.domain.media_citations import PageCitation, TimeCitation
 from kb.errors import InvalidCitation, NotFound, UsageError
 from kb.operations.answers.history import find_answer
 from kb.operations.answers.last_shown import Place, last_shown, shown_answer
+from kb.operations.session.session import Session
 
 # How an editor is told a line: `{line}` and `{path}` are filled in. Others get the path alone.
 _AT_LINE: Mapping[str, tuple[str, ...]] = {
@@ -52,12 +53,12 @@ class Opening(NamedTuple):
     is_at_place: bool
 
 
-def find_opening(config: Config, typed: str, answer_id: str | None, env: Mapping[str, str]) -> Opening:
+def find_opening(session: Session, typed: str, answer_id: str | None, env: Mapping[str, str]) -> Opening:
     """What `kb open` runs for a number of the list shown last (or of an answer), a citation, or a file.
 
     Raises: UsageError, InvalidCitation, NotFound where there is no such citation or file.
     """
-    citation, path = _place(config, typed, answer_id)
+    citation, path = _place(session, typed, answer_id)
     if not path.is_file():
         raise NotFound(f"{path} is not there", "kb ingest updates the index; kb verify finds what moved")
     if isinstance(citation, LineCitation) or (citation is None and _is_text(path)):
@@ -71,22 +72,22 @@ def _is_text(path: Path) -> bool:
     return media_type is None or kind_of(media_type).citation == "line"
 
 
-def _place(config: Config, typed: str, answer_id: str | None) -> tuple[Citation | None, Path]:
+def _place(session: Session, typed: str, answer_id: str | None) -> tuple[Citation | None, Path]:
     """The citation and its file; None and the file where a file is named."""
     if typed.isdecimal():
-        found = _numbered(config, int(typed), answer_id)
+        found = _numbered(session, int(typed), answer_id)
         return found.citation, Path(found.source_path)
     try:
         citation = parse_citation(typed)
     except InvalidCitation:
-        return None, _named_file(config, typed)
-    return citation, config.workspace_root / citation.path
+        return None, _named_file(session.config, typed)
+    return citation, session.config.workspace_root / citation.path
 
 
-def _numbered(config: Config, number: int, answer_id: str | None) -> Place:
+def _numbered(session: Session, number: int, answer_id: str | None) -> Place:
     """The place of that number: of the answer that is named, else of what was shown last."""
-    shown = None if answer_id is not None else last_shown(config.data_dir)
-    shown = shown or shown_answer(find_answer(config.sqlite, answer_id))
+    shown = None if answer_id is not None else last_shown(session.config.data_dir)
+    shown = shown or shown_answer(find_answer(session, answer_id))
     found = next((place for place in shown.places if place.number == number), None)
     if found is None:
         held = ", ".join(str(place.number) for place in shown.places) or "no place"

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from kb.answer.quotations import stands_in
 from kb.answer.standing import Found, look_up, nearest_lines
-from kb.config import Config
 from kb.domain.answers.answer import Answer, Claim
 from kb.domain.citations import Citation, LineCitation, cite
 from kb.domain.results.answers import AnswerCheck, QuoteCheck
@@ -15,20 +14,20 @@ from kb.errors import FileError, FileVanished, NotFound
 from kb.extract.decode import decode
 from kb.operations.answers.history import all_answers, find_answer
 from kb.operations.answers.locate import locate
-from kb.operations.opening.reader import reading
+from kb.operations.session.session import Session
 from kb.scan.read import read_bytes
 from kb.store.connection import Connection
 from kb.store.rows import answer_queries as queries
 
 
-def verify(config: Config, typed: str | None, *, every: bool) -> list[AnswerCheck]:
+def verify(session: Session, typed: str | None, *, every: bool) -> list[AnswerCheck]:
     """The checks of one answer, named by its id or the start of one (None: the last), or of `every` answer.
 
     Raises: NotFound, InvalidId.
     """
-    answers: Sequence[Answer] = all_answers(config.sqlite) if every else [find_answer(config.sqlite, typed)]
-    with reading(config.sqlite) as reader:
-        checking = _Checking(reader.db, config)
+    answers: Sequence[Answer] = all_answers(session) if every else [find_answer(session, typed)]
+    with session.reading() as base:
+        checking = _Checking(base.db, session)
         return [
             AnswerCheck(
                 answer.retrieval.trace_id,
@@ -47,9 +46,9 @@ def verify(config: Config, typed: str | None, *, every: bool) -> list[AnswerChec
 class _Checking:
     """Reads each file once, however many quotations are in it."""
 
-    def __init__(self, db: Connection, config: Config) -> None:
+    def __init__(self, db: Connection, session: Session) -> None:
         self._db = db
-        self._config = config
+        self._session = session
         self._texts: dict[str, str | FileError] = {}
 
     def check(self, claim: Claim, answer: Answer) -> QuoteCheck:
@@ -76,7 +75,7 @@ class _Checking:
     def _in_media(self, quote: str, cited: Citation) -> Found:
         """On its page, in its region or at its time; what an engine read is looked at, while the file is the same."""
         try:
-            place = locate(self._config.sqlite, self._config.artifact_dir, cited)
+            place = locate(self._session, cited)
         except NotFound:
             return Found("missing")
         if not place.source_path.exists():
@@ -103,7 +102,7 @@ class _Checking:
     def _text(self, source_path: str) -> str | FileError:
         if source_path not in self._texts:
             try:
-                data = read_bytes(source_path, max_bytes=self._config.indexing.max_file_mb * 1_000_000).data
+                data = read_bytes(source_path, max_bytes=self._session.config.indexing.max_file_mb * 1_000_000).data
                 self._texts[source_path] = decode(data).text
             except FileError as error:
                 self._texts[source_path] = error

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kb.answer.standing import look_up
-from kb.config import Config
 from kb.domain.citations import Citation, LineCitation
 from kb.domain.results.answers import Standing
 from kb.domain.results.measured import Impact
@@ -15,20 +14,20 @@ from kb.errors import NotFound
 from kb.eval.golden_file import read_golden
 from kb.operations.answers.verify import verify
 from kb.operations.evaluate.question import CitedFiles, file_hash
-from kb.operations.opening.reader import reading
+from kb.operations.session.session import Session
 from kb.store.connection import Connection
 from kb.store.rows import eval_queries as queries
 
 
-def impact(config: Config, suite: Path) -> list[Impact]:
+def impact(session: Session, suite: Path) -> list[Impact]:
     """The golden questions and stored answers whose cited lines moved, changed or vanished.
 
     Questions are compared with the newest complete run of the suite, answers with their quotations.
     Raises: NotFound where there is no run.
     """
-    with reading(config.sqlite) as reader:
-        found = list(_questions(reader.db, suite, config.workspace_root))
-    return found + list(_answers(config))
+    with session.reading() as base:
+        found = list(_questions(base.db, suite, session.config.workspace_root))
+    return found + list(_answers(session))
 
 
 def _questions(db: Connection, suite: Path, root: Path) -> Iterator[Impact]:
@@ -62,8 +61,8 @@ def _fares(place: dict[str, str | int | None], lines: list[str]) -> tuple[Standi
     return found.standing, cited.to_uri(), found.now_at.to_uri() if found.now_at else None
 
 
-def _answers(config: Config) -> Iterator[Impact]:
-    for check in verify(config, None, every=True):
+def _answers(session: Session) -> Iterator[Impact]:
+    for check in verify(session, None, every=True):
         for quote in check.quotes:
             if quote.standing != "stands":
                 now_at: Citation | None = quote.now_at

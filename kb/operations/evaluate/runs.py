@@ -17,9 +17,9 @@ from kb.domain.search import SearchMode
 from kb.errors import NotFound
 from kb.eval.golden import GoldenSet
 from kb.operations.opening.clock import now_utc
-from kb.operations.opening.reader import reading
 from kb.operations.opening.writer import writing
 from kb.operations.session.knowledge_base import KnowledgeBase
+from kb.operations.session.session import Session
 from kb.store.connection import Connection, transaction
 from kb.store.rows import eval_queries as queries
 from kb.store.rows.embed_queries import select_slots
@@ -68,10 +68,10 @@ def begin_run(base: KnowledgeBase, db: Connection, golden: GoldenSet, request: R
         return next(run for run in queries.select_runs(db) if run.run_id == run_id)
 
 
-def list_runs(config: Config) -> list[RunRow]:
+def list_runs(session: Session) -> list[RunRow]:
     """All runs, the newest first."""
-    with reading(config.sqlite) as reader:
-        return queries.select_runs(reader.db)
+    with session.reading() as base:
+        return queries.select_runs(base.db)
 
 
 def find_run(runs: Sequence[RunRow], named: str) -> RunRow:

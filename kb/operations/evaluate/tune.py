@@ -13,7 +13,7 @@ from kb.domain.search import FusionRule
 from kb.errors import NotFound, UsageError
 from kb.eval.tuning import FOLDS, FoldScore, chosen_by_fold, grid, held_out_gain, setting_of
 from kb.operations.evaluate.runs import find_run
-from kb.operations.opening.reader import reading
+from kb.operations.session.session import Session
 from kb.store.connection import Connection
 from kb.store.rows import eval_queries as queries
 
@@ -30,13 +30,13 @@ _READ_RUN = (
 )
 
 
-def tune(config: Config, named: str | None) -> TuneReport:
+def tune(session: Session, named: str | None) -> TuneReport:
     """The best of a thousand fusion rules on one run's candidates; the newest hybrid run where none is named.
 
     Raises: NotFound; UsageError for a run that is not whole, or whose passages were put in order by reading them.
     """
-    with reading(config.sqlite) as reader:
-        runs = queries.select_runs(reader.db)
+    with session.reading() as base:
+        runs = queries.select_runs(base.db)
         fused = [run for run in runs if run.mode == "hybrid" and run.finished_at and not _is_read(run)]
         if not named and not fused:
             read = any(run.mode == "hybrid" and run.finished_at for run in runs)
@@ -48,7 +48,7 @@ def tune(config: Config, named: str | None) -> TuneReport:
             if run.finished_at and _is_read(run):
                 raise UsageError(f"{name} was put in order by reading, not by the fusion rule", _READ_RUN)
             raise UsageError(f"{name} cannot be tuned on", "it takes a hybrid run that is whole: kb eval list")
-        return TuneReport(run, _tuning(reader.db, run))
+        return TuneReport(run, _tuning(base.db, run))
 
 
 def _is_read(run: RunRow) -> bool:

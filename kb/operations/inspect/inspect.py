@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TypeVar
 
 from kb.domain.ids import ID_CHARS
@@ -14,7 +13,7 @@ from kb.domain.results.inspection import Artifact, ChunkInspection, CorpusStats,
 from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
-from kb.operations.opening.reader import reading
+from kb.operations.session.session import Session
 from kb.retrieve.filters import eligible_documents
 from kb.store.caches.artifacts import list_artifacts
 from kb.store.connection import Connection
@@ -25,36 +24,36 @@ Row = TypeVar("Row")
 _HEX = re.compile(r"[0-9a-f]{1,32}")
 
 
-def list_documents(sqlite: Path, filters: SearchFilters, limit: int | None) -> list[DocumentRow]:
+def list_documents(session: Session, filters: SearchFilters, limit: int | None) -> list[DocumentRow]:
     """The documents that pass the filters, in the order of their paths."""
-    with reading(sqlite) as reader:
-        passing = eligible_documents(reader.db, filters)
-        return queries.list_documents(reader.db, doc_ids_json=passing, row_limit=-1 if limit is None else limit)
+    with session.reading() as base:
+        passing = eligible_documents(base.db, filters)
+        return queries.list_documents(base.db, doc_ids_json=passing, row_limit=-1 if limit is None else limit)
 
 
-def inspect_document(sqlite: Path, artifact_dir: Path, typed: str) -> DocumentInspection:
+def inspect_document(session: Session, typed: str) -> DocumentInspection:
     """The document named by an id, a unique prefix of one, or its path.
 
     Raises: NotFound, InvalidId.
     """
-    with reading(sqlite) as reader:
+    with session.reading() as base:
         typed = to_posix(stored_text(typed))
-        doc_id = _one_of(queries.find_document_ids(reader.db, prefix=typed), typed, "document")
-        document = _stored(queries.select_document(reader.db, doc_id=doc_id), doc_id)
+        doc_id = _one_of(queries.find_document_ids(base.db, prefix=typed), typed, "document")
+        document = _stored(queries.select_document(base.db, doc_id=doc_id), doc_id)
         _, labels = read_labels(document.parser_version)
         return DocumentInspection(
             document,
-            queries.select_blocks(reader.db, doc_id=doc_id),
-            queries.select_chunks(reader.db, doc_id=doc_id),
+            queries.select_blocks(base.db, doc_id=doc_id),
+            queries.select_chunks(base.db, doc_id=doc_id),
             [
                 Artifact(file.name, labels.get(file.name), file.path, file.byte_len)
-                for file in list_artifacts(artifact_dir, doc_id)
+                for file in list_artifacts(session.config.artifact_dir, doc_id)
             ],
-            queries.select_document_embeddings(reader.db, doc_id=doc_id),
+            queries.select_document_embeddings(base.db, doc_id=doc_id),
         )
 
 
-def inspect_chunk(sqlite: Path, typed: str) -> ChunkInspection:
+def inspect_chunk(session: Session, typed: str) -> ChunkInspection:
     """The chunk named by an id or a unique prefix of one.
 
     Raises: NotFound, InvalidId.
@@ -63,10 +62,10 @@ def inspect_chunk(sqlite: Path, typed: str) -> ChunkInspection:
         raise InvalidId(
             f"{typed!r} is not a chunk id", f"a chunk id has up to {ID_CHARS} hex digits; kb search --explain"
         )
-    with reading(sqlite) as reader:
-        chunk_id = _one_of(queries.find_chunk_ids(reader.db, prefix=typed), typed, "chunk")
-        chunk = _stored(queries.select_chunk(reader.db, chunk_id=chunk_id), chunk_id)
-        return ChunkInspection(chunk, queries.select_chunk_embeddings(reader.db, chunk_id=chunk_id))
+    with session.reading() as base:
+        chunk_id = _one_of(queries.find_chunk_ids(base.db, prefix=typed), typed, "chunk")
+        chunk = _stored(queries.select_chunk(base.db, chunk_id=chunk_id), chunk_id)
+        return ChunkInspection(chunk, queries.select_chunk_embeddings(base.db, chunk_id=chunk_id))
 
 
 def corpus_stats(db: Connection) -> CorpusStats:
