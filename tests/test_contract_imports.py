@@ -104,15 +104,19 @@ def test_nothing_heavy_is_loaded(args: tuple[str, ...], code: int, vault: Vault,
     assert heavy(ended.modules) == set()
 
 
+# Under 3.12 and later importing the libraries takes a sixth fewer calls than under 3.11; a search's own are as many.
+MORE_CALLS = 1.0 if sys.version_info < (3, 12) else 1.2
+
+
 def over_budget(search: Loaded, libraries: Loaded, share: float) -> set[str]:
     """What a search by words loads and does beyond its budget."""
     own = {name for name in search.modules if name.partition(".")[0] == "kb"}
     rooms = Counter(".".join(name.split(".")[:2]) for name in own)
     return {
-        *(search.modules - libraries.modules - own),
+        *(search.modules - libraries.modules - own - {"math"}),  # compiled; no library brings it under 3.13
         *(room for room, count in rooms.items() if count > MOST_MODULES.get(room, 0)),
         *(set(search.slow) - {"Surroundings"}),  # of `kb.private`, which loads nothing of kb
-        *(["calls"] if search.calls > share * libraries.calls else []),
+        *(["calls"] if search.calls > share * MORE_CALLS * libraries.calls else []),
     }
 
 
@@ -132,7 +136,7 @@ def test_a_search_by_words_keeps_to_its_budget(question: str, share: float, vaul
     [
         ("import kb.config.fixed_keys", {"kb.config", "FixedKey"}),
         ("import tomllib", {"tomllib", "tomllib._parser", "tomllib._re", "tomllib._types", "string", "Output"}),
-        ("import inspect; inspect.cleandoc", {"inspect", "ast", "dis", "linecache", "tokenize"}),
+        ("import inspect; inspect.cleandoc", {"inspect", "ast", "dis", "tokenize"}),
         ("[abs(each) for each in range(20000)]", {"calls"}),
     ],
 )
