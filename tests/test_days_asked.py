@@ -98,10 +98,17 @@ def test_a_filter_keeps_to_days(when: str, found: list[str], vault: Vault) -> No
     assert [hit["doc_path"] for hit in among.json["hits"]] == [path for path in found if "front" in path]
 
 
-def test_a_filter_that_names_no_days_is_refused(vault: Vault) -> None:
-    ran = call(vault, "search", "회의", "--dated", "soon")
+@pytest.mark.parametrize(
+    ("when", "refusal"),
+    [
+        ("soon", "--dated: 'soon' names no days"),
+        ("2026-11-15..2026-11-01", "--dated: '2026-11-15..2026-11-01' ends before it begins"),
+    ],
+)
+def test_a_filter_that_names_no_days_is_refused(when: str, refusal: str, vault: Vault) -> None:
+    ran = call(vault, "search", "회의", "--dated", when)
     assert ran.code == 2
-    assert "--dated: 'soon' names no days" in ran.stderr
+    assert refusal in ran.stderr
 
 
 def test_the_days_stand_in_the_json(vault: Vault) -> None:

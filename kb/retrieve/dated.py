@@ -35,7 +35,7 @@ def documents_asked_for(db: Connection, text: str, today: date) -> DatedDocument
 def documents_dated(db: Connection, when: str, today: date) -> tuple[str, ...]:
     """The documents of the days that a filter names: a day, a month, `last week`, `2026-11-01..2026-11-15`.
 
-    Raises: UsageError where it names none.
+    Raises: UsageError where it names none, or a range whose end comes before its beginning.
     """
     begin, is_range, end = when.partition(_RANGE)
     spans = [time_span(_led_in(part), today) for part in ((begin, end) if is_range else (when,))]
@@ -45,7 +45,10 @@ def documents_dated(db: Connection, when: str, today: date) -> tuple[str, ...]:
             f"--dated: {when!r} names no days",
             "for example 2026-11-12, 2026-11, 2026-11-01..2026-11-15, 'last week', 지난주",
         )
-    return _documents(db, named[0].first, named[-1].last)
+    first, last = named[0].first, named[-1].last
+    if last < first:
+        raise UsageError(f"--dated: {when!r} ends before it begins", "the earlier day comes first")
+    return _documents(db, first, last)
 
 
 def _led_in(part: str) -> str:
