@@ -258,6 +258,14 @@ def test_doctor_does_not_tick_an_engine_that_is_not_installed(embedded: Vault) -
     )
 
 
+def test_doctor_does_not_fault_what_nothing_was_indexed_into_yet(built: Vault, tmp_path: Path) -> None:
+    fresh = ("--set", f"storage.data_dir={tmp_path / 'data'}", "--set", f"storage.model_dir={tmp_path}")
+    assert call(built, *fresh, "init").code == 0
+    found = checks(built, *fresh)["embeddings"]
+    assert (found["state"], found["hint"]) == ("absent", "kb ingest")
+    assert checks(built)["embeddings"]["state"] == "failed"
+
+
 def test_doctor_is_content_without_what_is_optional_and_counts_it(embedded: Vault) -> None:
     ran = call(embedded, "--set", "ocr.enabled=false", "doctor")
     assert ran.code == 0

@@ -13,6 +13,7 @@ from kb.operations.embedding.plan import configured_models, require_dimensions
 from kb.operations.embedding.vector_upkeep import mirror_is_gone, slot_model
 from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
+from kb.store.rows.inspect_queries import count_index_rows
 from kb.store.rows.mirror_queries import select_nearest_primary
 from kb.store.vectors import mirror
 from kb.store.vectors.lance_table import LanceTable
@@ -55,12 +56,20 @@ def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
         yield Check("embeddings", False, detail, needed=False)
         return
     if not held:
-        yield Check("embeddings", False, "no passage has a vector", "kb index --embeddings")
+        yield _without_vectors(db)
         return
     load_vector_functions(db)
     for slot in SLOTS:
         if slot in held:
             yield from _check_slot(db, config, slot, held[slot])
+
+
+def _without_vectors(db: Connection) -> Check:
+    """That no passage has a vector: a fault only where there are passages."""
+    counts = count_index_rows(db)
+    if counts is not None and not counts.chunks:
+        return Check("embeddings", False, "nothing is indexed yet", "kb ingest", needed=False)
+    return Check("embeddings", False, "no passage has a vector", "kb index --embeddings")
 
 
 def _check_slot(db: Connection, config: Config, slot: Slot, row: queries.EmbeddingSlot) -> Iterator[Check]:
