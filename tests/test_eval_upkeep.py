@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Kb, Vault, make_vault, run_kb
 
+from kb.cli.judging import keys_typed
 from kb.eval.golden_file import read_golden
 
 SUITE = """\
@@ -54,6 +55,14 @@ def test_a_judgement_is_added_and_the_rest_stays(judged: Vault) -> None:
     assert (expectation.path, expectation.grade) == ("projects/gateway/log.md", 2)
     assert expectation.lines is not None
     assert kb_in(judged)("eval", "run").code == 0
+
+
+def test_a_key_counts_under_a_korean_keyboard_beside_others_and_before_enter(monkeypatch: pytest.MonkeyPatch) -> None:
+    pressed = iter(["ㅛ", "\r", "2\r", "\x1b[A", "ㅜㄴ", "q"])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("click.getchar", lambda: next(pressed))
+    next_key = keys_typed()
+    assert [next_key() for _ in range(6)] == ["y", "2", "\x1b[A", "n", "s", "q"]
 
 
 def test_nothing_relevant_makes_the_question_unanswerable(judged: Vault) -> None:
