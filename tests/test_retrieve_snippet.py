@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from kb.retrieve.snippet import below_headings, find_matches, make_snippet
 
 words = st.text(st.sampled_from("aeiou bcd. \n\t가나다라마 é"), max_size=400)
+unmarked = st.text(st.characters(exclude_characters="`~|*[>+-"), max_size=200)
 terms = st.lists(st.text(st.sampled_from("aeiobcd가나다라.*(["), min_size=1, max_size=5), max_size=4)
 
 
-@given(words | st.text(max_size=200), terms, st.integers(3, 300))
+@given(words | unmarked, terms, st.integers(3, 300))
 def test_a_snippet_keeps_its_promises(text: str, asked: list[str], snippet_chars: int) -> None:
     flat = " ".join(unicodedata.normalize("NFC", text).split())
     snippet = make_snippet(text, asked, snippet_chars)
@@ -93,3 +94,27 @@ def test_no_terms_no_matches() -> None:
 )
 def test_the_headings_above_a_passage_are_not_repeated(text: str, rest: str) -> None:
     assert below_headings(text) == rest
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("- one\n- two\n  * three", "• one • two • three"),
+        ("| name | price |\n| --- | ---: |\n| tea | 3 |\n| a \\| b | 4 |", "• name | price • tea | 3 • a \\| b | 4"),
+        ("see [the guide](https://example.org/a_(b)) and [[notes/plan|the plan]]", "see the guide and the plan"),
+        ("> quoted\n> > twice\nand **bold**", "quoted twice and bold"),
+        ("```sh\n- a | b **c**\n```\n- item", "```sh\n- a | b **c**\n```\n• item"),
+        ("`**kwargs` and **more**", "`**kwargs` and **more**"),
+        (">\n**", "> **"),
+        ("5 - 3 is 2, a | b", "5 - 3 is 2, a | b"),
+    ],
+)
+def test_items_rows_and_links_read_as_what_they_show(text: str, shown: str) -> None:
+    assert make_snippet(text, [], 500).text == shown
+
+
+@given(st.text("-*+|> [](a`~\n\\", max_size=60), st.integers(3, 80))
+def test_marks_alone_are_shown_too(text: str, snippet_chars: int) -> None:
+    snippet = make_snippet(text, ["a"], snippet_chars)
+    assert len(snippet.text) <= snippet_chars
+    assert bool(snippet.text) == bool(text.strip())

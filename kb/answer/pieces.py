@@ -17,7 +17,8 @@ from kb.answer.markers import show_markers, without_brackets
 from kb.domain.media_citations import PageCitation, RegionCitation
 from kb.domain.passages import Passage, Sentence
 from kb.language.broken_lines import joined_lines
-from kb.language.markup import link_words, masked
+from kb.language.link_words import link_words
+from kb.language.markup import masked
 from kb.language.sentences import is_code
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")

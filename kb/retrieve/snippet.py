@@ -16,6 +16,7 @@ _FENCES = ("```", "~~~")
 # English endings, the longest first.
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y")
 
+_CELL_ENDS = re.compile(r"[ \t]*(?<!\\)\|[ \t]*")
 _SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
 
 
@@ -42,8 +43,13 @@ def below_headings(text: str, heading_path: Sequence[str] = ()) -> str:
 
 
 def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet:
-    """The densest window of `text`, white space outside code folded, never longer than `snippet_chars` characters."""
-    flat = _folded(stored_text(text))
+    """The densest window of `text`, never longer than `snippet_chars` characters.
+
+    Outside code white space is folded and marks give way to what they show: an item and a row of a table begin with •,
+    a link is its words.
+    """
+    kept = stored_text(text)
+    flat = _folded(kept) or " ".join(kept.split())
     matches = find_matches(flat, terms)
     if len(flat) <= snippet_chars:
         return Snippet(flat, True, tuple(matches))
@@ -58,7 +64,7 @@ def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet
 def _folded(text: str) -> str:
     """`text` on one line, except that fenced code keeps its lines and their indentation."""
     if not any(fence in text for fence in _FENCES):
-        return " ".join(text.split())
+        return " ".join(_unmarked(text).split())
     lines: list[str] = []
     prose: list[str] = []
     fence = ""
@@ -66,7 +72,7 @@ def _folded(text: str) -> str:
         start = line.lstrip(" \t>")[:3]
         is_fence = start in _FENCES and fence in ("", start)
         if not fence and not is_fence:
-            prose += line.split()
+            prose += _unmarked(line).split()
             continue
         if prose:
             lines.append(" ".join(prose))
@@ -77,6 +83,27 @@ def _folded(text: str) -> str:
     if prose:
         lines.append(" ".join(prose))
     return "\n".join(lines).strip()
+
+
+def _unmarked(text: str) -> str:
+    """`text`, which holds no code block, as it reads on one line: items and rows apart, links and bold type unmarked."""
+    if "](" in text or "[[" in text:
+        from kb.language.link_words import link_words  # most passages have no links
+
+        text = link_words(text)
+    if "**" in text and "`" not in text:
+        text = text.replace("**", "")
+    return "\n".join(filter(None, map(_unmarked_line, text.split("\n"))))
+
+
+def _unmarked_line(line: str) -> str:
+    line = line.lstrip(" \t>")
+    if line[:2] in ("- ", "* ", "+ "):
+        return f"• {line[2:]}"
+    if not line.startswith("|"):
+        return line
+    cells = _CELL_ENDS.split(line.strip().strip("|").strip())
+    return "" if set(line) <= set("|:- \t") else f"• {' | '.join(cells)}"
 
 
 def find_matches(text: str, terms: Sequence[str]) -> list[tuple[int, int]]:

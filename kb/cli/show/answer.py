@@ -22,7 +22,7 @@ from kb.cli.output.terminal import Folding, columns, plain, plain_line, shows_li
 from kb.domain.answers.answer import Answer, AnswerCitation, Claim
 from kb.domain.answers.answer_events import AskEvent, Generated
 from kb.language.detect import query_language
-from kb.language.markup import link_words
+from kb.language.link_words import link_words
 from kb.retrieve.notes import note_label
 
 _RULE = "─" * 57
