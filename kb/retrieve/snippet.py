@@ -86,7 +86,7 @@ def _folded(text: str) -> str:
 
 
 def _unmarked(text: str) -> str:
-    """`text`, which holds no code block, as it reads on one line: items and rows apart, links and bold type unmarked."""
+    """`text`, which holds no code block, as it reads on one line: items and rows apart, links and bold type bare."""
     if "](" in text or "[[" in text:
         from kb.language.link_words import link_words  # most passages have no links
 

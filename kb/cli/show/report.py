@@ -25,8 +25,8 @@ def show_report(report: IngestReport, *, summary_only: bool) -> None:
                 continue
             origin = f"  (from {plain_line(item.moved_from)})" if item.moved_from else ""
             echo_folded(f"{plain_line(item.doc_path)}{origin}", head=f"  {_MARKS[item.kind]} ")
-    for line in _warnings(report):
-        echo_folded(line, head="  ! ", err=True)
+    for head, line in _warnings(report):
+        echo_folded(line, head=head, err=True)
     for item in report.items:
         if item.error is not None:
             echo_folded(f"{plain_line(item.doc_path)}: {plain_line(item.error.message)}", head="  ✗ ", err=True)
@@ -56,8 +56,8 @@ def show_report(report: IngestReport, *, summary_only: bool) -> None:
         echo_folded(_links(report.links_outside))
 
 
-def _warnings(report: IngestReport) -> Iterator[str]:
-    """`a.md: empty file: no text`; one line for many files of which the same is to be said."""
+def _warnings(report: IngestReport) -> Iterator[tuple[str, str]]:
+    """The head and the text of each line: `a.md: empty file: no text`; what many files have stands once above them."""
     paths: dict[str, list[str]] = {}
     for item in report.items:
         for warning in item.warnings:
@@ -65,10 +65,11 @@ def _warnings(report: IngestReport) -> Iterator[str]:
             paths.setdefault(f"{kind.replace('_', ' ')}: {note}", []).append(plain_line(item.doc_path))
     for said, where in paths.items():
         if len(where) <= _SAME_WARNINGS:
-            yield from (f"{path}: {said}" for path in where)
-        else:
-            shown = ", ".join(where[:_SAME_WARNINGS])
-            yield f"{said} in {len(where)} files: {shown} and {len(where) - _SAME_WARNINGS} more"
+            yield from (("  ! ", f"{path}: {said}") for path in where)
+            continue
+        yield "  ! ", f"{said} in {len(where)} files:"
+        yield from (("      ", path) for path in where[:_SAME_WARNINGS])
+        yield "      ", f"and {len(where) - _SAME_WARNINGS} more"
 
 
 def _links(links: LinksOutside) -> str:
