@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -323,6 +324,20 @@ def test_verify_tells_what_stands_moved_and_changed(asked: Vault) -> None:
     kb(asked, "ingest", "--no-embed")
     assert standing() == [("moved", "renamed.md#L3")]
     assert kb(asked, "verify", "--all").code == 0
+
+
+def test_a_quotation_is_found_in_a_copy_that_composes_its_letters_otherwise(asked: Vault) -> None:
+    """As a file has them that came from another system: `é` in one character or in two."""
+    note = asked.root / "café.md"
+    text = "# Café\n\nThe café closes its terrace at eleven in the evening.\n"
+    note.write_text(text, encoding="utf-8")
+    kb(asked, "ingest", "--no-embed")
+    kb(asked, "ask", "When does the café close its terrace?")
+    note.unlink()
+    (asked.root / "copy.md").write_text(unicodedata.normalize("NFD", text), encoding="utf-8")
+    kb(asked, "ingest", "--no-embed")
+    quotes = kb(asked, "verify", "--json").json["quotes"]
+    assert [(quote["standing"], quote["now_at"]["uri"]) for quote in quotes] == [("moved", "copy.md#L3")]
 
 
 @pytest.mark.parametrize(

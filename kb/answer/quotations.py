@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kb.domain.text import stored_text
+from kb.language.occurrences import occurs
 
 # Shorter ones are titles and scare quotes.
 _LEAST_QUOTE_CHARS = 6
@@ -19,9 +19,5 @@ def quotes_in(text: str) -> tuple[str, ...]:
 
 
 def stands_in(quote: str, source: str) -> bool:
-    """Whether a quotation is in a source, white space and letter case aside."""
-    return _folded(quote).strip(" .,…") in _folded(source)
-
-
-def _folded(text: str) -> str:
-    return " ".join(stored_text(text).lower().split())
+    """Whether a source says what a sentence quotes, whose own punctuation may close the quotation."""
+    return occurs(quote.strip(" .,…"), source, "words")

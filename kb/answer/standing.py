@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kb.domain.citations import Citation, LineCitation
 from kb.domain.results.answers import Standing
-from kb.domain.text import stored_text
+from kb.language.occurrences import occurrences
 
 """`missing`: the file is gone; `unreadable`: it cannot be read as what it was; `changed`: the words are not in it."""
 
@@ -33,12 +33,7 @@ def look_up(quote: str, cited: LineCitation, text: str) -> Found:
 
 def nearest_lines(quote: str, cited: LineCitation, text: str) -> LineCitation | None:
     """The lines of a quotation's occurrence nearest to the cited ones; None where it is nowhere in `text`."""
-    quote, text = stored_text(quote), stored_text(text)
-    lines: list[int] = []
-    start = text.find(quote) if quote else -1
-    while start >= 0:
-        lines.append(1 + text.count("\n", 0, start))
-        start = text.find(quote, start + 1)
+    lines = [1 + text.count("\n", 0, start) for start, _ in occurrences(quote, text, "verbatim")]
     if not lines:
         return None
     first = min(lines, key=lambda line: (abs(line - cited.start), line))

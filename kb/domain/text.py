@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import TypeAlias
+
+Range: TypeAlias = tuple[int, int]
+"""The [start, end) characters of a text."""
 
 
 def stored_text(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from kb.domain.search import SearchHit
 from kb.eval.expectations import Expected
 from kb.eval.golden import Question
+from kb.language.occurrences import occurrences, occurs
 
 HoldsPassage = Callable[[SearchHit], bool | None]
 """Whether the lines a hit cites hold its passage; None where it cites no lines."""
@@ -91,14 +92,14 @@ def _graded(expected: Expected, hits: Sequence[SearchHit], holds: HoldsPassage) 
 def _answered(question: Question, asked: Asked) -> dict[str, Any]:
     """An answer; what it must and must not say is looked at where it was not refused."""
     found = holds_all(question.must_contain, asked.text)
-    wrong = [unwanted for unwanted in question.forbidden if unwanted.casefold() in asked.text.casefold()]
+    is_wrong = any(occurs(unwanted, asked.text, "words") for unwanted in question.forbidden)
     return {
         "refused": int(asked.refused),
         "evidence": asked.evidence,
         "ms": round(asked.ms, 1),
         "text": asked.text,
         "must_contain": None if asked.refused else found,
-        "forbidden": None if asked.refused or not question.forbidden else int(not wrong),
+        "forbidden": None if asked.refused or not question.forbidden else int(not is_wrong),
     }
 
 
@@ -106,13 +107,13 @@ def holds_all(wanted: Sequence[str], text: str) -> int | None:
     """Whether a text holds every string that belongs in the answer; None where none is named."""
     if not wanted:
         return None
-    return int(all(each.casefold() in text.casefold() for each in wanted))
+    return int(all(occurs(each, text, "words") for each in wanted))
 
 
 def cited_lines_hold(lines: Sequence[str], start: int, end: int, text: str) -> bool:
     """Whether lines `start` to `end` (from 1, both included) hold `text` word for word, and no line more."""
     cited = "\n".join(lines[start - 1 : end])
-    at = cited.find(text)
-    if at < 0 or end > len(lines):
+    if end > len(lines):
         return False
-    return at <= len(lines[start - 1]) and at + len(text) > len(cited) - len(lines[end - 1]) - (end == start)
+    first_line_end, last_line_start = len(lines[start - 1]), len(cited) - len(lines[end - 1]) - (end == start)
+    return any(at <= first_line_end and to > last_line_start for at, to in occurrences(text, cited, "verbatim"))

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kb.domain.passages import Passage, Sentence
+from kb.domain.text import Range
 from kb.language.lists import words
 from kb.language.markup import masked
-
-Range = tuple[int, int]
 
 SENTENCES_VERSION = "s1"
 """Bumped when a text is cut elsewhere: sentence vectors of another version are made again."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
 
-from kb.domain.text import stored_text
+from kb.domain.text import Range, stored_text
 from kb.records import NamedTuple
 
 _ELLIPSIS = "…"
@@ -25,7 +25,7 @@ class Snippet(NamedTuple):
 
     text: str
     full_text: bool
-    matches: tuple[tuple[int, int], ...]
+    matches: tuple[Range, ...]
 
 
 def below_headings(text: str, heading_path: Sequence[str] = ()) -> str:
@@ -106,7 +106,7 @@ def _unmarked_line(line: str) -> str:
     return "" if set(line) <= set("|:- \t") else f"• {' | '.join(cells)}"
 
 
-def find_matches(text: str, terms: Sequence[str]) -> list[tuple[int, int]]:
+def find_matches(text: str, terms: Sequence[str]) -> list[Range]:
     """Where the terms are in `text`: Korean morphemes anywhere, other words from a word's start.
 
     English endings differ between question and text, so a word matches by its stem's first letters.
@@ -139,7 +139,7 @@ def _word_pattern(word: str) -> str:
     return rf"{re.escape(stem)}[^\W_]{{0,5}}"
 
 
-def _window(text: str, matches: Sequence[tuple[int, int]], room: int) -> tuple[int, int]:
+def _window(text: str, matches: Sequence[Range], room: int) -> Range:
     """The [start, end) of the best `room` characters, moved in to word boundaries where that costs few of them."""
     start = _window_start(text, matches, room)
     end = min(len(text), start + room)
@@ -155,7 +155,7 @@ def _window(text: str, matches: Sequence[tuple[int, int]], room: int) -> tuple[i
     return start, end
 
 
-def _window_start(text: str, matches: Sequence[tuple[int, int]], room: int) -> int:
+def _window_start(text: str, matches: Sequence[Range], room: int) -> int:
     """The start of the window of `room` characters with the most distinct matched words, earliest first."""
     best_start, best_count = 0, -1
     words = [text[start:end].lower() for start, end in matches]

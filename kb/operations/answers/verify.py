@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from kb.answer.quotations import stands_in
 from kb.answer.standing import Found, look_up, nearest_lines
 from kb.domain.answers.answer import Answer, Claim
 from kb.domain.citations import Citation, LineCitation, cite
 from kb.domain.results.answers import AnswerCheck, QuoteCheck
+from kb.domain.text import stored_text
 from kb.errors import FileError, FileVanished, NotFound
 from kb.extract.decode import decode
+from kb.language.occurrences import occurs
 from kb.operations.answers.history import all_answers, find_answer
 from kb.operations.answers.locate import locate
 from kb.operations.session.session import Session
@@ -82,11 +83,11 @@ class _Checking:
             return Found("missing")
         if not place.is_current:
             return Found("changed")
-        return Found("stands", cited) if stands_in(quote, place.text) else Found("changed")
+        return Found("stands", cited) if occurs(quote, place.text, "words") else Found("changed")
 
     def _elsewhere(self, quote: str, cited: Citation) -> Citation | None:
         """Where the quotation is in another file, or in another place of a page, picture or recording."""
-        for place in queries.find_quote(self._db, quote=quote):
+        for place in queries.find_quote(self._db, quote=stored_text(quote)):
             at = cite(place.workspace_path, json.loads(place.source_spans_json), None)
             if not isinstance(at, LineCitation):
                 if at != cited and self._in_media(quote, at).standing == "stands":

@@ -19,6 +19,7 @@ from kb.answer.wording import of_other_days, poor_fit
 from kb.domain.answers.answer import Evidence
 from kb.domain.search import SearchHit, SearchQuery, SearchResult
 from kb.language.detect import query_language
+from kb.language.occurrences import occurs
 from kb.operations.ask.findings import hit_passage
 from kb.operations.search.search import vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
@@ -88,5 +89,5 @@ def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: 
     if days is None or not excerpts or excerpts[0].ranked.is_favoured:
         return None
     is_told_of = any(char.isdigit() for char in days.phrase) and not days.documents
-    in_words = days.phrase.casefold() in excerpts[0].passage.text.casefold()
+    in_words = occurs(days.phrase, excerpts[0].passage.text, "words")
     return None if is_told_of or in_words else of_other_days(language, days.phrase)
