@@ -16,6 +16,7 @@ _FENCES = ("```", "~~~")
 # English endings, the longest first.
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y")
 
+_CODE_OR_BOLD = re.compile(r"(?P<code>`[^`\n]*`)|\*\*")
 _CELL_ENDS = re.compile(r"[ \t]*(?<!\\)\|[ \t]*")
 _SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
 
@@ -91,13 +92,13 @@ def _unmarked(text: str) -> str:
         from kb.language.link_words import link_words  # most passages have no links
 
         text = link_words(text)
-    if "**" in text and "`" not in text:
-        text = text.replace("**", "")
+    if "**" in text:
+        text = _CODE_OR_BOLD.sub(lambda mark: mark["code"] or "", text)
     return "\n".join(filter(None, map(_unmarked_line, text.split("\n"))))
 
 
 def _unmarked_line(line: str) -> str:
-    line = line.lstrip(" \t>")
+    line = line.lstrip(" \t>").removesuffix("\\")  # a backslash at its end breaks a line
     if line[:2] in ("- ", "* ", "+ "):
         return f"• {line[2:]}"
     if not line.startswith("|"):
