@@ -199,3 +199,15 @@ def test_a_reader_that_goes_away_is_no_error(vault: Vault) -> None:
     finally:
         os.close(write_end)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_document_is_named_by_its_path_from_where_one_stands(
+    vault: Vault, kb: Kb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = vault.root
+    whole = kb("inspect", "doc", "projects/gateway/log.md", "--json").json["document"]
+    monkeypatch.chdir(root / "projects")
+    for typed in ("gateway/log.md", "./gateway/../gateway/log.md", str(root / "projects/gateway/log.md")):
+        assert kb("inspect", "doc", typed, "--json").json["document"] == whole
+    gone = str(root / "nowhere.md")
+    assert f"no document '{gone}'" in kb("inspect", "doc", gone).stderr

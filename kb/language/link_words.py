@@ -6,7 +6,7 @@ import re
 
 _LINK_OR_CODE = re.compile(
     r"(?P<code>`[^`\n]*`)|!?\[\[(?P<target>[^\[\]\n|]+)(?:\|(?P<alias>[^\[\]\n]*))?\]\]"
-    r"|!?\[(?P<words>[^\[\]\n]+)\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)?\)"
+    r"|!?\[(?P<words>[^\[\]\n]+)\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)"
 )
 _HARD_BREAK = re.compile(r"(?<!\\)\\$", re.MULTILINE)
 

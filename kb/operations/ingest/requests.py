@@ -15,6 +15,7 @@ from kb.operations.ingest.pdf_passwords import PdfPasswords
 from kb.operations.ingest.prepare import AssetPolicy
 from kb.operations.ingest.run import ExtractionPlan, IngestRequest
 from kb.operations.opening.privacy import private_places
+from kb.operations.opening.typed_path import path_below
 
 _MB = 1_000_000
 
@@ -105,16 +106,14 @@ def _scope(config: Config, path: str | None) -> str:
     """`path` relative to the workspace root; a path that is in the working directory wins over one in the root."""
     if path is None:
         return ""
-    root = os.path.realpath(config.workspace_root)
-    for base in (os.getcwd(), root):
-        full = os.path.abspath(os.path.join(base, os.path.expanduser(path)))
-        full = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
-        if full == root:
-            return ""
-        if os.path.lexists(full) and full.startswith(root + os.sep):
-            _refuse_unread_kind(full)
-            return os.path.relpath(full, root)
-    raise UsageError(f"{path} is not below the workspace {root}", "name a file or folder in it, or set workspace.root")
+    below = path_below(config.workspace_root, path)
+    if below is None:
+        root = os.path.realpath(config.workspace_root)
+        raise UsageError(
+            f"{path} is not below the workspace {root}", "name a file or folder in it, or set workspace.root"
+        )
+    _refuse_unread_kind(os.path.join(config.workspace_root, below))
+    return below
 
 
 def _refuse_unread_kind(full: str) -> None:

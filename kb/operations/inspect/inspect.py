@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from kb.domain.ids import ID_CHARS
@@ -13,6 +14,7 @@ from kb.domain.results.inspection import Artifact, ChunkInspection, CorpusStats,
 from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
+from kb.operations.opening.typed_path import path_below
 from kb.operations.session.session import Session
 from kb.retrieve.filters import eligible_documents
 from kb.store.caches.artifacts import list_artifacts
@@ -32,13 +34,12 @@ def list_documents(session: Session, filters: SearchFilters, limit: int | None) 
 
 
 def inspect_document(session: Session, typed: str) -> DocumentInspection:
-    """The document named by an id, a unique prefix of one, or its path.
+    """The document named by an id, a unique prefix of one, its path as kb shows it, or from where one stands.
 
     Raises: NotFound, InvalidId.
     """
     with session.reading() as base:
-        typed = to_posix(stored_text(typed))
-        doc_id = _one_of(queries.find_document_ids(base.db, prefix=typed), typed, "document")
+        doc_id = _document_named(base.db, session.config.workspace_root, typed)
         document = _stored(queries.select_document(base.db, doc_id=doc_id), doc_id)
         _, labels = read_labels(document.parser_version)
         return DocumentInspection(
@@ -73,14 +74,29 @@ def corpus_stats(db: Connection) -> CorpusStats:
     return _stored(queries.select_corpus_stats(db), "corpus_stats")
 
 
+def _document_named(db: Connection, root: Path, typed: str) -> str:
+    spelled = to_posix(stored_text(typed))
+    found = queries.find_document_ids(db, prefix=spelled)
+    if not found and (below := path_below(root, typed)):
+        spelled = to_posix(stored_text(below))
+        found = queries.find_document_ids(db, prefix=spelled)
+    if not found:
+        raise _not_found("document", typed)
+    return _one_of(found, spelled, "document")
+
+
 def _one_of(found: Sequence[queries.FoundId], typed: str, what: str) -> str:
     exact = [row.id for row in found if typed in (row.id, row.label)]
     if len(exact) == 1 or len(found) == 1:
         return exact[0] if exact else found[0].id
     if not found:
-        raise NotFound(f"no {what} {typed!r}", "kb list docs shows what there is")
+        raise _not_found(what, typed)
     shown = ", ".join(f"{row.id[:12]} ({row.label})" for row in found[:5])
     raise InvalidId(f"{typed!r} fits more than one {what}: {shown}", "give more digits")
+
+
+def _not_found(what: str, typed: str) -> NotFound:
+    return NotFound(f"no {what} {typed!r}", "kb list docs shows what there is")
 
 
 def _stored(row: Row | None, what: str) -> Row:
