@@ -15,6 +15,7 @@ from kb.operations.ingest import prepare
 from kb.store import migrate as migrating
 from kb.store import sqlfile
 from kb.store.connection import open_writer
+from kb.store.fts_version import note_fts_version
 from kb.store.migrate import migrate, repeatable_files, repeatable_hash, repeatable_names
 from kb.store.schema_version import schema_state
 from kb.store.sqlfile import SQL_DIR, sql_text, statement_label
@@ -100,13 +101,53 @@ def test_another_indexing_trigger_builds_the_index_again_and_renames_it(edit: Ed
     before = label(kb, indexed)
     db = open_writer(indexed.sqlite)
     db.execute("UPDATE chunks_fts SET heading_path = 'zebra'")  # as if an older definition had put it there
-    edit("triggers/chunks_fts.sql", "coalesce(new.nfc_text, new.text)", "ifnull(new.nfc_text, new.text)")
+    edit("views/indexed_chunks.sql", "coalesce(nfc_text, text)", "ifnull(nfc_text, text)")
     assert migrate(db, NOW)
     assert db.execute("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH 'heading_path : zebra'").get == 0
     db.close()
     after = label(kb, indexed)
     assert after.partition("/")[0] != before.partition("/")[0]
     assert after.partition("/")[2] == before.partition("/")[2]
+    assert doctor(kb, indexed)["state"] == "ok"
+
+
+# As they were before one view said what is indexed: history, so the statements are their own.
+_TRIGGERS_BEFORE_THE_VIEW = """
+DROP TRIGGER index_chunk; DROP TRIGGER chunks_ai; DROP TRIGGER chunks_au; DROP VIEW indexed_chunks;
+CREATE TRIGGER chunks_ai AFTER INSERT ON chunks BEGIN
+  INSERT INTO chunks_fts (rowid, chunk_id, doc_id, heading_path, text, tokenized_korean_text, name)
+  VALUES (
+    new.chunk_rowid, new.chunk_id, new.doc_id, new.heading_text, coalesce(new.nfc_text, new.text),
+    new.tokenized_korean_text, new.name_text
+  );
+  UPDATE kv SET value = value + 1 WHERE key = 'chunk_total';
+END;
+CREATE TRIGGER chunks_au AFTER UPDATE ON chunks BEGIN
+  DELETE FROM chunks_fts WHERE rowid = old.chunk_rowid;
+  INSERT INTO chunks_fts (rowid, chunk_id, doc_id, heading_path, text, tokenized_korean_text, name)
+  VALUES (
+    new.chunk_rowid, new.chunk_id, new.doc_id, new.heading_text, coalesce(new.nfc_text, new.text),
+    new.tokenized_korean_text, new.name_text
+  );
+END;
+"""
+
+
+def test_triggers_written_otherwise_that_index_the_same_build_nothing_again(indexed: Vault, kb: Kb) -> None:
+    after = label(kb, indexed)
+    db = open_writer(indexed.sqlite)
+    by_the_view = db.execute(INDEX_ROWS).fetchall()
+    db.execute(_TRIGGERS_BEFORE_THE_VIEW)
+    note_fts_version(db)
+    db.execute("UPDATE schema_meta SET value = 'old' WHERE key = 'repeatable_hash'")
+    db.execute("DELETE FROM chunks_fts; UPDATE chunks SET lang = lang")
+    assert db.execute(INDEX_ROWS).fetchall() == by_the_view, "the triggers of then build the rows of now"
+    db.execute("UPDATE chunks_fts SET heading_path = 'zebra'")
+    assert schema_state(db).fts_version == "fts-2a38f465"
+    assert migrate(db, NOW)
+    assert db.execute("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH 'heading_path : zebra'").get > 0
+    db.close()
+    assert label(kb, indexed) == after
     assert doctor(kb, indexed)["state"] == "ok"
 
 

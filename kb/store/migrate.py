@@ -18,7 +18,7 @@ from kb.domain.ids import content_hash
 from kb.store import schema_queries as queries
 from kb.store.bare_sql import bare_sql
 from kb.store.connection import APPLICATION_ID, transaction
-from kb.store.fts_version import build_fts, defined_fts_version, note_fts_version
+from kb.store.fts_version import build_fts, builds_same_rows, defined_fts_version, note_fts_version
 from kb.store.schema_version import latest_version, migrations, require_known_schema, schema_state
 from kb.store.sqlfile import SQL_DIR
 
@@ -63,7 +63,7 @@ def migrate(db: apsw.Connection, now: str) -> bool:
                 queries.insert_migration(db, id=migration.number, applied_at=now, description=migration.description)
         for path in repeatable_files():
             db.execute(path.read_text(encoding="utf-8"))
-        if built_by in ("", defined_fts_version(db)):
+        if builds_same_rows(db, built_by):
             note_fts_version(db)
         else:
             build_fts(db)

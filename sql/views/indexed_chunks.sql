@@ -1,0 +1,13 @@
+-- Each chunk as the lexical index holds it, its text in NFC: nfc_text where there is one, which whoever changes such a text
+-- changes with it. To insert a chunk_rowid here is to index that chunk: the triggers of chunks and a rebuild both do.
+-- version 1
+CREATE VIEW indexed_chunks AS
+SELECT
+  chunk_rowid,
+  chunk_id,
+  doc_id,
+  heading_text AS heading_path,
+  coalesce(nfc_text, text) AS text,
+  tokenized_korean_text,
+  name_text AS name
+FROM chunks;
