@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ingest_fixtures import Workspace
 from media_fixtures import IMAGES, LANGUAGES, needs_pillow, needs_tesseract, truth
 
 from kb.domain.ids import AssetId
@@ -90,12 +91,46 @@ def test_the_document_of_an_image() -> None:
     made = assemble_image({"ocr": derived}, workspace_path=WorkspacePath("a/사진.png"), asset_id=AssetId("a" * 32))
     assert made.source_text == "첫 줄\n둘째 줄\n\napart"
     assert made.title == "사진"
-    assert made.parser_version == f"image-v1;ocr=tesseract-5-1,{LANGUAGES};caption=none"
+    assert made.parser_version == f"image-v2;ocr=tesseract-5-1,{LANGUAGES};caption=none"
     first, second = (block.span for block in made.blocks)
     assert isinstance(first, RegionSpan)
     assert isinstance(second, RegionSpan)
     assert first.box == (10, 20, 122, 32)
     assert made.source_text[second.char_start : second.char_end] == "apart"
+
+
+@needs_pillow
+def test_words_cut_at_the_end_of_a_recognised_line_stand_whole_where_they_begin() -> None:
+    from kb.extract.image.document import assemble_image
+
+    texts = (("The decla-", 0), ("ration of an extraor-", 0), ("di-", 0), ("nary harbour mas-", 0), ("ter and crew", 1))
+    lines = [
+        {"box": [10 + 300 * block, 20 + 20 * at, 200, 12], "text": text, "confidence": 0.9, "block": block}
+        for at, (text, block) in enumerate(texts)
+    ]
+    page = {"page": 1, "regions": lines, "width": 600, "height": 150, "engine": "tesseract", "engine_version": "5-1"}
+    derived = Derived("ocr", Engine("tesseract", "5-1", LANGUAGES), json.dumps({"pages": [page]}).encode())
+    made = assemble_image({"ocr": derived}, workspace_path=WorkspacePath("page.png"), asset_id=AssetId("a" * 32))
+    assert made.source_text == "The declaration\nof an extraordinary\nharbour master\n\nand crew"
+    spans = [block.span for block in made.blocks if isinstance(block.span, RegionSpan)]
+    cut = [made.source_text[span.char_start : span.char_end] for span in spans]
+    assert cut == ["The declaration\nof an extraordinary\nharbour master", "and crew"]
+    assert [span.box for span in spans] == [(10, 20, 200, 72), (310, 100, 200, 12)]
+
+
+@needs_tesseract
+def test_a_word_cut_at_a_line_end_of_a_picture_is_found(tmp_path: Path) -> None:
+    from PIL import Image, ImageDraw, ImageFont
+
+    page = Image.new("L", (900, 300), 255)
+    written = "The keeper wrote a long decla-\nration of what the harbour office owes\nto those who mend the nets."
+    ImageDraw.Draw(page).text((40, 40), written, font=ImageFont.load_default(36), fill=0, spacing=20)
+    workspace = Workspace(tmp_path / "workspace")
+    page.save(workspace.root / "page.png")
+    workspace.ingest()
+    (hit,) = workspace.search("declaration")
+    assert hit.citation.to_uri().startswith("page.png#xywh=")
+    assert workspace.search("ration") == []
 
 
 def test_a_table_row_that_is_cut_short_is_left_out() -> None:

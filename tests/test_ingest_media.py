@@ -78,6 +78,28 @@ def test_a_hit_names_its_page_and_the_region_on_it(workspace: Workspace) -> None
     assert workspace.is_sound()
 
 
+def test_a_word_cut_at_the_end_of_a_line_or_a_column_is_found(workspace: Workspace) -> None:
+    pdf = pymupdf.open()
+    page = pdf.new_page(width=600, height=800)
+    for x, first, cut in (
+        (60, "The keeper wrote a decla-", "ration of what he owes"),
+        (330, "ter had seen", "nothing of it"),
+    ):
+        lines = [first, cut, *(f"and another line of column {x}, {at}" for at in range(8))]
+        if x == 60:
+            lines.append("until the harbour mas-")
+        page.insert_text((x, 100), lines, fontsize=11)
+    workspace.write("report.pdf", pdf.tobytes())
+    workspace.ingest()
+    for word in ("declaration", "master"):
+        found = [hit.citation.to_uri() for hit in workspace.search(word)]
+        assert found == ["report.pdf#page=1"], word
+    assert workspace.search("ration") == []
+    ((x, y, _, h),) = workspace.search("master")[0].citation.regions
+    assert 55 < x < 65
+    assert y < 100 < y + h
+
+
 def test_the_view_cites_pages_as_a_search_does(workspace: Workspace) -> None:
     workspace.write("manual.pdf", pdf_of(*WORDS))
     workspace.ingest()
@@ -134,7 +156,7 @@ def test_a_new_engine_reads_its_files_again_and_no_others(
     monkeypatch.setattr(pdf_text, "engine", lambda settings: Engine("pymupdf", "9.9.9"))
     assert counted(workspace.ingest()) == {"updated": 1, "unchanged": 1}
     (version,) = workspace.query("SELECT parser_version FROM documents WHERE workspace_path = 'manual.pdf'")[0]
-    assert version == "pdf-v1;pdf-text=pymupdf-9.9.9"
+    assert version == "pdf-v2;pdf-text=pymupdf-9.9.9"
     assert counted(workspace.ingest()) == {"unchanged": 2}
 
 

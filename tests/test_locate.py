@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,14 @@ def test_a_page_has_its_running_head_and_what_ocr_read() -> None:
     assert cited_text(PageCitation("a", 1), b"", only) == "head\n\nbody"
     assert cited_text(PageCitation("a", 2), b"", only) is None
     assert cited_text(PageCitation("a", 1), b"", {**only, "ocr": page_ocr_json({1: OCR})}) == "first line\n둘째 줄"
+
+
+def test_a_region_and_a_page_show_the_words_that_were_indexed() -> None:
+    cut = (replace(LINES[0], text="of the decla-"), replace(LINES[1], text="ration of rights", block=1))
+    derived: dict[DerivedName, bytes] = {"ocr": page_ocr_json({1: replace(OCR, regions=cut)})}
+    assert cited_text(RegionCitation("a", 0, 0, 100, 12), b"", derived) == "of the declaration"
+    assert cited_text(RegionCitation("a", 0, 18, 100, 14), b"", derived) == "of rights"
+    assert cited_text(PageCitation("a", 1), b"", derived) == "of the declaration\n\nof rights"
 
 
 def test_what_was_not_derived_is_nowhere() -> None:

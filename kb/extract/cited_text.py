@@ -41,10 +41,10 @@ def _lines(source: bytes, citation: LineCitation) -> str | None:
 
 def _page(number: int, derived: Mapping[DerivedName, bytes]) -> str | None:
     """A page's whole text, its running heads included; what OCR read where there is no other."""
-    from kb.extract.ocr.recognised_pages import read_page_ocr
+    from kb.extract.ocr.recognised_pages import read_whole_words
     from kb.extract.pdf.pages import read_pdf_text
 
-    recognised = read_page_ocr(derived["ocr"]) if "ocr" in derived else {}
+    recognised = read_whole_words(derived["ocr"]) if "ocr" in derived else {}
     if number in recognised:
         return recognised[number].joined
     pages = read_pdf_text(derived["pdf-text"]).pages if "pdf-text" in derived else ()
@@ -53,11 +53,11 @@ def _page(number: int, derived: Mapping[DerivedName, bytes]) -> str | None:
 
 def _region(region: Box, derived: Mapping[DerivedName, bytes]) -> str | None:
     """The lines of a picture that lie in the region; only a file of a single picture is cited so."""
-    from kb.extract.ocr.recognised_pages import read_page_ocr
+    from kb.extract.ocr.recognised_pages import read_whole_words
 
     if "ocr" not in derived:
         return None
-    lines = [line for picture in read_page_ocr(derived["ocr"]).values() for line in picture.regions]
+    lines = [line for picture in read_whole_words(derived["ocr"]).values() for line in picture.regions]
     return "\n".join(line.text for line in lines if _share_inside(line.box, region) >= _INSIDE_SHARE)
 
 

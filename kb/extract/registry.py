@@ -71,13 +71,13 @@ def extractor_of(family: MediaFamily) -> Extractor:
 EXTRACTORS: dict[str, Extractor] = {
     "markdown": Extractor("markdown-it-4-v4", "kb.extract.markdown.document", "extract_markdown"),
     "pdf": Extractor(
-        "pdf-v1",
+        "pdf-v2",
         "kb.extract.pdf.document",
         "assemble_pdf",
         (Step("pdf-text", "kb.extract.pdf.text", is_required=True), Step("ocr", "kb.extract.pdf.ocr")),
     ),
     "image": Extractor(
-        "image-v1",
+        "image-v2",
         "kb.extract.image.document",
         "assemble_image",
         (Step("ocr", "kb.extract.image.ocr"), Step("caption", "kb.llm.caption")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # A hyphen of any kind at a line's end, and the rest of the word with what closes behind it.
 _HYPHENATED = re.compile(
@@ -31,6 +31,23 @@ def whole_words(text: str) -> str:
     while joined != text:  # a narrow column cuts one word twice
         text, joined = joined, _HYPHENATED.sub(_joined, joined)
     return joined.rstrip()
+
+
+def whole_across(parts: Sequence[str]) -> list[str]:
+    """Lines or columns of lines, one after another, with words whole that one ends in and the next goes on with.
+
+    As many as were given; one that was no more than the rest of a word is empty.
+    """
+    whole = list(parts)
+    for at in range(len(whole) - 2, -1, -1):
+        before, _, last = whole[at].rpartition("\n")
+        first, _, after = whole[at + 1].partition("\n")
+        joined = whole_words(f"{last}\n{first}")
+        if joined != f"{last}\n{first}":
+            word, _, rest = joined.partition("\n")
+            whole[at] = f"{before}\n{word}" if before else word
+            whole[at + 1] = "\n".join(line for line in (rest, after) if line)
+    return whole
 
 
 def joined_lines(text: str) -> str:

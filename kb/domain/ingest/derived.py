@@ -40,7 +40,7 @@ NOT_DERIVED = "none"
 
 
 def labelled_version(base: str, labels: Mapping[DerivedName, str]) -> str:
-    """`pdf-v1;pdf-text=pymupdf-1.28.2;ocr=none`: a document's parser version, with the engines it depends on."""
+    """`pdf-v2;pdf-text=pymupdf-1.28.2;ocr=none`: a document's parser version, with the engines it depends on."""
     return ";".join([base, *(f"{name}={label}" for name, label in labels.items())])
 
 

@@ -18,11 +18,11 @@ from kb.domain.ingest.derived import NOT_DERIVED, Derived, DerivedName, ModelCap
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import Box, CaptionSpan, PageSpan, RegionSpan
 from kb.extract.numbered_blocks import NumberedBlocks
-from kb.extract.ocr.recognised_pages import read_page_ocr
+from kb.extract.ocr.recognised_pages import read_whole_words
 from kb.language.detect import SAMPLE_CHARS, detect_language
 
 # Bumped whenever the same lines would give other blocks, spans or metadata.
-PARSER_VERSION = "image-v1"
+PARSER_VERSION = "image-v2"
 
 
 def assemble_image(
@@ -36,7 +36,7 @@ def assemble_image(
     }
     version = labelled_version(PARSER_VERSION, labels)
     doc_id = document_id(workspace_path, asset_id, version)
-    pages = list(read_page_ocr(ocr.data).values()) if ocr else []
+    pages = list(read_whole_words(ocr.data).values()) if ocr else []
     numbered = NumberedBlocks(doc_id)
     for number, page in enumerate(pages, 1):
         for text, box, start in _paragraphs(page):

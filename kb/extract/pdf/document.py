@@ -15,12 +15,12 @@ from kb.domain.ingest.derived import NOT_DERIVED, Derived, DerivedName, OcrText,
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import Box, PageSpan
 from kb.extract.numbered_blocks import NumberedBlocks
-from kb.extract.ocr.recognised_pages import read_page_ocr
+from kb.extract.ocr.recognised_pages import read_whole_words
 from kb.extract.pdf.pages import REPAIRED_NOTE, PageBlock, PdfPage, PdfText, read_pdf_text
 from kb.language.detect import SAMPLE_CHARS, detect_language
 
 # Bumped whenever the same pages would give other blocks, spans or metadata.
-PARSER_VERSION = "pdf-v1"
+PARSER_VERSION = "pdf-v2"
 
 _SHOWN_PAGES = 5
 
@@ -36,7 +36,7 @@ def assemble_pdf(
     if scanned:
         ocr = derived.get("ocr")
         labels["ocr"] = ocr.engine.label if ocr else NOT_DERIVED
-        recognised = read_page_ocr(ocr.data) if ocr else {}
+        recognised = read_whole_words(ocr.data) if ocr else {}
     pages = [_recognised_page(page, recognised.get(number)) for number, page in enumerate(text.pages, 1)]
     version = labelled_version(PARSER_VERSION, labels)
     doc_id = document_id(workspace_path, asset_id, version)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 from kb.domain.spans import Box
 from kb.extract.pdf.pages import OutlineEntry, PageBlock, PageBlockKind, PdfPage
 from kb.extract.pdf.raw_pages import RawBlock, RawPage, body_height
 from kb.extract.pdf.reading_order import reading_order
-from kb.language.broken_lines import ends_inside_words, joined_hangul, whole_words
+from kb.language.broken_lines import ends_inside_words, joined_hangul, whole_across, whole_words
 
 # Running heads and page numbers are in these shares of a page's height, and on so many pages.
 _MARGIN_SHARE = 0.12
@@ -167,8 +168,7 @@ def _page(page: RawPage, ordered: Sequence[tuple[RawBlock, PageBlockKind, int]],
     parts: list[str] = []
     blocks: list[PageBlock] = []
     at = 0
-    for block, kind, level in ordered:
-        text = block.text if block.is_table else _prose(block.text, joins_hangul)
+    for (block, kind, level), text in zip(ordered, _texts(ordered, joins_hangul), strict=True):
         if not text:
             continue
         box = Box(int(block.x0), int(block.y0), max(1, round(block.x1 - block.x0)), max(1, round(block.y1 - block.y0)))
@@ -176,6 +176,15 @@ def _page(page: RawPage, ordered: Sequence[tuple[RawBlock, PageBlockKind, int]],
         parts.append(text)
         at += len(text) + 2
     return PdfPage("\n\n".join(parts), tuple(blocks), round(page.width), round(page.height), page.label, page.usable)
+
+
+def _texts(ordered: Sequence[tuple[RawBlock, PageBlockKind, int]], joins_hangul: bool) -> list[str]:
+    """The text of each block, also those words whole that go on in the next paragraph, as at a column's foot."""
+    texts: list[str] = []
+    for kind, blocks in groupby(ordered, key=lambda each: each[1]):
+        parts = [block.text if block.is_table else _prose(block.text, joins_hangul) for block, _, _ in blocks]
+        texts += whole_across(parts) if kind == "paragraph" else parts
+    return texts
 
 
 def _prose(text: str, joins_hangul: bool) -> str:

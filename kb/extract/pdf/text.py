@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pymupdf
 
 # Bumped whenever the same PDF would give other text, order or kinds under the same MuPDF.
-_LAYOUT_VERSION = "layout-v2"
+_LAYOUT_VERSION = "layout-v3"
 
 # Signs of a table: a block lower than its number of lines, or blocks at one height, several times.
 _SIDE_BY_SIDE = 0.8
