@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.measurement import Measurement, Table, Target
 from kb.domain.ingest.derived import OcrText
 from kb.extract.image.file import frames
@@ -49,15 +51,21 @@ def read_image(path: Path) -> OcrText:
 
 
 def character_error(read: str, true: str) -> float:
-    """The edits from `true` to `read` (Levenshtein 1966) for each character; spaces count, their number does not."""
+    """The edits from `true` to `read` for each character of `true`; spaces count, their number does not."""
+    return edits(read, true) / max(1, len(" ".join(true.split())))
+
+
+def edits(read: str, true: str) -> int:
+    """How many characters to insert, delete or replace lead from one text to the other (Levenshtein 1966)."""
     read, true = " ".join(read.split()), " ".join(true.split())
-    row = list(range(len(read) + 1))
-    for down, wanted in enumerate(true, 1):
-        left = [down]
-        for across, letter in enumerate(read, 1):
-            left.append(min(row[across] + 1, left[-1] + 1, row[across - 1] + (wanted != letter)))
-        row = left
-    return row[-1] / max(1, len(true))
+    letters = np.array([ord(letter) for letter in true], np.int64)
+    places = np.arange(len(true) + 1)
+    row = places
+    for letter in read:
+        kept = row[:-1] + (letters != ord(letter))
+        row = np.concatenate(([row[0] + 1], np.minimum(row[1:] + 1, kept)))
+        row = places + np.minimum.accumulate(row - places)
+    return int(row[-1])
 
 
 def _two_at_once(read: Callable[[Path], OcrText], paths: Sequence[Path]) -> list[OcrText]:

@@ -33,6 +33,7 @@ BENCHMARKS = {
     "peers": "* words and both against FTS5 in a script, bm25s, tantivy, LanceDB and recoll; needs models",
     "scale": "a warm hybrid search on 10,000, 100,000 and 1,000,000 made-up passages",
     "ocr": "character error on the rendered fixtures; time against bare tesseract",
+    "scans": "made-up scans in columns, page by page: character error and time against bare tesseract",
     "speech": "where spoken sentences are heard; time against bare pywhispercpp; needs KB_TEST_MODEL_DIR",
 }
 
@@ -53,6 +54,7 @@ LONG = {
     "peers",
     "scale",
     "ocr",
+    "scans",
     "speech",
     "media",
 }
