@@ -32,7 +32,6 @@ from kb.domain.citations import LineCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.domain.search import SearchQuery
 from kb.operations.ask.findings import hit_passage
-from kb.operations.opening.reader import reading
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 from kb.retrieve.signals import Signals, sentence_signals, term_weights
@@ -120,7 +119,7 @@ def _ask(base: KnowledgeBase, judged: JudgedSet, golds: dict[str, tuple[str, ...
     with closing(sqlite3.connect(base.config.sqlite)) as db:
         chunks = {row[0]: (row[1], row[2]) for row in db.execute("SELECT chunk_id, text, lang FROM chunks")}
     asked = []
-    with open_session(base.config, many=True) as session, reading(base.config.sqlite) as reader:
+    with open_session(base.config, many=True) as session, session.reading() as held:
         for question, text in judged.questions.items():
             if question not in golds:
                 continue
@@ -128,7 +127,7 @@ def _ask(base: KnowledgeBase, judged: JudgedSet, golds: dict[str, tuple[str, ...
             article = str(Path(min(relevant)).parent)
             hits = search(session, SearchQuery(text, "hybrid", PASSAGES)).hits
             passages = tuple(hit_passage(number, hit, *chunks[hit.chunk_id]) for number, hit in enumerate(hits, 1))
-            terms = term_weights(reader.db, read_query(reader.db, text).searched)
+            terms = term_weights(held.db, read_query(held.db, text).searched)
             asked.append(Answerable(text, golds[question], relevant, article, terms, passages))
     return asked
 

@@ -26,6 +26,7 @@ from kb.eval.judged_folder import read_judged_folder
 from kb.operations.evaluate.compare import compare_runs
 from kb.operations.evaluate.evaluate import run_suite
 from kb.operations.evaluate.runs import RunRequest
+from kb.operations.session.session import open_session
 
 QUESTIONS = 300
 MODES: tuple[SearchMode, ...] = ("lexical", "vector", "hybrid")
@@ -81,8 +82,8 @@ def _run(
     suite = base.config.data_dir / f"{golden.suite}.yaml"
     suite.write_text(write_golden(golden), encoding="utf-8")
     request = RunRequest(suite, mode, K, f"{golden.suite}-{mode}", with_ask)
-    with step(f"{golden.suite}: {mode}"):
-        return run_suite(base.config, request, RunHandle()).groups
+    with step(f"{golden.suite}: {mode}"), open_session(base.config, many=True) as session:
+        return run_suite(session, request, RunHandle()).groups
 
 
 def _whole(groups: tuple[GroupMetrics, ...]) -> GroupMetrics:
@@ -96,7 +97,8 @@ def _row(group: GroupMetrics) -> tuple[Cell, ...]:
 
 def _change(base: KnowledgeBase, suite: str) -> tuple[Cell, ...]:
     """nDCG@10 of the hybrid run against the lexical one."""
-    comparison = compare_runs(base.config, f"{suite}-lexical", f"{suite}-hybrid", tolerance=0.01)
+    with open_session(base.config) as session:
+        comparison = compare_runs(session, f"{suite}-lexical", f"{suite}-hybrid", tolerance=0.01)
     found = next(change for change in comparison.metrics if change.metric.name == "ndcg_at_10")
     interval = f"[{found.low:+.4f}, {found.high:+.4f}]"
     return round(found.difference, 4), interval, round(found.p_value, 4)

@@ -238,6 +238,27 @@ def test_every_file_of_a_room_with_rooms_stands_in_a_known_one(room: str) -> Non
     assert there == set(INNER_HEIGHT[room]), "a new inner room joins INNER_ROWS, where it belongs"
 
 
+# What opens the file to read it, and who may: all else asks a session, which sees to what others changed meanwhile. The
+# doctor reads a file that may be damaged, or of another schema.
+OPENS_A_READER = {"open_reader", "open_current"}
+MAY_OPEN_A_READER = {"operations.opening", "operations.session", "operations.doctor"}
+
+
+def opened_by(source: str) -> set[str]:
+    """What a module imports to open the file for reading by itself."""
+    nodes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
+    return {alias.name for node in nodes for alias in node.names} & OPENS_A_READER
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_knowledge_base_is_read_through_its_session(path: Path) -> None:
+    assert place_of(path) in MAY_OPEN_A_READER or opened_by(path.read_text(encoding="utf-8")) == set()
+
+
+def test_the_check_sees_a_reader_of_its_own() -> None:
+    assert opened_by("def f():\n    from kb.store.connection import open_reader, snapshot") == {"open_reader"}
+
+
 def test_no_files_import_in_a_circle() -> None:
     there = {module_name(path): path for path in PACKAGE.rglob("*.py")}
     imports = {

@@ -22,8 +22,8 @@ from kb.config.editing import with_values
 from kb.config.sections import SearchConfig
 from kb.domain.results.tuning import Difference, Setting, config_values
 from kb.eval import tuning
-from kb.operations.opening.reader import reading
 from kb.operations.search import search as searching
+from kb.operations.session.session import open_session
 from kb.store.rows import eval_queries as queries
 from kb.store.rows import retrieve_queries
 
@@ -88,7 +88,7 @@ def test_a_rule_tried_in_sql_ranks_as_a_search_by_it(setting: Setting, depth: in
     kb = kb_in(measured)
     settings = [f"--set={key}={value}" for key, value in config_values(setting).items()]
     searched = kb("eval", "run", "--json", *settings).json["run_id"]
-    with reading(measured.sqlite) as reader:
+    with open_session(load(str(measured.config))) as session, session.reading() as reader:
         runs = {run.name or run.run_id: run for run in queries.select_runs(reader.db)}
         queries.open_grid(reader.db)
         queries.fill_grid(reader.db, settings_json=json.dumps([setting]), run_no=runs["now"].run_no)
@@ -125,7 +125,7 @@ def test_a_question_of_a_run_is_parsed_and_searched_once(measured: Vault, monkey
     counted(retrieve_queries, "search_hybrid")
     ran = kb_in(measured)("eval", "run", "--name", "counted", "--json")
     assert calls == {"read_query": QUESTIONS, "search_hybrid": QUESTIONS}
-    with reading(measured.sqlite) as reader:
+    with open_session(load(str(measured.config))) as session, session.reading() as reader:
         kept = {run.name: run.run_no for run in queries.select_runs(reader.db)}
         candidates = reader.db.execute("SELECT run_no, count(*) FROM eval_candidates GROUP BY run_no").fetchall()
     assert ran.json["questions"] == QUESTIONS
@@ -237,7 +237,7 @@ def test_the_plain_sqlite3_program_tries_rules_too(measured: Vault) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    with reading(measured.sqlite) as reader:
+    with open_session(load(str(measured.config))) as session, session.reading() as reader:
         queries.open_grid(reader.db)
         queries.fill_grid(reader.db, settings_json=json.dumps(rules), run_no=run_no)
         expected = queries.score_grid(reader.db, folds=1)

@@ -14,7 +14,7 @@ from kb.domain.chunks import ChunkPolicy
 from kb.domain.run_handle import RunHandle
 from kb.errors import FileUnreadable, UsageError
 from kb.extract.registry import EXTRACTORS
-from kb.operations.embedding.index import RebuildRequest, rebuild
+from kb.operations.admin.index import RebuildRequest, rebuild
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.session.session import open_session
 from kb.store.connection import Connection

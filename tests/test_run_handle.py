@@ -21,8 +21,8 @@ from kb.domain.search import SearchQuery, SearchResult
 from kb.errors import Canceled
 from kb.models.manifest import list_models
 from kb.operations.admin import models
+from kb.operations.admin.index import RebuildRequest, rebuild
 from kb.operations.doctor.doctor import diagnose
-from kb.operations.embedding.index import RebuildRequest, rebuild
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.evaluate.calibrate import calibrate
 from kb.operations.evaluate.evaluate import run_suite
@@ -30,6 +30,7 @@ from kb.operations.evaluate.runs import RunRequest
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.ingest.run import IngestRequest
+from kb.operations.session.session import open_session
 from kb.wire.answer.answer_event import AnswerEventV1
 from kb.wire.ingest.ingest_progress import IngestProgressV1, ingest_progress_v1
 from kb.wire.schemas import validate
@@ -160,13 +161,15 @@ def test_a_canceled_evaluation_keeps_the_questions_that_were_asked(
     monkeypatch.setattr("kb.operations.evaluate.evaluate.QUESTIONS_A_TRANSACTION", 1)
     wanted = RunRequest(suite, "lexical", 5)
     handle = StopAfter(StepProgress, 2)
-    stopped = run_suite(config, wanted, handle)
+    with open_session(config) as session:
+        stopped = run_suite(session, wanted, handle)
     assert (stopped.run.answered, stopped.run.finished_at) == (2, None)
     assert [(each.done, each.total) for each in handle.events[:2]] == [
         (1, 4),
         (2, 4),
     ]
-    assert run_suite(config, wanted, RunHandle()).resumed == 2
+    with open_session(config) as session:
+        assert run_suite(session, wanted, RunHandle()).resumed == 2
 
 
 def test_a_canceled_calibration_changes_nothing_and_says_so(config: Config, tmp_path: Path) -> None:
@@ -175,5 +178,5 @@ def test_a_canceled_calibration_changes_nothing_and_says_so(config: Config, tmp_
     for name in ("can", "cannot"):
         files.append(tmp_path / f"{name}.txt")
         files[-1].write_text(f"How often does {name} retry?\nWhere are {name} crates?\n", encoding="utf-8")
-    with pytest.raises(Canceled, match="stopped before all questions were asked"):
-        calibrate(config, *files, StopAfter(StepProgress))
+    with open_session(config) as session, pytest.raises(Canceled, match="stopped before all questions were asked"):
+        calibrate(session, *files, StopAfter(StepProgress))

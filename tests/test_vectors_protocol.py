@@ -29,10 +29,10 @@ from kb.domain.results.upkeep import RebuildReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery
 from kb.errors import DiskFull, ModelError, ModelMissing, StoreError
+from kb.operations.admin.index import RebuildRequest, rebuild
 from kb.operations.doctor.doctor import diagnose
 from kb.operations.embedding import batch_vectors, embed, vector_upkeep
 from kb.operations.embedding.embed import EmbedReport, embed_missing
-from kb.operations.embedding.index import RebuildRequest, rebuild
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.opening.writer import writing
 from kb.operations.search.search import search

@@ -65,14 +65,14 @@ def run(
     from kb.operations.evaluate.evaluate import run_suite
     from kb.operations.evaluate.runs import RunRequest
     from kb.operations.evaluate.suite import require_search_settings, suite_file
-    from kb.operations.session.session import search_defaults
+    from kb.operations.session.session import open_session
 
     require_search_settings(settings)
     config = load(call.config_path, (*call.settings, *settings))
-    asked = search_defaults(config).query("", mode, k)
-    request = RunRequest(suite_file(config, suite), asked.mode, asked.k, name, with_ask)
-    with show_count() as on_event, interruptible(on_event) as handle:
-        report = run_suite(config, request, handle)
+    with open_session(config, many=True) as session, show_count() as on_event, interruptible(on_event) as handle:
+        asked = session.defaults.query("", mode, k)
+        request = RunRequest(suite_file(config, suite), asked.mode, asked.k, name, with_ask)
+        report = run_suite(session, request, handle)
     if report.index_changed:
         click.echo(
             "the index changed meanwhile: measured is what it was at the start (citations: the files as they are now)",
@@ -153,7 +153,7 @@ def compare(
 
     if before and not after:
         raise UsageError("one run alone", "name two, or none for the newest two: kb eval compare BEFORE AFTER")
-    comparison = compare_runs(call.config, before, after, tolerance=tolerance)
+    comparison = compare_runs(call.session, before, after, tolerance=tolerance)
     if report is not None:
         write_report(comparison, report)
     if as_json:

@@ -43,6 +43,7 @@ def command(
     from kb.errors import UsageError
     from kb.operations.evaluate.calibrate import apply_calibration, reset_calibration
     from kb.operations.evaluate.calibrate import calibrate as fit_gate
+    from kb.operations.session.session import open_session
 
     if reset:
         if answerable or unanswerable or applies or as_json:
@@ -52,8 +53,9 @@ def command(
         return
     if not answerable or not unanswerable:
         raise UsageError("it takes questions of both kinds", "kb eval calibrate --answerable FILE --unanswerable FILE")
-    with show_count() as on_event, interruptible(on_event) as handle:
-        report = fit_gate(call.config, answerable, unanswerable, handle)
+    many = open_session(call.config, many=True)
+    with many as session, show_count() as on_event, interruptible(on_event) as handle:
+        report = fit_gate(session, answerable, unanswerable, handle)
     if not as_json:
         from kb.cli.show.calibration import show_calibration
 

@@ -11,7 +11,7 @@ from kb.cli.interrupt import interruptible
 from kb.cli.output.printing import echo_folded
 from kb.domain.results.upkeep import RebuildReport, VectorTable
 from kb.errors import UsageError
-from kb.operations.embedding.index import RebuildRequest, rebuild, show_tables
+from kb.operations.admin.index import RebuildRequest, rebuild, show_tables
 from kb.operations.embedding.plan import EmbeddingPlan, embedding_plan
 
 
@@ -59,7 +59,7 @@ def command(
     if model is not None and not request.embeddings:
         raise UsageError("--model goes with --embeddings", f"kb index --embeddings --model {model}")
     plan = embedding_plan(call.config)
-    report = _rebuilt(call, request, plan) if request != RebuildRequest() else show_tables(call.config.sqlite, plan)
+    report = _rebuilt(call, request, plan) if request != RebuildRequest() else show_tables(call.session, plan)
     if as_json:
         from kb.wire.ingest.index_report import index_report_v1
 

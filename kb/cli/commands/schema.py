@@ -36,7 +36,7 @@ def command(call: Call, wire: str | None, as_json: bool) -> None:
 
     ctx = click.get_current_context().find_root()
     program = cast(click.Group, ctx.command)
-    found = schema_v1(introspect(call.config, program.list_commands(ctx)))
+    found = schema_v1(introspect(call.session, program.list_commands(ctx)))
     if as_json:
         print_json(found)
         return

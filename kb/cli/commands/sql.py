@@ -15,7 +15,6 @@ from kb.domain.results.inspection import BoundQuery
 from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
 from kb.operations.inspect.sql_shell import bind_query, init_lines, query_lines, write_init_file
-from kb.operations.session.session import search_defaults
 
 _EPILOG = """\b
 Examples:
@@ -57,7 +56,7 @@ def command(
         raise UsageError("--json goes with --query alone", 'example: kb sql --query "retry" --json')
     if writable and rc is None:
         raise UsageError("--writable goes with --rc", "example: kb sql --rc kb.rc --writable")
-    bound = bind_query(config, search_defaults(config).query(query or "", mode, k, filters))
+    bound = bind_query(call.session, call.session.defaults.query(query or "", mode, k, filters))
     if rc is not None:
         _give_init_file(rc, init_lines(config.sqlite, bound, writable=writable), config.sqlite, writable)
     elif as_json:

@@ -41,11 +41,10 @@ from kb.eval.calibration import (
 from kb.language.detect import query_language
 from kb.operations.evaluate.calibrate_reading import calibrate_reading
 from kb.operations.opening.clock import now_utc
-from kb.operations.opening.reader import update_views
 from kb.operations.opening.writer import writing
 from kb.operations.search.search import search_in, vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.operations.session.session import open_session
+from kb.operations.session.session import Session
 from kb.store.connection import Connection, transaction
 from kb.store.rows import answer_queries as queries
 
@@ -61,7 +60,7 @@ NO_PLACES = (
 _JUDGING_MODELS = ("about", "right", "right_limits")
 
 
-def calibrate(config: Config, answerable: Path, unanswerable: Path, handle: RunHandle) -> CalibrationReport:
+def calibrate(session: Session, answerable: Path, unanswerable: Path, handle: RunHandle) -> CalibrationReport:
     """What fitting the gate to these questions would change; nothing is written.
 
     Raises: UsageError for files that hold no questions, or some on one side only.
@@ -70,8 +69,8 @@ def calibrate(config: Config, answerable: Path, unanswerable: Path, handle: RunH
     if len({question.is_answerable for question in questions}) < 2:
         raise UsageError("it takes questions of both kinds", f"at least {LEAST_QUESTIONS} in each file")
     fitted_on = f"{answerable.name}, {unanswerable.name}"
-    update_views(config.sqlite)
-    with open_session(config, many=True) as session, session.reading() as base:
+    config = session.config
+    with session.reading_views() as base:
         source = vector_source(base, SearchQuery("?", "hybrid", JUDGED_HITS))
         if source is not None and source.reads:
             reading = calibrate_reading(base, questions, answerable, handle)

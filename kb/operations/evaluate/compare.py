@@ -5,26 +5,25 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from kb.config import Config
 from kb.domain.results.comparison import Answered, Comparison, Hit, MeasuredRun
 from kb.domain.results.measured import RunRow
 from kb.errors import NotFound, UsageError
 from kb.eval.comparison import compare
 from kb.eval.report_html import comparison_page
 from kb.operations.evaluate.runs import find_run
-from kb.operations.opening.reader import reading_views
+from kb.operations.session.session import Session
 from kb.private import open_for_user
 from kb.store.connection import Connection
 from kb.store.rows import eval_queries as queries
 
 
-def compare_runs(config: Config, before: str | None, after: str | None, *, tolerance: float) -> Comparison:
+def compare_runs(session: Session, before: str | None, after: str | None, *, tolerance: float) -> Comparison:
     """The comparison of two runs by their names or ids; of the newest two of one golden set where none is named.
 
     Raises: NotFound.
     """
-    with reading_views(config.sqlite) as reader:
-        runs = queries.select_runs(reader.db)
+    with session.reading_views() as base:
+        runs = queries.select_runs(base.db)
         if not runs:
             raise NotFound("there are no evaluation runs yet", "kb eval run makes one")
         new = find_run(runs, after) if after else runs[0]
@@ -37,7 +36,7 @@ def compare_runs(config: Config, before: str | None, after: str | None, *, toler
                     f"no earlier run of {new.suite} to compare with", "name two runs; kb eval list shows them"
                 )
             old = older[0]
-        return compare(_measured(reader.db, old), _measured(reader.db, new), tolerance=tolerance)
+        return compare(_measured(base.db, old), _measured(base.db, new), tolerance=tolerance)
 
 
 def write_report(comparison: Comparison, file: Path) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kb.config import Config
 from kb.domain.results.measured import GroupMetrics, RunRow
 from kb.domain.run_handle import RunHandle, StepProgress
-from kb.errors import NotFound, NotIndexed
+from kb.errors import NotFound
 from kb.eval.expectations import Expected
 from kb.eval.golden import Question
 from kb.eval.golden_file import read_golden
@@ -21,8 +21,7 @@ from kb.operations.evaluate.expected_passages import expected_passages
 from kb.operations.evaluate.question import Candidate, GoldenAsker
 from kb.operations.evaluate.runs import RunRequest, begin_run, corpus_revision
 from kb.operations.opening.clock import now_utc
-from kb.operations.opening.reader import update_views
-from kb.operations.session.session import open_session
+from kb.operations.session.session import Session
 from kb.store.connection import Connection, open_writer, transaction
 from kb.store.rows import eval_queries as queries
 
@@ -42,22 +41,15 @@ class RunReport(NamedTuple):
     index_changed: bool
 
 
-def run_suite(config: Config, request: RunRequest, handle: RunHandle) -> RunReport:
+def run_suite(session: Session, request: RunRequest, handle: RunHandle) -> RunReport:
     """Asks the questions that no earlier call of the same run asked, and keeps each one's outcome.
 
     All are asked of the index as it is now: ingesting, searching and asking go on beside it and change nothing of what
     is measured. Raises: GoldenInvalid; NotIndexed and its kin; NotFound where the run is forgotten meanwhile;
     ModelMissing where the mode needs vectors and there are none.
     """
-    if not config.sqlite.exists():
-        raise NotIndexed(f"no knowledge base at {config.sqlite}", "create it with: kb init, then kb ingest")
-    golden = read_golden(request.suite)
-    update_views(config.sqlite)
-    with (
-        open_session(config, many=True) as session,
-        session.reading() as base,
-        closing(open_writer(config.sqlite)) as db,
-    ):
+    with session.reading_views() as base, closing(open_writer(session.config.sqlite)) as db:
+        golden = read_golden(request.suite)
         with base.snapshot():
             expected = expected_passages(base.db, golden)
             asker = GoldenAsker(base, request.mode, request.k, with_answers=request.with_ask)
@@ -65,7 +57,7 @@ def run_suite(config: Config, request: RunRequest, handle: RunHandle) -> RunRepo
             answered = {row.query_id for row in queries.select_answered(db, run_id=run.run_id)}
             left = [(no, question) for no, question in enumerate(golden.questions, 1) if question.id not in answered]
             _ask_all(db, run, left, expected, asker, handle)
-        return _finished(db, config, run, resumed=len(answered))
+        return _finished(db, session.config, run, resumed=len(answered))
 
 
 def _ask_all(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from kb.config import Config
 from kb.domain.kinds import KINDS
 from kb.domain.results.inspection import CorpusStats, Introspection
 from kb.domain.search import SearchMode
@@ -13,15 +12,16 @@ from kb.extract.registry import extractor_of
 from kb.language.korean import analysis_version
 from kb.operations.inspect.capabilities import SEARCH_MODES, capabilities, search_modes
 from kb.operations.inspect.inspect import corpus_stats
-from kb.operations.session.session import open_session
+from kb.operations.session.session import Session
 from kb.store.vectors.vector_tables import slots
 
 
-def introspect(config: Config, commands: Collection[str]) -> Introspection:
+def introspect(session: Session, commands: Collection[str]) -> Introspection:
     """What can be done here and now, the versions its results depend on, and what is indexed.
 
     `commands` are those the program has.
     """
+    config = session.config
     versions = {f"parser.{family}": extractor_of(family).parser_version for family in KINDS.families}
     versions |= {
         "chunker": config.chunking.chunker_version,
@@ -31,7 +31,7 @@ def introspect(config: Config, commands: Collection[str]) -> Introspection:
     stats: CorpusStats | None = None
     modes: Mapping[SearchMode, bool] = dict.fromkeys(SEARCH_MODES, False)
     try:
-        with open_session(config) as session, session.reading() as base:
+        with session.reading() as base:
             stats = corpus_stats(base.db)
             versions["index"] = base.index_version
             held = slots(base.db).items()

@@ -11,12 +11,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from kb.config import Config
 from kb.domain.results.inspection import BoundQuery
 from kb.domain.search import SearchQuery
 from kb.errors import StoreReadOnly, UsageError
 from kb.operations.search.search import bind_question
-from kb.operations.session.session import open_session
+from kb.operations.session.session import Session
 from kb.store.connection import BUSY_TIMEOUT_MS
 from kb.store.sqlfile import SQL_DIR
 from kb.store.vectors.vector_tables import has_vectors, vector_functions_path
@@ -30,12 +29,12 @@ _PARAM_HEADER = re.compile(r"^-- param (\w+)", re.MULTILINE)
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r"})
 
 
-def bind_query(config: Config, query: SearchQuery) -> BoundQuery:
+def bind_query(session: Session, query: SearchQuery) -> BoundQuery:
     """The statement and the parameters that `kb search` would bind for a question.
 
     Raises: NotIndexed and its kin; UsageError for a filter that cannot be; ModelError for a vector question.
     """
-    with open_session(config) as session, session.reading() as base:
+    with session.reading() as base:
         name, terms, params = bind_question(base, query)
         return BoundQuery(query.text, terms, SQL_DIR / name, params, has_vectors(base.db))
 

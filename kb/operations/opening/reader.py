@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
-from kb.records import NamedTuple
 from kb.store.connection import Connection, open_reader, sqlite_errors
 from kb.store.rows.retrieve_queries import select_pipelines
 from kb.store.schema_version import latest_version, schema_state
@@ -14,13 +13,6 @@ from kb.store.schema_version import latest_version, schema_state
 # How long a question waits for another process to migrate, and how often it looks.
 MOST_WAIT_S = 60
 PAUSE_S = 0.05
-
-
-class Reader(NamedTuple):
-    """An open knowledge base and the label of what its lexical index was built with."""
-
-    db: Connection
-    index_version: str
 
 
 def index_version(db: Connection) -> str:
@@ -56,43 +48,16 @@ def open_current(sqlite: Path) -> Connection:
         raise
 
 
-@contextmanager
-def reading(sqlite: Path) -> Iterator[Reader]:
-    """An open, readable knowledge base; one of an older schema is migrated first.
+def has_our_views(db: Connection) -> bool:
+    """Whether the views are as this kb makes them: an older one may have made them last."""
+    from kb.store.migrate import repeatable_hash
 
-    Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt; StoreReadOnly where it cannot be migrated;
-    StoreBusy where an older kb keeps it from being migrated.
-    """
-    db = open_current(sqlite)
-    try:
-        with sqlite_errors(sqlite):
-            yield Reader(db, index_version(db))
-    finally:
-        db.close()
+    return schema_state(db).repeatable_hash == repeatable_hash()
 
 
 def update_views(sqlite: Path) -> None:
-    """Gives the file the views as this kb has them: an older kb may have made them last.
-
-    What a search reads are tables, so it need not ask.
-    """
-    from kb.store.migrate import repeatable_hash
-
-    def has_our_views(db: Connection) -> bool:
-        return schema_state(db).repeatable_hash == repeatable_hash()
-
-    with reading(sqlite) as reader:
-        is_current = has_our_views(reader.db)
-    if not is_current:
-        _migrate(sqlite, has_our_views)
-
-
-@contextmanager
-def reading_views(sqlite: Path) -> Iterator[Reader]:
-    """As `reading`, with the views as this kb has them."""
-    update_views(sqlite)
-    with reading(sqlite) as reader:
-        yield reader
+    """Gives the file the views as this kb has them. Raises: StoreReadOnly; StoreBusy where an older kb writes."""
+    _migrate(sqlite, has_our_views)
 
 
 def _has_our_tables(db: Connection) -> bool:

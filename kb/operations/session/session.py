@@ -19,7 +19,7 @@ from typing import TypeAlias
 from kb.config import Config
 from kb.domain.search import SearchDefaults
 from kb.errors import StoreError
-from kb.operations.opening.reader import open_current
+from kb.operations.opening.reader import has_our_views, open_current, update_views
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.loaded_models import LoadedModels
 from kb.store.connection import sqlite_errors
@@ -75,6 +75,16 @@ class Session:
                 self._free.append((file, base))
             elif base is not None:
                 base.db.close()
+
+    @contextmanager
+    def reading_views(self) -> Iterator[KnowledgeBase]:
+        """As `reading`, with the views as this kb has them; what a question is answered from are tables."""
+        with self.reading() as base:
+            is_current = has_our_views(base.db)
+        if not is_current:
+            update_views(self.config.sqlite)
+        with self.reading() as base:
+            yield base
 
     def close(self) -> None:
         """Closes the connections that are free; one in use is closed when its thread gives it back."""

@@ -10,8 +10,8 @@ from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import NotIndexed, UsageError
 from kb.operations.embedding.inventory import drop_unused, vector_tables
 from kb.operations.embedding.plan import EmbeddingPlan
-from kb.operations.opening.reader import reading
 from kb.operations.opening.writer import writing
+from kb.operations.session.session import Session
 from kb.store.connection import transaction
 from kb.store.fts_version import build_fts
 from kb.store.rows import inspect_queries as queries
@@ -79,7 +79,7 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
     return report
 
 
-def show_tables(sqlite: Path, plan: EmbeddingPlan) -> RebuildReport:
+def show_tables(session: Session, plan: EmbeddingPlan) -> RebuildReport:
     """The vector tables that stand; nothing is changed. Raises: NotIndexed and its kin."""
-    with reading(sqlite) as reader:
-        return RebuildReport(tables=vector_tables(reader.db, plan))
+    with session.reading() as base:
+        return RebuildReport(tables=vector_tables(base.db, plan))
