@@ -21,7 +21,7 @@ from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError, StreamBroken
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.session.session import Session
+from kb.operations.session.session import Session, open_session
 from tests.answer_passages import ScriptedModel
 from tests.conftest import Ran, Vault, counted_calls, make_vault, run_kb
 
@@ -32,6 +32,7 @@ NOTES = {
         "apple banana cherry damson elder fig grape hazel iris juniper kiwi lemon mango nutmeg olive peach".split()
     )},
 }  # fmt: skip
+LITTLE = 140  # words: the instructions, the question and a passage
 RETRY = "How often does the gateway retry a failed upload?"
 
 
@@ -96,6 +97,26 @@ def test_a_question_is_searched_and_its_terms_are_read_once(asked: Vault, questi
         ran = kb(asked, "--set", "rag.score_gate=0", "ask", question)
     assert ran.code == code
     assert calls == {"search_in": 1, "read_query": 1, "lexical_params": 1}
+
+
+def test_the_budget_of_an_answer_is_the_sessions_where_it_is_not_asked_for(
+    asked: Vault, answered_by: Callable[[LanguageModel | None], None]
+) -> None:
+    model = ScriptedModel("The gateway retries a failed upload five times [1].")
+    answered_by(model)
+    taken: dict[int | None, int] = {}
+    with open_session(load(str(asked.config), ("rag.max_context_tokens=900",))) as session:
+        assert session.defaults.context_tokens == 900
+        for wanted in (None, LITTLE):
+            answer = ask(session, AskRequest(RETRY, "lexical", 5, context_tokens=wanted), RunHandle())
+            taken[wanted] = model.count_prompt_tokens(answer.messages)
+            with session.reading() as base:
+                kept = base.db.execute(
+                    "SELECT settings_json ->> 'max_context_tokens' FROM answers WHERE trace_id = ?",
+                    (answer.retrieval.trace_id,),
+                ).get
+            assert kept == (wanted or 900)
+    assert taken[LITTLE] <= LITTLE < taken[None] <= 900
 
 
 def test_a_sentence_that_reads_against_the_question_is_not_shown(asked: Vault) -> None:

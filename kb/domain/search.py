@@ -43,16 +43,24 @@ _EVERYTHING = SearchFilters()
 
 
 class SearchDefaults(NamedTuple):
-    """How a question is asked where it does not say itself."""
+    """How a question is asked, and answered, where it does not say itself.
+
+    `context_tokens`: what instructions, question and passages may take together, in the model's tokens.
+    """
 
     mode: SearchMode
     k: int
+    context_tokens: int
 
     def query(
         self, text: str, mode: SearchMode | None = None, k: int | None = None, filters: SearchFilters = _EVERYTHING
     ) -> SearchQuery:
         """The question with what it leaves open decided."""
         return SearchQuery(text, mode or self.mode, k or self.k, filters)
+
+    def budget_tokens(self, asked: int | None) -> int:
+        """How much a model may be given to read."""
+        return self.context_tokens if asked is None else asked
 
 
 class RetrievalDetail(NamedTuple):

@@ -15,7 +15,7 @@ from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.session.session import open_session, search_defaults
+from kb.operations.session.session import open_session
 
 _EPILOG = """\b
 Examples:
@@ -77,7 +77,7 @@ def command(
         raise UsageError("--stream goes with --json", "on a terminal an answer is shown as it comes anyway")
     if session_id is not None and not session_id.strip():
         raise UsageError("the name of a session is empty", "example: --session 점검")
-    query = search_defaults(config).query(text, mode, k, filters)
+    query = call.session.defaults.query(text, mode, k, filters)
     request = AskRequest(*query, provider, temperature, seed, session_id)
     if as_json:
         from kb.wire.answer.answer import answer_v1

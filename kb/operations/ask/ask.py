@@ -66,11 +66,11 @@ def ask_in(base: KnowledgeBase, request: AskRequest, handle: RunHandle, searched
         handle.tell(Retrieved(found.result, found.evidence, base.config.rag.score_gate))
         answer, fault = _answer(base, found, handle)
     except KbError as error:
-        _keep(base.config, found.refusal("llm_stream_aborted", notes=(error.message,)), request)
+        _keep(found, found.refusal("llm_stream_aborted", notes=(error.message,)))
         raise
     except KeyboardInterrupt:
         answer, fault = found.refusal("llm_stream_aborted", notes=(stopped_early(found.language),)), None
-    kept = _keep(base.config, answer, request)
+    kept = _keep(found, answer)
     if fault is not None:
         raise fault
     return kept
@@ -114,7 +114,10 @@ def _found(
     evidence = score_evidence(base.db, result.searched, hits) if judgement is None else read_evidence(judgement)
     shown = result._replace(hits=hits[: request.k])
     embedding = _embedding(base, result)
-    return Findings(request, history, result.read_as, shown, evidence, embedding, base.config, started, judgement)
+    budget = base.defaults.budget_tokens(request.context_tokens)
+    return Findings(
+        request, history, result.read_as, shown, evidence, embedding, base.config, started, budget, judgement
+    )
 
 
 def _answer(base: KnowledgeBase, found: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
@@ -212,17 +215,17 @@ def _holds_chunks(base: KnowledgeBase) -> bool:
     return total is not None and total.chunks > 0
 
 
-def _keep(config: Config, answer: Answer, request: AskRequest) -> Answer:
+def _keep(found: Findings, answer: Answer) -> Answer:
     """Records the answer. A store that cannot be written costs the record, not the answer, which says so."""
-    if not request.keep:
+    if not found.request.keep:
         return answer
     from kb.store.connection import open_writer, sqlite_errors
 
     try:
-        db = open_writer(config.sqlite)
+        db = open_writer(found.config.sqlite)
         try:
-            with sqlite_errors(config.sqlite):
-                return record_answer(db, answer, settings_of(config, request), int(time.time()))
+            with sqlite_errors(found.config.sqlite):
+                return record_answer(db, answer, settings_of(found), int(time.time()))
         finally:
             db.close()
     except StoreError as error:

@@ -35,7 +35,10 @@ NEAREST_SHOWN = 3
 
 
 class AskRequest(NamedTuple):
-    """A question with its settings. `provider`, `temperature` and `seed` None: as configured."""
+    """A question with its settings.
+
+    `provider`, `temperature` and `seed` None: as configured; `context_tokens` None: as the session decides.
+    """
 
     question: str
     mode: SearchMode
@@ -46,6 +49,7 @@ class AskRequest(NamedTuple):
     seed: int | None = None
     session_id: str | None = None
     keep: bool = True
+    context_tokens: int | None = None
 
 
 class Written(NamedTuple):
@@ -62,7 +66,10 @@ NOTHING_WRITTEN = Written(ModelRef("none", "extractive"))
 
 
 class Findings(NamedTuple):
-    """A question with what was found for it. `started` is of the monotonic clock, in seconds."""
+    """A question with what was found for it. `started` is of the monotonic clock, in seconds.
+
+    `context_tokens`: what instructions, question and passages may take together, in the model's tokens.
+    """
 
     request: AskRequest
     history: tuple[Turn, ...]
@@ -72,6 +79,7 @@ class Findings(NamedTuple):
     embedding: EmbeddingRef | None
     config: Config
     started: float
+    context_tokens: int
     judgement: Judgement | None = None
 
     @property
@@ -180,15 +188,16 @@ def new_trace_id() -> str:
     return "ret_" + os.urandom(6).hex()
 
 
-def settings_of(config: Config, request: AskRequest) -> dict[str, object]:
+def settings_of(found: Findings) -> dict[str, object]:
     """The settings an answer was made with, as they are kept beside it."""
+    config, request = found.config, found.request
     llm = config.models_llm
     return {
         "provider": request.provider or llm.provider,
         "temperature": llm.temperature if request.temperature is None else request.temperature,
         "seed": llm.seed if request.seed is None else request.seed,
         "prompt_template_version": config.rag.prompt_template_version,
-        "max_context_tokens": config.rag.max_context_tokens,
+        "max_context_tokens": found.context_tokens,
         "max_answer_tokens": config.rag.max_answer_tokens,
         "score_gate": config.rag.score_gate,
         "mode": request.mode,

@@ -66,7 +66,7 @@ def generate_answer(
     rag = found.config.rag
     try:
         answer_tokens = min(rag.max_answer_tokens, model.context_tokens // _ANSWER_SHARE)
-        budget = min(rag.max_context_tokens, model.context_tokens - answer_tokens)
+        budget = min(found.context_tokens, model.context_tokens - answer_tokens)
         messages, packed = build_prompt(
             rag.prompt_template_version, found.request.question, found.language, passages, found.history, model, budget
         )

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kb.config import Config
+from kb.domain.search import SearchDefaults, SearchMode
 from kb.operations.opening.reader import index_version
 from kb.operations.session.loaded_models import LoadedModels
 from kb.store.connection import Connection, data_version, snapshot
@@ -31,6 +32,11 @@ class KnowledgeBase:
         self._many = many
         self._has_vector_functions = False
         self._data_version = data_version(db)
+
+    @property
+    def defaults(self) -> SearchDefaults:
+        """How a question is asked where it does not say itself."""
+        return search_defaults(self.config)
 
     @cached_property
     def index_version(self) -> str:
@@ -81,3 +87,10 @@ class KnowledgeBase:
         for name, member in vars(type(self)).items():
             if isinstance(member, cached_property):
                 self.__dict__.pop(name, None)
+
+
+def search_defaults(config: Config) -> SearchDefaults:
+    """How a question is asked, and answered, that does not say itself."""
+    search = config.search
+    mode: SearchMode = search.mode  # type: ignore[assignment]  # `config` has checked it
+    return SearchDefaults(mode, search.default_k, config.rag.max_context_tokens)

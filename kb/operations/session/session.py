@@ -20,7 +20,7 @@ from kb.config import Config
 from kb.domain.search import SearchDefaults
 from kb.errors import StoreError
 from kb.operations.opening.reader import has_our_views, open_current, update_views
-from kb.operations.session.knowledge_base import KnowledgeBase
+from kb.operations.session.knowledge_base import KnowledgeBase, search_defaults
 from kb.operations.session.loaded_models import LoadedModels
 from kb.store.connection import sqlite_errors
 
@@ -112,12 +112,6 @@ def open_session(config: Config, *, many: bool = False) -> Iterator[Session]:
         yield session
     finally:
         session.close()
-
-
-def search_defaults(config: Config) -> SearchDefaults:
-    """How a question is asked that does not say itself."""
-    search = config.search
-    return SearchDefaults(search.mode, search.default_k)  # type: ignore[arg-type]  # `config` has checked the mode
 
 
 def _identity(path: Path) -> FileIdentity | None:
