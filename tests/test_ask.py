@@ -32,7 +32,7 @@ NOTES = {
         "apple banana cherry damson elder fig grape hazel iris juniper kiwi lemon mango nutmeg olive peach".split()
     )},
 }  # fmt: skip
-LITTLE = 140  # words: the instructions, the question and a passage
+LITTLE = 160  # words: the instructions, the question and a passage
 RETRY = "How often does the gateway retry a failed upload?"
 
 
@@ -104,6 +104,10 @@ def test_the_budget_of_an_answer_is_the_sessions_where_it_is_not_asked_for(
 ) -> None:
     model = ScriptedModel("The gateway retries a failed upload five times [1].")
     answered_by(model)
+    (asked.root / "more.md").write_text(
+        "# Upload\n\n" + "The gateway may retry a failed upload. " * 20, encoding="utf-8"
+    )
+    kb(asked, "ingest", "--no-embed")
     taken: dict[int | None, int] = {}
     with open_session(load(str(asked.config), ("rag.max_context_tokens=900",))) as session:
         assert session.defaults.context_tokens == 900
