@@ -106,7 +106,9 @@ def test_a_name_is_found_in_the_other_script_by_its_consonants(latin: str, korea
 
 
 def test_false_sentences_are_not_supported_and_true_ones_not_dropped() -> None:
-    found = [(pair, verdict_on(pair, JUDGE)) for pair in pairs() if pair.lang == pair.source_lang]
+    found = [
+        (pair, verdict_on(pair, JUDGE)) for pair in pairs() if pair.split == "dev" and pair.lang == pair.source_lang
+    ]
     supported, dropped = figures(found)
     assert len(found) >= 200
     assert supported <= 0.10
