@@ -40,6 +40,7 @@ def stable(text: str, vault: Vault) -> str:
     """`text` without what differs from run to run: places, times, versions of libraries."""
     text = text.replace(str(vault.config.parent), "<vault>")
     text = re.sub(r"\bfts-[0-9a-f]{8}/\S+", "<index version>", text)
+    text = re.sub(r"/(terms|reads)-[0-9a-f]{8}", r"/\1-<code>", text)
     text = re.sub(r"schema v\d+", "schema v<schema>", text)
     text = re.sub(r"(?m)^(wire +)\S.*$", r"\1<every wire schema>", text)
     text = re.sub(r"(?m)^((?:can|not here) +)\S.*$", r"\1<what there is here>", text)

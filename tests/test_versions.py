@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from conftest import Kb, Vault
+from conftest import Kb, Vault, tool
 
 from kb.operations.ingest import prepare
 from kb.store import migrate as migrating
@@ -196,11 +196,44 @@ def ranking(kb: Kb, vault: Vault, *options: str) -> str:
 
 def test_a_ranking_names_its_statement_and_the_weights_of_the_columns(indexed: Vault, kb: Kb) -> None:
     statement = statement_label("retrieve/search_lexical.sql")
-    assert ranking(kb, indexed) == f"{statement}/bm25(0,0,1,1,1,3)"
+    assert ranking(kb, indexed).startswith(f"{statement}/bm25(0,0,1,1,1,3)/terms-")
     db = open_writer(indexed.sqlite)
     db.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('rank', 'bm25(0.0, 0.0, 1.0, 1.0, 1.0, 2.5)')")
     db.close()
-    assert ranking(kb, indexed) == f"{statement}/bm25(0,0,1,1,1,2.5)"
+    assert ranking(kb, indexed).startswith(f"{statement}/bm25(0,0,1,1,1,2.5)/terms-")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "changed"),
+    [
+        ("kb/language/porter.py", "_SHORTEST, _LONGEST = 3, 64", "_SHORTEST, _LONGEST = 4, 64", {"reads"}),
+        ("kb/store/tokens.py", '"porter", ["unicode61"', '"trigram", ["unicode61"', {"terms", "reads"}),
+        ("kb/language/korean.py", "def cut_word(", "def cut_word(_: int, ", {"terms", "reads"}),
+        ("kb/retrieve/dated.py", "from __future__", "import math\nfrom __future__", {"terms"}),
+        ("kb/language/data/stopwords.tsv", "english\t", "english\tgateway ", {"terms", "reads"}),
+        ("kb/language/porter.py", "# Suffix →", "# A suffix →", set()),
+        ("kb/language/porter.py", '"""The stem of an English word,', '"""What stands for an English word,', set()),
+        ("kb/retrieve/snippet.py", '_ELLIPSIS = "…"', '_ELLIPSIS = "..."', set()),
+    ],
+)
+def test_another_stemmer_analyser_or_list_gives_another_label(
+    file: str, old: str, new: str, changed: set[str], tmp_path: Path
+) -> None:
+    """The hashes that the label has are made of the code itself; what ranks nothing, and comments, change none."""
+    for room in ("language", "retrieve", "store", "domain"):
+        shutil.copytree(SQL_DIR.parent / "kb" / room, tmp_path / "kb" / room)
+    generate = tool("generate")
+    before = generate.ranking_code_text(tmp_path).splitlines()
+    text = (tmp_path / file).read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+    after = generate.ranking_code_text(tmp_path).splitlines()
+    assert {line.partition("\t")[0] for line in after if line not in before} == changed
+
+
+def test_the_label_has_the_hash_of_the_code_that_is_here(indexed: Vault, kb: Kb) -> None:
+    written = dict(line.split("\t") for line in tool("generate").ranking_code_text(SQL_DIR.parent).splitlines()[3:])
+    assert ranking(kb, indexed).rpartition("/")[2] == f"terms-{written['terms']}"
 
 
 def test_a_statement_with_a_new_version_gives_another_ranking(

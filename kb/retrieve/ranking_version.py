@@ -1,10 +1,15 @@
-"""The label of a ranking: the statements that ranked, each with its version, and the weights they ranked by."""
+"""The label of a ranking: the statements that ranked, the weights they ranked by, and the code that read the question.
+
+A statement is named by its version, which no changed one keeps; code and word lists by a hash that tools/generate makes
+of them, `terms` of what makes terms of a question, `reads` of what reads passages against it.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from kb.domain.search import FusionRule, SearchMode
+from kb.language.lists import rows
 from kb.store.connection import Connection
 from kb.store.rows import retrieve_queries as queries
 from kb.store.sqlfile import statement_label
@@ -14,12 +19,14 @@ if TYPE_CHECKING:
 
 
 def lexical_ranking(db: Connection) -> str:
-    """Of a search by words: `search_lexical-2/bm25(0,0,1,1,1,3)`."""
-    return "/".join([statement_label("retrieve/search_lexical.sql"), _word_weights(db)])
+    """Of a search by words: `search_lexical-2/bm25(0,0,1,1,1,3)/terms-5e6f7a8b`."""
+    return "/".join([statement_label("retrieve/search_lexical.sql"), _word_weights(db), _code("terms")])
 
 
 def hybrid_ranking(db: Connection, mode: SearchMode, rule: FusionRule, reranker: Reranker | None) -> str:
-    """Of a search by meaning: `search_hybrid-3/bm25(…)/linear-1a2b3c4d/candidates-1/reading@rank-1`.
+    """Of a search by meaning: what ranked by words, by the fusion rule, and by reading.
+
+    `search_hybrid-3/bm25(…)/terms-5e6f7a8b/linear-1a2b3c4d/candidates-1/sentences-1/reading@rank-1/reads-9c0d1e2f`.
 
     The hash is that of all constants of the fusion rule. A search by meaning alone weighs nothing.
     """
@@ -28,10 +35,15 @@ def hybrid_ranking(db: Connection, mode: SearchMode, rule: FusionRule, reranker:
     label = [statement_label("retrieve/search_hybrid.sql")]
     if mode == "vector":
         return "/".join([*label, "cosine"])
-    label += [_word_weights(db), f"{rule.fusion}-{crc32(repr(tuple(rule)).encode()):08x}"]
+    label += [_word_weights(db), _code("terms"), f"{rule.fusion}-{crc32(repr(tuple(rule)).encode()):08x}"]
     if reranker is not None:
-        label += [statement_label("read/candidates.sql"), reranker.name]
+        label += [statement_label(f"read/{name}.sql") for name in ("candidates", "sentences")]
+        label += [reranker.name, _code("reads")]
     return "/".join(label)
+
+
+def _code(part: str) -> str:
+    return f"{part}-{rows('ranking_code')[part][0]}"
 
 
 def _word_weights(db: Connection) -> str:
