@@ -17,27 +17,38 @@ PACKAGE = Path(__file__).parents[1] / "kb"
 MODULES = [path for room in ("answer", "language", "retrieve") for path in sorted((PACKAGE / room).rglob("*.py"))]
 LISTS = sorted((PACKAGE / "language" / "data").glob("*.tsv"))
 
-# A word after another of a list that is written as one text, and the most of them that may stand in code.
+# The most words that a list, or the alternatives of a pattern, may have in code.
 MOST_WORDS = 24
 
 
 def listed_in_code(source: str) -> list[str]:
-    """The texts of a module that are split into more words than may stand in code."""
-    return [
-        text
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split"
-        for text in [_text(node.func.value)]
-        if len(re.split(r"[\s|]+", text)) > MOST_WORDS
-    ]
+    """The lists of a module that have more words than may stand in code: texts that are split, literals, patterns."""
+    nodes = list(ast.walk(ast.parse(source)))
+    return [" ".join(words) for words in map(_listed, nodes) if len(words) > MOST_WORDS]
 
 
-def _text(node: ast.expr) -> str:
+def _listed(node: ast.AST) -> list[str]:
+    """The words that a piece of code lists."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split":
+        return re.split(r"[\s|]+", _text(node.func.value))
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return [_text(each) for each in node.elts if _text(each)]
+    if isinstance(node, ast.Dict):
+        return [_text(each) for each in node.keys if each is not None and _text(each)]
+    if isinstance(node, ast.Constant):
+        return re.findall(r"(?<=[|(:])[^\W\d_]{2,}(?=[|)?])", _text(node))
+    return []
+
+
+def _text(node: ast.AST) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def test_the_check_sees_a_list_in_code() -> None:
     assert listed_in_code(f"WORDS = frozenset({' '.join(['so'] * 30)!r}.split())") != []
+    assert listed_in_code(f"WORDS = {['so'] * 30!r}") != []
+    assert listed_in_code(f"WORDS = {dict.fromkeys(map(str, range(30)), 0)!r}") != []
+    assert listed_in_code(f"WORDS = re.compile('(?:{'|'.join(['so'] * 30)})')") != []
     assert listed_in_code("WORDS = 'a few words'.split()") == []
 
 

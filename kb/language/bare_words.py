@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 
-# Particles by what they follow: a syllable with a final consonant, one without, any.
-_AFTER_FINAL = ("이라는", "이라고", "으로서", "으로써", "이라도", "이란", "으로", "은", "이", "을", "과")
-_AFTER_VOWEL = ("라는", "라고", "로서", "로써", "라도", "란", "로", "는", "가", "를", "와")
-_AFTER_ANY = (
-    "에서는", "에서도", "에서의", "에게서", "까지의", "부터의", "에서", "에게", "에는", "에도", "으로의", "들이",
-    "들을", "들은", "들의", "들에", "까지", "부터", "보다", "처럼", "마다", "밖에", "조차", "에", "의", "도", "만",
-)  # fmt: skip
-_LIQUID = 8  # the final ㄹ, after which 로 stands as after a vowel
+from kb.language.lists import words
+
+_LISTS = "particles"
+_LIQUID = 8  # the final ㄹ
 
 
 def fold(word: str) -> str:
@@ -34,8 +30,8 @@ def particle_of(word: str) -> str:
         if len(word) - length < 2 or not is_syllable(word[-length - 1]):
             continue
         final = (ord(word[-length - 1]) - 0xAC00) % 28
-        follows_vowel = final == 0 or (final == _LIQUID and particle in ("로", "로서", "로써"))
-        if particle in _AFTER_ANY or particle in (_AFTER_VOWEL if follows_vowel else _AFTER_FINAL):
+        follows_vowel = final == 0 or (final == _LIQUID and particle in words(_LISTS, "liquid"))
+        if particle in words(_LISTS, "any") or particle in words(_LISTS, "vowel" if follows_vowel else "final"):
             return particle
     return ""
 

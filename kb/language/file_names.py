@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import PurePosixPath
 
+from kb.language.lists import rows
+
 # A year, month and day with or without marks between them, as folders too; the time of day that a note's number has
 # behind them (202603091530) is passed over.
 _DATE = re.compile(
@@ -14,10 +16,6 @@ _DATE = re.compile(
     r"(?:(\d{2})(\d{2})(?:\d{4}(?:\d{2})?)?|\s?[-._/년 ]\s?(\d{1,2})\s?[-._/월 ]\s?(\d{1,2}))(?!\d)"
 )
 _WORD = re.compile(r"[^\W_]+")
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 
 
 def name_words(workspace_path: str, title: str) -> tuple[str, ...]:
@@ -62,7 +60,7 @@ def _date_words(written: date) -> Iterator[str]:
     """A date as it may be asked for: by digits, in Korean, in English."""
     yield written.isoformat()
     yield f"{written.year}년 {written.month}월 {written.day}일"
-    yield f"{_MONTHS[written.month - 1]} {written.day}"
+    yield f"{rows('calendar')['month'][0].split()[written.month - 1].title()} {written.day}"
 
 
 def _words(name: str) -> set[str]:

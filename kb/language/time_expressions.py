@@ -13,6 +13,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import NamedTuple
 
+from kb.language.lists import rows
 from kb.language.time_signs import may_name_days
 
 
@@ -32,31 +33,28 @@ class TimeSpan(NamedTuple):
 _Days = tuple[date, date]
 _Rule = tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days | None]]
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_KOREAN_WEEKDAYS = "월화수목금토일"
-_NUMBERS = {
-    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10,
-    "한": 1, "두": 2, "세": 3, "네": 4, "다섯": 5, "여섯": 6, "일": 1,
-    "하루": 1, "이틀": 2, "사흘": 3, "나흘": 4, "열흘": 10,
-}  # fmt: skip
-_YEARS_OFF = {"올해": 0, "작년": -1, "지난해": -1, "재작년": -2, "내년": 1, "this": 0, "last": -1, "next": 1}
-_OFF = {
-    "이번": 0,
-    "지난": -1,
-    "저번": -1,
-    "지지난": -2,
-    "저저번": -2,
-    "다음": 1,
-    "this": 0,
-    "last": -1,
-    "past": -1,
-    "next": 1,
-}
-_DAYS_OFF = {
-    "오늘": 0, "어제": -1, "그제": -2, "그저께": -2, "엊그제": -2, "내일": 1, "모레": 2,
-    "today": 0, "yesterday": -1, "day before yesterday": -2, "tomorrow": 1,
-}  # fmt: skip
+_LISTS = rows("time_words")
+
+
+def _counted(*kinds: str) -> dict[str, int]:
+    """The words of some kinds with what each counts."""
+    listed = (row.rsplit(" ", 1) for kind in kinds for row in _LISTS[kind])
+    return {word: int(number) for word, number in listed}
+
+
+def _any_of(kind: str) -> str:
+    """A pattern for the words of a kind, however their parts are spaced."""
+    return "|".join(_counted(kind)).replace(" ", r"\s+")
+
+
+_MONTHS = rows("calendar")["month"][0].split()
+_SHORT_MONTHS = [name[:3] for name in _MONTHS]
+_WEEKDAYS = rows("calendar")["weekday"][0].split()
+_KOREAN_WEEKDAYS = "".join(rows("calendar")["weekday_korean"][0].split())
+_NUMBERS = _counted("number", "number_korean", "days")
+_YEARS_OFF = _counted("year_korean")
+_OFF = _counted("which", "which_korean")
+_DAYS_OFF = _counted("day", "day_korean")
 
 _LEAD = re.compile(r"^(?:(?:in|on|from|of|during|for|the)\s+)+", re.IGNORECASE)
 
@@ -64,12 +62,9 @@ _LEAD = re.compile(r"^(?:(?:in|on|from|of|during|for|the)\s+)+", re.IGNORECASE)
 _PARTICLE = r"(?:(?:에는|에서|에도|에|의|은|는|도|엔|자)?(?!\w))"
 _OPEN = r"(?P<open>\s?(?:이전에?|까지|이후에?|부터)(?!\w))"
 _KOREAN_END = rf"(?:{_OPEN}|{_PARTICLE})"
-_COUNT = r"(?P<count>\d{1,3}|an?|one|two|three|four|five|six|seven|ten)"
+_COUNT = rf"(?P<count>\d{{1,3}}|{_any_of('number')})"
 _BEFORE = r"(?<!\w)(?:(?P<side>since|after|before|until|by)\s+)?(?:(?:in|on|from|of|during|for)\s+)?(?:the\s+)?"
-_MONTH = (
-    r"(?P<month>january|february|march|april|may|june|july|august|september|october|november|december"
-    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.?"
-)
+_MONTH = rf"(?P<month>{'|'.join([*_MONTHS, *_SHORT_MONTHS, 'sept'])})\.?"
 _YEAR = r"(?P<year>(?:19|20)\d{2})"
 
 
@@ -151,7 +146,7 @@ def _named_day(match: re.Match[str], today: date) -> _Days:
 
 
 def _month_number(name: str) -> int:
-    return _MONTHS.index(name.lower()[:3]) + 1
+    return _SHORT_MONTHS.index(name.lower()[:3]) + 1
 
 
 def _named_month(match: re.Match[str], today: date) -> _Days:
@@ -197,7 +192,7 @@ def _weekday(match: re.Match[str], today: date) -> _Days:
     """`지난 금요일`, `last Friday`: the last one before today, the next one after it, this week's."""
     which = _OFF[match["which"].lower()]
     name = match["weekday"].lower()
-    at = _WEEKDAYS.index(name[:3]) if name[:3] in _WEEKDAYS else _KOREAN_WEEKDAYS.index(name)
+    at = _WEEKDAYS.index(name) if name in _WEEKDAYS else _KOREAN_WEEKDAYS.index(name)
     if which == 0:
         day = _week(today)[0] + timedelta(at)
     elif which < 0:
@@ -251,22 +246,21 @@ def _written_rules() -> Iterator[_Rule]:
         rf"{_BEFORE}(?P<year>(?:19|20)\d{{2}})-(?P<month>\d{{2}})(?![-\d]){_KOREAN_END}?",
         lambda match, _: _month(int(match["year"]), int(match["month"])),
     )
-    yield rule(rf"(?<!\w)(?P<name>오늘|어제|그제|그저께|엊그제|내일|모레){_KOREAN_END}", _named_day)
-    yield rule(rf"{_BEFORE}(?P<name>day\s+before\s+yesterday|today|yesterday|tomorrow)(?:'s)?(?!\w)", _named_day)
+    yield rule(rf"(?<!\w)(?P<name>{_any_of('day_korean')}){_KOREAN_END}", _named_day)
+    yield rule(rf"{_BEFORE}(?P<name>{_any_of('day')})(?:'s)?(?!\w)", _named_day)
     yield rule(
-        r"(?<!\w)(?P<which>지지난|저저번|이번|지난|저번|다음)\s?(?P<unit>주|달)"
-        rf"(?:\s(?P<weekday>[월화수목금토일])요일)?{_KOREAN_END}",
+        rf"(?<!\w)(?P<which>{_any_of('which_korean')})\s?(?P<unit>주|달)"
+        rf"(?:\s(?P<weekday>[{_KOREAN_WEEKDAYS}])요일)?{_KOREAN_END}",
         _unit_off,
     )
-    yield rule(rf"{_BEFORE}(?P<which>this|last|past|next)\s+(?P<unit>week|month|year)(?:'s)?(?!\w|\s+of\b)", _unit_off)
-    yield rule(rf"(?<!\w)(?P<which>이번|지난|저번|다음)\s?(?P<weekday>[월화수목금토일])요일{_KOREAN_END}", _weekday)
+    yield rule(rf"{_BEFORE}(?P<which>{_any_of('which')})\s+(?P<unit>week|month|year)(?:'s)?(?!\w|\s+of\b)", _unit_off)
+    yield rule(rf"(?<!\w)(?P<which>이번|지난|저번|다음)\s?(?P<weekday>[{_KOREAN_WEEKDAYS}])요일{_KOREAN_END}", _weekday)
     yield rule(
-        rf"{_BEFORE}(?P<which>this|last|past|next)\s+(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
-        r"(?:'s)?(?!\w)",
+        rf"{_BEFORE}(?P<which>{_any_of('which')})\s+(?P<weekday>{'|'.join(_WEEKDAYS)})(?:'s)?(?!\w)",
         _weekday,
     )
     yield rule(
-        r"(?<!\w)(?:(?P<year>(?:19|20)\d{2})\s?년(?:도)?|(?P<which>올해|재작년|작년|지난해|내년)(?:도)?)"
+        rf"(?<!\w)(?:(?P<year>(?:19|20)\d{{2}})\s?년(?:도)?|(?P<which>{_any_of('year_korean')})(?:도)?)"
         rf"(?:\s?(?P<month>\d{{1,2}})월(?:\s?(?P<day>\d{{1,2}})일)?)?{_KOREAN_END}",
         _korean_date,
     )
@@ -288,8 +282,8 @@ def _written_rules() -> Iterator[_Rule]:
         lambda match, _: _year(int(match["year"])),
     )
     yield rule(
-        r"(?<!\w)(?:(?P<count>\d{1,3}|한|두|세|네|다섯|여섯|일)\s?(?P<unit>일|주일?|달|개월|년|해)|(?P<days>하루|이틀|사흘|나흘|열흘))"
-        rf"\s?전{_PARTICLE}",
+        rf"(?<!\w)(?:(?P<count>\d{{1,3}}|{_any_of('number_korean')})\s?(?P<unit>일|주일?|달|개월|년|해)"
+        rf"|(?P<days>{_any_of('days')}))\s?전{_PARTICLE}",
         _ago,
     )
     yield rule(rf"{_BEFORE}{_COUNT}\s+(?P<unit>days?|weeks?|months?|years?)\s+ago(?!\w)", _ago)

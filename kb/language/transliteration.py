@@ -24,18 +24,6 @@ _FINALS = str.maketrans("ㄱㅋㄷㅌㅅㅈㅊㄴㄹㅁㅂㅍㅇ", "kktttttnlmpp
 _VOWELS = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅛㅜㅠㅡㅣ"
 _HANGUL_CLASSES = str.maketrans("ㄱㄲㅋkㄷㄸㅌtㅂㅃㅍpㅅㅆㅈㅉㅊㄴngㅁmㄹl", "KKKKTTTTPPPPSSSSSNNNMMLL", "ㅎ" + _VOWELS)
 
-# Consonants of Latin words as classes of sound; several where the letters are read in several ways.
-_CLASSES = (
-    (r"tion|sion|cion", ("SN",)), (r"tch", ("S",)), (r"sch", ("SK", "S")), (r"ch", ("S", "K")), (r"ck", ("K",)),
-    (r"sh", ("S",)), (r"ph", ("P",)), (r"th", ("S", "T")), (r"dge?(?=[^aou]|$)", ("S", "TK", "T")), (r"gh", ("", "K")),
-    (r"^kn|gn$", ("N",)), (r"^wr", ("L",)), (r"^ps", ("S",)), (r"mb$", ("M",)), (r"ture", ("S", "TL")),
-    (r"ng(?=[aeiouy])", ("NK", "NS", "N")), (r"ng", ("N",)), (r"cc(?=[eiy])", ("KS",)), (r"c(?=[eiy])", ("S",)),
-    (r"gg?(?=[eiy])", ("K", "S")), (r"^x", ("S",)), (r"x", ("KS",)), (r"rr?e$", ("",)), (r"rr?(?=[aeiouy])", ("L",)),
-    (r"rr?", ("", "L")), (r"ts", ("S", "TS")), (r"bb?|pp?|ff?|vv?", ("P",)), (r"cc?|kk?|qu?|gg?", ("K",)),
-    (r"dd?|tt?", ("T",)), (r"ss?|zz?|j", ("S",)), (r"ll?", ("L",)), (r"mm?", ("M",)), (r"nn?", ("N",)), (r".", ("",)),
-)  # fmt: skip
-_CLASS_OF = re.compile("|".join(f"({pattern})" for pattern, _ in _CLASSES))
-
 _SOFT = {"c": ("ㅅ", "ㅅㅡ"), "g": ("ㅈ",)}
 _LONGEST = 5
 _LATIN_VOWELS = "aeiouy"
@@ -46,6 +34,14 @@ _MOST_OF_TWO_SYLLABLES = 1
 _MOST_BY_CONSONANTS = {2: 2, 3: 3, 4: 5}
 _MOST = 6
 _TOGETHER = frozenset("ai ay au aw oa oo ou ow ee ei ey ew".split())
+
+
+@functools.cache
+def _classes() -> tuple[re.Pattern[str], tuple[tuple[str, ...], ...]]:
+    """What finds the consonants of a Latin word, a group each, and the classes of sound each group is heard as."""
+    heard = rows("latin_sounds")
+    ways = tuple(tuple(way.replace("-", "") for way in listed.split(",")) for (listed,) in heard.values())
+    return re.compile("|".join(f"({written})" for written in heard)), ways
 
 
 @functools.cache
@@ -63,7 +59,8 @@ def sound_keys(word: str) -> tuple[str, ...]:
     elif len(word) < LEAST_LATIN_LETTERS or not word.isascii():
         keys = []
     else:
-        ways = [_CLASSES[match.lastindex - 1][1] for match in _CLASS_OF.finditer(word) if match.lastindex]
+        pattern, classes = _classes()
+        ways = [classes[match.lastindex - 1] for match in pattern.finditer(word) if match.lastindex]
         keys = [_joined("".join(way)) for way in itertools.islice(itertools.product(*ways), _MOST_KEYS)]
     return tuple(dict.fromkeys(key for key in keys if len(key) >= _LEAST_CONSONANTS))
 

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Mapping
 
 from kb.language.lists import pattern, rows
 
 _LISTS = "korean_names"
 
-# Consonants that one alphabet does not tell apart; Korean writes most closing r not at all.
-_LATIN = (
-    ("ch", "j"), ("sh", "s"), ("ph", "p"), ("th", "t"), ("ck", "k"), ("ng", "n"), ("x", "ks"), ("q", "k"),
-)  # fmt: skip
-_SOUNDS = str.maketrans(
-    {"g": "k", "c": "k", "d": "t", "b": "p", "v": "p", "f": "p", "r": "l", "z": "j", "w": None, "y": None}
-    | dict.fromkeys("aeiou'-. ")
-)
-# ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ, then the 28 final consonants, none first.
-_LEAD = ("k", "k", "n", "t", "t", "l", "m", "p", "p", "s", "s", "", "j", "j", "j", "k", "t", "p", "h")
-_TAIL = (
-    "", "k", "k", "k", "n", "n", "n", "t", "l", "l", "l", "l", "l", "l", "l", "l", "m", "p", "p", "s", "s", "n", "j",
-    "j", "k", "t", "p", "",
-)  # fmt: skip
-
+_SOUNDS = "name_sounds"
+_SILENT = "aeiou'-. "
 
 _FEWEST_SOUNDS = 2
 
@@ -54,9 +42,22 @@ def sounds(word: str) -> frozenset[str]:
 
 def _latin_sound(word: str) -> str:
     word = re.sub(r"c(?=[eiy])", "s", word)
-    for spelling, heard in _LATIN:
+    for spelling, heard in map(str.split, rows(_SOUNDS)["spelling"]):
         word = word.replace(spelling, heard)
-    return _once(word.translate(_SOUNDS))
+    return _once(word.translate(_letters()))
+
+
+@functools.cache
+def _letters() -> Mapping[int, str | None]:
+    """What each letter sounds like, as `str.translate` takes it."""
+    heard = {letter: sound.replace("-", "") for letter, sound in map(str.split, rows(_SOUNDS)["letter"])}
+    return str.maketrans(heard | dict.fromkeys(_SILENT, ""))
+
+
+@functools.cache
+def _consonants(kind: str) -> tuple[str, ...]:
+    """What the consonants that syllables begin or close with sound like, in the order of Unicode."""
+    return tuple(sound.replace("-", "") for sound in rows(_SOUNDS)[kind][0].split())
 
 
 def _korean_sound(word: str) -> str:
@@ -64,7 +65,7 @@ def _korean_sound(word: str) -> str:
     for char in word:
         at = ord(char) - 0xAC00
         if 0 <= at < 11172:
-            heard += [_LEAD[at // 588], _TAIL[at % 28]]
+            heard += [_consonants("lead")[at // 588], _consonants("tail")[at % 28]]
     return _once("".join(heard))
 
 

@@ -36,12 +36,14 @@ def _numbered(kind: str) -> dict[str, int]:
     return {word: int(number) for word, number in map(str.split, _LISTS[kind])}
 
 
-_MONTHS = _LISTS["month"][0].split()
+_CALENDAR = rows("calendar")
+_MONTHS = _CALENDAR["month"][0].split()
 # A month is cut short only beside a day or a full stop: Jun is a name too.
 _SHORT = "|".join(name[:3] for name in _MONTHS) + "|sept"
 _MONTH = "|".join(_MONTHS) + rf"|(?:(?<=\d )|(?<=\dth ))(?:{_SHORT})|(?:{_SHORT})(?=\.? \d|\.)"
-_WEEKDAYS = _LISTS["weekday"][0].split()
-_SEASONS = dict(map(str.split, _LISTS["season"]))
+_WEEKDAYS = _CALENDAR["weekday"][0].split()
+_KOREAN_WEEKDAYS = _CALENDAR["weekday_korean"][0].split()
+_SEASONS = dict(map(str.split, _CALENDAR["season"]))
 _ENGLISH_NUMBERS = _numbered("number")
 _ORDINALS = _numbered("ordinal")
 _SCALES = _numbered("scale")
@@ -118,7 +120,7 @@ def _weekday(match: re.Match[str]) -> Iterator[tuple[str, str]]:
         str(
             next(
                 at
-                for at, (en, ko) in enumerate(zip(_WEEKDAYS, "월화수목금토일", strict=True))
+                for at, (en, ko) in enumerate(zip(_WEEKDAYS, _KOREAN_WEEKDAYS, strict=True))
                 if said.startswith((en, ko))
             )
         ),
@@ -215,7 +217,7 @@ _READERS: tuple[tuple[re.Pattern[str], Read], ...] = (
     ),
     (_pattern(r"(?:(?P<year>\d{4})년\s*)?(?P<month>\d{1,2})월(?:\s*(?P<day>\d{1,2})일)?"), _korean_date),
     (_pattern(r"(?P<year>\d{4})년(?P<month>)(?P<day>)"), _korean_date),
-    (_pattern(rf"\b(?:{'|'.join(_WEEKDAYS)})s?\b|(?<![가-힣])[월화수목금토일]요일"), _weekday),
+    (_pattern(rf"\b(?:{'|'.join(_WEEKDAYS)})s?\b|(?<![가-힣])[{''.join(_KOREAN_WEEKDAYS)}]요일"), _weekday),
     (
         _pattern(rf"\b(?:{'|'.join(_SEASONS)})\b|(?<![가-힣])(?:{'|'.join(_SEASONS.values())})(?=[에은이의철 ]|$)"),
         _season,

@@ -10,7 +10,7 @@ from typing import Literal
 from kb.answer.claims.clauses import Clause, matching, opposed
 from kb.answer.claims.poles import english_pole
 from kb.answer.claims.terms import Term, crosses
-from kb.answer.claims.vocabulary import IRREGULAR
+from kb.answer.claims.vocabulary import CONVERSE, IRREGULAR, KOREAN_RECEIVES
 
 _PASSIVE = re.compile(
     r"\b(?:is|are|was|were|be|been|being|gets?|got)(?: \w+ly| not)?"
@@ -22,8 +22,6 @@ _FROM_TO = re.compile(
     re.IGNORECASE,
 )
 _KOREAN_PASSIVE = re.compile(r"[가-힣](?:되|된|됐|돼|당하|당했)")
-_KOREAN_RECEIVES = re.compile(r"받(?!아들)|배우|배웠|빌린|빌렸|빌려(?! ?[주줬준])|얻|샀|구입")
-
 
 Exchange = Literal["sure", "perhaps"]
 
@@ -122,7 +120,7 @@ def _particles_exchanged(part: str, said: Sequence[Term], clause: Clause) -> boo
 
 def _part(term: Term, text: str) -> str:
     """The part a particle gives, with those that receive as takers, whichever of both is the subject."""
-    receives = _KOREAN_RECEIVES.search(" ".join(text.split()[-2:])) is not None
+    receives = KOREAN_RECEIVES.search(" ".join(text.split()[-2:])) is not None
     if term.part in ("giver", "topic"):
         return "taker" if receives else "giver"
     if term.part == "source" or (term.part == "taker" and receives):
@@ -190,21 +188,4 @@ def gives(term: Term) -> bool:
 @functools.cache
 def _converse() -> frozenset[int]:
     """The pairs of opposites that tell the same of exchanged parts: who sells and who buys, what is faster, slower."""
-    said = (
-        "won",
-        "sold",
-        "gave",
-        "before",
-        "faster",
-        "higher",
-        "larger",
-        "better",
-        "longer",
-        "above",
-        "older",
-        "high",
-        "large",
-        "fast",
-        "tall",
-    )
-    return frozenset(pole[0] for word in said if (pole := english_pole(word)) is not None)
+    return frozenset(pole[0] for word in CONVERSE if (pole := english_pole(word)) is not None)

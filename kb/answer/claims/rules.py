@@ -16,6 +16,7 @@ from kb.answer.claims.names import is_korean_name
 from kb.answer.claims.roles import exchanged, gives, reversed_directions
 from kb.answer.claims.support import MOST_WORDS, NearEnough, carried_share, is_near
 from kb.answer.claims.terms import Term, crosses, terms
+from kb.answer.claims.vocabulary import RESTRICTS
 from kb.answer.echoes import repeats_instruction
 from kb.answer.quotations import quotes_in, stands_in
 from kb.domain.answers.claims import Judged, Reason, Verdict, because
@@ -28,11 +29,6 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 _COSINE_WEIGHT = 10.0
 LEAST_ABOUT = 0.5
 
-# What turns a sentence in ways that are not followed here: only, and words for what is no longer done.
-_RESTRICTS = re.compile(
-    r"\b(?:only|solely|unless|(?:abolish|cancel|ceas|lack|miss|avoid|replac)\w*)\b|[가-힣](?:만|밖에)(?![가-힣])|폐지|취소|중단|없앴|없애",
-    re.IGNORECASE,
-)
 CONTRADICTS: Verdict = "contradiction"
 
 LONGEST_SENTENCE = 1_000
@@ -172,7 +168,7 @@ def _turned(part: str, said: Sequence[Term], clause: Clause) -> Iterator[Judged]
     denials, denials_there = len(loose) % 2, (len(loose_there) + clause.bare_denials) % 2
     if turns % 2:
         if denials == denials_there:
-            is_plain = exchange != "perhaps" and not _RESTRICTS.search(f"{part} {clause.text}")
+            is_plain = exchange != "perhaps" and not RESTRICTS.search(f"{part} {clause.text}")
             yield Judged(CONTRADICTS if is_plain and _is_about(said, clause) else "unknown", reason)
         elif denials_there:
             yield Judged("unknown", because("denies_else", clause.text))

@@ -12,7 +12,17 @@ from kb.answer.claims.denials import denied_places, is_denied
 from kb.answer.claims.names import is_korean_name, sounds_in, titled_names
 from kb.answer.claims.poles import Pole, english_pole, korean_pole
 from kb.answer.claims.quantities import Quantity, quantities
-from kb.answer.claims.vocabulary import DENIES_NEXT, EMPTY, IRREGULAR, KOREAN_EMPTY, NOBODY, PARTICLE, PARTS, WORD
+from kb.answer.claims.vocabulary import (
+    DENIES_NEXT,
+    EMPTY,
+    IRREGULAR,
+    KOREAN_EMPTY,
+    KOREAN_EMPTY_BEGINNINGS,
+    NOBODY,
+    PARTICLE,
+    PARTS,
+    WORD,
+)
 from kb.language.words import folded_term
 
 
@@ -123,12 +133,7 @@ def _latin(word: str, following: str, *, is_first: bool, is_korean: bool) -> Ter
 
 def _korean(word: str, following: str, people: frozenset[str]) -> Term | None:
     stem, particle = (word, "") if word in people else _stem(word)
-    if (
-        word in KOREAN_EMPTY
-        or stem in KOREAN_EMPTY
-        or word.startswith(("않", "못", "없", "아니", "안되", "안된", "되었", "되어", "되며"))
-        or word in ("안", "수")
-    ):
+    if word in KOREAN_EMPTY or stem in KOREAN_EMPTY or word.startswith(KOREAN_EMPTY_BEGINNINGS) or word == "안":
         return None
     is_name = is_korean_name(stem) or stem in people
     part = PARTS.get(particle, "")

@@ -16,11 +16,19 @@ IRREGULAR = words(_LISTS, "irregular")
 
 EMPTY = english() | words(_LISTS, "empty_english")
 KOREAN_EMPTY = words(_LISTS, "empty_korean")
-"""Words that say nothing by themselves."""
+KOREAN_EMPTY_BEGINNINGS = tuple(words(_LISTS, "begins_empty_korean"))
+"""Words, and beginnings of words, that say nothing by themselves."""
 
 NOBODY = words(_LISTS, "nobody")
 DENIES_NEXT = pattern(_LISTS, "denies_next", re.IGNORECASE)
 KOREAN_DENIED = pattern(_LISTS, "denied_korean")
+
+RESTRICTS = pattern(_LISTS, "restricts", re.IGNORECASE)
+"""What turns a sentence in ways that are not followed: only, and words for what is no longer done."""
+
+KOREAN_RECEIVES = pattern(_LISTS, "receives_korean")
+CONVERSE = words(_LISTS, "converse")
+"""Words whose opposites tell the same of exchanged parts: who sells and who buys, what is faster and slower."""
 
 PARTICLE = pattern(_LISTS, "particle")
 PARTS = {
