@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 
 from benchmarks.knowledge_base import knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
+from kb.config import Config
 from kb.domain.embeddings import EmbeddingModel
-from kb.domain.search import FusionRule, QueryVectors, SearchMode, SearchQuery, SearchResult
+from kb.domain.search import QueryVectors, SearchMode, SearchQuery, SearchResult
 from kb.operations.embedding.vector_upkeep import update_language_means
 from kb.operations.ingest.common_terms import refresh_common_terms
 from kb.operations.opening.writer import writing
+from kb.operations.search.search import fusion_rule
 from kb.operations.session.vectors import ann_neighbours
 from kb.retrieve.hybrid import search_hybrid
 from kb.retrieve.terms import read_query
@@ -106,9 +108,10 @@ def _search_all(db: Connection, ann: LanceTable | None, questions: Sequence[Ques
             if round_number:
                 wall_ms.append(1000 * (perf_counter() - wall))
                 cpu_ms.append(1000 * (process_time() - cpu))
+    depth = fusion_rule(Config()).depth
     for question in questions[:SCANNED]:
         cpu = process_time()
-        exact = mirror_queries.select_nearest_primary(db, embedding=question.vector.tobytes(), k=FusionRule().depth)
+        exact = mirror_queries.select_nearest_primary(db, embedding=question.vector.tobytes(), k=depth)
         scan_ms.append(1000 * (process_time() - cpu))
         wanted = {row.chunk_id for row in exact[:RECALLED]}
         found = {hit.chunk_id for hit in _search(db, ann, question, "vector").hits[:RECALLED]}
@@ -118,7 +121,7 @@ def _search_all(db: Connection, ann: LanceTable | None, questions: Sequence[Ques
 
 def _search(db: Connection, ann: LanceTable | None, question: Question, mode: SearchMode) -> SearchResult:
     """One search as kb makes it, the question's vector given: terms, neighbours, the statement, snippets."""
-    rule, vector = FusionRule(), question.vector.tobytes()
+    rule, vector = fusion_rule(Config()), question.vector.tobytes()
     neighbours = None if ann is None else ann_neighbours(ann, vector, rule.depth, ["en"])
     return search_hybrid(
         db,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from kb.config.rules import MEANINGS, SECRETS
@@ -30,16 +31,12 @@ def _all(config: Config) -> list[tuple[str, Any, str]]:
 
 def to_toml(config: Config, *, with_origins: bool) -> str:
     """The configuration as TOML, every key present; with a comment wherever a value is not the default."""
-    lines = [f"schema_version = {SCHEMA_VERSION}"]
-    section = ""
-    for key, value, origin in items(config):
-        head, _, name = key.rpartition(".")
-        if head != section:
-            section = head
-            lines += ["", f"[{head}]"]
+
+    def line(name: str, key: str, value: Any, origin: str) -> str:
         comment = f"  # {origin}" if with_origins and origin != "default" else ""
-        lines.append(f"{name} = {toml_value(value)}{comment}")
-    return "\n".join(lines) + "\n"
+        return f"{name} = {toml_value(value)}{comment}"
+
+    return _in_sections(items(config), line)
 
 
 def starter_toml(config: Config) -> str:
@@ -47,17 +44,25 @@ def starter_toml(config: Config) -> str:
 
     So a default that a later kb improves arrives where nothing was decided.
     """
+
+    def line(name: str, key: str, value: Any, origin: str) -> str:
+        if value == getattr(SECTIONS[key.rpartition(".")[0]], name):
+            return f"# {name} = {toml_value(value)}  # {MEANINGS[key]}"
+        return f"{name} = {toml_value(value)}"
+
+    return _in_sections(_all(config), line)
+
+
+def _in_sections(entries: Iterable[tuple[str, Any, str]], line: Callable[[str, str, Any, str], str]) -> str:
+    """A file of these keys with their values and origins, a `line` each, below the names of their sections."""
     lines = [f"schema_version = {SCHEMA_VERSION}"]
     section = ""
-    for key, value, _ in _all(config):
+    for key, value, origin in entries:
         head, _, name = key.rpartition(".")
         if head != section:
             section = head
             lines += ["", f"[{head}]"]
-        if value == getattr(SECTIONS[head], name):
-            lines.append(f"# {name} = {toml_value(value)}  # {MEANINGS[key]}")
-        else:
-            lines.append(f"{name} = {toml_value(value)}")
+        lines.append(line(name, key, value, origin))
     return "\n".join(lines) + "\n"
 
 

@@ -87,18 +87,18 @@ class RetrievalDetail(NamedTuple):
 
 
 class FusionRule(NamedTuple):
-    """How the channels are joined; the constants were fitted on development sets (docs/retrieval.md)."""
+    """How the channels are joined; `SearchConfig` has the constants, docs/retrieval.md what they were fitted on."""
 
-    fusion: Fusion = "linear"
-    lexical_weight: float = 0.28
-    cross_lexical_weight: float = 0.1
-    secondary_weight: float = 0.3
-    near_slot: int = 1
-    far_slot: int = 4
-    near_margin: float = 0.02
-    rrf_k: int = 60
-    rrf_lexical_weight: float = 1.0
-    depth: int = 50
+    fusion: Fusion
+    lexical_weight: float
+    cross_lexical_weight: float
+    secondary_weight: float
+    near_slot: int
+    far_slot: int
+    near_margin: float
+    rrf_k: int
+    rrf_lexical_weight: float
+    depth: int
 
 
 class QueryVectors(NamedTuple):

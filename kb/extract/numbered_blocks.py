@@ -1,10 +1,15 @@
-"""Blocks as an extractor adds them: numbered, and placed below the headings before them."""
+"""Blocks as an extractor adds them, numbered and placed below the headings before them, and the document they make."""
 
 from __future__ import annotations
 
-from kb.domain.documents import Block, BlockKind, Heading, Payload
-from kb.domain.ids import DocumentId, block_id
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from kb.domain.documents import Block, BlockKind, Document, Heading, Metadata, Payload, Warning
+from kb.domain.ids import AssetId, DocumentId, block_id, document_id
+from kb.domain.paths import WorkspacePath
 from kb.domain.spans import SourceSpan
+from kb.language.detect import SAMPLE_CHARS, detect_language
 
 
 class NumberedBlocks:
@@ -25,3 +30,30 @@ class NumberedBlocks:
         self.blocks.append(Block(identity, kind, path, ordinal, span, payload))
         if isinstance(payload, Heading) and payload.text:
             self._headings.append((payload.level, payload.text))
+
+
+class DerivedBlocks(NumberedBlocks):
+    """The blocks of a file that an engine read, and the document they make under that parser version."""
+
+    def __init__(self, workspace_path: WorkspacePath, asset_id: AssetId, parser_version: str) -> None:
+        super().__init__(document_id(workspace_path, asset_id, parser_version))
+        self._workspace_path = workspace_path
+        self._asset_id = asset_id
+        self._parser_version = parser_version
+
+    def document(
+        self, source_text: str, metadata: Metadata, warnings: Iterable[Warning], *, title: str | None = None
+    ) -> Document:
+        """The document of the blocks added; it is called by its file's name where it has no title."""
+        return Document(
+            doc_id=self.doc,
+            asset_id=self._asset_id,
+            workspace_path=self._workspace_path,
+            title=title or PurePosixPath(self._workspace_path).stem,
+            lang=detect_language(source_text[:SAMPLE_CHARS]),
+            source_text=source_text,
+            blocks=tuple(self.blocks),
+            metadata=metadata,
+            parser_version=self._parser_version,
+            warnings=tuple(warnings),
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from kb.cli.output.terminal import columns, end_within, plain_line
@@ -147,36 +147,29 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-@contextmanager
-def show_bytes() -> Iterator[OnEvent]:
+def show_bytes() -> AbstractContextManager[OnEvent]:
     """A function that takes how many bytes a step has done and draws it on stderr."""
-    if not sys.stderr.isatty():
-        yield lambda event: None
-        return
-    with _progress() as bar:
-        task = bar.add_task("starting", total=None, state="", path="")
+    return _show_steps(lambda task, _: f"{task.completed / 1e6:.1f}/{(task.total or 0) / 1e6:.1f} MB")
 
-        def draw(event: RunEvent) -> None:
-            if isinstance(event, StepProgress):
-                state = f"{event.done / 1e6:.1f}/{event.total / 1e6:.1f} MB"
-                bar.update(task, description=event.step, completed=event.done, total=event.total, state=state)
 
-        yield draw
+def show_count() -> AbstractContextManager[OnEvent]:
+    """A function that takes how many of something a step has done and draws it on stderr."""
+    return _show_steps(_state)
 
 
 @contextmanager
-def show_count() -> Iterator[OnEvent]:
-    """A function that takes how many of something a step has done and draws it on stderr."""
+def _show_steps(state: Callable[[Task, str], str]) -> Iterator[OnEvent]:
+    """A function that draws on stderr how far a step is, as `state` says of a line and its unit."""
     if not sys.stderr.isatty():
         yield lambda event: None
         return
     with _progress() as bar:
-        task = bar.add_task("starting", total=None, state="", path="")
+        line = bar.add_task("starting", total=None, state="", path="")
 
         def draw(event: RunEvent) -> None:
             if isinstance(event, StepProgress):
-                bar.update(task, description=event.step, completed=event.done, total=event.total)
-                bar.update(task, state=_state(bar.tasks[0], event.unit))
+                bar.update(line, description=event.step, completed=event.done, total=event.total)
+                bar.update(line, state=state(bar.tasks[0], event.unit))
 
         yield draw
 

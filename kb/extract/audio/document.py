@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 
 from kb.domain.documents import Document, Metadata, Text, Warning
-from kb.domain.ids import AssetId, document_id
+from kb.domain.ids import AssetId
 from kb.domain.ingest.derived import Derived, DerivedName, Transcript, labelled_version
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import TimeSpan
-from kb.extract.numbered_blocks import NumberedBlocks
-from kb.language.detect import SAMPLE_CHARS, detect_language
+from kb.extract.numbered_blocks import DerivedBlocks
 
 # Bumped whenever the same segments would give other blocks, spans or metadata.
 PARSER_VERSION = "audio-v1"
@@ -28,8 +26,7 @@ def assemble_audio(
     made = derived["transcript"]
     transcript = Transcript.from_json(json.loads(made.data))
     version = labelled_version(PARSER_VERSION, {"transcript": made.engine.label})
-    doc_id = document_id(workspace_path, asset_id, version)
-    numbered = NumberedBlocks(doc_id)
+    numbered = DerivedBlocks(workspace_path, asset_id, version)
     at = 0
     for segment in transcript.segments:
         end = at + len(segment.text)
@@ -37,15 +34,6 @@ def assemble_audio(
         numbered.add("paragraph", Text(segment.text), span)
         at = end + 1
     source_text = "\n".join(segment.text for segment in transcript.segments)
-    return Document(
-        doc_id=doc_id,
-        asset_id=asset_id,
-        workspace_path=workspace_path,
-        title=PurePosixPath(workspace_path).stem,
-        lang=detect_language(source_text[:SAMPLE_CHARS]),
-        source_text=source_text,
-        blocks=tuple(numbered.blocks),
-        metadata=Metadata(source_type="reference", user={"duration_ms": transcript.duration_ms}),
-        parser_version=version,
-        warnings=() if numbered.blocks else (Warning("empty_file", "no speech in the recording"),),
-    )
+    metadata = Metadata(source_type="reference", user={"duration_ms": transcript.duration_ms})
+    nothing = () if numbered.blocks else (Warning("empty_file", "no speech in the recording"),)
+    return numbered.document(source_text, metadata, nothing)

@@ -10,16 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from itertools import groupby
-from pathlib import PurePosixPath
 
 from kb.domain.documents import Document, Metadata, Text, Warning
-from kb.domain.ids import AssetId, document_id
+from kb.domain.ids import AssetId
 from kb.domain.ingest.derived import NOT_DERIVED, Derived, DerivedName, ModelCaption, OcrText, labelled_version
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import Box, CaptionSpan, PageSpan, RegionSpan
-from kb.extract.numbered_blocks import NumberedBlocks
+from kb.extract.numbered_blocks import DerivedBlocks
 from kb.extract.ocr.recognised_pages import read_whole_words
-from kb.language.detect import SAMPLE_CHARS, detect_language
 
 # Bumped whenever the same lines would give other blocks, spans or metadata.
 PARSER_VERSION = "image-v2"
@@ -34,10 +32,8 @@ def assemble_image(
         "ocr": ocr.engine.label if ocr else NOT_DERIVED,
         "caption": described.engine.label if described else NOT_DERIVED,
     }
-    version = labelled_version(PARSER_VERSION, labels)
-    doc_id = document_id(workspace_path, asset_id, version)
+    numbered = DerivedBlocks(workspace_path, asset_id, labelled_version(PARSER_VERSION, labels))
     pages = list(read_whole_words(ocr.data).values()) if ocr else []
-    numbered = NumberedBlocks(doc_id)
     for number, page in enumerate(pages, 1):
         for text, box, start in _paragraphs(page):
             end = start + len(text)
@@ -50,18 +46,8 @@ def assemble_image(
             start = len(source_text) + 2 if source_text else 0
             source_text = "\n\n".join(text for text in (source_text, caption.text) if text)
             numbered.add("paragraph", Text(caption.text), CaptionSpan(caption.model, start, len(source_text)))
-    return Document(
-        doc_id=doc_id,
-        asset_id=asset_id,
-        workspace_path=workspace_path,
-        title=PurePosixPath(workspace_path).stem,
-        lang=detect_language(source_text[:SAMPLE_CHARS]),
-        source_text=source_text,
-        blocks=tuple(numbered.blocks),
-        metadata=Metadata(source_type="reference"),
-        parser_version=version,
-        warnings=() if numbered.blocks else (Warning("empty_file", "no text in the image"),),
-    )
+    nothing = () if numbered.blocks else (Warning("empty_file", "no text in the image"),)
+    return numbered.document(source_text, Metadata(source_type="reference"), nothing)
 
 
 def _paragraphs(page: OcrText) -> Iterator[tuple[str, Box, int]]:

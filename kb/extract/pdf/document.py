@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import PurePosixPath
 
 from kb.domain.documents import Document, Heading, Metadata, Payload, Table, Text, Warning
-from kb.domain.ids import AssetId, Json, document_id
+from kb.domain.ids import AssetId, Json
 from kb.domain.ingest.derived import NOT_DERIVED, Derived, DerivedName, OcrText, labelled_version
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import Box, PageSpan
-from kb.extract.numbered_blocks import NumberedBlocks
+from kb.extract.numbered_blocks import DerivedBlocks, NumberedBlocks
 from kb.extract.ocr.recognised_pages import read_whole_words
 from kb.extract.pdf.pages import REPAIRED_NOTE, PageBlock, PdfPage, PdfText, read_pdf_text
-from kb.language.detect import SAMPLE_CHARS, detect_language
 
 # Bumped whenever the same pages would give other blocks, spans or metadata.
 PARSER_VERSION = "pdf-v2"
@@ -38,24 +36,12 @@ def assemble_pdf(
         labels["ocr"] = ocr.engine.label if ocr else NOT_DERIVED
         recognised = read_whole_words(ocr.data) if ocr else {}
     pages = [_recognised_page(page, recognised.get(number)) for number, page in enumerate(text.pages, 1)]
-    version = labelled_version(PARSER_VERSION, labels)
-    doc_id = document_id(workspace_path, asset_id, version)
-    numbered = NumberedBlocks(doc_id)
+    numbered = DerivedBlocks(workspace_path, asset_id, labelled_version(PARSER_VERSION, labels))
     _add_blocks(numbered, pages)
     source_text = "\f".join(page.text for page in pages)
     first_heading = next((block.payload.text for block in numbered.blocks if isinstance(block.payload, Heading)), "")
-    return Document(
-        doc_id=doc_id,
-        asset_id=asset_id,
-        workspace_path=workspace_path,
-        title=text.title or first_heading or PurePosixPath(workspace_path).stem,
-        lang=detect_language(source_text[:SAMPLE_CHARS]),
-        source_text=source_text,
-        blocks=tuple(numbered.blocks),
-        metadata=_metadata(text),
-        parser_version=version,
-        warnings=tuple(_warnings(text, scanned, recognised)),
-    )
+    warnings = _warnings(text, scanned, recognised)
+    return numbered.document(source_text, _metadata(text), warnings, title=text.title or first_heading)
 
 
 def _recognised_page(page: PdfPage, ocr: OcrText | None) -> PdfPage:

@@ -9,10 +9,10 @@ from kb.config import Config
 from kb.config.editing import with_values
 from kb.domain.results.measured import RunRow
 from kb.domain.results.tuning import Scored, TuneReport, Tuning, config_values
-from kb.domain.search import FusionRule
 from kb.errors import NotFound, UsageError
 from kb.eval.tuning import FOLDS, FoldScore, chosen_by_fold, grid, held_out_gain, setting_of
 from kb.operations.evaluate.runs import find_run
+from kb.operations.search.search import fusion_rule
 from kb.operations.session.session import Session
 from kb.store.connection import Connection
 from kb.store.rows import eval_queries as queries
@@ -58,7 +58,7 @@ def _is_read(run: RunRow) -> bool:
 
 def _tuning(db: Connection, run: RunRow) -> Tuning:
     settings = json.loads(run.config_snapshot_json)
-    rule = FusionRule(
+    rule = fusion_rule(Config())._replace(
         fusion=settings["search.hybrid_fusion"],
         lexical_weight=settings["search.lexical_weight"],
         rrf_k=settings["search.rrf_k"],
