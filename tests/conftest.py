@@ -162,6 +162,21 @@ def make_vault(directory: Path, notes: Mapping[str, str] = NOTES) -> Vault:
     return Vault(root, config, directory / "data" / "kb.sqlite")
 
 
+def measured_vault(directory: Path, golden: str) -> Vault:
+    """A vault of its own with a golden set, indexed."""
+    made = make_vault(directory)
+    suite = directory / "data/golden.yaml"
+    suite.parent.mkdir()
+    suite.write_text(golden, encoding="utf-8")
+    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    return made
+
+
+def kb_in(vault: Vault) -> Kb:
+    """Runs kb on a vault."""
+    return lambda *args, **options: run_kb("--config", str(vault.config), *args, **options)
+
+
 def copy_vault(source: Path, target: Path) -> Vault:
     """A copy of an indexed vault in another folder; the next ingest finds the notes there."""
     shutil.copytree(source, target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -100,3 +100,12 @@ def fake_models(monkeypatch: pytest.MonkeyPatch) -> FakeModels:
     models = FakeModels()
     models.put_in_place(lambda door, fake: monkeypatch.setattr(door, fake))
     return models
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[FakeModels]:
+    """The same for all tests of a module."""
+    found = FakeModels()
+    with pytest.MonkeyPatch.context() as patched:
+        found.put_in_place(lambda door, fake: patched.setattr(door, fake))
+        yield found

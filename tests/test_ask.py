@@ -111,7 +111,7 @@ def test_the_budget_of_an_answer_is_the_sessions_where_it_is_not_asked_for(
     taken: dict[int | None, int] = {}
     with open_session(load(str(asked.config), ("rag.max_context_tokens=900",))) as session:
         assert session.defaults.context_tokens == 900
-        for wanted in (None, LITTLE):
+        for wanted, given in ((None, 900), (LITTLE, LITTLE)):
             answer = ask(session, AskRequest(RETRY, "lexical", 5, context_tokens=wanted), RunHandle())
             taken[wanted] = model.count_prompt_tokens(answer.messages)
             with session.reading() as base:
@@ -119,7 +119,7 @@ def test_the_budget_of_an_answer_is_the_sessions_where_it_is_not_asked_for(
                     "SELECT settings_json ->> 'max_context_tokens' FROM answers WHERE trace_id = ?",
                     (answer.retrieval.trace_id,),
                 ).get
-            assert kept == (wanted or 900)
+            assert kept == given
     assert taken[LITTLE] <= LITTLE < taken[None] <= 900
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from calibration_words import ELSEWHERE, PLACES
 from conftest import Ran, Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, FakeModels
+from fake_embedder import PRIMARY, FakeModels, models
 
 from kb.domain.answers.answer import Channel
 from kb.domain.results.calibration import Weights
@@ -30,6 +30,8 @@ from kb.eval.calibration import (
     separation,
 )
 from kb.wire.schemas import validate
+
+__all__ = ["models"]
 
 
 def judged(channel: Channel, answered: bool, *features: float) -> Judged:
@@ -147,14 +149,6 @@ def test_what_is_no_file_of_questions(known: str, unknown: str, says: str, tmp_p
     with pytest.raises(UsageError) as raised:
         read_labelled(tmp_path / "known.txt", tmp_path / "unknown.txt")
     assert says in raised.value.message
-
-
-@pytest.fixture(scope="module")
-def models() -> Iterator[FakeModels]:
-    found = FakeModels()
-    with pytest.MonkeyPatch.context() as patched:
-        found.put_in_place(lambda door, fake: patched.setattr(door, fake))
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from calibration_words import ELSEWHERE, PLACES
 from conftest import Ran, Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models, models
 
 from kb.answer.judging import Judgement, JudgingWeights
 from kb.domain.results.reading_calibration import Rescaling
@@ -36,7 +36,7 @@ from kb.eval.reading_refit import Rules, fit_reading
 from kb.retrieve.weights import Weights
 from kb.wire.schemas import validate
 
-__all__ = ["fake_models"]
+__all__ = ["fake_models", "models"]
 
 LIMITS = {"0.80": 0.5, "0.90": 0.7}
 PLAIN = Weights("m-1", {"bias": 0.0, "z": 1.0})
@@ -222,14 +222,6 @@ def test_a_line_says_where_the_answer_stands(expected: str, places: list[Expecta
 def test_what_is_no_place_is_named_with_its_line(expected: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"known\.jsonl:1: "):
         labelled(tmp_path, f'{{"text": "who?", "expected": {expected}}}')
-
-
-@pytest.fixture(scope="module")
-def models() -> Iterator[FakeModels]:
-    found = FakeModels()
-    with pytest.MonkeyPatch.context() as patched:
-        found.put_in_place(lambda door, fake: patched.setattr(door, fake))
-        yield found
 
 
 @pytest.fixture(scope="module")

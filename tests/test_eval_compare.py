@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Kb, Vault, cpu_limited, make_vault, run_kb
+from conftest import Vault, cpu_limited, kb_in, measured_vault, run_kb
 
 from kb.eval.significance import paired_difference
 from kb.operations.evaluate import question as evaluate_ask
@@ -45,17 +45,7 @@ GOLDEN = "suite: notes\nquestions:\n" + "".join(
 
 @pytest.fixture
 def measured(tmp_path: Path) -> Vault:
-    """A vault with a golden set, indexed."""
-    made = make_vault(tmp_path)
-    suite = tmp_path / "data/golden.yaml"
-    suite.parent.mkdir()
-    suite.write_text(GOLDEN, encoding="utf-8")
-    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
-    return made
-
-
-def kb_in(vault: Vault) -> Kb:
-    return lambda *args, **options: run_kb("--config", str(vault.config), *args, **options)
+    return measured_vault(tmp_path, GOLDEN)
 
 
 def bootstrap(differences: Sequence[float], resamples: int = 4_000) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 import pytest
 import pytrec_eval
-from conftest import Kb, Vault, counted_calls, make_vault, run_kb
+from conftest import Kb, Vault, counted_calls, kb_in, make_vault, measured_vault
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
 
 from kb.eval.outcome import cited_lines_hold
@@ -49,17 +49,7 @@ questions:
 
 @pytest.fixture
 def measured(tmp_path: Path) -> Vault:
-    """A vault with a golden set, indexed."""
-    made = make_vault(tmp_path)
-    suite = tmp_path / "data/golden.yaml"
-    suite.parent.mkdir()
-    suite.write_text(GOLDEN, encoding="utf-8")
-    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
-    return made
-
-
-def kb_in(vault: Vault) -> Kb:
-    return lambda *args, **options: run_kb("--config", str(vault.config), *args, **options)
+    return measured_vault(tmp_path, GOLDEN)
 
 
 def rows(vault: Vault, statement: str) -> list[tuple[Any, ...]]:

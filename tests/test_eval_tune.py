@@ -8,14 +8,13 @@ import shutil
 import sqlite3
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Kb, Vault, cpu_limited, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels
+from conftest import Vault, cpu_limited, kb_in, make_vault
+from fake_embedder import PRIMARY, SECONDARY, FakeModels, models
 
 from kb.config import load
 from kb.config.editing import with_values
@@ -27,6 +26,8 @@ from kb.operations.session.session import open_session
 from kb.store.rows import eval_queries as queries
 from kb.store.rows import retrieve_queries
 
+__all__ = ["models"]
+
 WORDS = (
     "anchor basin canvas delta engine fabric garden harbor island journal kernel lantern meadow needle orbit".split()
 )
@@ -37,14 +38,6 @@ K = 20
 def note(generator: random.Random) -> str:
     paragraphs = [" ".join(generator.choices(WORDS, k=12)) for _ in range(generator.randint(1, 4))]
     return "# The note of the day\n\n" + "\n\n## And then\n\n".join(paragraphs) + "\n"
-
-
-@pytest.fixture(scope="module")
-def models() -> Iterator[FakeModels]:
-    found = FakeModels()
-    with pytest.MonkeyPatch.context() as patched:
-        found.put_in_place(lambda door, fake: patched.setattr(door, fake))
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -70,10 +63,6 @@ def measured(tmp_path_factory: pytest.TempPathFactory, models: FakeModels) -> Va
     (directory / "data/golden.yaml").write_text("\n".join(lines), encoding="utf-8")
     assert kb("eval", "run", "--name", "now").code == 0
     return vault
-
-
-def kb_in(vault: Vault) -> Kb:
-    return lambda *args, **options: run_kb("--config", str(vault.config), *args, **options)
 
 
 RULES: list[tuple[Setting, int]] = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Kb, Vault, make_vault, run_kb
+from conftest import Vault, kb_in, make_vault, run_kb
 
 from kb.cli.judging import keys_typed
 from kb.eval.golden_file import read_golden
@@ -33,10 +33,6 @@ def judged(tmp_path: Path) -> Vault:
     suite.write_text(SUITE, encoding="utf-8")
     assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
     return made
-
-
-def kb_in(vault: Vault) -> Kb:
-    return lambda *args, **options: run_kb("--config", str(vault.config), *args, **options)
 
 
 def suite_of(vault: Vault) -> Path:
