@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import struct
 from pathlib import Path
 
@@ -10,21 +11,29 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.four_bit_encoder import four_bit_model
+from kb.assemble import e5_graph
 from kb.assemble.e5 import assemble_e5
+from kb.assemble.e5_graph import int8_columns, neuron_apart
 from kb.assemble.e5_weights import read_weights
 from kb.domain.embeddings import EmbeddingModel
+from kb.embed.model_files import MODEL_FILE
 from kb.embed.onnx_adapter import open_onnx_embedder, open_onnx_query_encoder
 from kb.errors import ModelCorrupt
 
 HIDDEN, LAYERS, HEADS, INNER, POSITIONS = 64, 2, 4, 128, 12
+OUTSIZED = 40
 PIECES = ["<s>", "<pad>", "</s>", "<unk>", "▁", "▁query", "▁passage", ":", "▁한국", "어", *"abcdefghij", "<mask>"]
 MODEL = EmbeddingModel("tiny", "1", HIDDEN, POSITIONS)
 
 Floats = NDArray[np.float32]
 
 
-def tiny_weights(path: Path) -> dict[str, Floats]:
-    """Writes an `E5S1` file of random weights; returns the tensors as the file holds them."""
+def tiny_weights(path: Path, *, outsized: bool = False) -> dict[str, Floats]:
+    """Writes an `E5S1` file of random weights; returns the tensors as the file holds them.
+
+    `outsized`: one neuron of the last layer has a block of weights ten times as large as the others'.
+    """
     random = np.random.default_rng(7)
     shapes = {"emb.word": (len(PIECES), HIDDEN), "emb.pos": (POSITIONS, HIDDEN), "emb.type": (2, HIDDEN)}
     shapes |= {"emb.ln.w": (HIDDEN,), "emb.ln.b": (HIDDEN,)}
@@ -39,6 +48,10 @@ def tiny_weights(path: Path) -> dict[str, Floats]:
         if len(shape) == 2 and (name == "emb.word" or name.endswith(".w")):
             nibbles = random.integers(0, 16, (*shape[:1], shape[1] // 32, 32), dtype=np.uint8)
             scales = random.uniform(0.02, 0.05, nibbles.shape[:2]).astype("<f2")
+            if outsized and name == f"l{LAYERS - 1}.fo.w":
+                nibbles[:, OUTSIZED // 32] = 8
+                nibbles[:, OUTSIZED // 32, OUTSIZED % 32] = 15
+                scales[:, OUTSIZED // 32] = 0.5
             packed = nibbles[:, :, :16] | nibbles[:, :, 16:] << 4
             blobs[name] = np.concatenate([scales[:, :, None].view(np.uint8), packed], axis=2).tobytes()
             tensors[name] = ((nibbles.astype(np.float32) - 8) * scales[:, :, None].astype(np.float32)).reshape(shape)
@@ -110,6 +123,55 @@ def test_graph_computes_the_network(assembled: tuple[Path, dict[str, Floats]]) -
         (ids,) = embedder._token_ids([text], "query")
         wanted = forward(tensors, [0, *ids, 2])
         assert float(vector @ wanted) / float(np.linalg.norm(wanted)) > 0.999
+
+
+def test_company_and_threads_change_no_bit_of_a_vector(assembled: tuple[Path, dict[str, Floats]]) -> None:
+    directory, _ = assembled
+    texts = ["abc", "한국어 a", "j", "abcdefghijabcdefghij", "abc"]
+    alone, pair = (open_onnx_embedder(directory, MODEL, threads) for threads in (1, 2))
+    one_by_one = b"".join(alone.embed([text], "passage").tobytes() for text in texts)
+    assert alone.embed(texts, "passage").tobytes() == one_by_one
+    assert pair.embed(texts, "passage").tobytes() == one_by_one
+
+
+def test_a_graph_with_an_attention_mask_goes_on_serving(
+    assembled: tuple[Path, dict[str, Floats]], tmp_path: Path
+) -> None:
+    directory, _ = assembled
+    shutil.copytree(directory, tmp_path, dirs_exist_ok=True)
+    (tmp_path / MODEL_FILE).write_bytes(four_bit_model(read_weights(directory / "weights.bin")))
+    texts = ["abc", "한국어 a", "abcdefghijabcdefghij"]
+    old, new = (open_onnx_embedder(place, MODEL, threads=2).embed(texts, "query") for place in (tmp_path, directory))
+    assert not np.array_equal(old, new)
+    assert (old * new).sum(axis=1).min() > 0.999
+
+
+def test_int8_weights_cannot_saturate_a_sum_of_16_bits(assembled: tuple[Path, dict[str, Floats]]) -> None:
+    _, tensors = assembled
+    matrix = tensors["l0.fi.w"].copy()
+    matrix[3] = 0
+    columns, scales = int8_columns(matrix)
+    assert columns.shape == matrix.shape[::-1]
+    assert 2 * 255 * int(np.abs(columns.astype(int)).max()) < 2**15
+    np.testing.assert_allclose(columns.T * scales[:, None], matrix, atol=scales.max() / 2 * 1.001)
+
+
+def test_a_neuron_of_outsized_weights_is_computed_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tensors = tiny_weights(tmp_path / "weights.bin", outsized=True)
+    assert neuron_apart(tensors["l1.fo.w"]) == OUTSIZED
+    assert neuron_apart(tensors["l0.fo.w"]) is None
+
+    def agreement(directory: Path) -> float:
+        directory.mkdir()
+        assemble_e5(tmp_path / "weights.bin", directory)
+        embedder = open_onnx_embedder(directory, MODEL, threads=1)
+        (ids,) = embedder._token_ids(["abcdef"], "query")
+        wanted = forward(tensors, [0, *ids, 2])
+        return float(embedder.embed(["abcdef"], "query")[0] @ wanted) / float(np.linalg.norm(wanted))
+
+    apart = agreement(tmp_path / "apart")
+    monkeypatch.setattr(e5_graph, "neuron_apart", lambda contract: None)
+    assert 1 - apart < (1 - agreement(tmp_path / "together")) / 2
 
 
 def test_long_text_is_the_average_of_its_windows(assembled: tuple[Path, dict[str, Floats]]) -> None:

@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.four_bit_encoder import four_bit_copy
 from kb.assemble.embedding_models import E5_SMALL, USE_MULTILINGUAL
 from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder, Role
 from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
@@ -64,6 +66,15 @@ def from_query(encoder: QueryEncoder) -> Adapter:
     return Adapter(encoder.model, encode)
 
 
+@cache
+def four_bit_e5() -> Path:
+    """e5 for runtimes that pad their batches: its graph of 4 bits with an attention mask."""
+    try:
+        return four_bit_copy(MODELS / E5_SMALL, Path(mkdtemp(prefix="kb-test-e5-")))
+    except FileNotFoundError:
+        pytest.skip("e5 is installed without its weight file")
+
+
 def e5_on_fastembed() -> Embedder:
     import fastembed
     from fastembed.common.model_description import ModelSource, PoolingType
@@ -73,7 +84,7 @@ def e5_on_fastembed() -> Embedder:
         fastembed.TextEmbedding.add_custom_model(
             name, pooling=PoolingType.MEAN, normalization=True, sources=ModelSource(hf=name), dim=384
         )
-    loaded = fastembed.TextEmbedding(name, specific_model_path=str(MODELS / E5_SMALL), threads=1)
+    loaded = fastembed.TextEmbedding(name, specific_model_path=str(four_bit_e5()), threads=1)
     return HubEmbedder(EmbeddingModel(name, "1", 384, None), loaded)
 
 
@@ -194,15 +205,22 @@ def test_question_finds_its_answer_across_languages(adapter: Adapter) -> None:
     assert int((answers @ question).argmax()) == 0
 
 
-@pytest.mark.parametrize("name", ["e5 fastembed", "e5 native query", "e5 onnx query"])
-def test_e5_adapters_agree(name: str) -> None:
-    expected = opened("e5 bulk").encode(TEXTS, "query")
-    assert (opened(name).encode(TEXTS, "query") * expected).sum(axis=1).min() >= 0.9995
+@pytest.mark.parametrize(
+    ("name", "other", "least"),
+    [
+        ("e5 onnx query", "e5 bulk", 0.9995),
+        ("e5 fastembed", "e5 native query", 0.9995),
+        ("e5 native query", "e5 bulk", 0.998),  # 4 bits and 8
+    ],
+)
+def test_e5_adapters_agree(name: str, other: str, least: float) -> None:
+    expected = opened(other).encode(TEXTS, "query")
+    assert (opened(name).encode(TEXTS, "query") * expected).sum(axis=1).min() >= least
 
 
 def test_windows_of_bulk_and_native_agree() -> None:
     expected = opened("e5 bulk").encode([LONG], "query")
-    assert float((opened("e5 native query").encode([LONG], "query") * expected).sum()) >= 0.9995
+    assert float((opened("e5 native query").encode([LONG], "query") * expected).sum()) >= 0.998
 
 
 @pytest.mark.parametrize("name", ["use query", "use query without numpy"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,25 @@ def directory(tmp_path: Path) -> Path:
 
 def largest(directory: Path) -> Path:
     return max((path for path in directory.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+
+
+def test_a_model_of_an_earlier_kb_serves_until_it_is_installed_again(
+    models: Models, shelf: Path, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kb.assemble import embedding_models as catalog
+
+    def speed() -> list[object]:
+        checks = json.loads(run_kb("--config", str(tmp_path / "kb.toml"), "doctor", "--json").stdout)["checks"]
+        return [check["hint"] for check in checks if check["name"] == "embedding_speed"]
+
+    models("install")
+    assert (speed(), fetched(shelf)) == ([], 1)
+    monkeypatch.setitem(catalog.CATALOG, "tiny", replace(catalog.CATALOG["tiny"], assembly=2))
+    assert models("list").stdout.startswith("✓ tiny")
+    assert speed() == ["kb models install tiny: the vectors stay"]
+    models("install")
+    assert (speed(), fetched(shelf)) == ([], 2)
+    assert json.loads((directory / MANIFEST_FILE).read_text())["assembly"] == 2
 
 
 def test_before_and_after_installing(models: Models, shelf: Path) -> None:

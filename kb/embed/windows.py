@@ -1,10 +1,8 @@
-"""Long texts and uneven batches: token sequences are cut into the encoder's windows, the windows batched by length, and
-their vectors averaged back into one a text. Nothing is cut off.
-"""
+"""Long texts: token sequences are cut into the encoder's windows, none of them left out; vectors are normalised."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -32,26 +30,6 @@ def windows(texts: Sequence[Sequence[int]], content_tokens: int) -> list[Window]
         for index, ids in enumerate(texts)
         for start in range(0, max(len(ids), 1), content_tokens)
     ]
-
-
-def batches(cut: Sequence[Window], batch_tokens: int) -> Iterator[list[Window]]:
-    """The windows from long to short, in batches of at most `batch_tokens` tokens padding included (or one window)."""
-    batch: list[Window] = []
-    for window in sorted(cut, key=lambda window: len(window.ids), reverse=True):
-        if batch and (len(batch) + 1) * len(batch[0].ids) > batch_tokens:
-            yield batch
-            batch = []
-        batch.append(window)
-    if batch:
-        yield batch
-
-
-def add_windows(sums: Floats, batch: Sequence[Window], vectors: Floats) -> None:
-    """Adds float32[windows, dimensions], weighted by content tokens, to the sums of the texts they belong to."""
-    import numpy as np
-
-    weights = np.array([max(len(window.ids), 1) for window in batch], dtype=np.float32)
-    np.add.at(sums, [window.text for window in batch], vectors * weights[:, None])
 
 
 def normalised(vectors: Floats) -> Floats:

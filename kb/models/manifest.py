@@ -39,7 +39,10 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """A model directory: what it is, which adapter reads it, where it came from, and its files."""
+    """A model directory: what it is, which adapter reads it, where it came from, and its files.
+
+    `assembly` counts the ways in which kb made the files of a model; they all encode to the same vectors, nearly.
+    """
 
     model: ModelFacts
     adapter: str
@@ -47,6 +50,7 @@ class InstalledModel:
     source: str
     assembled_by: str
     files: tuple[ModelFile, ...]
+    assembly: int = 1
 
     @property
     def size_bytes(self) -> int:

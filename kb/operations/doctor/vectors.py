@@ -45,6 +45,22 @@ def check_models(config: Config) -> Iterator[Check]:
             yield Check("embedding_model", False, error.message, error.hint)
         else:
             yield Check("embedding_model", True, f"{model.name} ({model.dimensions} d, {model.version})")
+            yield from _check_assembly(config, name)
+
+
+def _check_assembly(config: Config, name: str) -> Iterator[Check]:
+    """Says of a model that an earlier kb assembled that it would be faster now; nothing of any other."""
+    from kb.assemble.embedding_models import CATALOG
+    from kb.assemble.install import is_outdated
+
+    if name in CATALOG and is_outdated(CATALOG[name], config.model_dir):
+        yield Check(
+            "embedding_speed",
+            False,
+            f"{name} was assembled by an earlier kb, and would embed more passages a second now",
+            f"kb models install {name}: the vectors stay",
+            needed=False,
+        )
 
 
 def check_vectors(db: Connection, config: Config) -> Iterator[Check]:

@@ -19,8 +19,8 @@ from kb.store.rows.embed_queries import UnembeddedChunk
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
 
-# Characters embedded between two looks at Ctrl-C: under a second on two free cores, also in Korean. Texts come in the
-# order of their lengths, so that the encoder's own batches stay even; all of them at once take some 4 % less.
+# Characters embedded between two looks at Ctrl-C: half a second on two free cores, also in Korean. Texts come in the
+# order of their lengths, so that those of one step take the encoder's threads equally long.
 STEP_CHARS = 3_000
 
 

@@ -1,0 +1,174 @@
+"""The ONNX graph of the e5 encoder: int8 products, attention in one operator, texts of one length at a time.
+
+The linear layers take int8 weights, one scale an output, and activations that are brought to int8 as they come. The
+embedding table stays in its 4 bits and is unpacked after the gather (48 MB instead of 384). There is no attention mask:
+a run takes texts of the same length, mostly one, so nothing is computed for padding.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kb.assemble.e5_weights import BLOCK_WEIGHTS, E5Weights
+from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+CONTRIB = "com.microsoft"
+OPSETS = {"": 20, CONTRIB: 1}
+
+# Processors without VNNI add two products of an unsigned and a signed byte in 16 bits, and saturate there. With weights
+# of at most 64 they cannot (2 · 255 · 64 < 2¹⁵), so every processor computes the same sums.
+LARGEST_WEIGHT = 64
+_SMALLEST_SCALE = 1e-12
+
+# How much larger a neuron's largest output weight is than that of any other, where it is computed apart.
+_APART = 2.0
+
+
+def encoder_model(weights: E5Weights) -> bytes:
+    """The ONNX file: `input_ids` int64[batch, sequence] → `last_hidden_state` float32[batch, sequence, hidden]."""
+    graph = GraphWriter()
+    hidden = embedded_tokens(graph, weights)
+    last = weights.sizes.layers - 1
+    for layer in range(weights.sizes.layers):
+        attended = _attention(graph, weights, hidden, f"l{layer}.")
+        output = "last_hidden_state" if layer == last else f"l{layer}.output"
+        hidden = _feed_forward(graph, weights, attended, f"l{layer}.", output)
+    batch = ("batch", "sequence")
+    return graph.model(
+        [("input_ids", INT64, batch)],
+        [("last_hidden_state", FLOAT, (*batch, weights.sizes.hidden))],
+        OPSETS,
+    )
+
+
+def int8_columns(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
+    """int8[inputs, outputs] and float32[outputs] scales of a float32[outputs, inputs] matrix."""
+    import numpy as np
+
+    scales = np.maximum(np.abs(matrix).max(axis=1) / LARGEST_WEIGHT, _SMALLEST_SCALE).astype(np.float32)
+    return np.ascontiguousarray(np.rint(matrix / scales[:, None]).astype(np.int8).T), scales
+
+
+def neuron_apart(contract: Floats) -> int | None:
+    """The neuron whose output weights are too large for a scale with the others', of float32[hidden, neurons].
+
+    Such a neuron fires at a text's marks, up to twenty times as strongly as any other: one scale for all would leave
+    the others few steps. They are multiplied in int8, this one in float32 (Dettmers et al. 2022, LLM.int8()).
+    """
+    import numpy as np
+
+    largest = np.abs(contract).max(axis=0)
+    first = int(largest.argmax())
+    return first if largest[first] > _APART * np.delete(largest, first).max() else None
+
+
+def embedded_tokens(graph: GraphWriter, weights: E5Weights) -> str:
+    """The name of the first layer's input: the tokens' vectors with those of their positions, normalised.
+
+    Adds the constant `flat` too: the shape of tokens by components.
+    """
+    import numpy as np
+
+    sizes = weights.sizes
+    blocks = sizes.hidden // BLOCK_WEIGHTS
+    nibbles, scales = weights.packed("emb.word", sizes.vocabulary, sizes.hidden)
+    graph.tensor("word.nibbles", nibbles.reshape(sizes.vocabulary, -1))
+    graph.tensor("word.scales", scales)
+    graph.tensor("blocked", np.array([0, 0, blocks, BLOCK_WEIGHTS // 2]))
+    graph.tensor("flat", np.array([0, 0, sizes.hidden]))
+    graph.tensor("low_nibble", np.array(15, np.uint8))
+    graph.tensor("nibble_bits", np.array(4, np.uint8))
+    graph.tensor("nibble_zero", np.array(8, np.float32))
+    graph.tensor("last_axis", np.array([3]))
+    graph.node("Gather", ["word.nibbles", "input_ids"], "gathered")
+    graph.node("Reshape", ["gathered", "blocked"], "pairs")
+    graph.node("BitwiseAnd", ["pairs", "low_nibble"], "low")
+    graph.node("BitShift", ["pairs", "nibble_bits"], "high", direction="RIGHT")
+    graph.node("Concat", ["low", "high"], "unpacked", axis=3)
+    graph.node("Cast", ["unpacked"], "unsigned", to=FLOAT)
+    graph.node("Sub", ["unsigned", "nibble_zero"], "signed")
+    graph.node("Gather", ["word.scales", "input_ids"], "half_scales")
+    graph.node("Cast", ["half_scales"], "scales", to=FLOAT)
+    graph.node("Unsqueeze", ["scales", "last_axis"], "block_scales")
+    graph.node("Mul", ["signed", "block_scales"], "scaled")
+    graph.node("Reshape", ["scaled", "flat"], "words")
+    # Every token is of type 0, so its vector is folded into the positions.
+    positions = weights.vector("emb.pos", sizes.positions, sizes.hidden)
+    graph.tensor("positions", positions + weights.vector("emb.type", 2, sizes.hidden)[0])
+    for index in range(3):
+        graph.tensor(f"index{index}", np.array([index]))
+    graph.node("Shape", ["input_ids"], "shape")
+    graph.node("Slice", ["shape", "index1", "index2"], "length")
+    graph.node("Slice", ["positions", "index0", "length", "index0"], "position")
+    graph.node("Add", ["words", "position"], "embedded")
+    return layer_norm(graph, weights, "embedded", "emb.ln", "embeddings")
+
+
+def _attention(graph: GraphWriter, weights: E5Weights, hidden: str, layer: str) -> str:
+    width = weights.sizes.hidden
+    parts = [_own_linear(graph, weights, hidden, f"{layer}{part}", width, width) for part in "qkv"]
+    context = graph.node("MultiHeadAttention", parts, f"{layer}context", domain=CONTRIB, num_heads=weights.sizes.heads)
+    output = _own_linear(graph, weights, context, f"{layer}ao", width, width)
+    residual = graph.node("Add", [hidden, output], f"{layer}residual")
+    return layer_norm(graph, weights, residual, f"{layer}aln", f"{layer}normed")
+
+
+def _feed_forward(graph: GraphWriter, weights: E5Weights, hidden: str, layer: str, output: str) -> str:
+    width, inner = weights.sizes.hidden, weights.sizes.feed_forward
+    expand, expand_bias = weights.matrix(f"{layer}fi.w", inner, width), weights.vector(f"{layer}fi.b", inner).copy()
+    contract = weights.matrix(f"{layer}fo.w", width, inner)
+    parts = [hidden]
+    apart = neuron_apart(contract)
+    if apart is not None:
+        parts.append(_neuron(graph, hidden, f"{layer}apart", expand[apart], expand_bias[apart], contract[:, apart]))
+        expand[apart], expand_bias[apart], contract[:, apart] = 0, 0, 0
+    expanded = _linear(graph, hidden, f"{layer}fi", expand, expand_bias)
+    activated = graph.node("Gelu", [expanded], f"{layer}activated", approximate="none")
+    sums = _linear(graph, activated, f"{layer}fo", contract, weights.vector(f"{layer}fo.b", width))
+    for index, part in enumerate(parts):
+        sums = graph.node("Add", [sums, part], f"{layer}sum{index}")
+    return layer_norm(graph, weights, sums, f"{layer}oln", output)
+
+
+def _neuron(graph: GraphWriter, hidden: str, name: str, expand: Floats, bias: np.float32, contract: Floats) -> str:
+    """What one neuron adds to the output: float32[batch, sequence, hidden]."""
+    import numpy as np
+
+    graph.tensor(f"{name}.expand", expand[:, None].copy())
+    graph.tensor(f"{name}.bias", np.array([bias], np.float32))
+    graph.tensor(f"{name}.contract", contract[None, :].copy())
+    product = graph.node("MatMul", [hidden, f"{name}.expand"], f"{name}.product")
+    expanded = graph.node("Add", [product, f"{name}.bias"], f"{name}.expanded")
+    activated = graph.node("Gelu", [expanded], f"{name}.activated", approximate="none")
+    return graph.node("Mul", [activated, f"{name}.contract"], f"{name}.out")
+
+
+def _own_linear(graph: GraphWriter, weights: E5Weights, source: str, name: str, width: int, outputs: int) -> str:
+    matrix, bias = weights.matrix(f"{name}.w", outputs, width), weights.vector(f"{name}.b", outputs)
+    return _linear(graph, source, name, matrix, bias)
+
+
+def _linear(graph: GraphWriter, source: str, name: str, matrix: Floats, bias: Floats) -> str:
+    import numpy as np
+
+    columns, scales = int8_columns(matrix)
+    graph.tensor(f"{name}.w", columns)
+    graph.tensor(f"{name}.scales", scales)
+    graph.tensor(f"{name}.zeros", np.zeros(len(scales), np.int8))
+    graph.tensor(f"{name}.b", bias)
+    inputs = [source, f"{name}.w", f"{name}.scales", f"{name}.zeros", f"{name}.b"]
+    return graph.node("DynamicQuantizeMatMul", inputs, f"{name}.out", domain=CONTRIB)
+
+
+def layer_norm(graph: GraphWriter, weights: E5Weights, source: str, name: str, output: str) -> str:
+    """The name of `source`, float32[batch, sequence, hidden], normalised by the weights called `name`."""
+    for part in (f"{name}.w", f"{name}.b"):
+        graph.tensor(part, weights.vector(part, weights.sizes.hidden))
+    inputs = [source, f"{name}.w", f"{name}.b"]
+    return graph.node("LayerNormalization", inputs, output, axis=-1, epsilon=weights.sizes.epsilon)
