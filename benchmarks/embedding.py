@@ -1,5 +1,5 @@
-"""What vectors cost: bulk embedding against a bare fastembed loop over the same weights, an ingest that embeds, and the
-same ingest again with every vector cached.
+"""What vectors cost: bulk embedding against the same weights in 4-bit products and padded batches, run directly and by
+a bare fastembed loop; an ingest that embeds, and the same ingest again with every vector cached.
 
 Texts are notes of one or two passages: Cranfield's with --data, made-up ones in both languages without. It needs the
 installed models: KB_TEST_MODEL_DIR names their directory.
@@ -13,12 +13,14 @@ import resource
 import shutil
 import sqlite3
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, NamedTuple, TypeVar
 
+from benchmarks.four_bit_encoder import PaddedEncoder, four_bit_copy
 from benchmarks.generated_notes import write_notes
 from benchmarks.installed_models import installed_models
 from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
@@ -26,6 +28,7 @@ from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.progress import step
 from kb.config.sections import EmbeddingConfig
 from kb.embed.adapters import bulk_embedder
+from kb.embed.model_files import E5_SMALL
 from kb.embed.onnx_adapter import PREFIXES
 from kb.operations.embedding.batch_vectors import steps
 
@@ -34,7 +37,10 @@ THREADS = 2
 # fastembed's own default is 256; smaller batches pad less, and the fastest of them is what counts.
 FASTEMBED_BATCHES = (8, 32)
 
-LEAST_SHARE_OF_FASTEMBED = 0.9
+FOUR_BITS = "4-bit, padded batches"
+
+LEAST_TIMES_FOUR_BITS = 1.9
+LEAST_COSINE = 0.997
 LEAST_TIMES_FASTER_CACHED = 50
 LEAST_CORES = 1.5
 MOST_PEAK_MB = 1_500
@@ -67,14 +73,14 @@ def measure(data: Path | None = None) -> Measurement:
         with step(f"{NOTES} notes, all vectors cached"):
             again = _cost(lambda: base.ingest(embed=True))
         texts = _passages(base)
-    costs = _in_turns(models, _spread(texts, TEXTS))
-    return _measurement(first, again, peak_mb, costs)
+    with tempfile.TemporaryDirectory(prefix="kb-benchmark-") as folder:
+        four_bits = four_bit_copy(models / E5_SMALL, Path(folder))
+        costs, cosine = _in_turns(models, four_bits, _spread(texts, TEXTS))
+    return _measurement(first, again, peak_mb, costs, cosine)
 
 
-def _measurement(first: Cost, again: Cost, peak_mb: float, costs: dict[str, Cost]) -> Measurement:
-    kb = costs["kb"]
-    best = min((cost for name, cost in costs.items() if name != "kb"), key=lambda cost: cost.wall_s)
-    share = round(best.wall_s / kb.wall_s, 2)
+def _measurement(first: Cost, again: Cost, peak_mb: float, costs: dict[str, Cost], cosine: float) -> Measurement:
+    times = round(costs[FOUR_BITS].cpu_s / costs["kb"].cpu_s, 2)
     cached = round(first.wall_s / again.wall_s, 1)
     ingests = (("first", first), ("all cached", again))
     return Measurement(
@@ -96,12 +102,14 @@ def _measurement(first: Cost, again: Cost, peak_mb: float, costs: dict[str, Cost
             ),
         ),
         (
-            Target("texts/s, kb / bare fastembed", share, "≥", LEAST_SHARE_OF_FASTEMBED),
+            Target("texts per CPU s, kb / 4-bit", times, "≥", LEAST_TIMES_FOUR_BITS),
+            Target("least cosine of a passage's two vectors", round(cosine, 4), "≥", LEAST_COSINE),
             Target("ingest with all vectors cached, times faster", cached, "≥", LEAST_TIMES_FASTER_CACHED),
             Target("cores at work in an ingest that embeds", round(first.cores, 2), "≥", LEAST_CORES),
             Target("peak memory of an ingest that embeds, MB", round(peak_mb), "≤", MOST_PEAK_MB),
         ),
         {
+            "cosine": cosine,
             "bulk": {name: cost._asdict() for name, cost in costs.items()},
             "ingest": {"first": first._asdict(), "cached": again._asdict(), "peak_mb": round(peak_mb)},
         },
@@ -127,10 +135,14 @@ def _spread(items: Sequence[Item], count: int) -> list[Item]:
     return [items[number * len(items) // count] for number in range(min(count, len(items)))]
 
 
-def _in_turns(models: Path, texts: Sequence[str]) -> dict[str, Cost]:
-    """What each way of embedding the texts cost, a part of the texts at a time, so that all meet the same machine."""
-    embedder = bulk_embedder(models, "multilingual-e5-small", THREADS)
-    bare = _bare_fastembed(models / "multilingual-e5-small")
+def _in_turns(models: Path, four_bits: Path, texts: Sequence[str]) -> tuple[dict[str, Cost], float]:
+    """What each way of embedding the texts cost, a part of the texts at a time, so that all meet the same machine.
+
+    And the least cosine of a text's vectors by kb and in 4 bits.
+    """
+    embedder = bulk_embedder(models, E5_SMALL, THREADS)
+    padded = PaddedEncoder(four_bits, THREADS)
+    bare = _bare_fastembed(four_bits)
 
     def by_kb(part: Sequence[str]) -> None:
         for some in steps(part, EmbeddingConfig.batch_size):
@@ -144,7 +156,9 @@ def _in_turns(models: Path, texts: Sequence[str]) -> dict[str, Cost]:
 
         return embed
 
-    ways = {"kb": by_kb} | {f"fastembed, batches of {size}": by_fastembed(size) for size in FASTEMBED_BATCHES}
+    ways = {"kb": by_kb, FOUR_BITS: padded.embed} | {
+        f"fastembed, batches of {size}": by_fastembed(size) for size in FASTEMBED_BATCHES
+    }
     costs = dict.fromkeys(ways, Cost(0, 0, 0))
     for way in ways.values():
         way(texts[:8])  # the first call prepares the session
@@ -153,7 +167,8 @@ def _in_turns(models: Path, texts: Sequence[str]) -> dict[str, Cost]:
             for name, way in ways.items():
                 cost = _cost(lambda way=way, turn=turn: way(texts[turn::ROUNDS]))  # type: ignore[misc]
                 costs[name] = Cost(costs[name].wall_s + cost.wall_s, costs[name].cpu_s + cost.cpu_s, cost.cores)
-    return costs
+    both = embedder.embed(texts, "passage"), padded.embed(texts)
+    return costs, float((both[0] * both[1]).sum(axis=1).min())
 
 
 def _bare_fastembed(directory: Path) -> Any:

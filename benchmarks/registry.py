@@ -22,7 +22,7 @@ BENCHMARKS = {
     "memory": "peak memory of an ingest of 20,000 files against 2,000, and of one large Markdown file in every shape",
     "media": "peak memory of an ingest of the PDF, image and speech fixtures, all processes; needs KB_TEST_MODEL_DIR",
     "hostile": "a line of 50 MB",
-    "embedding": "* bulk embedding against bare fastembed; an ingest with vectors, then cached; needs models",
+    "embedding": "* bulk embedding against 4-bit products; an ingest with vectors, then cached; needs models",
     "cold": "a whole hybrid `kb search` against a lexical one, in one language and in two; needs models",
     "fusion": "* the weight of words in the linear rule: a grid, one set left out, intervals; needs models",
     "term_choice": "* what searching by the rarer terms costs in quality; needs models",
