@@ -15,6 +15,8 @@ def denied_places(text: str) -> list[tuple[int, int]]:
         lowered = match[0].lower()
         if lowered == "free" and at + 1 < len(words) and words[at + 1][0].lower() in ("of", "from"):
             lowered = "without"
+        if lowered == "yet" and at + 1 < len(words) and words[at + 1][0].lower() == "to":
+            lowered = "not"
         if lowered in NOBODY:
             ahead = _content(words[at + 1 :], text)
             joined = at > 0 and words[at - 1][0].lower() in ("and", "but", "or")
@@ -35,7 +37,7 @@ def denied_places(text: str) -> list[tuple[int, int]]:
 def _denied_by(match: re.Match[str], text: str) -> tuple[int, int]:
     """The word a Korean denial denies; of 답장을 안 했다 the noun."""
     name = next(each for each in _DENIALS if match[each])
-    if name == "after" and match["after"][0] in "하했한할해합":
+    if match[name][0] in "하했한할해합" and (name == "after" or len(match[name]) == 1):
         before = list(re.finditer("[가-힣]+", text[: match.start()]))
         nouns = [word for word in before if word[0] not in KOREAN_EMPTY]
         return nouns[-1].span() if nouns else match.span(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 
 from kb.language.lists import table
@@ -10,6 +11,9 @@ from kb.language.words import folded_term
 
 Pole = tuple[int, int]
 """Which pair of opposites a word belongs to, and to which of its sides, 1 or -1."""
+
+
+_COMPARED = re.compile(r"(\w{2,}?)(?:er|est)")
 
 
 @functools.cache
@@ -29,11 +33,19 @@ def _poles() -> tuple[Mapping[str, Pole], tuple[tuple[str, Pole], ...]]:
 
 
 def english_pole(word: str) -> Pole | None:
-    """The pole of an English word, by its form or its stem."""
-    return _poles()[0].get(word.lower()) or _poles()[0].get(folded_term(word))
+    """The pole of an English word, by its form or its stem; of taller, reopened by what they are made from."""
+    lowered = word.lower()
+    forms = [lowered, folded_term(word)]
+    compared = _COMPARED.fullmatch(lowered)
+    if compared is not None:
+        stem = compared[1]
+        forms += [stem, stem + "e", stem.removesuffix(stem[-1]), stem.removesuffix("i") + "y"]
+    if lowered.startswith("re"):
+        forms += [lowered[2:], folded_term(lowered[2:])]
+    return next((pole for form in forms if (pole := _poles()[0].get(form)) is not None), None)
 
 
 @functools.lru_cache(maxsize=4096)
 def korean_pole(word: str) -> Pole | None:
     """The pole of a Korean word, by what it begins with."""
-    return next((pole for begins, pole in _poles()[1] if word.startswith(begins)), None)
+    return next((pole for begins, pole in _poles()[1] if f"{word}$".startswith(begins)), None)

@@ -24,7 +24,8 @@ class Quantity(NamedTuple):
 
     def may_rival(self, other: Quantity) -> bool:
         """Whether two quantities are of one kind, as far as can be told."""
-        return self.unit == other.unit or not self.unit or not other.unit or {self.unit, other.unit} == _NUMBERED
+        units = {self.unit, other.unit}
+        return len(units) == 1 or units == _NUMBERED or ("" in units and "label" not in units)
 
 
 _NUMBERED = {"time", "label"}  # 2번 is twice, or number two
@@ -74,6 +75,8 @@ def quantities(text: str) -> list[Quantity]:
         for match in pattern.finditer(text):
             if not any(taken[match.start() : match.end()]):
                 quantity = list(read(match))
+                if quantity and _AND_HALF.match(text, match.end()) is not None and read in _HALVED:
+                    quantity = [(_shortest(float(quantity[0][0]) + 0.5), quantity[0][1])]
                 if quantity:
                     taken[match.start() : match.end()] = [True] * (match.end() - match.start())
                 found += [Quantity(value, unit, match.start(), match.end(), match[0]) for value, unit in quantity]
@@ -81,6 +84,8 @@ def quantities(text: str) -> list[Quantity]:
 
 
 Read = Callable[[re.Match[str]], Iterator[tuple[str, str]]]
+# "two and a half", 두 컵 반, 2년 반.
+_AND_HALF = re.compile(r" and a half\b|(?: ?[가-힣]{1,2})?(?<=[가-힣]) 반(?=[은을이가의도만 .,]|$)")
 
 
 def _iso(match: re.Match[str]) -> Iterator[tuple[str, str]]:
@@ -197,6 +202,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE)
 
 
+_HALVED: tuple[Read, ...] = (_native, _english_word, _digits)
 _WORDS = "|".join(sorted(_ENGLISH_NUMBERS, key=len, reverse=True))
 _READERS: tuple[tuple[re.Pattern[str], Read], ...] = (
     (_pattern(r"\b(\d{4})-(\d{2})-(\d{2})\b"), _iso),

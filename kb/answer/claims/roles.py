@@ -9,7 +9,7 @@ from typing import Literal
 
 from kb.answer.claims.clauses import Clause, matching, opposed
 from kb.answer.claims.poles import english_pole
-from kb.answer.claims.terms import Term, crosses
+from kb.answer.claims.terms import Term, crosses, is_name
 from kb.answer.claims.vocabulary import CONVERSE, IRREGULAR, KOREAN_RECEIVES
 
 _PASSIVE = re.compile(
@@ -67,10 +67,7 @@ def _across_exchanged(part: str, said: Sequence[Term], clause: Clause, korean: b
     than = re.search(r"\bthan\b", english_text)
     for each in (term for term in korean_terms if than is not None and term.part == "than"):
         before = english_text[: than.start()] if than is not None else ""
-        if any(
-            (term.kind == "name" or term.initial) and term.text in before and crosses(term, each.key)
-            for term in english
-        ):
+        if any(is_name(term) and term.text in before and crosses(term, each.key) for term in english):
             return True
     verb = next((each for each in english if each.pole is not None or _is_verb(each.text)), None)
     if verb is None:
@@ -104,8 +101,17 @@ def _particles_exchanged(part: str, said: Sequence[Term], clause: Clause) -> boo
         (_part(term, part), _part(each, clause.text))
         for term in said
         for each in matching(term, clause.terms, "")[:1]
-        if term.pole is None and term.part and each.part
+        if term.part and each.part and (term.pole is None or term.key == each.key)
     ]
+    pairs += [
+        (_part(term, part), _part_of_noun(each, clause.terms))
+        if term.part
+        else (_part_of_noun(term, said), _part(each, clause.text))
+        for term in said
+        for each in matching(term, clause.terms, "")[:1]
+        if (term.part == "") != (each.part == "")
+    ]
+    pairs = [pair for pair in pairs if pair[0] and pair[1]]
     if any(a[0] == b[1] and b[0] == a[1] and a[0] != a[1] for at, a in enumerate(pairs) for b in pairs[at + 1 :]):
         return True
     if _KOREAN_PASSIVE.search(part) or _KOREAN_PASSIVE.search(clause.text):
@@ -116,6 +122,12 @@ def _particles_exchanged(part: str, said: Sequence[Term], clause: Clause) -> boo
         {term.part, each.part} for term in said for each in matching(term, clause.terms, "")[:1] if term.pole is None
     ]
     return {"giver", "object"} in marked
+
+
+def _part_of_noun(term: Term, said: Sequence[Term]) -> str:
+    """The part of the noun that a bare noun stands before: 당나라 군대를."""
+    following = said[term.at + 1 : term.at + 2]
+    return following[0].part if following else ""
 
 
 def _part(term: Term, text: str) -> str:
@@ -153,11 +165,17 @@ def _sides_exchanged(part: str, said: Sequence[Term], clause: Clause) -> Exchang
             if not _turns_on(verb, there):
                 continue
             sides = [
-                ((term.at < verb.at) != turned, each.at < there.at, term.kind == "name" or term.initial)
+                ((term.at < verb.at) != turned, each.at < there.at, is_name(term))
                 for term in said
                 if term is not verb and term.quantity is None
                 for each in matching(term, clause.terms, "")[:1]
                 if each is not there
+            ]
+            sides += [
+                ((term.at < verb.at) != turned, True, is_name(term))
+                for term in said
+                if term is not verb and term.quantity is None
+                if not matching(term, clause.terms, "") and matching(term, clause.subject, "")
             ]
             if any(one != other for one, other, is_name in sides if is_name):
                 return "sure"
@@ -169,9 +187,13 @@ def _sides_exchanged(part: str, said: Sequence[Term], clause: Clause) -> Exchang
 def _turns_on(verb: Term, there: Term) -> bool:
     """Whether two words are a verb or comparison that both sentences turn on."""
     converse = verb.pole is not None and verb.pole[0] in _converse()
-    return (verb.key == there.key and (converse or _is_verb(verb.text) or _is_verb(there.text))) or (
-        converse and opposed(verb, there)
-    )
+    acts = (_is_verb(verb.text) or _is_verb(there.text)) and not (_is_doer(verb.text) or _is_doer(there.text))
+    return (verb.key == there.key and (converse or acts)) or (converse and opposed(verb, there))
+
+
+def _is_doer(word: str) -> bool:
+    """Whether a word is made from a verb and names who or what does it."""
+    return word.lower().endswith(("er", "or", "ion", "ing", "ment"))
 
 
 def _is_verb(word: str) -> bool:

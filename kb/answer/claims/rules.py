@@ -11,15 +11,16 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from kb.answer.claims.clauses import PRONOUN, Clause, clauses_of, fit, matching, opposed, parts_of
+from kb.answer.claims.clauses import Clause, clauses_of, fit, matching, opposed, parts_of
+from kb.answer.claims.facts import CONTRADICTS, facts_exchanged, is_about, is_foreign, is_korean
 from kb.answer.claims.names import is_korean_name
 from kb.answer.claims.roles import exchanged, gives, reversed_directions
 from kb.answer.claims.support import MOST_WORDS, NearEnough, carried_share, is_near
-from kb.answer.claims.terms import Term, crosses, terms
+from kb.answer.claims.terms import Term, crosses, is_name, terms
 from kb.answer.claims.vocabulary import RESTRICTS
 from kb.answer.echoes import repeats_instruction
 from kb.answer.quotations import quotes_in, stands_in
-from kb.domain.answers.claims import Judged, Reason, Verdict, because
+from kb.domain.answers.claims import Judged, Reason, because
 from kb.domain.passages import Passage
 from kb.language.detect import query_language
 
@@ -27,10 +28,6 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 """A text and others → its cosine to each of them, whatever languages they are in."""
 
 _COSINE_WEIGHT = 10.0
-LEAST_ABOUT = 0.5
-
-CONTRADICTS: Verdict = "contradiction"
-
 LONGEST_SENTENCE = 1_000
 """What has more characters is no sentence, of a model or of a source, and is not compared word by word."""
 
@@ -112,23 +109,27 @@ def _plain(term: Term) -> str:
 def _faults(claim: str, cited: Sequence[Passage], similarity: Similarity | None) -> Iterator[Judged]:
     clauses = [clause for clause in clauses_of(cited) if len(clause.text) <= LONGEST_SENTENCE]
     for place, part in enumerate(parts_of(claim)):
-        said = terms(part, goes_on=place > 0)
+        said = [_as_named(term, clauses) for term in terms(part, goes_on=place > 0)]
         if said and clauses:
             best = _best(part, said, clauses, similarity)
             yield from _turned(part, said, best)
-            yield from _exchanged_facts(said, best, clauses)
+            yield from facts_exchanged(part, said, best, clauses)
+
+
+def _as_named(term: Term, clauses: Sequence[Clause]) -> Term:
+    """A capitalised word that begins a claim as a name, where it is one within a clause."""
+    if term.kind != "word" or not term.text[0].isupper():
+        return term
+    named = any(each.kind == "name" and each.text == term.text for clause in clauses for each in clause.terms)
+    return term._replace(kind="name") if named else term
 
 
 def _best(part: str, said: Sequence[Term], clauses: Sequence[Clause], similarity: Similarity | None) -> Clause:
     """The clause a part of a claim speaks of; across languages meaning decides, and names."""
-    if similarity is None or not _is_foreign(said, clauses[0]):
-        best = max(clauses, key=lambda clause: fit(said, clause))
-        keys = [term for term in said if term.quantity is not None or _is_name(term)]
-        whole = [each for each in clauses if all(matching(term, each.terms, each.text) for term in keys)]
-        counted = len(keys) > 1 and any(term.quantity is not None for term in keys)
-        return max(whole, key=lambda clause: fit(said, clause)) if counted and whole else best
+    if similarity is None or not is_foreign(said, clauses[0]):
+        return max(clauses, key=lambda clause: fit(said, clause))
     cosines = similarity(part, [clause.text for clause in clauses])
-    names = [term for term in said if term.kind == "name" or term.initial]
+    names = [term for term in said if is_name(term)]
     scores = [
         _named(names, part, clause) + _COSINE_WEIGHT * cosine for clause, cosine in zip(clauses, cosines, strict=True)
     ]
@@ -137,7 +138,7 @@ def _best(part: str, said: Sequence[Term], clauses: Sequence[Clause], similarity
 
 def _named(names: Sequence[Term], part: str, clause: Clause) -> float:
     """How many names of a claim its clause has, and of the clause's the claim."""
-    return fit(names, clause)[1] + sum(_is_name(each) and crosses(each, part) for each in clause.terms)
+    return fit(names, clause) + sum(is_name(each) and crosses(each, part) for each in clause.terms)
 
 
 def _turned(part: str, said: Sequence[Term], clause: Clause) -> Iterator[Judged]:
@@ -169,117 +170,17 @@ def _turned(part: str, said: Sequence[Term], clause: Clause) -> Iterator[Judged]
     if turns % 2:
         if denials == denials_there:
             is_plain = exchange != "perhaps" and not RESTRICTS.search(f"{part} {clause.text}")
-            yield Judged(CONTRADICTS if is_plain and _is_about(said, clause) else "unknown", reason)
+            yield Judged(CONTRADICTS if is_plain and is_about(said, clause) else "unknown", reason)
         elif denials_there:
             yield Judged("unknown", because("denies_else", clause.text))
     elif denials and not denials_there:
         yield Judged("unknown", because("denied_here", loose[0].text))
-    elif denials_there and not denials and _is_foreign(said, clause):
+    elif denials_there and not denials and is_foreign(said, clause):
         yield Judged("unknown", because("denied_there", loose_there[0].text if loose_there else clause.text))
-
-
-def _is_about(said: Sequence[Term], clause: Clause) -> bool:
-    """Whether a clause, with what it leaves out, has half of a claim's words; else both may be of different things."""
-    words = [term for term in said if term.kind == "word"]
-    there = [*clause.terms, *clause.inherited]
-    found = sum(bool(matching(term, there, "")) or any(opposed(term, each) for each in there) for term in words)
-    return _is_foreign(said, clause) or found >= LEAST_ABOUT * len(words)
 
 
 def _is_opposite(term: Term, each: Term, said: Sequence[Term], clause: Clause) -> bool:
     """Whether a term and one of its clause are opposites, and neither of both says the other as well."""
-    if not opposed(term, each) or (gives(term) and _is_korean(said) and _is_korean(clause.terms)):
+    if not opposed(term, each) or (gives(term) and is_korean(said) and is_korean(clause.terms)):
         return False  # of giving and taking the particles tell more
     return not matching(term, clause.terms, clause.text) and not matching(each, said, "")
-
-
-def _is_korean(said: Sequence[Term]) -> bool:
-    return any("가" <= each.text[-1] <= "힣" for each in said)
-
-
-def _is_foreign(said: Sequence[Term], clause: Clause) -> bool:
-    return _is_korean(said) != _is_korean(clause.terms)
-
-
-def _exchanged_facts(said: Sequence[Term], best: Clause, clauses: Sequence[Clause]) -> Iterator[Judged]:
-    """Numbers, names and words of a claim that are elsewhere, while its clause has others in their place."""
-    is_foreign = _is_foreign(said, best)  # meaning alone chose the clause
-    there = [*best.terms, *(best.inherited if best.points_back else ())]
-    for term in said:
-        if matching(term, best.terms, best.text):
-            continue
-        if best.points_back and matching(term, best.inherited, ""):
-            names = [each for each in best.inherited if _is_name(each)]
-            if _is_name(term) and len(names) > 1 and not matching(term, names[:2], ""):
-                yield Judged("unknown", because("may_mean", names[0].text, best.text))
-            continue
-        rivals = [each for each in there if _rivals(term, each) and not _is_claimed(each, said)]
-        if rivals:
-            verdict: Verdict = CONTRADICTS if not is_foreign and _is_about(said, best) else "unknown"
-            yield Judged(verdict, because("instead_there", rivals[0].text, term.text, best.text))
-        elif term.kind == "word" and not is_foreign:
-            yield from _substituted(term, said, best, clauses)
-        if not is_foreign and _stands_apart(term, said, clauses):
-            yield Judged("unknown", because("not_together", term.text))
-
-
-def _substituted(term: Term, said: Sequence[Term], best: Clause, clauses: Sequence[Clause]) -> Iterator[Judged]:
-    """A word of a claim in the place of another of its clause: contradicted where it is all the two differ in."""
-    if any(opposed(term, each) for each in best.terms):
-        return
-    alone = sum(not matching(other, best.terms, best.text) for other in said) == 1
-    for each in best.terms:
-        if each.kind == "word" and not _is_claimed(each, said) and _same_slot(term, each, said, best):
-            holders = [clause for clause in clauses if matching(term, clause.terms, "")]
-            named = any(
-                _is_name(other) or other.part in ("topic", "giver") for clause in holders for other in clause.terms
-            )
-            certain = named and alone and PRONOUN.search(best.text) is None
-            verdict: Verdict = CONTRADICTS if certain else "unknown"
-            yield Judged(verdict, because("instead_there", each.text, term.text, best.text))
-            return
-
-
-def _stands_apart(term: Term, said: Sequence[Term], clauses: Sequence[Clause]) -> bool:
-    """Whether a number, name or subject of a claim stands only in clauses that have nothing else of it."""
-    if term.quantity is None and not _is_name(term) and term.part not in ("topic", "giver"):
-        return False
-    holders = [clause for clause in clauses if matching(term, clause.terms, clause.text)]
-    others = [other for other in said if other is not term]
-    return bool(holders and others) and not any(
-        matching(other, [*clause.terms, *(clause.inherited if clause.points_back else ())], "")
-        for clause in holders
-        for other in others
-    )
-
-
-def _is_claimed(each: Term, claimed: Sequence[Term]) -> bool:
-    return bool(matching(each, claimed, "")) or any(_is_name(other) and crosses(other, each.text) for other in claimed)
-
-
-def _same_slot(term: Term, each: Term, said: Sequence[Term], best: Clause) -> bool:
-    """Whether two terms stand beside the same word, or have the same part."""
-    if term.part and _place(term) == _place(each):
-        return True
-    return any(
-        0 <= term.at + step < len(said)
-        and 0 <= each.at + step < len(best.terms)
-        and said[term.at + step].kind == "word"
-        and bool(matching(said[term.at + step], [best.terms[each.at + step]], ""))
-        for step in (1, -1)
-    )
-
-
-def _place(term: Term) -> str:
-    return "giver" if term.part == "topic" else term.part
-
-
-def _is_name(term: Term) -> bool:
-    return term.kind == "name" or term.initial
-
-
-def _rivals(term: Term, other: Term) -> bool:
-    """Whether one of two terms could be in the other's place: numbers of a unit, names of a part."""
-    if term.quantity is not None or other.quantity is not None:
-        return term.quantity is not None and other.quantity is not None and term.quantity.may_rival(other.quantity)
-    return _is_name(term) and _is_name(other) and (not term.part or not other.part or _place(term) == _place(other))

@@ -13,6 +13,7 @@ from kb.answer.claims.names import is_korean_name, sounds_in, titled_names
 from kb.answer.claims.poles import Pole, english_pole, korean_pole
 from kb.answer.claims.quantities import Quantity, quantities
 from kb.answer.claims.vocabulary import (
+    BECOMES,
     DENIES_NEXT,
     EMPTY,
     IRREGULAR,
@@ -49,6 +50,7 @@ _TURN = re.compile(
     r"|(?:go|goes|went|comes?|came) (on|off)(?! (?:the|an?|\w+day)\b))\b",
     re.IGNORECASE,
 )
+_BOUND = re.compile(r"\bno(?:t)? (?:(more|longer|later|higher)|(?:less|fewer|earlier|lower)) than\b", re.IGNORECASE)
 # What follows a word tells its part in the sentence; so much of it is looked at.
 _LOOKED_AHEAD = 200
 
@@ -56,6 +58,7 @@ _LOOKED_AHEAD = 200
 def terms(text: str, *, goes_on: bool = False) -> list[Term]:
     """The terms of a sentence, or of a part of one that `goes_on`, in their order, without words that say nothing."""
     text = _TURN.sub(lambda match: f"turn{(match[1] or match[2]).lower()}", text)
+    text = _BOUND.sub(lambda match: "at most" if match[1] else "at least", text)
     counted = quantities(text)
     inside = [False] * (len(text) + 1)
     for quantity in counted:
@@ -115,7 +118,7 @@ _DOES = re.compile(
 
 
 def _part_behind(following: str) -> str:
-    match = re.match(r"[가-힣]*?(에서|부터|으로|로|까지)(?![가-힣])", following)
+    match = re.match(r" ?[가-힣]*?(에서|부터|으로|로|까지)(?![가-힣])", following)
     return PARTS[match[1]] if match else ""
 
 
@@ -137,6 +140,8 @@ def _korean(word: str, following: str, people: frozenset[str]) -> Term | None:
         return None
     is_name = is_korean_name(stem) or stem in people
     part = PARTS.get(particle, "")
+    if part == "giver" and BECOMES.match(following):
+        part = ""
     if part in ("giver", "object") and len(stem) < 2 and not following:
         part = ""
     return Term(word, stem, "name" if is_name else "word", 0, part=part, pole=korean_pole(word))
@@ -164,6 +169,16 @@ def same(claimed: Term, said: Term) -> bool:
             else _begins(claimed.key, said.key)
         )
     return False
+
+
+def is_name(term: Term) -> bool:
+    """Whether a term is a name, as far as its spelling tells."""
+    return term.kind == "name" or term.initial
+
+
+def contains(term: Term, other: Term) -> bool:
+    """Whether a Korean word is another behind more of it: 부반장 and 반장."""
+    return term.key != other.key and term.key.endswith(other.key)
 
 
 def _begins(one: str, other: str) -> bool:

@@ -9,7 +9,7 @@ from kb.language.stopwords import english
 
 _LISTS = "claim_words"
 
-WORD = re.compile(r"[가-힣]+|[^\W_가-힣][\w'’-]*(?<=[^\W_])")
+WORD = re.compile(r"[가-힣]+|[^\W_가-힣](?:[^\W가-힣]|['’-])*(?<=[^\W_])")
 
 IRREGULAR = words(_LISTS, "irregular")
 """Past forms that do not end in -ed."""
@@ -29,6 +29,15 @@ RESTRICTS = pattern(_LISTS, "restricts", re.IGNORECASE)
 KOREAN_RECEIVES = pattern(_LISTS, "receives_korean")
 CONVERSE = words(_LISTS, "converse")
 """Words whose opposites tell the same of exchanged parts: who sells and who buys, what is faster and slower."""
+
+PREFIXES = words(_LISTS, "denying_prefix")
+"""What denies a word that it begins."""
+
+BECOMES = pattern(_LISTS, "becomes")
+"""What takes a word with the particle of a subject and says what something is: 의사가 되다, 의사가 아니다."""
+
+CONNECTIVE = pattern(_LISTS, "connective").pattern
+"""A Korean verb in the form that leads to the next one: 태어나 …, 시작해 …"""
 
 PARTICLE = pattern(_LISTS, "particle")
 PARTS = {
