@@ -13,6 +13,7 @@ they are Latin in every language. So are wikilinks, embeds, block ids and callou
 
 from __future__ import annotations
 
+import functools
 import re
 
 from kb.language.lists import words
@@ -24,12 +25,27 @@ _SCRIPT_SHARE = 0.2
 _FUNCTION_WORD_SHARE = 0.06
 _SHORT_TEXT_WORDS = 20
 
-# Precomposed syllables, conjoining jamo (as in NFD text from macOS), compatibility jamo.
-_HANGUL = re.compile("[가-힣\u1100-\u11ff\u3131-\u318e]+")
-_KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff]+")
-_HAN = re.compile("[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff]+")
-_LATIN = re.compile("[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]+")
-_LETTERS = re.compile(r"[^\W\d_]+")
+# The first and the last letter of each range. Hangul: precomposed syllables, conjoining jamo (as in NFD text from
+# macOS), compatibility jamo.
+_SCRIPTS = {
+    "ko": "가힣\u1100\u11ff\u3131\u318e",
+    "ja": "\u3041\u309f\u30a1\u30fa\u30fc\u30ff",
+    "zh": "\u4e00\u9fff\u3400\u4dbf\uf900\ufaff",
+    "any": "",
+    "latin": "AZaz\u00c0\u00d6\u00d8\u00f6\u00f8\u024f",
+}
+
+
+@functools.cache
+def _letters_of(script: str) -> re.Pattern[str]:
+    """Runs of letters of a script. Compiled when a text is first judged: a millisecond that no question pays."""
+    ranges = "".join(f"{low}-{high}" for low, high in _ranges(script))
+    return re.compile(f"[{ranges}]+" if ranges else r"[^\W\d_]+")
+
+
+def _ranges(script: str) -> list[tuple[str, str]]:
+    ends = _SCRIPTS[script]
+    return list(zip(ends[::2], ends[1::2], strict=True))
 
 
 def _function_words() -> frozenset[str]:
@@ -60,11 +76,12 @@ def query_language(text: str) -> str:
     """The language of a query, where a single Hangul, kana or Han letter tells; English otherwise."""
     if text.isascii():
         return "en"
-    if _HANGUL.search(text):
-        return "ko"
-    if _KANA.search(text):
-        return "ja"
-    return "zh" if _HAN.search(text) else "en"
+    return next((script for script in ("ko", "ja", "zh") if _has_letter_of(script, text)), "en")
+
+
+def _has_letter_of(script: str, text: str) -> bool:
+    ranges = _ranges(script)
+    return any(low <= char <= high for char in text for low, high in ranges)
 
 
 def _prose(text: str) -> str:
@@ -75,14 +92,14 @@ def _prose(text: str) -> str:
 
 def _detect(prose: str) -> tuple[str, int]:
     """The language of `prose` and the number of its letters."""
-    letters = _count(_LETTERS, prose)
+    letters = _count("any", prose)
     if letters == 0:
         return "und", 0
     if not prose.isascii():
-        for language, script in (("ko", _HANGUL), ("ja", _KANA), ("zh", _HAN)):
-            if _count(script, prose) >= _SCRIPT_SHARE * letters:
+        for language in ("ko", "ja", "zh"):
+            if _count(language, prose) >= _SCRIPT_SHARE * letters:
                 return language, letters
-    latin = _LATIN.findall(prose)
+    latin = _letters_of("latin").findall(prose)
     if 2 * sum(map(len, latin)) < letters:
         return "und", letters
     function_words = sum(word.lower() in _function_words() for word in latin)
@@ -92,10 +109,10 @@ def _detect(prose: str) -> tuple[str, int]:
 
 def _is_running_english(prose: str) -> bool:
     """Whether English sentences are there, however few: terms alone have no function words."""
-    latin = _LATIN.findall(prose)
+    latin = _letters_of("latin").findall(prose)
     function_words = sum(word.lower() in _function_words() for word in latin)
     return function_words >= max(2, _FUNCTION_WORD_SHARE * len(latin))
 
 
-def _count(letters: re.Pattern[str], text: str) -> int:
-    return sum(map(len, letters.findall(text)))
+def _count(script: str, text: str) -> int:
+    return sum(map(len, _letters_of(script).findall(text)))
