@@ -18,6 +18,13 @@ def test_every_file_and_folder_named_exists() -> None:
     assert missing == []
 
 
+def test_every_file_of_the_drawn_ways_exists() -> None:
+    drawn = {path for part in PAGE.split("```")[1::2] for path in re.findall(r"[\w*]+(?:/[\w*]+)+\.(?:py|sql)", part)}
+    missing = [path for path in drawn if not any(list(base.glob(path)) for base in (REPOSITORY, REPOSITORY / "kb"))]
+    assert len(drawn) > 40
+    assert missing == []
+
+
 def test_every_room_of_the_package_stands_in_the_table() -> None:
     table = PAGE[PAGE.index("## The rooms") : PAGE.index("rooms have rooms inside")]
     rooms = set(re.findall(r"`(\w+)`", re.sub(r"\|[^|]*\|$", "", table, flags=re.MULTILINE)))
