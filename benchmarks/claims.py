@@ -19,7 +19,8 @@ from time import process_time
 from typing import NamedTuple
 
 from benchmarks.measurement import Cell, Measurement, Table, Target
-from kb.answer.claims.rules import RuleJudge, Similarity
+from kb.answer.claims.rules import RuleJudge
+from kb.answer.claims.support import Meaning, meaning_by
 from kb.domain.answers.claims import ClaimJudge, Verdict
 from kb.domain.citations import LineCitation
 from kb.domain.passages import Passage
@@ -54,7 +55,7 @@ class Pair(NamedTuple):
 
 def measure(data: Path | None = None) -> Measurement:
     """The share of false sentences supported and of true ones dropped, by part, kind and languages."""
-    judge = RuleJudge(in_another_language, _similarity())
+    judge = RuleJudge(in_another_language, _meaning())
     started = process_time()
     judged = [(pair, verdict_on(pair, judge)) for pair in pairs()]
     milliseconds = 1000 * (process_time() - started) / len(judged)
@@ -123,7 +124,7 @@ def figures(judged: Sequence[tuple[Pair, Verdict]]) -> tuple[float, float]:
     return round(false.count("support") / len(false), 3), round(true.count("contradiction") / len(true), 3)
 
 
-def _similarity() -> Similarity | None:
+def _meaning() -> Meaning | None:
     directory = os.environ.get("KB_TEST_MODEL_DIR")
     if directory is None:
         return None
@@ -133,7 +134,7 @@ def _similarity() -> Similarity | None:
         vector = unpack_vector(encoder.encode(text))
         return [sum(map(mul, vector, unpack_vector(encoder.encode(other)))) for other in others]
 
-    return similarity
+    return meaning_by(ENCODER, similarity)
 
 
 def _table(title: str, column: str, judged: Sequence[tuple[str, Pair, Verdict]]) -> Table:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from time import process_time
 
 import pytest
@@ -10,6 +12,7 @@ from benchmarks.claims import figures, in_another_language, pairs, verdict_on
 from kb.answer.claims.names import sounds_in
 from kb.answer.claims.quantities import quantities
 from kb.answer.claims.rules import RuleJudge
+from kb.answer.claims.support import Meaning
 from kb.answer.claims.terms import terms
 from kb.domain.answers.claims import ClaimJudge, Judged, because
 from tests.answer_passages import passage
@@ -114,7 +117,15 @@ def test_quantities_are_read_alike_in_both_languages(text: str, values: list[tup
 
 
 @pytest.mark.parametrize(
-    ("latin", "korean"), [("Minsu", "김민수가"), ("Docker", "도커는"), ("Marco", "마르코"), ("Seoul", "서울에서")]
+    ("latin", "korean"),
+    [
+        ("Minsu", "김민수가"),
+        ("Docker", "도커는"),
+        ("Marco", "마르코"),
+        ("Seoul", "서울에서"),
+        ("Hallasan", "한라산에서"),
+        ("Jonas", "요나스는"),
+    ],
 )
 def test_a_name_is_found_in_the_other_script_by_its_consonants(latin: str, korean: str) -> None:
     assert sounds_in(latin, korean)
@@ -147,6 +158,45 @@ def test_what_a_passage_says_of_another_is_not_supported(source: str, claim: str
 @pytest.mark.parametrize("text", ["API는 열려 있다.", "API가 열려 있다."])
 def test_a_particle_is_no_part_of_a_latin_word(text: str) -> None:
     assert terms(text)[0].key == "api"
+
+
+ALIKE = [{"paid", "spent"}, {"eggs", "달걀"}, {"allergic", "알레르기"}, {"milk", "우유"}]
+
+
+def _cosines(text: str, others: Sequence[str]) -> list[float]:
+    """Cosines as an encoder gives them: high for what is alike, for sentences by the words they share."""
+    words = set(re.findall(r"\w+", text))
+    return [
+        1.0
+        if text == other or {text, other} in ALIKE
+        else sum(
+            any(word in other or (pair - {word}).pop() in other for pair in ALIKE if word in pair) for word in words
+        )
+        / 10
+        for other in others
+    ]
+
+
+def test_a_verb_that_says_the_same_is_no_other_one() -> None:
+    source = "The council paid 900 euros, the parish nothing."
+    claim = "The council spent 900 euros."
+    assert JUDGE.judge(claim, "", [passage(1, source)]).verdict == "unknown"
+    meaning = Meaning(_cosines, same_sentence=0.6, same_word=0.45)
+    assert RuleJudge(in_another_language, meaning).judge(claim, "", [passage(1, source)]).verdict == "support"
+
+
+def test_a_thing_of_the_neighbouring_clause_is_not_supported_across_languages() -> None:
+    source = passage(1, "아이는 우유 알레르기가 있지만 달걀은 먹을 수 있다.", lang="ko")
+    judge = RuleJudge(in_another_language, Meaning(_cosines, same_sentence=0.6, same_word=0.45))
+    assert judge.judge("The child is allergic to milk.", "", [source]).verdict == "support"
+    assert judge.judge("The child is allergic to eggs.", "", [source]).verdict == "unknown"
+
+
+def test_a_name_of_another_clause_is_not_supported_across_languages() -> None:
+    source = passage(1, "Nadia wrote the scheduler and Piotr reviewed it.")
+    judge = RuleJudge(in_another_language, Meaning(lambda text, others: [0.5] + [0.0] * (len(others) - 1)))
+    assert judge.judge("나디아가 스케줄러를 썼다.", "", [source]).verdict == "support"
+    assert judge.judge("피오트르가 스케줄러를 썼다.", "", [source]).verdict == "unknown"
 
 
 def test_any_judge_will_do() -> None:

@@ -108,6 +108,15 @@ def subject_of(part: str, own: Sequence[Term]) -> tuple[Term, ...]:
     return tuple(own[: len(terms(before))]) if _PREPOSITION.match(before) is None else ()
 
 
+def act_of(part: str, own: Sequence[Term]) -> Term | None:
+    """What a clause says of its subject: its last word in Korean, its plain verb in English."""
+    if any("가" <= each.text[-1] <= "힣" for each in own):
+        return own[-1] if not own[-1].part else None
+    verb = _VERB.search(f"and {part}")
+    at = len(terms(part[: max(verb.start() - len("and "), 0)])) if verb is not None else len(own)
+    return own[at] if at < len(own) else None
+
+
 def _leads(part: str, own: Sequence[Term]) -> bool:
     """Whether an English clause begins with something else than its verb."""
     verb = _VERB.search(f"and {part}")

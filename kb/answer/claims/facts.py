@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from kb.answer.claims.clauses import PRONOUN, Clause, matching, opposed, subject_of
+from kb.answer.claims.alignment import said_elsewhere
+from kb.answer.claims.clauses import PRONOUN, Clause, act_of, matching, opposed, subject_of
+from kb.answer.claims.support import Meaning
 from kb.answer.claims.terms import Term, crosses, is_name
 from kb.domain.answers.claims import Judged, Verdict, because
 
@@ -14,10 +16,14 @@ LEAST_ABOUT = 0.5
 _COMPARES = re.compile(r"\bthan\b|보다(?![가-힣])")
 
 
-def facts_exchanged(part: str, said: Sequence[Term], best: Clause, clauses: Sequence[Clause]) -> Iterator[Judged]:
+def facts_exchanged(
+    part: str, said: Sequence[Term], best: Clause, clauses: Sequence[Clause], meaning: Meaning | None
+) -> Iterator[Judged]:
     """Numbers, names and words of a claim that are elsewhere, while its clause has others in their place."""
     foreign = is_foreign(said, best)  # meaning alone chose the clause
     there = [*best.terms, *(best.inherited if best.points_back else ())]
+    if foreign and meaning is not None and (apart := said_elsewhere(said, best, clauses, meaning)) is not None:
+        yield Judged("unknown", because("not_together", apart.text))
     if not foreign:
         yield from _said_of_another(part, said, best, clauses)
     for term in said:
@@ -34,7 +40,7 @@ def facts_exchanged(part: str, said: Sequence[Term], best: Clause, clauses: Sequ
         if rivals:
             verdict: Verdict = CONTRADICTS if not foreign and is_about(said, best) else "unknown"
             yield Judged(verdict, because("instead_there", rivals[0].text, term.text, best.text))
-        elif term.kind == "word" and not foreign:
+        elif term.kind == "word" and not foreign and not _is_synonym(part, term, said, best, meaning):
             yield from _substituted(term, said, best, clauses)
             if term.pole is not None and _COMPARES.search(part) and not _is_said(term, clauses):
                 yield Judged("unknown", because("absent", term.text))
@@ -90,6 +96,18 @@ def _has_rival(term: Term, said: Sequence[Term], best: Clause) -> bool:
         (_place(each) == _place(term) if term.part and each.part else term.quantity is not None and _rivals(term, each))
         and not _is_claimed(each, said)
         for each in best.terms
+    )
+
+
+def _is_synonym(part: str, term: Term, said: Sequence[Term], best: Clause, meaning: Meaning | None) -> bool:
+    """Whether a word is what its sentence says of its subject, and says the same as the clause's."""
+    act = act_of(best.text, best.terms)
+    return (
+        meaning is not None
+        and act is not None
+        and act_of(part, said) is term
+        and not _is_claimed(act, said)
+        and meaning.is_alike(term.text, act.text)
     )
 
 

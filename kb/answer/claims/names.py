@@ -35,8 +35,11 @@ def titled_names(text: str) -> frozenset[str]:
 def sounds(word: str) -> frozenset[str]:
     """The consonants of a word, alike in both scripts; an r that Korean may write or not makes two of them."""
     if re.search("[가-힣]", word):
-        return frozenset((_korean_sound(word),))
+        heard = _korean_sound(word)
+        return frozenset((heard, heard.replace("nl", "l")))  # 한라산 is said Hallasan
     word = word.lower()
+    if word[0] == "j":  # Jonas, 요나스
+        return sounds(word[1:]) | {_latin_sound(word)}
     return frozenset(map(_latin_sound, (word, re.sub(r"(?<=[aeiou])r(?![aeiou])|r$", "", word))))
 
 

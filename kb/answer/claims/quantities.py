@@ -20,7 +20,7 @@ class Quantity(NamedTuple):
 
     def agrees(self, other: Quantity) -> bool:
         """Whether two quantities are the same."""
-        return self.value == other.value and self.may_rival(other)
+        return self.value == other.value and ("" in (self.unit, other.unit) or self.may_rival(other))
 
     def may_rival(self, other: Quantity) -> bool:
         """Whether two quantities are of one kind, as far as can be told."""

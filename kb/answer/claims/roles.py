@@ -9,8 +9,8 @@ from typing import Literal
 
 from kb.answer.claims.clauses import Clause, matching, opposed
 from kb.answer.claims.poles import english_pole
-from kb.answer.claims.terms import Term, crosses, is_name
-from kb.answer.claims.vocabulary import CONVERSE, IRREGULAR, KOREAN_RECEIVES
+from kb.answer.claims.terms import Term, crosses, is_name, is_verb
+from kb.answer.claims.vocabulary import CONVERSE, KOREAN_RECEIVES
 
 _PASSIVE = re.compile(
     r"\b(?:is|are|was|were|be|been|being|gets?|got)(?: \w+ly| not)?"
@@ -69,7 +69,7 @@ def _across_exchanged(part: str, said: Sequence[Term], clause: Clause, korean: b
         before = english_text[: than.start()] if than is not None else ""
         if any(is_name(term) and term.text in before and crosses(term, each.key) for term in english):
             return True
-    verb = next((each for each in english if each.pole is not None or _is_verb(each.text)), None)
+    verb = next((each for each in english if each.pole is not None or is_verb(each.text)), None)
     if verb is None:
         return False
     passive = _PASSIVE.search(english_text) is not None
@@ -187,17 +187,13 @@ def _sides_exchanged(part: str, said: Sequence[Term], clause: Clause) -> Exchang
 def _turns_on(verb: Term, there: Term) -> bool:
     """Whether two words are a verb or comparison that both sentences turn on."""
     converse = verb.pole is not None and verb.pole[0] in _converse()
-    acts = (_is_verb(verb.text) or _is_verb(there.text)) and not (_is_doer(verb.text) or _is_doer(there.text))
+    acts = (is_verb(verb.text) or is_verb(there.text)) and not (_is_doer(verb.text) or _is_doer(there.text))
     return (verb.key == there.key and (converse or acts)) or (converse and opposed(verb, there))
 
 
 def _is_doer(word: str) -> bool:
     """Whether a word is made from a verb and names who or what does it."""
     return word.lower().endswith(("er", "or", "ion", "ing", "ment"))
-
-
-def _is_verb(word: str) -> bool:
-    return word.islower() and (word.endswith("ed") or word in IRREGULAR)
 
 
 def gives(term: Term) -> bool:

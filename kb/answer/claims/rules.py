@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from kb.answer.claims.alignment import as_named_abroad
 from kb.answer.claims.clauses import Clause, clauses_of, fit, matching, opposed, parts_of
 from kb.answer.claims.facts import CONTRADICTS, facts_exchanged, is_about, is_foreign, is_korean
 from kb.answer.claims.names import is_korean_name
 from kb.answer.claims.roles import exchanged, gives, reversed_directions
-from kb.answer.claims.support import MOST_WORDS, NearEnough, carried_share, is_near
+from kb.answer.claims.support import MOST_WORDS, Meaning, NearEnough, carried_share, is_near, means_the_same
 from kb.answer.claims.terms import Term, crosses, is_name, terms
 from kb.answer.claims.vocabulary import RESTRICTS
 from kb.answer.echoes import repeats_instruction
@@ -23,9 +24,7 @@ from kb.answer.quotations import quotes_in, stands_in
 from kb.domain.answers.claims import Judged, Reason, because
 from kb.domain.passages import Passage
 from kb.language.detect import query_language
-
-Similarity = Callable[[str, Sequence[str]], Sequence[float]]
-"""A text and others → its cosine to each of them, whatever languages they are in."""
+from kb.language.sentences import sentence_ranges
 
 _COSINE_WEIGHT = 10.0
 LONGEST_SENTENCE = 1_000
@@ -33,30 +32,38 @@ LONGEST_SENTENCE = 1_000
 
 
 class RuleJudge:
-    """Judges by rules; without `similarity` what is in another language is compared by what both have alike."""
+    """Judges by rules; without `meaning` what is in another language is compared by what both have alike."""
 
-    def __init__(self, near_enough: NearEnough, similarity: Similarity | None = None) -> None:
+    def __init__(self, near_enough: NearEnough, meaning: Meaning | None = None) -> None:
         self._near_enough = near_enough
-        self._similarity = similarity
+        self._meaning = meaning
 
     def judge(self, claim: str, question: str, cited: Sequence[Passage]) -> Judged:
         """The verdict on a sentence, with the first contradiction, else the first doubt."""
-        against = _against(claim, question, cited, self._similarity)
+        against = _against(claim, question, cited, self._meaning)
         if against is not None:
             return against
         share = carried_share(claim, cited)
         if share >= MOST_WORDS or is_near(claim, cited, share, self._near_enough):
             return Judged("support")
+        if means_the_same(claim, _sentences_of(cited), share, self._meaning):
+            return Judged("support")
         return Judged("unknown", because("few_words", f"{share:.0%}"))
 
 
-def _against(claim: str, question: str, cited: Sequence[Passage], similarity: Similarity | None) -> Judged | None:
+def _sentences_of(cited: Sequence[Passage]) -> list[str]:
+    """The sentences of some passages, and their clauses."""
+    whole = [each.text[start:end] for each in cited for start, end in sentence_ranges(each.text)]
+    return [*dict.fromkeys([*whole, *(clause.text for clause in clauses_of(cited))])]
+
+
+def _against(claim: str, question: str, cited: Sequence[Passage], meaning: Meaning | None) -> Judged | None:
     """What speaks against a sentence."""
     if len(claim) > LONGEST_SENTENCE:
         return Judged("unknown", because("too_long"))
     if repeats_instruction(claim, cited):
         return Judged(CONTRADICTS, because("instruction"))
-    return stated_elsewhere(claim, question, cited) or _first(_faults(claim, cited, similarity))
+    return stated_elsewhere(claim, question, cited) or _first(_faults(claim, cited, meaning))
 
 
 def _first(faults: Iterator[Judged]) -> Judged | None:
@@ -106,34 +113,47 @@ def _plain(term: Term) -> str:
     return value if value in term.text.replace(",", "") else term.text
 
 
-def _faults(claim: str, cited: Sequence[Passage], similarity: Similarity | None) -> Iterator[Judged]:
+def _faults(claim: str, cited: Sequence[Passage], meaning: Meaning | None) -> Iterator[Judged]:
     clauses = [clause for clause in clauses_of(cited) if len(clause.text) <= LONGEST_SENTENCE]
     for place, part in enumerate(parts_of(claim)):
         said = [_as_named(term, clauses) for term in terms(part, goes_on=place > 0)]
         if said and clauses:
-            best = _best(part, said, clauses, similarity)
+            best = _best(part, said, clauses, meaning)
             yield from _turned(part, said, best)
-            yield from facts_exchanged(part, said, best, clauses)
+            yield from facts_exchanged(part, said, best, clauses, meaning)
 
 
 def _as_named(term: Term, clauses: Sequence[Clause]) -> Term:
     """A capitalised word that begins a claim as a name, where it is one within a clause."""
-    if term.kind != "word" or not term.text[0].isupper():
+    if not term.text[0].isupper():
+        return as_named_abroad(term, clauses)
+    if term.kind != "word":
         return term
     named = any(each.kind == "name" and each.text == term.text for clause in clauses for each in clause.terms)
     return term._replace(kind="name") if named else term
 
 
-def _best(part: str, said: Sequence[Term], clauses: Sequence[Clause], similarity: Similarity | None) -> Clause:
+def _best(part: str, said: Sequence[Term], clauses: Sequence[Clause], meaning: Meaning | None) -> Clause:
     """The clause a part of a claim speaks of; across languages meaning decides, and names."""
-    if similarity is None or not is_foreign(said, clauses[0]):
-        return max(clauses, key=lambda clause: fit(said, clause))
-    cosines = similarity(part, [clause.text for clause in clauses])
+    foreign = is_foreign(said, clauses[0])
+    fits = [fit(said, clause) for clause in clauses]
+    if not foreign:
+        level = [clause for clause, each in zip(clauses, fits, strict=True) if each == max(fits)]
+        return level[0] if meaning is None or len(level) == 1 else _nearest(part, level, meaning)
+    if meaning is None:
+        return clauses[fits.index(max(fits))]
+    cosines = meaning.similarity(part, [clause.text for clause in clauses])
     names = [term for term in said if is_name(term)]
     scores = [
         _named(names, part, clause) + _COSINE_WEIGHT * cosine for clause, cosine in zip(clauses, cosines, strict=True)
     ]
     return clauses[scores.index(max(scores))]
+
+
+def _nearest(part: str, clauses: Sequence[Clause], meaning: Meaning) -> Clause:
+    """The clause that is nearest in meaning."""
+    cosines = list(meaning.similarity(part, [clause.text for clause in clauses]))
+    return clauses[cosines.index(max(cosines))]
 
 
 def _named(names: Sequence[Term], part: str, clause: Clause) -> float:

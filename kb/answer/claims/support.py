@@ -4,13 +4,38 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from kb.answer.fitted import fitted
 from kb.domain.passages import Passage
 from kb.language.detect import query_language
 from kb.language.words import Words, carried, words_of
 
 MOST_WORDS = 0.6
 SOME_WORDS = 0.3
+FEWEST_WORDS = 0.2
+
+Similarity = Callable[[str, Sequence[str]], Sequence[float]]
+"""A text and others → its cosine to each of them, whatever languages they are in."""
+
+
+class Meaning(NamedTuple):
+    """What compares texts by meaning, and the cosines from which on two say the same; None where that is not known."""
+
+    similarity: Similarity
+    same_sentence: float | None = None
+    same_word: float | None = None
+
+    def is_alike(self, one: str, other: str) -> bool:
+        """Whether two words say the same."""
+        return self.same_word is not None and self.similarity(one, [other])[0] >= self.same_word
+
+
+def meaning_by(encoder: str, similarity: Similarity) -> Meaning:
+    """An encoder's similarity with the cosines that were found for it, if any were."""
+    sentence, word = (fitted(kind).weights.get(encoder) for kind in ("same_sentence", "same_word"))
+    return Meaning(similarity, sentence, word)
+
 
 NearEnough = Callable[[str, Sequence[Passage]], bool]
 """Whether a sentence is near enough in meaning to one of the passages; False where there are no vectors."""
@@ -20,6 +45,13 @@ def carried_share(claim: str, cited: Sequence[Passage]) -> float:
     """The largest share of a sentence's words, 0 to 1, that one of the passages has."""
     words = words_of(claim)
     return max((carried(words, _words_of_whole(passage)) for passage in cited), default=0.0)
+
+
+def means_the_same(claim: str, clauses: Sequence[str], share: float, meaning: Meaning | None) -> bool:
+    """Whether a sentence that shares some words with its passages has the meaning of one of their sentences."""
+    if meaning is None or meaning.same_sentence is None or share < FEWEST_WORDS or not clauses:
+        return False
+    return max(meaning.similarity(claim, clauses)) >= meaning.same_sentence
 
 
 def is_near(claim: str, cited: Sequence[Passage], share: float, near_enough: NearEnough) -> bool:

@@ -176,6 +176,11 @@ def is_name(term: Term) -> bool:
     return term.kind == "name" or term.initial
 
 
+def is_verb(word: str) -> bool:
+    """Whether an English word is a verb that can be told without knowing it: a past form."""
+    return word.islower() and (word.endswith("ed") or word in IRREGULAR)
+
+
 def contains(term: Term, other: Term) -> bool:
     """Whether a Korean word is another behind more of it: 부반장 and 반장."""
     return term.key != other.key and term.key.endswith(other.key)

@@ -8,7 +8,8 @@ from contextlib import closing
 from typing import NamedTuple
 
 from kb.answer.checks import check_claims
-from kb.answer.claims.rules import RuleJudge, Similarity
+from kb.answer.claims.rules import RuleJudge
+from kb.answer.claims.support import Meaning, meaning_by
 from kb.answer.markers import MarkerFilter, show_markers
 from kb.answer.prompt import build_prompt
 from kb.answer.refusals import is_refusal
@@ -77,7 +78,7 @@ def generate_answer(
     if made.broke is not None:
         text = _shown_part(made.text, packed)
         return Generation(found.refusal("llm_stream_aborted", written, text=text, notes=(made.broke,)), made.fault)
-    judge = RuleJudge(_judge_of_nearness(base, found), _similarity(base, found))
+    judge = RuleJudge(_judge_of_nearness(base, found), _meaning(base, found))
     said = without_thoughts(made.text)
     claims = () if is_refusal(said, packed) else check_claims(said, found.search_text, packed, judge)
     notes = tuple(_said_of(claims, "dropped", found.language)) + tuple(_said_of(claims, "weak", found.language))
@@ -173,10 +174,10 @@ def _judge_of_nearness(base: KnowledgeBase, found: Findings) -> Callable[[str, S
     return near_enough
 
 
-def _similarity(base: KnowledgeBase, found: Findings) -> Similarity | None:
-    """What compares sentences across languages; None where nothing is embedded."""
+def _meaning(base: KnowledgeBase, found: Findings) -> Meaning | None:
+    """What compares sentences by meaning; None where nothing is embedded."""
     source = None if found.embedding is None else vector_source(base, found.result.query)
-    return None if source is None else source.similarities
+    return None if source is None else meaning_by(source.sentence_model, source.similarities)
 
 
 def _said_of(claims: Sequence[Claim], status: ClaimStatus, language: str) -> Iterator[str]:

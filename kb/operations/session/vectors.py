@@ -110,6 +110,11 @@ class VectorSource:
         """A sentence under the primary model, as a question: float32 little-endian, L2 = 1."""
         return self._primary.encode(text)
 
+    @property
+    def sentence_model(self) -> str:
+        """The model that `similarities` compares by."""
+        return self.model if self._secondary_slot is None else self._secondary_slot.model_id
+
     def similarities(self, question: str, sentences: Sequence[str]) -> list[float]:
         """The cosine of a question to each of the sentences, whatever language they are in.
 
