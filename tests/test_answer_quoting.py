@@ -128,3 +128,20 @@ def test_what_only_holds_a_bar_is_no_table() -> None:
     text = "Either a | b\nor c | d.\n"
     piece = Piece(passage(1, text), Sentence(1, 13, 22, text[13:22]), 22, 1)
     assert show_excerpts([piece]) == "or c | d. [1]"
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted", "shown"),
+    [
+        ("intro\n\n2. two\n3. three\n", "two\n3. three", "2. two\n3. three [1]"),
+        ("- [ ] two\n  more\n", "two\n  more", "- [ ] two\n  more [1]"),
+        ("> * two\n> * three\n", "two\n> * three", "* two\n> * three [1]"),
+        ("- two\n- three\n", "two", "two [1]"),
+        ("one 2. two\n3. three\n", "two\n3. three", "two\n3. three [1]"),
+    ],
+)
+def test_the_first_of_several_items_keeps_its_mark(text: str, quoted: str, shown: str) -> None:
+    whole = passage(1, text)
+    start = text.index(quoted)
+    piece = Piece(whole, Sentence(1, start, start + len(quoted), quoted), start + len(quoted), 1)
+    assert show_excerpts([piece]) == shown

@@ -1,6 +1,6 @@
 """Quoted sentences as an extractive answer shows them: markers behind each, lists and code below what announces them.
 
-Above the row of a table stands its header.
+Above the row of a table stands its header, before the first of several items its mark.
 The links of a note are shown by their words, and the lines of a page go on as the paragraph they were broken from:
 what is shown is not the quotation, which the claims keep word for word. What reads in a source's words as a marker of
 its own is in wide brackets, except in code, which stays as it is and is in a block of its own.
@@ -23,6 +23,7 @@ from kb.language.sentences import is_code
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _TABLE_RULER = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+_ITEM_MARK = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 # What a site generator reads: includes, and the marks of its own blocks.
 _DIRECTIVE = re.compile(r"[ \t>]*(?:\{[*%#{].*[*%#}]\}|/{3,}.*|:{3,}.*)[ \t]*$")
 
@@ -55,6 +56,13 @@ class Piece(NamedTuple):
         return "\n".join((rows[ruler - 1], rows[ruler], text[begin:start])) if ruler else ""
 
     @property
+    def item_mark(self) -> str:
+        """The mark of the item it begins with where it goes on to further lines; else empty."""
+        text, start = self.passage.text, self.sentence.start
+        before = text[text.rfind("\n", 0, start) + 1 : start]
+        return before.lstrip(" \t>") if "\n" in self.sentence.text and _ITEM_MARK.fullmatch(before) else ""
+
+    @property
     def announced(self) -> str:
         """The list or the block of code that it announces, without tags before it; empty without one."""
         lines = self.passage.text[self.sentence.end : self.end].split("\n")
@@ -68,7 +76,7 @@ def show_excerpts(pieces: Sequence[Piece]) -> str:
 
 def _excerpt(piece: Piece) -> str:
     """One piece with its marker, which stands on a line of its own behind a block of code."""
-    text = piece.sentence.text if piece.in_code else piece.table_head + piece.sentence.text
+    text = piece.sentence.text if piece.in_code else (piece.table_head or piece.item_mark) + piece.sentence.text
     if piece.in_code:
         fence = next((mark[1] for mark in map(_FENCE.match, text.split("\n")) if mark), "```")
         text = f"{fence}\n{text}"
