@@ -203,6 +203,15 @@ def test_a_ranking_names_its_statement_and_the_weights_of_the_columns(indexed: V
     assert ranking(kb, indexed).startswith(f"{statement}/bm25(0,0,1,1,1,2.5)/terms-")
 
 
+@pytest.fixture(scope="module")
+def copied_code(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A copy of the code that ranks, to be changed and changed back, and the lines that its label is made of."""
+    top = tmp_path_factory.mktemp("code")
+    for room in ("language", "retrieve", "store", "domain"):
+        shutil.copytree(SQL_DIR.parent / "kb" / room, top / "kb" / room, ignore=shutil.ignore_patterns("__pycache__"))
+    return top, tool("generate").ranking_code_text(top).splitlines()
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "changed"),
     [
@@ -217,17 +226,15 @@ def test_a_ranking_names_its_statement_and_the_weights_of_the_columns(indexed: V
     ],
 )
 def test_another_stemmer_analyser_or_list_gives_another_label(
-    file: str, old: str, new: str, changed: set[str], tmp_path: Path
+    file: str, old: str, new: str, changed: set[str], copied_code: tuple[Path, list[str]]
 ) -> None:
     """The hashes that the label has are made of the code itself; what ranks nothing, and comments, change none."""
-    for room in ("language", "retrieve", "store", "domain"):
-        shutil.copytree(SQL_DIR.parent / "kb" / room, tmp_path / "kb" / room)
-    generate = tool("generate")
-    before = generate.ranking_code_text(tmp_path).splitlines()
-    text = (tmp_path / file).read_text(encoding="utf-8")
+    top, before = copied_code
+    text = (top / file).read_text(encoding="utf-8")
     assert old in text
-    (tmp_path / file).write_text(text.replace(old, new, 1), encoding="utf-8")
-    after = generate.ranking_code_text(tmp_path).splitlines()
+    (top / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+    after = tool("generate").ranking_code_text(top).splitlines()
+    (top / file).write_text(text, encoding="utf-8")
     assert {line.partition("\t")[0] for line in after if line not in before} == changed
 
 
