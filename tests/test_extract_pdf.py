@@ -401,6 +401,7 @@ def test_a_chunk_is_what_stands_at_its_spans(target_tokens: int) -> None:
     assert words >= {word for page in pages for word in page.split()}
 
 
+@pytest.mark.slow
 def test_a_large_pdf_is_read_to_its_end(tmp_path: Path) -> None:
     pdf = new_pdf(1_000)
     for number, page in enumerate(pdf, 1):

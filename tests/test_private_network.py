@@ -115,6 +115,7 @@ def loading(*libraries: str, private: bool) -> tuple[str, ...]:
     return sys.executable, "-c", f"from kb.private import kept_private\n{keeping}\n{imports}"
 
 
+@pytest.mark.slow
 def test_no_library_speaks_to_anybody_or_leaves_a_file_at_home(watched: Watched) -> None:
     assert watched.run(*loading(*LIBRARIES, private=True)) == set()
     assert watched.files == set()
