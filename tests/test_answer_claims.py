@@ -54,6 +54,7 @@ SERVERS = "김민수가 결제 서버를 맡고 이영희가 검색 서버를 �
         ("백제가 신라 사신을 붙잡았다.", "신라가 백제 사신을 붙잡았다."),
         ("이성계는 이방원의 아버지였다.", "이방원은 이성계의 아버지였다."),
         ("Lea is shorter than Tom.", "Tom is shorter than Lea."),
+        ("The new kiln is lighter than the stove.", "The stove is lighter than the new kiln."),
         ("이삿짐은 계약하고 나서 옮긴다.", "이삿짐은 계약하기 전에 옮긴다."),
         ("The feature is supported since 2.1.", "The feature is unsupported since 2.1."),
     ],
@@ -77,6 +78,11 @@ def test_a_flat_falsehood_about_a_passage_is_contradicted_with_a_reason(source: 
         ("문지원은 건물주를 대리했다.", "건물주의 대리인은 문지원이다."),
         ("Vera has not signed the lease.", "Vera has yet to sign the lease."),
         ("At most 12 guests may stay.", "No more than 12 guests may stay."),
+        ("The grocer sold us plums.", "We bought plums from the grocer."),
+        ("Locked drawers are listed but never opened.", "The porter does not open locked drawers."),
+        ("3조는 임지후 선생님이 통솔한다.", "3조 통솔자는 임지후 선생님이다."),
+        ("우리는 옆집보다 먼저 이사했다.", "옆집은 우리보다 늦게 이사 왔다."),
+        ("Two plots are free, 7 and 11.", "Plots 7 and 11 are the two free ones."),
     ],
 )
 def test_what_is_turned_round_twice_is_not_contradicted(source: str, claim: str) -> None:
@@ -110,6 +116,10 @@ def test_a_right_sentence_in_another_language_keeps_its_numbers_and_names(source
         ("Jun may march", []),
         ("두 컵 반, 2년 반", [("2.5", ""), ("2.5", "year")]),
         ("two and a half years", [("2.5", "")]),
+        ("two hundred and forty degrees, one or two", [("240", "degree"), ("1", ""), ("2", "")]),
+        ("two million three hundred thousand people", [("2300000", "person")]),
+        ("만 오천 원이다, 이백사십만 원", [("15000", "won"), ("2400000", "won")]),
+        ("오도윤은", []),
     ],
 )
 def test_quantities_are_read_alike_in_both_languages(text: str, values: list[tuple[str, str]]) -> None:
@@ -148,6 +158,8 @@ def test_false_sentences_are_not_supported_and_true_ones_not_dropped() -> None:
         ("Marta founded the club with Ivo. In 1998 she left it.", "Ivo left the club in 1998."),
         ("견학은 평일에만 하고 야간 견학은 하지 않는다.", "야간 견학도 한다."),
         ("Line 2 needs 14 minutes, line 5 takes 30.", "Line 5 is faster than line 2."),
+        ("작년에는 통영에 갔는데 거제보다 더 멀었다.", "거제는 통영보다 더 멀었다."),
+        ("On the pass the ice was thick, while in the gorge flowers stood.", "In the gorge the ice was thick."),
         ("한여진은 시험에 합격해 판사가 되었고, 오도윤은 떨어졌다.", "오도윤은 판사가 되었다."),
     ],
 )

@@ -36,12 +36,15 @@ _BARE_DENIAL = re.compile(
 
 
 # A verb that can be told without knowing the word: an auxiliary, a past form, a third person.
-_VERB = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|will|would|can|could|may|might|must|should|does|do|did|[a-z]+ed|"
-    + "|".join(sorted(IRREGULAR))
-    + r")\b|(?<=[\w,] )[a-z]+[^s\W]s\b(?! [a-z]+(?:s|ed)\b)"
+_PLAIN = r"(?:is|are|was|were|has|have|had|will|would|can|could|may|might|must|should|does|do|did|[a-z]+ed|" + "|".join(
+    sorted(IRREGULAR)
 )
-_PREPOSITION = re.compile(r"(?:in|on|at|since|from|by|after|before|for|until|with|as|when|if)\b", re.IGNORECASE)
+_VERB = re.compile(rf"\b{_PLAIN})\b|(?<=[\w,] )[a-z]+[^s\W]s\b(?! {_PLAIN}|[a-z]+s)\b)")
+_LONGEST_SUBJECT = 4
+_PREPOSITION = re.compile(
+    r"(?:above|below|under|over|near|between|in|on|at|since|from|by|after|before|for|until|with|as|when|if)\b",
+    re.IGNORECASE,
+)
 
 
 # A word that both have counts 1; a name or number, a word of the same pole, a word inside another one:
@@ -105,7 +108,8 @@ def subject_of(part: str, own: Sequence[Term]) -> tuple[Term, ...]:
     if verb is None or PRONOUN.search(part[: verb.start()]):
         return ()
     before = part[: verb.start()]
-    return tuple(own[: len(terms(before))]) if _PREPOSITION.match(before) is None else ()
+    subject = tuple(own[: len(terms(before))])
+    return subject if len(subject) <= _LONGEST_SUBJECT and _PREPOSITION.match(before) is None else ()
 
 
 def act_of(part: str, own: Sequence[Term]) -> Term | None:

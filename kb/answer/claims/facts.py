@@ -38,14 +38,20 @@ def facts_exchanged(
             continue
         rivals = [each for each in there if _rivals(term, each) and not _is_claimed(each, said)]
         if rivals:
-            verdict: Verdict = CONTRADICTS if not foreign and is_about(said, best) else "unknown"
+            certain = not foreign and is_about(said, best) and _is_of_one_kind(term, rivals[0])
+            verdict: Verdict = CONTRADICTS if certain else "unknown"
             yield Judged(verdict, because("instead_there", rivals[0].text, term.text, best.text))
         elif term.kind == "word" and not foreign and not _is_synonym(part, term, said, best, meaning):
-            yield from _substituted(term, said, best, clauses)
+            yield from _substituted(part, term, said, best, clauses)
             if term.pole is not None and _COMPARES.search(part) and not _is_said(term, clauses):
                 yield Judged("unknown", because("absent", term.text))
         if not foreign and (_stands_apart(term, said, clauses) or _goes_with(term, said, best, clauses)):
             yield Judged("unknown", because("not_together", term.text))
+
+
+def _is_of_one_kind(term: Term, other: Term) -> bool:
+    """Whether two names or numbers are surely of one kind: numbers by a unit that both have."""
+    return term.quantity is None or other.quantity is None or bool(term.quantity.unit and other.quantity.unit)
 
 
 def _said_of_another(part: str, said: Sequence[Term], best: Clause, clauses: Sequence[Clause]) -> Iterator[Judged]:
@@ -57,7 +63,7 @@ def _said_of_another(part: str, said: Sequence[Term], best: Clause, clauses: Seq
         for term in said
         if term.kind == "word" and term not in claimed and not matching(term, there, "") and _is_said(term, clauses)
     ]
-    left = [each for each in best.terms if each.kind == "word" and each not in best.subject]
+    left = [each for each in best.terms if each.quantity is None and each not in best.subject]
     says_else = not all(_is_claimed(each, said) for each in left)
     if missing and says_else and not any(opposed(term, each) for term in missing for each in best.terms):
         yield Judged("unknown", because("not_together", missing[0].text))
@@ -111,18 +117,24 @@ def _is_synonym(part: str, term: Term, said: Sequence[Term], best: Clause, meani
     )
 
 
-def _substituted(term: Term, said: Sequence[Term], best: Clause, clauses: Sequence[Clause]) -> Iterator[Judged]:
-    """A word of a claim in the place of another of its clause: contradicted where it is all the two differ in."""
+def _substituted(
+    part: str, term: Term, said: Sequence[Term], best: Clause, clauses: Sequence[Clause]
+) -> Iterator[Judged]:
+    """A word of a claim in the place of another of its clause.
+
+    Contradicted where it is all the two differ in, is told of somebody elsewhere, and neither is what is said of them.
+    """
     if any(opposed(term, each) for each in best.terms):
         return
     alone = sum(not matching(other, best.terms, best.text) for other in said) == 1
+    acts = (act_of(part, said), act_of(best.text, best.terms))
     for each in best.terms:
         if each.kind == "word" and not _is_claimed(each, said) and _same_slot(term, each, said, best):
             holders = [clause for clause in clauses if matching(term, clause.terms, "")]
             named = any(
                 is_name(other) or other.part in ("topic", "giver") for clause in holders for other in clause.terms
             )
-            certain = named and alone and PRONOUN.search(best.text) is None
+            certain = named and alone and term not in acts and each not in acts and not PRONOUN.search(best.text)
             verdict: Verdict = CONTRADICTS if certain else "unknown"
             yield Judged(verdict, because("instead_there", each.text, term.text, best.text))
             return

@@ -28,7 +28,8 @@ def _syllables(kind: str) -> frozenset[str]:
 
 def titled_names(text: str) -> frozenset[str]:
     """The Korean names of a text that are before a title."""
-    return frozenset(pattern(_LISTS, "titled").findall(text))
+    found = (match[1] for match in pattern(_LISTS, "titled").finditer(text))
+    return frozenset(name for name in found if name[0] in _syllables("surname") or len(name) == 2)
 
 
 @functools.lru_cache(maxsize=4096)

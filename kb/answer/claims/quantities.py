@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from kb.answer.claims.number_words import SINO, SINO_LARGE, english_value, korean_value
 from kb.language.lists import rows
 
 
@@ -49,7 +50,6 @@ _ENGLISH_NUMBERS = _numbered("number")
 _ORDINALS = _numbered("ordinal")
 _SCALES = _numbered("scale")
 _NATIVE = _numbered("native")
-_SINO = {char: at for at, char in enumerate("일이삼사오육칠팔구", 1)}
 _TENS = {"십": 10, "백": 100, "천": 1000}
 _LARGE = {"만": 10**4, "억": 10**8, "조": 10**12}
 
@@ -152,20 +152,14 @@ def _native(match: re.Match[str]) -> Iterator[tuple[str, str]]:
 
 
 def _sino(match: re.Match[str]) -> Iterator[tuple[str, str]]:
-    total = digit = 0
-    for char in match["number"]:
-        if char in _SINO:
-            digit = _SINO[char]
-        else:
-            total += (digit or 1) * _TENS[char]
-            digit = 0
-    yield str(total + digit), _UNITS.get(match["unit"], "")
+    yield str(korean_value(match["number"])), _UNITS.get(match["unit"], "")
 
 
 def _english_word(match: re.Match[str]) -> Iterator[tuple[str, str]]:
-    value = float(_ENGLISH_NUMBERS[match["number"].lower()] + _ENGLISH_NUMBERS.get((match["ones"] or "").lower(), 0))
-    unit = (match["unit"] or "").lower()
-    yield _shortest(value * _SCALES.get((match["scale"] or "").lower(), 1)), _UNITS.get(unit, "")
+    yield (
+        _shortest(english_value(match["number"], _ENGLISH_NUMBERS, _SCALES)),
+        _UNITS.get((match["unit"] or "").lower(), ""),
+    )
 
 
 def _ordinal(match: re.Match[str]) -> Iterator[tuple[str, str]]:
@@ -204,6 +198,10 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 _HALVED: tuple[Read, ...] = (_native, _english_word, _digits)
 _WORDS = "|".join(sorted(_ENGLISH_NUMBERS, key=len, reverse=True))
+_ONES = "|".join(word for word, value in _ENGLISH_NUMBERS.items() if 0 < value < 10)
+_ROUND = "|".join(word for word, value in _ENGLISH_NUMBERS.items() if value >= 20)
+_TENS_AND_ONES = rf"(?:(?:{_ROUND})[- ](?:{_ONES})|(?:{_WORDS}))"
+_BELOW_THOUSAND = rf"{_TENS_AND_ONES}(?: hundred(?:(?: and)? {_TENS_AND_ONES})?)?"
 _READERS: tuple[tuple[re.Pattern[str], Read], ...] = (
     (_pattern(r"\b(\d{4})-(\d{2})-(\d{2})\b"), _iso),
     (_pattern(r"\b(?P<hour>\d{1,2}):(?P<minute>\d{2})\b"), _clock),
@@ -244,8 +242,8 @@ _READERS: tuple[tuple[re.Pattern[str], Read], ...] = (
     ),
     (
         _pattern(
-            rf"(?<![가-힣])(?P<number>[일이삼사오육칠팔구십백천]+) ?"
-            rf"(?P<unit>{_KOREAN_UNIT}|분|초|원|년|도|층|회)(?=[가-힣]?[ .,]|$)"
+            rf"(?<![가-힣])(?P<number>[{SINO}{SINO_LARGE}]+(?: [{SINO}]+)?) ?"
+            rf"(?P<unit>{_KOREAN_UNIT}|분|초|원|년|도|층|회|명|개|킬로|리터|쪽|쇄|판)(?=(?:이다|입니다|이며|이고|[가-힣])?(?:[ .,]|$))"
         ),
         _sino,
     ),
@@ -258,8 +256,8 @@ _READERS: tuple[tuple[re.Pattern[str], Read], ...] = (
     ),
     (
         _pattern(
-            rf"\b(?P<number>{_WORDS})(?:[- ](?P<ones>one|two|three|four|five|six|seven|eight|nine))?\b"
-            r"(?: (?P<scale>thousand|million|billion))?(?= (?P<unit>[a-z]+)|)"
+            rf"\b(?P<number>{_BELOW_THOUSAND}(?: (?:thousand|million|billion)(?: {_BELOW_THOUSAND})?)*)\b"
+            r"(?= (?P<unit>[a-z]+)|)"
         ),
         _english_word,
     ),

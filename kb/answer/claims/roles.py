@@ -9,7 +9,7 @@ from typing import Literal
 
 from kb.answer.claims.clauses import Clause, matching, opposed
 from kb.answer.claims.poles import english_pole
-from kb.answer.claims.terms import Term, crosses, is_name, is_verb
+from kb.answer.claims.terms import Term, crosses, is_name, is_verb, terms
 from kb.answer.claims.vocabulary import CONVERSE, KOREAN_RECEIVES
 
 _PASSIVE = re.compile(
@@ -23,6 +23,8 @@ _FROM_TO = re.compile(
 )
 _KOREAN_PASSIVE = re.compile(r"[가-힣](?:되|된|됐|돼|당하|당했)")
 
+_THAN = re.compile(r"\bthan\b")
+
 Exchange = Literal["sure", "perhaps"]
 
 
@@ -33,7 +35,7 @@ def exchanged(part: str, said: Sequence[Term], clause: Clause) -> Exchange | Non
         return "perhaps" if _across_exchanged(part, said, clause, korean) else None
     if korean:
         return "sure" if _particles_exchanged(part, said, clause) else None
-    return _sides_exchanged(part, said, clause)
+    return "sure" if _compared_exchanged(part, said, clause) else _sides_exchanged(part, said, clause)
 
 
 def reversed_directions(part: str, said: Sequence[Term], clause: Clause) -> bool:
@@ -116,7 +118,7 @@ def _particles_exchanged(part: str, said: Sequence[Term], clause: Clause) -> boo
         return True
     if _KOREAN_PASSIVE.search(part) or _KOREAN_PASSIVE.search(clause.text):
         return False
-    if any({one, other} == {"giver", "taker"} for one, other in pairs):
+    if any({one, other} in ({"giver", "taker"}, {"giver", "than"}) for one, other in pairs):
         return True
     marked = [
         {term.part, each.part} for term in said for each in matching(term, clause.terms, "")[:1] if term.pole is None
@@ -155,6 +157,24 @@ def _ends(match: re.Match[str]) -> tuple[set[str], set[str]]:
     return set(re.findall(r"\w[\w,.]*\w|\w", first.lower())), set(re.findall(r"\w[\w,.]*\w|\w", last.lower()))
 
 
+def _compared_exchanged(part: str, said: Sequence[Term], clause: Clause) -> bool:
+    """Whether what a claim compares is what its clause compares it with: A is closer than B, B is closer than A."""
+    than, than_there = _THAN.search(part), _THAN.search(clause.text)
+    if than is None or than_there is None:
+        return False
+    first, last = len(terms(part[: than.start()])), len(terms(clause.text[: than_there.start()]))
+    compared = said[first - 1] if first else None
+    if compared is None or not last or not matching(compared, [clause.terms[last - 1]], ""):
+        return False
+    sides = {
+        (term.at < first, each.at < last)
+        for term in said
+        if term is not compared
+        for each in matching(term, clause.terms, "")[:1]
+    }
+    return sides == {(True, False), (False, True)} or sides in ({(True, False)}, {(False, True)})
+
+
 def _sides_exchanged(part: str, said: Sequence[Term], clause: Clause) -> Exchange | None:
     """Whether the terms on both sides of a shared verb have changed sides; a passive turns them once more."""
     turned = (_PASSIVE.search(part) is not None) != (_PASSIVE.search(clause.text) is not None)
@@ -179,7 +199,8 @@ def _sides_exchanged(part: str, said: Sequence[Term], clause: Clause) -> Exchang
             ]
             if any(one != other for one, other, is_name in sides if is_name):
                 return "sure"
-            if {one for one, other, _ in sides if one != other} == {True, False}:
+            changed = {one for one, other, _ in sides if one != other}
+            if changed == {True, False} or (changed and gives(verb)):
                 return "perhaps"
     return None
 

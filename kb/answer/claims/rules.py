@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kb.answer.claims.alignment import as_named_abroad
-from kb.answer.claims.clauses import Clause, clauses_of, fit, matching, opposed, parts_of
+from kb.answer.claims.clauses import Clause, clauses_of, fit, matching, opposed, parts_of, subject_of
 from kb.answer.claims.facts import CONTRADICTS, facts_exchanged, is_about, is_foreign, is_korean
 from kb.answer.claims.names import is_korean_name
 from kb.answer.claims.roles import exchanged, gives, reversed_directions
@@ -125,12 +125,20 @@ def _faults(claim: str, cited: Sequence[Passage], meaning: Meaning | None) -> It
 
 def _as_named(term: Term, clauses: Sequence[Clause]) -> Term:
     """A capitalised word that begins a claim as a name, where it is one within a clause."""
+    if term.kind == "name" and len(term.key) == 3 and _is_made_of(term, clauses):
+        return term._replace(kind="word")
     if not term.text[0].isupper():
         return as_named_abroad(term, clauses)
     if term.kind != "word":
         return term
     named = any(each.kind == "name" and each.text == term.text for clause in clauses for each in clause.terms)
     return term._replace(kind="name") if named else term
+
+
+def _is_made_of(term: Term, clauses: Sequence[Clause]) -> bool:
+    """Whether what looks like a Korean name is made from a word of a clause: 인솔자, 인솔한다."""
+    verbs = tuple(term.key[:2] + ending for ending in "하한했해할함되된될됐")
+    return any(each.text.startswith(verbs) for clause in clauses for each in clause.terms)
 
 
 def _best(part: str, said: Sequence[Term], clauses: Sequence[Clause], meaning: Meaning | None) -> Clause:
@@ -189,7 +197,11 @@ def _turned(part: str, said: Sequence[Term], clause: Clause) -> Iterator[Judged]
     denials, denials_there = len(loose) % 2, (len(loose_there) + clause.bare_denials) % 2
     if turns % 2:
         if denials == denials_there:
-            is_plain = exchange != "perhaps" and not RESTRICTS.search(f"{part} {clause.text}")
+            is_plain = (
+                exchange != "perhaps"
+                and not (pairs and _may_be_converse(part, said, clause, pairs[0][0]))
+                and not RESTRICTS.search(f"{part} {clause.text}")
+            )
             yield Judged(CONTRADICTS if is_plain and is_about(said, clause) else "unknown", reason)
         elif denials_there:
             yield Judged("unknown", because("denies_else", clause.text))
@@ -197,6 +209,11 @@ def _turned(part: str, said: Sequence[Term], clause: Clause) -> Iterator[Judged]
         yield Judged("unknown", because("denied_here", loose[0].text))
     elif denials_there and not denials and is_foreign(said, clause):
         yield Judged("unknown", because("denied_there", loose_there[0].text if loose_there else clause.text))
+
+
+def _may_be_converse(part: str, said: Sequence[Term], clause: Clause, term: Term) -> bool:
+    """Whether a claim may tell of buying what its clause tells of selling: nothing shows that both have one subject."""
+    return gives(term) and not any(matching(each, clause.subject, "") for each in subject_of(part, said))
 
 
 def _is_opposite(term: Term, each: Term, said: Sequence[Term], clause: Clause) -> bool:

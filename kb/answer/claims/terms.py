@@ -138,7 +138,7 @@ def _korean(word: str, following: str, people: frozenset[str]) -> Term | None:
     stem, particle = (word, "") if word in people else _stem(word)
     if word in KOREAN_EMPTY or stem in KOREAN_EMPTY or word.startswith(KOREAN_EMPTY_BEGINNINGS) or word == "안":
         return None
-    is_name = is_korean_name(stem) or stem in people
+    is_name = stem in people or (is_korean_name(stem) and not word.endswith(("한다", "된다")))
     part = PARTS.get(particle, "")
     if part == "giver" and BECOMES.match(following):
         part = ""
