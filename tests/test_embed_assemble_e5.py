@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from benchmarks.four_bit_encoder import four_bit_model
 from kb.assemble import e5_graph
 from kb.assemble.e5 import assemble_e5
-from kb.assemble.e5_graph import int8_columns, neuron_apart
+from kb.assemble.e5_graph import channel_scales, int8_columns, neuron_apart
 from kb.assemble.e5_weights import read_weights
 from kb.domain.embeddings import EmbeddingModel
 from kb.embed.model_files import MODEL_FILE
@@ -32,7 +32,8 @@ Floats = NDArray[np.float32]
 def tiny_weights(path: Path, *, outsized: bool = False) -> dict[str, Floats]:
     """Writes an `E5S1` file of random weights; returns the tensors as the file holds them.
 
-    `outsized`: one neuron of the last layer has a block of weights ten times as large as the others'.
+    `outsized`: one neuron of the last layer has weights ten times as large as the others', and one channel of the first
+    a bias as much larger.
     """
     random = np.random.default_rng(7)
     shapes = {"emb.word": (len(PIECES), HIDDEN), "emb.pos": (POSITIONS, HIDDEN), "emb.type": (2, HIDDEN)}
@@ -57,6 +58,8 @@ def tiny_weights(path: Path, *, outsized: bool = False) -> dict[str, Floats]:
             tensors[name] = ((nibbles.astype(np.float32) - 8) * scales[:, :, None].astype(np.float32)).reshape(shape)
         else:
             tensors[name] = random.normal(size=shape).astype("<f4")
+            if outsized and name == "l0.aln.b":
+                tensors[name][OUTSIZED] = 50
             blobs[name] = tensors[name].tobytes()
     path.write_bytes(_file(blobs))
     return tensors
@@ -156,22 +159,35 @@ def test_int8_weights_cannot_saturate_a_sum_of_16_bits(assembled: tuple[Path, di
     np.testing.assert_allclose(columns.T * scales[:, None], matrix, atol=scales.max() / 2 * 1.001)
 
 
+def disagreement(directory: Path, tensors: dict[str, Floats]) -> float:
+    """1 − the cosine of a text's vector to the network in float32, of the weights below `directory`."""
+    assemble_e5(directory / "weights.bin", directory)
+    embedder = open_onnx_embedder(directory, MODEL, threads=1)
+    (ids,) = embedder._token_ids(["abcdef"], "query")
+    wanted = forward(tensors, [0, *ids, 2]).astype(np.float64)
+    vector = embedder.embed(["abcdef"], "query")[0].astype(np.float64)
+    return 1 - float(vector @ wanted) / float(np.linalg.norm(vector) * np.linalg.norm(wanted))
+
+
 def test_a_neuron_of_outsized_weights_is_computed_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tensors = tiny_weights(tmp_path / "weights.bin", outsized=True)
     assert neuron_apart(tensors["l1.fo.w"]) == OUTSIZED
     assert neuron_apart(tensors["l0.fo.w"]) is None
-
-    def agreement(directory: Path) -> float:
-        directory.mkdir()
-        assemble_e5(tmp_path / "weights.bin", directory)
-        embedder = open_onnx_embedder(directory, MODEL, threads=1)
-        (ids,) = embedder._token_ids(["abcdef"], "query")
-        wanted = forward(tensors, [0, *ids, 2])
-        return float(embedder.embed(["abcdef"], "query")[0] @ wanted) / float(np.linalg.norm(wanted))
-
-    apart = agreement(tmp_path / "apart")
+    apart = disagreement(tmp_path, tensors)
     monkeypatch.setattr(e5_graph, "neuron_apart", lambda contract: None)
-    assert 1 - apart < (1 - agreement(tmp_path / "together")) / 2
+    assert apart < disagreement(tmp_path, tensors) / 2
+
+
+def test_a_channel_that_outgrows_the_others_takes_no_steps_from_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tensors = tiny_weights(tmp_path / "weights.bin", outsized=True)
+    scales = channel_scales(tensors["l0.aln.w"], tensors["l0.aln.b"])
+    assert (int(scales.argmax()), float(scales.max())) == (OUTSIZED, 8.0)
+    assert float(np.median(scales)) == float(scales.min()) == 1.0
+    divided = disagreement(tmp_path, tensors)
+    monkeypatch.setattr(e5_graph, "channel_scales", lambda weight, bias: np.ones_like(weight))
+    assert divided < 0.75 * disagreement(tmp_path, tensors)
 
 
 def test_long_text_is_the_average_of_its_windows(assembled: tuple[Path, dict[str, Floats]]) -> None:

