@@ -243,7 +243,8 @@ _READERS: tuple[tuple[re.Pattern[str], Read], ...] = (
     (
         _pattern(
             rf"(?<![가-힣])(?P<number>[{SINO}{SINO_LARGE}]+(?: [{SINO}]+)?) ?"
-            rf"(?P<unit>{_KOREAN_UNIT}|분|초|원|년|도|층|회|명|개|킬로|리터|쪽|쇄|판)(?=(?:이다|입니다|이며|이고|[가-힣])?(?:[ .,]|$))"
+            rf"(?P<unit>{_KOREAN_UNIT}|분|초|원|년|도|층|회|명|개|킬로|리터|쪽|쇄|판)"
+            r"(?=(?:이다|입니다|이며|이고|[가-힣])?(?:[ .,]|$))"
         ),
         _sino,
     ),
