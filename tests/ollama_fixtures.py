@@ -8,9 +8,13 @@ from contextlib import contextmanager
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from select import select
+from socket import socket
 from threading import Thread
 from types import ModuleType
 from typing import Any
+
+import pytest
 
 from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message
 from kb.llm.ollama import OllamaModel
@@ -53,6 +57,23 @@ def playing(*answers: Sequence[Step], context_tokens: int = 2048) -> Iterator[An
     """A server that plays these answers in turn."""
     with serving(tool.Script(answers, context_tokens=context_tokens)) as server:
         yield server
+
+
+@contextmanager
+def timing_out_at_silence(server: Any) -> Iterator[None]:
+    """A reader of the server waits until it is silent, however long that takes, and no longer."""
+    port, receive = server.server_address[1], socket.recv_into
+
+    def receive_unless_silent(self: socket, *args: Any) -> int:
+        if self.getpeername()[1] == port:
+            while not select([self], [], [], 0.01)[0]:
+                if server.engine.silent.is_set() and not select([self], [], [], 0)[0]:
+                    raise TimeoutError("timed out")
+        return receive(self, *args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "recv_into", receive_unless_silent)
+        yield
 
 
 def model_at(server: Any, timeouts: Timeouts = QUICK, context_limit: int = 4096) -> OllamaModel:

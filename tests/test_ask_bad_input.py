@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from answer_passages import ScriptedModel
 from conftest import Ran, Vault, make_vault, run_kb
-from ollama_fixtures import Step, playing
+from ollama_fixtures import Step, playing, timing_out_at_silence
 from test_llm_parts import ARCHITECTURE, CONTEXT, gguf
 from test_store_migrate import legacy_v1
 
@@ -60,13 +60,8 @@ def kb(vault: Vault, *args: str, provider: str = "extractive", **llm: object) ->
 
 def asked_of(vault: Vault, steps: Sequence[Step], *args: str, provider: str = "ollama", **llm: object) -> Ran:
     """The question put to a server that plays these steps."""
-    with playing(steps) as server:
+    with playing(steps) as server, timing_out_at_silence(server):
         return kb(vault, "ask", RETRY, *args, provider=provider, endpoint=server.endpoint, **llm)
-
-
-def patience(steps: Sequence[Step]) -> float:
-    """How long a server may say nothing: short only for one that is silent, and long enough for its first words."""
-    return 2 if SILENCE in steps else 60
 
 
 def last(vault: Vault) -> Any:
@@ -124,7 +119,7 @@ def test_an_odd_question_is_answered_or_refused_and_kept(vault: Vault, question:
 def test_a_model_that_fails_midway_is_an_error_and_what_it_wrote_is_kept(
     vault: Vault, steps: Sequence[Step], message: str, provider: str
 ) -> None:
-    ran = asked_of(vault, steps, "--json", provider=provider, silence_timeout_seconds=patience(steps))
+    ran = asked_of(vault, steps, "--json", provider=provider)
     assert ran.code == 2
     assert ran.stdout == ""
     assert message in ran.stderr
@@ -151,11 +146,11 @@ def test_a_model_that_fails_midway_is_an_error_and_what_it_wrote_is_kept(
 def test_a_model_that_fails_before_its_first_word_leaves_it_to_the_next_unless_it_was_named(
     vault: Vault, steps: Sequence[Step], message: str
 ) -> None:
-    named = asked_of(vault, steps, "--json", silence_timeout_seconds=patience(steps))
+    named = asked_of(vault, steps, "--json")
     assert named.code == 2
     assert message in named.stderr
     assert last(vault)["refusal_reason"] == "llm_stream_aborted"
-    passed_on = asked_of(vault, steps, "--json", provider="auto", silence_timeout_seconds=patience(steps))
+    passed_on = asked_of(vault, steps, "--json", provider="auto")
     assert passed_on.code == 0, passed_on.stderr
     answer = passed_on.json
     assert answer["answer"].startswith(OWN)

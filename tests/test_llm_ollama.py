@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Sequence
+from itertools import count
 from threading import Thread
 
 import ollama
 import pytest
-from ollama_fixtures import Step, answer, asking, model_at, playing
+from ollama_fixtures import QUICK, Step, answer, asking, model_at, playing, timing_out_at_silence
 
 from kb.domain.answers.generation import GenerateRequest, Message, TokenChunk
 from kb.errors import (
@@ -20,11 +21,12 @@ from kb.errors import (
     ModelUnreachable,
     StreamBroken,
 )
+from kb.llm import ollama_http
 from kb.llm.ollama import OllamaModel, has_model, pulled_models
 from kb.llm.ollama_http import OllamaServer, Timeouts
 
 DONE: Step = {"done": {}}
-HASTY = Timeouts(connect_seconds=5, silence_seconds=1, total_seconds=2)
+HASTY = Timeouts(connect_seconds=5, silence_seconds=0.05, total_seconds=20)
 
 
 def texts(*pieces: str) -> list[Step]:
@@ -33,7 +35,7 @@ def texts(*pieces: str) -> list[Step]:
 
 def outcome(steps: Sequence[Step], request: GenerateRequest | None = None, **changes: object) -> tuple[str, str]:
     """The text that came before the end, and how it ended: a finish reason or an error's code."""
-    with playing(steps) as server:
+    with playing(steps) as server, timing_out_at_silence(server):
         came = ""
         try:
             for item in model_at(server, **changes).stream(request or asking()):  # type: ignore[arg-type]
@@ -112,11 +114,14 @@ def test_a_server_that_does_not_keep_to_the_length_is_hung_up_on() -> None:
 
 
 def test_silence_is_a_timeout() -> None:
-    assert outcome([*texts("a"), {"wait_ms": 60_000}, DONE], timeouts=HASTY) == ("a", "timeout")
+    assert outcome([*texts("a"), {"wait_ms": 60_000}, DONE]) == ("a", "timeout")
 
 
-def test_a_stream_that_drips_ends_at_the_total_time() -> None:
-    assert outcome([{"repeat": [{"raw": " "}, {"wait_ms": 20}]}], timeouts=HASTY) == ("", "timeout")
+def test_a_stream_that_drips_ends_at_the_total_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    quarter_seconds = count()
+    monkeypatch.setattr(ollama_http, "monotonic", lambda: next(quarter_seconds) / 4)
+    assert outcome([{"repeat": [{"raw": " "}]}]) == ("", "timeout")
+    assert next(quarter_seconds) / 4 == pytest.approx(QUICK.total_seconds, abs=2)
 
 
 def test_nobody_listens() -> None:
@@ -124,7 +129,7 @@ def test_nobody_listens() -> None:
         reserved.bind(("127.0.0.1", 0))
         endpoint = f"http://127.0.0.1:{reserved.getsockname()[1]}"
     with pytest.raises(ModelUnreachable, match=endpoint) as caught:
-        answer(OllamaModel(OllamaServer(endpoint, HASTY), "any", 100), asking())
+        answer(OllamaModel(OllamaServer(endpoint, QUICK), "any", 100), asking())
     assert "ollama serve" in str(caught.value.hint)
 
 
@@ -140,7 +145,7 @@ def test_something_else_listens() -> None:
         thread = Thread(target=speak)
         thread.start()
         with pytest.raises(StreamBroken):
-            pulled_models(OllamaServer(f"http://127.0.0.1:{listening.getsockname()[1]}", HASTY))
+            pulled_models(OllamaServer(f"http://127.0.0.1:{listening.getsockname()[1]}", QUICK))
         thread.join()
 
 
@@ -155,12 +160,12 @@ def test_someone_listens_and_says_nothing() -> None:
 @pytest.mark.parametrize("endpoint", ["", "127.0.0.1:11434", "http://", "http://[::1", "http://x:port", "ftp://x"])
 def test_an_endpoint_that_is_no_url(endpoint: str) -> None:
     with pytest.raises(ConfigError, match=r"models\.llm\.endpoint"):
-        pulled_models(OllamaServer(endpoint, HASTY))
+        pulled_models(OllamaServer(endpoint, QUICK))
 
 
 def test_a_model_that_is_not_pulled() -> None:
     with playing([DONE]) as server:
-        model = OllamaModel(OllamaServer(server.endpoint, HASTY), "qwen2.5:14b-instruct", 100)
+        model = OllamaModel(OllamaServer(server.endpoint, QUICK), "qwen2.5:14b-instruct", 100)
         with pytest.raises(ModelNotPulled, match=r"qwen2\.5:14b-instruct") as caught:
             answer(model, asking())
     assert caught.value.hint == "ollama pull qwen2.5:14b-instruct"
@@ -168,7 +173,7 @@ def test_a_model_that_is_not_pulled() -> None:
 
 def test_names_without_a_tag_mean_the_latest() -> None:
     with playing([DONE]) as server:
-        pulled = pulled_models(OllamaServer(server.endpoint, HASTY))
+        pulled = pulled_models(OllamaServer(server.endpoint, QUICK))
     assert pulled == ("scripted:latest",)
     assert has_model(pulled, "scripted")
     assert has_model(["hf.co/a/b:q4"], "hf.co/a/b:q4")
