@@ -75,8 +75,10 @@ def _printed(
     top, column_width = margin + leading, (width - 2 * margin - gutter * (count - 1)) / count
     lines = []
     if family.has_titles and count > 1:
-        title = _sentences(language, chance)[0].rstrip(".")
-        writer.append((margin, top), title, font=font, fontsize=family.letter_size * 1.2)
+        size = family.letter_size * 1.2
+        fitting = (line for line in _sentences(language, chance) if font.text_length(line, size) < width - 2 * margin)
+        title = next(fitting).rstrip(".")
+        writer.append((margin, top), title, font=font, fontsize=size)
         lines, top = [title], top + 2.5 * leading
     for column in range(count):
         words = [word for sentence in _sentences(language, chance) for word in sentence.split()]

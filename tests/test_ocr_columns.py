@@ -13,13 +13,23 @@ from media_fixtures import needs_tesseract
 pymupdf = pytest.importorskip("pymupdf")
 pytest.importorskip("PIL")
 
-from PIL import Image  # noqa: E402
+from PIL import Image, ImageDraw, ImageFont  # noqa: E402
 
 from benchmarks.ocr import character_error  # noqa: E402
+from benchmarks.scanned_pages import FAMILIES, pages  # noqa: E402
 from kb.extract.ocr import recognise as ocr  # noqa: E402
 from kb.extract.ocr.geometry import IDENTITY  # noqa: E402
 from kb.extract.ocr.page_blocks import column_blocks  # noqa: E402
-from kb.extract.ocr.page_image import PageImage, cleaned, ink_of, is_photograph, prepare_page, reduced  # noqa: E402
+from kb.extract.ocr.page_image import (  # noqa: E402
+    PageImage,
+    cleaned,
+    ink_of,
+    is_photograph,
+    prepare_page,
+    reduced,
+    softened,
+)
+from kb.extract.ocr.tesseract import Line  # noqa: E402
 
 pytestmark = pytest.mark.slow  # real engines
 
@@ -79,6 +89,20 @@ def test_columns_a_few_points_apart_are_parted(count: int, gutter: float) -> Non
     assert parts_of(speckled(page)) == count
 
 
+@pytest.mark.parametrize(
+    ("family", "seed", "count", "gutter", "look"),
+    [("book", 21, 3, 14, "clean"), ("book", 22, 3, 14, "spotted"), ("leaflet", 77, 3, 10, "spotted")],
+)
+def test_spaces_that_stand_over_each_other_part_no_column(
+    family: str, seed: int, count: int, gutter: float, look: str
+) -> None:
+    setting = FAMILIES[family]._replace(
+        seed=seed, columns=((count, gutter),), fonts={"en": FAMILIES[family].fonts["en"]}
+    )
+    (page,) = (page.image for page in pages(setting) if page.name.endswith(look))
+    assert parts_of(prepare_page(page).image) == count + setting.has_titles
+
+
 @pytest.mark.parametrize("gutter", [7, 12, 24])
 def test_a_title_stands_above_its_columns(gutter: float) -> None:
     page, _ = columns(2, gutter, "A heading across the columns of a page of birds")
@@ -112,6 +136,48 @@ def test_columns_are_read_no_worse_than_by_bare_tesseract(
     bare = subprocess.run(command, check=True, capture_output=True, env={**os.environ, "OMP_THREAD_LIMIT": "1"}).stdout
     ours = ocr.recognise(page, IDENTITY, page.size, "eng").joined
     assert character_error(ours, text) <= character_error(bare.decode(), text) + 0.01
+
+
+def line_of(text: str) -> Image.Image:
+    page = Image.new("L", (900, 160), 255)
+    ImageDraw.Draw(page).text((40, 50), text, font=ImageFont.load_default(40), fill=0)
+    return page
+
+
+@needs_tesseract
+def test_english_words_that_were_taken_for_figures_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = line_of("Trickle it once into 24 glasses")
+    read_pictures = ocr.read_pictures
+
+    def mistaken(pictures: list[Path], languages: str, mode: int) -> list[list[Line]]:
+        found = read_pictures(pictures, languages, mode)
+        if languages == "eng":
+            return found
+        texts = {"once": "0066", "24": "24"}
+        return [
+            [
+                line._replace(
+                    text=line.text.replace("once", "0066"),
+                    words=tuple(
+                        word._replace(text=texts[word.text], confidence=0.8) if word.text in texts else word
+                        for word in line.words
+                    ),
+                )
+                for line in lines
+            ]
+            for lines in found
+        ]
+
+    monkeypatch.setattr(ocr, "read_pictures", mistaken)
+    assert ocr.recognise(page, IDENTITY, page.size, "kor+eng").joined == "Trickle it once into 24 glasses"
+
+
+def test_a_page_in_black_and_white_is_softened_and_one_in_grey_is_not() -> None:
+    grey = line_of("The keeper of the harbour")
+    black_and_white = grey.point(lambda value: 255 * (value > 128))
+    assert softened(grey) is grey
+    values = np.asarray(softened(black_and_white))
+    assert np.any((values > 30) & (values < 220))
 
 
 def photograph() -> Image.Image:

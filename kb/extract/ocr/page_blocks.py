@@ -25,6 +25,9 @@ _COLUMN = 2.5
 _MAX_DEPTH = 6
 _MOST_CUTS = 12
 
+# Between columns of few lines, white has to be so wide: the spaces of justified lines often stand over each other.
+_SHORT_GUTTER = 2.0
+
 # A gutter not much wider than a space parts columns that are so many lines tall and wide, and mostly full of text. The
 # wider one is looked for first, above and below a heading too: spaces between its words may stand over a gutter.
 _NARROW_GUTTERS = (0.65, 0.4)
@@ -47,31 +50,60 @@ def _parts(ink: Ink, area: Rectangle, line: int, depth: int) -> list[Rectangle]:
     """The area in reading order: its columns, or what is above and what is below a cut where columns begin or end."""
     if depth == 0:
         return [area]
-    has_columns = len(_columns(ink, area, line, _NARROW_GUTTERS[-1])) > 1
-    for gutter in (_GUTTER, *_NARROW_GUTTERS):
+    parts = _divided(ink, area, line)
+    return [leaf for part in parts for leaf in _parts(ink, part, line, depth - 1)] if len(parts) > 1 else [area]
+
+
+def _divided(ink: Ink, area: Rectangle, line: int) -> list[Rectangle]:
+    """The area's columns; else a heading and what is below it, or above; else the two sides of a cut; else itself."""
+    gutters = (_GUTTER, *_NARROW_GUTTERS)
+    halves = [(area._replace(bottom=cut), area._replace(top=cut)) for cut in _cuts(ink, area, line)]
+    for gutter in gutters:
         columns = _columns(ink, area, line, gutter)
         if len(columns) > 1:
-            return [leaf for column in columns for leaf in _parts(ink, column, line, depth - 1)]
-        for cut in _cuts(ink, area, line):
-            parts = area._replace(bottom=cut), area._replace(top=cut)
-            undivided = [part for part in parts if len(_columns(ink, part, line, gutter)) == 1]
-            is_heading = len(undivided) == 1 and _height(ink, undivided[0]) < _TALL_COLUMN * line
-            if is_heading if has_columns else len(undivided) < 2:
-                return [leaf for part in parts for leaf in _parts(ink, part, line, depth - 1)]
+            return columns
+        for half in halves:
+            undivided = [part for part in half if len(_columns(ink, part, line, gutter)) == 1]
+            if len(undivided) == 1 and _is_heading(ink, undivided[0], line, gutter):
+                return list(half)
+    for gutter in gutters:
+        for half in halves:
+            if any(len(_columns(ink, part, line, gutter)) > 1 for part in half):
+                return list(half)
     return [area]
+
+
+def _is_heading(ink: Ink, area: Rectangle, line: int, gutter: float) -> bool:
+    """Whether an area is of few lines and no white runs through it, as it does through the first lines of columns."""
+    return not _is_tall(ink, area, line) and len(_columns(ink, area, line, gutter, short_gutter=gutter)) == 1
+
+
+def _is_tall(ink: Ink, area: Rectangle, line: int) -> bool:
+    return _height(ink, area) >= _TALL_COLUMN * line
 
 
 def _height(ink: Ink, area: Rectangle) -> int:
     """The rows from the first with ink to the last."""
-    rows = runs(ink[area.top : area.bottom, area.left : area.right].sum(axis=1) > 0)
+    rows = runs(_filled(ink, area, axis=1))
     return rows[-1][1] - rows[0][0] if rows else 0
 
 
-def _columns(ink: Ink, area: Rectangle, line: int, gutter: float) -> list[Rectangle]:
+def _filled(ink: Ink, area: Rectangle, axis: int) -> NDArray[np.bool_]:
+    """Which columns (axis 0) or rows (axis 1) of pixels of an area have ink."""
+    import numpy as np
+
+    filled: NDArray[np.bool_] = np.logical_or.reduce(ink[area.top : area.bottom, area.left : area.right], axis=axis)
+    return filled
+
+
+def _columns(
+    ink: Ink, area: Rectangle, line: int, gutter: float, short_gutter: float = _SHORT_GUTTER
+) -> list[Rectangle]:
     """The area parted where a white gutter runs from its top to its bottom; itself where none does."""
     part = ink[area.top : area.bottom, area.left : area.right]
     is_column = _is_column if gutter == _GUTTER else _is_full_column
-    stretches = _between(part.sum(axis=0), max(2, round(gutter * line)), _RULE * line)
+    least_white = gutter if _is_tall(ink, area, line) else max(gutter, short_gutter)
+    stretches = _between(_filled(ink, area, axis=0), max(2, round(least_white * line)), _RULE * line)
     if len(stretches) < 2 or not all(is_column(part[:, start:end], line) for start, end in stretches):
         return [area]
     middles = [area.left + (end + start) // 2 for (_, end), (start, _) in pairwise(stretches)]
@@ -81,7 +113,7 @@ def _columns(ink: Ink, area: Rectangle, line: int, gutter: float) -> list[Rectan
 
 def _cuts(ink: Ink, area: Rectangle, line: int) -> list[int]:
     """The rows where the area may be cut: the middles of its white gaps, the widest first."""
-    filled = _between(ink[area.top : area.bottom, area.left : area.right].sum(axis=1), max(1, round(_PAUSE * line)))
+    filled = _between(_filled(ink, area, axis=1), max(1, round(_PAUSE * line)))
     gaps = sorted(pairwise(filled), key=lambda pair: pair[0][1] - pair[1][0])
     return [area.top + (end + start) // 2 for (_, end), (start, _) in gaps[:_MOST_CUTS]]
 
@@ -102,10 +134,10 @@ def _is_full_column(ink: Ink, line: int) -> bool:
     return bool(lengths.mean() >= _FULL_COLUMN * ink.shape[1])
 
 
-def _between(counts: NDArray[np.int64], gap: int, least: float = 0.0) -> list[tuple[int, int]]:
+def _between(filled: NDArray[np.bool_], gap: int, least: float = 0.0) -> list[tuple[int, int]]:
     """The stretches with ink, those nearer to each other than `gap` as one, without those thinner than `least`."""
     joined: list[tuple[int, int]] = []
-    for start, end in runs(counts > 0):
+    for start, end in runs(filled):
         if joined and start - joined[-1][1] < gap:
             joined[-1] = (joined[-1][0], end)
         else:

@@ -1,7 +1,8 @@
 """Recognises the text of one image: prepared page → columns → tesseract → lines in the image's own pixels.
 
 Two things tesseract gets wrong are looked at twice. Where it reads Korean and English at once, English wins words that
-are Korean: doubtful Latin words on a Korean page are read again as Korean alone. And a page that cannot be read with
+are Korean, and Korean takes English words for figures ("91865" for "glass"): doubtful ones are read again as one of the
+two alone. And a page that cannot be read with
 any confidence is read lying on its side and upside down. Of a picture that shows no text in a quick look, only labels
 and signs are read.
 """
@@ -39,9 +40,9 @@ if TYPE_CHECKING:
 ENGINE = "tesseract"
 
 # Bumped whenever the same image would give other lines from the same tesseract.
-METHOD_VERSION = "5"
+METHOD_VERSION = "6"
 
-KOREAN = "kor"
+KOREAN, ENGLISH = "kor", "eng"
 
 _LEAST_LINE_CONFIDENCE = 0.35
 _LEAST_PAGE_CONFIDENCE = 0.50
@@ -53,6 +54,7 @@ _LEAST_EVIDENCE = 3.0
 _MARGIN_PIXELS = 10
 _QUARTERS = (90, 270, 180)
 _LATIN = re.compile("[A-Za-z]")
+_DIGIT = re.compile("[0-9]")
 _HANGUL = re.compile("[가-힣]")
 
 
@@ -155,7 +157,7 @@ def _read(page: PageImage, languages: str) -> _Read:
             tuple(_moved(line, area.left - _MARGIN_PIXELS, area.top - _MARGIN_PIXELS) for line in lines)
             for area, lines in zip(areas, surest, strict=True)
         ]
-        if KOREAN in languages.split("+") and languages != KOREAN:
+        if {KOREAN, ENGLISH} <= set(languages.split("+")):
             blocks = _second_look(page.image, blocks, directory)
     return _Read(page, tuple(blocks))
 
@@ -217,23 +219,39 @@ def _moved(line: Line, dx: int, dy: int) -> Line:
 
 
 def _second_look(image: Image, blocks: list[tuple[Line, ...]], directory: Path) -> list[tuple[Line, ...]]:
-    """The lines, their doubtful Latin words replaced where the Korean model alone reads Hangul in their place."""
-    if not any(_HANGUL.search(line.text) for block in blocks for line in block):
-        return blocks
-    doubtful = [word for block in blocks for line in block for word in line.words if _is_doubtful(word)]
-    if not doubtful:
-        return blocks
-    areas = [word.area for word in doubtful]
-    found = read_pictures(_save(image, areas, directory), KOREAN, ONE_LINE)
-    korean = {}
-    for word, lines in zip(doubtful, found, strict=True):
-        if lines and lines[0].confidence >= _LEAST_SECOND_CONFIDENCE and _HANGUL.search(lines[0].text):
-            korean[word] = word._replace(text=lines[0].text, confidence=lines[0].confidence)
-    return [tuple(_replaced(line, korean) for line in block) for block in blocks]
+    """The lines, their doubtful words as one of the two languages alone reads them.
+
+    Latin words of a page that shows Hangul are read again as Korean; figures of a line that shows none, as English.
+    """
+    lines = [line for block in blocks for line in block]
+    latin: list[Word] = []
+    if any(_HANGUL.search(line.text) for line in lines):
+        latin = [word for line in lines for word in line.words if _is_doubtful(word, _LATIN)]
+    without_hangul = (line for line in lines if not _HANGUL.search(line.text))
+    figures = [word for line in without_hangul for word in line.words if _is_doubtful(word, _DIGIT)]
+    other = {
+        **_read_as(ENGLISH, figures, _LATIN, image, directory),
+        **_read_as(KOREAN, latin, _HANGUL, image, directory),
+    }
+    return [tuple(_replaced(line, other) for line in block) for block in blocks]
 
 
-def _is_doubtful(word: Word) -> bool:
-    return word.confidence < _SURE_WORD_CONFIDENCE and bool(_LATIN.search(word.text))
+def _read_as(
+    language: str, words: Sequence[Word], wanted: re.Pattern[str], image: Image, directory: Path
+) -> dict[Word, Word]:
+    """Words → what a language alone reads in their place; only where it shows letters of its own, and surely."""
+    if not words:
+        return {}
+    found = read_pictures(_save(image, [word.area for word in words], directory), language, ONE_LINE)
+    return {
+        word: word._replace(text=lines[0].text, confidence=lines[0].confidence)
+        for word, lines in zip(words, found, strict=True)
+        if lines and lines[0].confidence >= _LEAST_SECOND_CONFIDENCE and wanted.search(lines[0].text)
+    }
+
+
+def _is_doubtful(word: Word, letters: re.Pattern[str]) -> bool:
+    return word.confidence < _SURE_WORD_CONFIDENCE and bool(letters.search(word.text))
 
 
 def _replaced(line: Line, other: Mapping[Word, Word]) -> Line:
