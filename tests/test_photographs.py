@@ -35,9 +35,9 @@ def hills() -> Image.Image:
     return Image.fromarray((large + chance.integers(-8, 9, large.shape)).clip(0, 255).astype(np.uint8))
 
 
-def branches() -> Image.Image:
+def branches(seed: int = 4) -> Image.Image:
     """Dark twigs before an even sky: as sharp as ink on paper, and no text."""
-    chance = random.Random(4)
+    chance = random.Random(seed)
     image = Image.new("L", (1600, 1200), 210)
     draw = ImageDraw.Draw(image)
     for _ in range(200):
@@ -152,6 +152,14 @@ def test_a_picture_without_text_is_given_up_early(picture: Callable[[], Image.Im
     read = ocr.recognise(image, IDENTITY, image.size, "kor+eng")
     assert spent_cpu_s() - before < MOST_CPU_S_FOR_A_LOOK
     assert read.regions == ()
+
+
+@needs_tesseract
+def test_a_label_among_twigs_is_read_and_the_twigs_are_not() -> None:
+    image = labelled(branches(seed=6), 480, 500)
+    read = ocr.recognise(image, IDENTITY, image.size, "kor+eng")
+    words = {word for region in read.regions for word in region.text.split()}
+    assert {"bed", "Tuesday"} <= words <= {word for line in LABEL for word in line.split()}
 
 
 @needs_tesseract

@@ -103,7 +103,7 @@ def _best_turn(page: PageImage, languages: str) -> _Read:
     best = _read(page, languages)
     if best.confidence >= _SURE_PAGE_CONFIDENCE:
         return best
-    if best.confidence < _LEAST_PAGE_CONFIDENCE and not _has_text_some_way_up(page, languages):
+    if best.confidence < _LEAST_PAGE_CONFIDENCE and _surest_turn(page, languages) == 0:
         return _read_labels(page, languages)
     for degrees in _QUARTERS:
         other = _read(turned(page, degrees), languages)
@@ -111,21 +111,33 @@ def _best_turn(page: PageImage, languages: str) -> _Read:
             best = other
         if best.confidence >= _SURE_PAGE_CONFIDENCE:
             break
-    return best
+    return best if best.confidence >= _LEAST_PAGE_CONFIDENCE else _read_labels(page, languages)
 
 
 def _has_text_some_way_up(page: PageImage, languages: str) -> bool:
-    """Whether a quick look finds text on a page that was read without confidence, turned by quarters too."""
+    """Whether a quick look finds text in a picture, turned by quarters too."""
     small = PageImage(reduced(page.image))
     return any(_has_text(turned(small, degrees), languages) for degrees in (0, *_QUARTERS))
 
 
 def _has_text(page: PageImage, languages: str) -> bool:
-    """Whether a picture shows any text, told from one quick look at a reduced copy."""
+    """Whether a picture shows any text as it lies."""
+    return _evidence_at_a_look(page, languages) >= _LEAST_EVIDENCE
+
+
+def _surest_turn(page: PageImage, languages: str) -> int:
+    """The quarter turn, in degrees, at which a quick look reads most; 0 where it reads no more at any other."""
+    small = PageImage(reduced(page.image))
+    return max((0, *_QUARTERS), key=lambda degrees: _evidence_at_a_look(turned(small, degrees), languages))
+
+
+def _evidence_at_a_look(page: PageImage, languages: str) -> float:
+    """How much text a picture shows, told from one quick look at a reduced copy."""
     small = reduced(page.image)
     with tempfile.TemporaryDirectory(prefix="kb-ocr-") as name:
         paths = _save(small, [Rectangle(0, 0, *small.size)], Path(name))
-        return any(_evidence(lines) >= _LEAST_EVIDENCE for lines in read_pictures(paths, languages, WHOLE_PAGE))
+        (lines,) = read_pictures(paths, languages, WHOLE_PAGE)
+    return _evidence(lines)
 
 
 def _read_labels(page: PageImage, languages: str) -> _Read:
