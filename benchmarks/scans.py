@@ -47,7 +47,9 @@ def measure(data: Path | None = None) -> Measurement:
         ratio = sum(row.ours_cpu_s for row in both) / sum(row.bare_cpu_s for row in both)
         targets += [
             Target(f"{name}: pages read worse than by bare tesseract", sum(row.is_worse for row in rows), "≤", 0),
-            Target(f"{name}: CPU time, times bare tesseract's where it reads the page", round(ratio, 3), "≤", TIME_LIMIT),
+            Target(
+                f"{name}: CPU time, times bare tesseract's where it reads the page", round(ratio, 3), "≤", TIME_LIMIT
+            ),
         ]
     return Measurement(
         name="scans",

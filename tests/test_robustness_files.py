@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 from conftest import run_kb
 from ingest_fixtures import Workspace, counted
 
+from kb.domain.ingest.ingest_events import IngestEvent, ScanCompleted
 from kb.domain.results.ingest import IngestItem
 from kb.extract.markdown import pieces as markdown_pieces
 
@@ -184,6 +187,15 @@ def test_markdown_above_its_own_limit_is_an_item_that_names_the_limit(workspace:
     assert "indexing.max_markdown_mb" in str(item.error.hint)
 
 
+def test_markdown_above_the_limit_of_all_files_is_told_that_one(workspace: Workspace) -> None:
+    workspace.configure("indexing.max_file_mb=1", "indexing.max_markdown_mb=3")
+    workspace.write("odd.md", b"x" * 1_000_001)
+    error = only_item(workspace).error
+    assert error is not None
+    assert "1,000,000" in error.message
+    assert "indexing.max_file_mb" in str(error.hint)
+
+
 def test_markdown_of_more_blocks_than_memory_should_hold_is_an_item(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,6 +237,101 @@ def test_a_file_that_vanishes_after_the_scan_is_an_item_and_then_removed(workspa
     report = workspace.ingest(is_canceled=lambda: odd.unlink(missing_ok=True) is not None)
     assert [item.error.code for item in report.items if item.error] == ["file_vanished"]
     assert counted(workspace.ingest()) == {"removed": 1, "unchanged": 1}
+
+
+def deleted(note: Path) -> None:
+    note.unlink()
+
+
+def turned_into_a_folder(note: Path) -> None:
+    note.unlink()
+    note.mkdir()
+
+
+def turned_into_a_fifo(note: Path) -> None:
+    note.unlink()
+    os.mkfifo(note)
+
+
+def turned_into_a_circle(note: Path) -> None:
+    note.unlink()
+    note.symlink_to(note.name)
+
+
+def grown_beyond_the_limit(note: Path) -> None:
+    with note.open("a", encoding="utf-8") as file:
+        file.write("Another entry.\n" * 100_000)
+
+
+def in_a_folder_removed(note: Path) -> None:
+    rmtree(note.parent)
+
+
+def in_a_folder_moved(note: Path) -> None:
+    note.parent.rename(note.parent.with_name("shelf"))
+
+
+def in_a_folder_turned_into_a_file(note: Path) -> None:
+    rmtree(note.parent)
+    note.parent.write_text("no folder", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("happens", "code", "then"),
+    [
+        (deleted, "file_vanished", {"removed": 1}),
+        (turned_into_a_folder, "file_not_regular", {"removed": 1}),
+        (turned_into_a_fifo, "file_not_regular", {"errors": 1}),
+        (turned_into_a_circle, "file_unreadable", {"errors": 1}),
+        (grown_beyond_the_limit, "file_too_large", {"errors": 1}),
+        (in_a_folder_removed, "file_vanished", {"removed": 1}),
+        (in_a_folder_moved, "file_vanished", {"moved": 1}),
+        (in_a_folder_turned_into_a_file, "file_vanished", {"removed": 1}),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_what_happens_to_a_changed_note_after_the_scan_is_an_item_and_followed_by_the_next_ingest(
+    workspace: Workspace, happens: Callable[[Path], None], code: str, then: dict[str, int]
+) -> None:
+    workspace.configure("indexing.max_markdown_mb=1")
+    odd = workspace.write("log/odd.md", "# Lighthouse\n")
+    workspace.ingest()
+    os.utime(odd, (1, 1))
+    report = workspace.ingest(on_event=lambda event: happens(odd) if isinstance(event, ScanCompleted) else None)
+    (item,) = report.items
+    assert item.error is not None
+    assert (item.error.code, bool(item.error.hint)) == (code, True)
+    assert [hit.doc_path for hit in workspace.search("lighthouse")] == ["log/odd.md"]
+    assert counted(workspace.ingest()) == {"unchanged": 1, **then}
+    assert workspace.is_sound()
+
+
+def test_a_note_replaced_after_the_scan_is_read_as_it_is_now(workspace: Workspace) -> None:
+    odd = workspace.write("odd.md", "# Lighthouse\n")
+
+    def replace(event: IngestEvent) -> None:
+        if isinstance(event, ScanCompleted):
+            workspace.write("new", "# Windmill\n").replace(odd)
+
+    assert counted(workspace.ingest(on_event=replace)) == {"new": 2}
+    assert [hit.doc_path for hit in workspace.search("windmill")] == ["odd.md"]
+    assert workspace.search("lighthouse") == []
+    assert counted(workspace.ingest()) == {"unchanged": 2}
+
+
+def test_a_path_longer_than_the_system_opens_is_an_item_that_says_so(workspace: Workspace) -> None:
+    folder = os.open(workspace.root, os.O_RDONLY)
+    for _ in range(os.pathconf(workspace.root, "PC_PATH_MAX") // 200 + 1):
+        os.mkdir("d" * 200, dir_fd=folder)
+        inner = os.open("d" * 200, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    os.close(os.open("odd.md", os.O_WRONLY | os.O_CREAT, dir_fd=folder))
+    os.close(folder)
+    item = only_item(workspace)
+    assert item.error is not None
+    assert item.error.code == "file_unreadable"
+    assert "shorten" in str(item.error.hint)
 
 
 def test_a_note_cut_at_any_byte_is_a_note(workspace: Workspace) -> None:

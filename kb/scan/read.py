@@ -62,13 +62,21 @@ def file_error(path: str, error: OSError) -> FileError:
     if isinstance(error, IsADirectoryError) or error.errno in (errno.ENXIO, errno.EOPNOTSUPP):  # a socket, opened
         return not_regular(path)
     reason = error.strerror or type(error).__name__
-    return FileUnreadable(f"cannot read {shown(path)}: {reason}", "check the disk or the link, or list it in .kbignore")
+    hint = _HINTS.get(error.errno or 0, "check the disk or the link, or list it in .kbignore")
+    return FileUnreadable(f"cannot read {shown(path)}: {reason}", hint)
+
+
+_HINTS = {
+    errno.ENAMETOOLONG: "the path is longer than the system opens: shorten folder names, or list it in .kbignore",
+    errno.ELOOP: "the link leads back to itself: remove it, or list it in .kbignore",
+}
 
 
 def not_regular(path: str) -> FileNotRegular:
-    """The error about a FIFO, socket or device at `path`."""
+    """The error about a folder, FIFO, socket or device at `path`, where a file was looked for."""
     return FileNotRegular(
-        f"{shown(path)} is not a regular file", "a FIFO, socket or device has no content to index; list it in .kbignore"
+        f"{shown(path)} is not a regular file",
+        "a folder, FIFO, socket or device has no content of its own to index; list it in .kbignore",
     )
 
 

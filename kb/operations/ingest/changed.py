@@ -72,10 +72,10 @@ def _byte_len(batch: list[tuple[ScannedFile, Reading]]) -> int:
 
 def _content(run: IngestRun, file: ScannedFile) -> FileBytes:
     """The bytes of a file that is no larger than files of its kind may be."""
-    if family_of(file.media_type) == "markdown":
-        limit_bytes = run.request.max_markdown_bytes
-        return read_bytes(file.source_path, max_bytes=limit_bytes, limit="indexing.max_markdown_mb")
-    return read_bytes(file.source_path, max_bytes=run.request.max_file_bytes)
+    any_bytes, markdown_bytes = run.request.max_file_bytes, run.request.max_markdown_bytes
+    if family_of(file.media_type) == "markdown" and markdown_bytes < any_bytes:
+        return read_bytes(file.source_path, max_bytes=markdown_bytes, limit="indexing.max_markdown_mb")
+    return read_bytes(file.source_path, max_bytes=any_bytes, limit="indexing.max_file_mb")
 
 
 def _read(run: IngestRun, engines: EngineFiles | None, file: ScannedFile) -> Reading | None:

@@ -49,7 +49,7 @@ def ingest_request(
         ),
         assets=AssetPolicy(config.asset_dir, config.storage.copy_threshold_mb * _MB, config.artifact_dir),
         max_file_bytes=config.indexing.max_file_mb * _MB,
-        max_markdown_bytes=min(config.indexing.max_file_mb, config.indexing.max_markdown_mb) * _MB,
+        max_markdown_bytes=config.indexing.max_markdown_mb * _MB,
         extraction=extraction_plan(config, families),
         places=private_places(config),
         embedding=embedding_plan(config) if embed and config.models_embedding.provider != "none" else None,
