@@ -7,13 +7,17 @@ import resource
 import statistics
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from time import perf_counter
+from tempfile import TemporaryFile
+from time import perf_counter, sleep
 from typing import NamedTuple
 
 # What the installed console script holds.
 _SCRIPT = "import sys; from kb.cli.entry import run; sys.argv[0] = 'kb'; run()"
+_MAIN = "import sys; from kb.cli.main import main; sys.exit(main(sys.argv[1:]))"
+_SAMPLED_EVERY_S = 0.1
 
 
 class Times(NamedTuple):
@@ -31,6 +35,63 @@ class Times(NamedTuple):
     def median_cpu_ms(self) -> float:
         """The median on the processors."""
         return statistics.median(self.cpu_ms)
+
+
+class Peak(NamedTuple):
+    """The most memory a command took, in megabytes that were resident: all its processes together, and one of them.
+
+    Memory is summed over the tree of processes several times a second: what they share counts for each.
+    """
+
+    all_mb: float
+    one_mb: float
+    processes: int
+    seconds: float
+    told: str
+
+
+def main_command(config_path: Path, *arguments: str) -> list[str]:
+    """kb with these arguments, in a process of its own."""
+    return [sys.executable, "-c", _MAIN, "--config", str(config_path), *arguments]
+
+
+def watched(command: Sequence[str]) -> Peak:
+    """What the command took while it ran, and what it printed. Raises: RuntimeError where it fails."""
+    all_mb, one_mb, processes = 0.0, 0.0, 0
+    started = perf_counter()
+    with (
+        TemporaryFile() as said,
+        subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env=environment()) as process,
+    ):
+        while process.poll() is None:
+            resident_mb = _tree_mb(process.pid)
+            one_mb = max(one_mb, *resident_mb, 0.0)
+            if sum(resident_mb) > all_mb:
+                all_mb, processes = sum(resident_mb), len(resident_mb)
+            sleep(_SAMPLED_EVERY_S)
+        seconds = perf_counter() - started
+        said.seek(0)
+        told = said.read().decode()
+    if process.returncode:
+        raise RuntimeError(told)
+    return Peak(round(all_mb), round(one_mb), processes, round(seconds, 1), told)
+
+
+def _tree_mb(root: int) -> list[float]:
+    """Resident megabytes of a process and of all that came of it."""
+    listed = subprocess.run(["ps", "-Ao", "pid=,ppid=,rss="], capture_output=True, text=True, check=True).stdout
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    resident_kb: dict[int, int] = {}
+    for line in listed.splitlines():
+        pid, parent, kb = map(int, line.split())
+        children[parent].append(pid)
+        resident_kb[pid] = kb
+    found, todo = [], [root]
+    while todo:
+        pid = todo.pop()
+        found.append(resident_kb.get(pid, 0) * 1024 / 1e6)
+        todo.extend(children[pid])
+    return found
 
 
 def search_command(config_path: Path, mode: str, question: str) -> list[str]:

@@ -20,6 +20,7 @@ BENCHMARKS = {
     "ingest": "* files a second, time by stage; a second ingest with nothing changed",
     "pdf": "pages a second from PDFs with a text layer, against bare pymupdf",
     "memory": "peak memory of an ingest of 20,000 files against 2,000, and of one large Markdown file in every shape",
+    "embedded_memory": "peak memory of an ingest with vectors of one large Markdown file; needs KB_TEST_MODEL_DIR",
     "media": "peak memory of an ingest of the PDF, image and speech fixtures, all processes; needs KB_TEST_MODEL_DIR",
     "hostile": "a line of 50 MB",
     "embedding": "* bulk embedding against 4-bit products; an ingest with vectors, then cached; needs models",
@@ -57,6 +58,7 @@ LONG = {
     "scans",
     "speech",
     "media",
+    "embedded_memory",
 }
 """Left out of `all`: they need installed models or engines, or take longer than the rest together."""
 
