@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from kb.assemble.charsmap import precompiled_charsmap
 from kb.assemble.tokenizer_file import UnigramTokenizer, write_tokenizer
+from kb.embed import word_tokens
 from kb.embed.model_files import TOKENIZER_FILE
 from kb.embed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
+from kb.embed.word_tokens import WordTokens
 from kb.errors import ModelCorrupt
 
 PIECES = [
@@ -57,6 +59,27 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_same_ids_as_the_tokenizer(both: tuple[UnigramVocabulary, tokenizers.Tokenizer], text: str) -> None:
     mapped, tokenizer = both
     assert mapped.token_ids(text) == tokenizer.encode(text, add_special_tokens=False).ids
+
+
+@given(st.text(alphabet="abcthe한국어①㈜Aﬃ▁  \n\r\t\u200b\u0007다😀", max_size=30))
+def test_words_cut_one_by_one_are_those_of_the_whole_text(
+    both: tuple[UnigramVocabulary, tokenizers.Tokenizer], text: str
+) -> None:
+    mapped, _ = both
+    words = WordTokens(mapped)
+    assert words.token_ids(text) == mapped.token_ids(text)
+    assert words.token_ids(text) == mapped.token_ids(text), "from what is remembered"
+
+
+def test_what_is_remembered_is_bounded(
+    both: tuple[UnigramVocabulary, tokenizers.Tokenizer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_tokens, "_MOST_WORDS", 3)
+    mapped, _ = both
+    words = WordTokens(mapped)
+    text = "the " + " ".join("abc"[at % 3] * (at % 5) for at in range(40)) + " the"
+    assert words.token_ids(text) == mapped.token_ids(text)
+    assert len(words._known) <= 3
 
 
 def test_likeliest_segmentation_wins(both: tuple[UnigramVocabulary, tokenizers.Tokenizer]) -> None:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kb.domain.embeddings import EmbeddingModel, Role
-from kb.embed.model_files import MODEL_FILE, TOKENIZER_FILE
+from kb.embed.model_files import MODEL_FILE
 from kb.embed.text import encoder_text
 from kb.embed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
 from kb.embed.windows import Window, normalised, windows
+from kb.embed.word_tokens import WordTokens
 from kb.errors import ModelCorrupt
 from kb.models.manifest import reinstall_hint
 
@@ -72,11 +73,11 @@ class OnnxEncoder:
 
 @dataclass(frozen=True, slots=True)
 class OnnxEmbedder:
-    """The bulk embedder: the model's tokenizer.json before the encoder."""
+    """The bulk embedder: the mapped vocabulary, words remembered, before the encoder."""
 
     model: EmbeddingModel
     _encoder: OnnxEncoder
-    _tokenizer: Any
+    _tokens: WordTokens
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """float32[n, dimensions], L2 = 1, in the order of `texts`."""
@@ -93,8 +94,7 @@ class OnnxEmbedder:
         return [len(ids) + _MARK_TOKENS for ids in self._token_ids(texts, role)]
 
     def _token_ids(self, texts: Sequence[str], role: Role) -> list[list[int]]:
-        prefixed = [PREFIXES[role] + encoder_text(text) for text in texts]
-        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(prefixed, add_special_tokens=False)]
+        return [self._tokens.token_ids(PREFIXES[role] + encoder_text(text)) for text in texts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ class OnnxQueryEncoder:
 
 def open_onnx_embedder(directory: Path, model: EmbeddingModel, threads: int) -> OnnxEmbedder:
     """The bulk embedder of the files in `directory`, on `threads` cores. Raises: ModelCorrupt when they do not load."""
-    tokenizer = open_tokenizer(directory / TOKENIZER_FILE, model)
-    return OnnxEmbedder(model, _encoder(directory, model, threads), tokenizer)
+    tokens = WordTokens(open_vocabulary(directory / VOCABULARY_FILE))
+    return OnnxEmbedder(model, _encoder(directory, model, threads), tokens)
 
 
 def open_onnx_query_encoder(directory: Path, model: EmbeddingModel) -> OnnxQueryEncoder:
@@ -128,16 +128,6 @@ def open_onnx_query_encoder(directory: Path, model: EmbeddingModel) -> OnnxQuery
     vocabulary = open_vocabulary(directory / VOCABULARY_FILE)
     # As written: optimising the graph takes longer than the one question it would serve.
     return OnnxQueryEncoder(model, _encoder(directory, model, threads=1, optimised=False), vocabulary)
-
-
-def open_tokenizer(path: Path, model: EmbeddingModel) -> Any:
-    """The tokenizer at `path`. Raises: ModelCorrupt when the file does not load."""
-    import tokenizers
-
-    try:
-        return tokenizers.Tokenizer.from_file(str(path))
-    except Exception as error:  # tokenizers raises nothing narrower
-        raise ModelCorrupt(f"{path.name} of {model.name} does not load: {error}", reinstall_hint(model.name)) from error
 
 
 def _encoder(directory: Path, model: EmbeddingModel, threads: int, *, optimised: bool = True) -> OnnxEncoder:

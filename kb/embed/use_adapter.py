@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import EmbeddingModel, Role
-from kb.embed.model_files import TOKENIZER_FILE
 from kb.embed.text import encoder_text
 from kb.embed.use_files import (
     BRANCH_WIDTH,
@@ -30,7 +29,9 @@ from kb.embed.use_files import (
     ORDERS,
     TABLE_FILE,
 )
+from kb.embed.vocabulary import VOCABULARY_FILE, open_vocabulary
 from kb.embed.windows import normalised
+from kb.embed.word_tokens import WordTokens
 from kb.errors import ModelCorrupt
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class UseEmbedder:
 
     model: EmbeddingModel
     _network: UseNetwork
-    _tokenizer: Any
+    _tokens: WordTokens
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """float32[n, 512], L2 = 1, in the order of `texts`."""
@@ -117,16 +118,13 @@ class UseEmbedder:
         return [len(ids) for ids in self._token_ids(texts)]
 
     def _token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        plain = [encoder_text(text) for text in texts]
-        encoded = self._tokenizer.encode_batch_fast(plain, add_special_tokens=False)
-        return [[FIRST_TOKEN, *encoding.ids, LAST_TOKEN] for encoding in encoded]
+        return [[FIRST_TOKEN, *self._tokens.token_ids(encoder_text(text)), LAST_TOKEN] for text in texts]
 
 
 def open_use_embedder(directory: Path, model: EmbeddingModel) -> UseEmbedder:
     """The bulk embedder of the files in `directory`. Raises: ModelCorrupt when they do not load."""
-    from kb.embed.onnx_adapter import open_tokenizer
-
-    return UseEmbedder(model, open_network(directory), open_tokenizer(directory / TOKENIZER_FILE, model))
+    tokens = WordTokens(open_vocabulary(directory / VOCABULARY_FILE))
+    return UseEmbedder(model, open_network(directory), tokens)
 
 
 def open_network(directory: Path) -> UseNetwork:

@@ -24,7 +24,7 @@ _MAGIC = b"KBV1"
 # pieces, slots, trie units, replacement bytes, text bytes, longest piece in bytes, unknown id, strips spaces, its score
 _HEADER = struct.Struct("<4s8If")
 _UNKNOWN_PENALTY = 10.0
-_SPACE, _METASPACE = b" ", "▁".encode()
+SPACE, METASPACE = b" ", "▁".encode()
 _HAS_LEAF, _LABEL_MASK, _VALUE_MASK = 1 << 8, 0x8000_00FF, 0x7FFF_FFFF
 
 
@@ -45,7 +45,10 @@ class UnigramVocabulary:
 
     def token_ids(self, text: str) -> list[int]:
         """The ids of the likeliest segmentation of `text`, without marks; neighbouring unknowns are one (Kudo 2018)."""
-        data = self._normalised(text.encode())
+        return self.segmented(self._normalised(text.encode()))
+
+    def segmented(self, data: bytes) -> list[int]:
+        """The same of text whose characters are replaced, its words begun by a metaspace."""
         starts = [at for at, byte in enumerate(data) if byte & 0xC0 != 0x80]
         ends = [*starts[1:], len(data)]
         best = [-float("inf")] * (len(starts) + 1)
@@ -89,21 +92,25 @@ class UnigramVocabulary:
             slot = (slot + 1) & mask
         return None
 
-    def _normalised(self, raw: bytes) -> bytes:
-        """Replacements applied, runs of spaces made one metaspace, one metaspace in front."""
+    def replaced(self, raw: bytes) -> bytes:
+        """The text with the vocabulary's replacements of characters applied."""
         out = bytearray()
         at = 0
         while at < len(raw):
             replacement, length = self._replacement(raw, at)
             out += replacement
             at += length
-        words = out.split(_SPACE)
+        return bytes(out)
+
+    def _normalised(self, raw: bytes) -> bytes:
+        """Replacements applied, runs of spaces made one metaspace, one metaspace in front."""
+        words = self.replaced(raw).split(SPACE)
         if self.strips_spaces:
-            words = [bytearray(), *(word for word in words if word)]
+            words = [b"", *(word for word in words if word)]
         elif len(words) > 1:
             words = [words[0], *(word for word in words[1:-1] if word), words[-1]]
-        joined = _METASPACE.join(words)
-        return joined if not joined or joined.startswith(_METASPACE) else _METASPACE + joined
+        joined = METASPACE.join(words)
+        return joined if not joined or joined.startswith(METASPACE) else METASPACE + joined
 
     def _replacement(self, raw: bytes, start: int) -> tuple[bytes, int]:
         """What the longest replaced prefix of `raw[start:]` becomes, and its length; else the character there."""
