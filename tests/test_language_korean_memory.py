@@ -10,6 +10,7 @@ import pytest
 from kb.language.korean import analyse
 
 MOST_MB = 400
+LEAST_RELEASED_MB = 100
 
 _PEAK = """
 import re
@@ -17,6 +18,26 @@ from kb.language.korean import analyse
 list(analyse(["항구에서 새벽에 곡식과 소금을 실은 배가 북쪽으로 떠났다."]))
 print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024)
 """
+
+
+_RELEASED = """
+import re
+from kb.language.korean import analyse, release_analyser
+from kb.operations.ingest.freed_memory import return_freed_memory
+def resident_mb():
+    return int(re.search(r"VmRSS:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
+list(analyse(["항구에서 새벽에 곡식과 소금을 실은 배가 북쪽으로 떠났다."]))
+held = resident_mb()
+release_analyser()
+return_freed_memory()
+print(held - resident_mb())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_released_analyser_leaves_room_for_an_encoder() -> None:
+    done = subprocess.run([sys.executable, "-c", _RELEASED], capture_output=True, check=True, encoding="utf-8")
+    assert float(done.stdout) > LEAST_RELEASED_MB
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

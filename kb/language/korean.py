@@ -79,6 +79,11 @@ def _kiwi() -> Kiwi:
     return Kiwi(load_multi_dict=False)
 
 
+def release_analyser() -> None:
+    """Lets go of the analyser's memory; the next text loads it again."""
+    _kiwi.cache_clear()
+
+
 def analyse(texts: Sequence[str]) -> Iterator[KoreanText]:
     """What Kiwi finds in each text, in order and as it goes; several texts at once use all cores."""
     for text, tokens in zip(texts, _kiwi().tokenize(iter(texts)), strict=True):

@@ -17,9 +17,11 @@ from kb.domain.results.ingest import IngestItem, IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.errors import KbError, ModelMissing, StoreError, UsageError
 from kb.extract.registry import extractor_of
+from kb.language.korean import release_analyser
 from kb.operations.ingest.changed import index_changed
 from kb.operations.ingest.common_terms import refresh_common_terms
 from kb.operations.ingest.engines import Engines
+from kb.operations.ingest.freed_memory import return_freed_memory
 from kb.operations.ingest.run import IngestRequest, IngestRun
 from kb.operations.ingest.run_record import record_run
 from kb.operations.ingest.workspace_root import note_root, require_same_root
@@ -99,6 +101,8 @@ def _embed(run: IngestRun) -> None:
     plan, report = run.request.embedding, run.report
     if plan is None:
         return
+    release_analyser()  # an encoder beside it would take a process beyond 600 MB
+    return_freed_memory()
     with report.stages.measure("embed"):
         try:
             done = embed_missing(run.db, plan, run.handle)
