@@ -22,12 +22,14 @@ from benchmarks.scoring import score
 from kb.config import load
 from kb.domain.search import SearchMode
 
-# Column → the mode and the settings it is asked with.
+_UNREAD = "rerank.provider=none"
+# Column → the mode and the settings it is asked with: each channel, both as a statement merges them, and as shipped.
 RULES: Mapping[str, tuple[SearchMode, tuple[str, ...]]] = {
     "words": ("lexical", ()),
     "meaning": ("vector", ()),
-    "rrf": ("hybrid", ("search.hybrid_fusion=rrf",)),
-    "linear": ("hybrid", ()),
+    "rrf": ("hybrid", ("search.hybrid_fusion=rrf", _UNREAD)),
+    "linear": ("hybrid", (_UNREAD,)),
+    "read": ("hybrid", ()),
 }
 LEAST_NDCG_AT_10 = {"cranfield": 0.55, "korquad-dev": 0.975, "squad2-dev": 0.93}
 QUESTIONS = 300
@@ -61,19 +63,19 @@ def _measure(data: Path, questions: int) -> Measurement:
     judged = {name: sample_questions(load_judged_set(data / name), questions) for name in SETS}
     alone = {name: _alone(judged[name]) for name in SETS}
     for name, scores in alone.items():
-        targets.append(Target(f"{name}: nDCG@10", scores["linear"], "≥", LEAST_NDCG_AT_10[name]))
+        targets.append(Target(f"{name}: nDCG@10, read", scores["read"], "≥", LEAST_NDCG_AT_10[name]))
         best = max(scores["words"], scores["meaning"])
         targets.append(Target(f"{name}: linear − best channel", round(scores["linear"] - best, 4), "≥", 0))
     together = _together([judged[name] for name in TOGETHER])
     for name, value in together.items():
-        fall = round(alone[name]["linear"] - value, 4)
+        fall = round(alone[name]["read"] - value, 4)
         targets.append(Target(f"{name} beside {'/'.join(set(TOGETHER) - {name})}: fall", fall, "≤", LARGEST_FALL))
     across = _across(data / CROSSING)
     for lang in LANGS:
         plain, linear = across["rrf", lang], across["linear", lang]
-        targets.append(Target(f"{lang} → other: recall@10", linear[1], "≥", LEAST_CROSS_RECALL))
+        targets.append(Target(f"{lang} → other: recall@10, read", across["read", lang][1], "≥", LEAST_CROSS_RECALL))
         gain = round(linear[1] / plain[1], 2)
-        targets.append(Target(f"{lang} → other: recall@10 / plain RRF", gain, "≥", LEAST_CROSS_GAIN))
+        targets.append(Target(f"{lang} → other: linear / plain RRF", gain, "≥", LEAST_CROSS_GAIN))
         targets.append(
             Target(f"{lang} → own: plain RRF − linear", round(plain[0] - linear[0], 4), "≤", LARGEST_OWN_FALL)
         )
@@ -86,9 +88,9 @@ def _measure(data: Path, questions: int) -> Measurement:
             ),
         ),
         Table(
-            "nDCG@10, two sets in one index (linear)",
+            "nDCG@10, two sets in one index (read)",
             ("set", "alone", "together"),
-            tuple((name, alone[name]["linear"], value) for name, value in together.items()),
+            tuple((name, alone[name]["read"], value) for name, value in together.items()),
         ),
         Table(
             "Recall@10, pages in both languages in one index",
@@ -110,7 +112,7 @@ def _together(sets: list[JudgedSet]) -> dict[str, float]:
         for judged in sets:
             (Path(root) / judged.name).symlink_to(judged.corpus.resolve())
         with embedded(Path(root), "together") as base:
-            return {judged.name: _ndcg(base, _below(judged), "linear") for judged in sets}
+            return {judged.name: _ndcg(base, _below(judged), "read") for judged in sets}
 
 
 def _below(judged: JudgedSet) -> JudgedSet:

@@ -2,7 +2,7 @@
 
 Those of `typing` compile the annotation of each field: 185 µs for a tuple of five. `collections.namedtuple` takes 100,
 most of it to compile a constructor for each; here the constructors of all tuples of one length share their code, under
-other names, and it is 25. A search makes some fifty. To a type checker these are the same.
+other names, and it is 25. A search makes some forty. To a type checker these are the same.
 """
 
 from __future__ import annotations
@@ -65,14 +65,29 @@ else:
             body["__new__"] = _constructor(name, fields, tuple(defaults.values()))
             return type(name, (_Record,), body)
 
-    _constructors: dict[int, FunctionType] = {}
+    _new = tuple.__new__
+    # Compiled with this module. A search needs these lengths, and a few longer ones that are compiled when they come.
+    _constructors: dict[int, FunctionType] = {
+        1: lambda _cls, a: _new(_cls, (a,)),
+        2: lambda _cls, a, b: _new(_cls, (a, b)),
+        3: lambda _cls, a, b, c: _new(_cls, (a, b, c)),
+        4: lambda _cls, a, b, c, d: _new(_cls, (a, b, c, d)),
+        5: lambda _cls, a, b, c, d, e: _new(_cls, (a, b, c, d, e)),
+        6: lambda _cls, a, b, c, d, e, f: _new(_cls, (a, b, c, d, e, f)),
+        7: lambda _cls, a, b, c, d, e, f, g: _new(_cls, (a, b, c, d, e, f, g)),
+        8: lambda _cls, a, b, c, d, e, f, g, h: _new(_cls, (a, b, c, d, e, f, g, h)),
+        9: lambda _cls, a, b, c, d, e, f, g, h, i: _new(_cls, (a, b, c, d, e, f, g, h, i)),
+        10: lambda _cls, a, b, c, d, e, f, g, h, i, j: _new(_cls, (a, b, c, d, e, f, g, h, i, j)),
+        11: lambda _cls, a, b, c, d, e, f, g, h, i, j, k: _new(_cls, (a, b, c, d, e, f, g, h, i, j, k)),
+        12: lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m: _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m)),
+    }
 
     def _constructor(record: str, fields: tuple[str, ...], defaults: tuple[Any, ...]) -> Callable[..., Any]:
         """`__new__` with these parameters: that of another tuple of as many, its parameters renamed."""
         count = len(fields)
         if count not in _constructors:
             names = "".join(f"_{at}, " for at in range(count))
-            _constructors[count] = eval(f"lambda _cls, {names}: _new(_cls, ({names}))", {"_new": tuple.__new__})
+            _constructors[count] = eval(f"lambda _cls, {names}: _new(_cls, ({names}))", {"_new": _new})
         alike = _constructors[count]
         named = {"co_name": "__new__", "co_qualname": f"{record}.__new__", "co_varnames": ("_cls", *fields)}
         code = alike.__code__.replace(**named)

@@ -100,3 +100,34 @@ def test_help_and_version_end_the_call(args: list[str]) -> None:
     done = CliRunner().invoke(cli, args)
     assert done.exit_code == 0
     assert done.output.startswith(("kb, version", "Usage: "))
+
+
+STAND_INS = """
+import sys
+from kb.cli.deferred import DeferredModule, defer
+defer()
+from gettext import gettext, ngettext
+from pathlib import Path
+from urllib.parse import quote_from_bytes
+import platform, urllib.parse, uuid
+late = {name for name in ("gettext", "platform", "urllib.parse") if type(sys.modules[name]) is DeferredModule}
+assert late == {"gettext", "platform", "urllib.parse"}, late
+assert (gettext("one"), ngettext("one", "two", 2)) == ("one", "two")
+assert (quote_from_bytes(b"a b"), Path("/a b").as_uri()) == ("a%20b", "file:///a%20b")
+assert (gettext("one"), quote_from_bytes(b"a b")) == ("one", "a%20b")  # the modules are loaded by now
+assert urllib.parse.urlsplit("http://a/b").netloc == "a"
+assert platform.machine() and uuid.uuid4().version == 4
+assert platform.system() == ("Darwin" if sys.platform == "darwin" else "Linux")
+assert not any(type(sys.modules[name]) is DeferredModule for name in late)
+"""
+
+
+def test_a_function_taken_out_of_a_deferred_module_is_that_of_the_module() -> None:
+    done = subprocess.run(
+        cpu_limited([sys.executable, "-c", STAND_INS]),
+        env={"PATH": os.defpath, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -13,6 +13,7 @@ from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models, hashed_wo
 from kb.domain.candidates import Candidate, Ranked, ReadFigures
 from kb.domain.passages import TermWeight
 from kb.domain.reranking import Question
+from kb.retrieve.hybrid import shown_first
 from kb.retrieve.reader import candidate_features, int8_vector
 from kb.retrieve.second_look import looked_through
 from kb.retrieve.weights import Weights
@@ -123,6 +124,26 @@ def candidate(rank: int, lang: str, cosine: float | None, words: float = 0.0) ->
 def features(candidates: Sequence[Candidate]) -> list[dict[str, float]]:
     read = [ReadCandidate(each.chunk_rowid, 0.2, 0.2, 0.2) for each in candidates]
     return candidate_features(Question("a text", (TermWeight("text", 2.0), TermWeight("other", 6.0))), candidates, read)
+
+
+@pytest.mark.parametrize(
+    ("languages", "k", "shown"),
+    [
+        ("ko*12 en*4", 10, [1, 2, 3, 4, 5, 6, 7, 13, 14, 15]),
+        ("ko*12 en*4", 12, [1, 2, 3, 4, 5, 6, 7, 13, 14, 15, 8, 9]),
+        ("ko*12 en*4", 5, [1, 2, 3, 4, 5]),
+        ("ko*2 en*1 ko*9 en*1", 10, [1, 2, 3, 4, 5, 6, 7, 8, 13, 9]),
+        ("ko*7 en*3 ko*2", 10, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+        ("en*12 ko*2", 10, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+        ("ko*12", 10, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+        ("ko*1 en*1", 10, [1, 2]),
+    ],
+)
+def test_where_both_languages_are_found_both_are_among_the_first_ten(languages: str, k: int, shown: list[int]) -> None:
+    runs = [part.split("*") for part in languages.split()]
+    langs = [lang for lang, count in runs for _ in range(int(count))]
+    ranked = [Ranked(candidate(at, lang, None)) for at, lang in enumerate(langs, 1)]
+    assert [each.candidate.rank for each in shown_first(ranked, k)] == shown
 
 
 def test_a_language_is_compared_with_itself_alone() -> None:

@@ -1,17 +1,29 @@
 """Modules of the standard library that are imported early and used late, if at all.
 
-click imports `inspect`, pathlib `ipaddress`. With what these import in turn they are a seventh of the work of a cold
-search, which uses neither. Deferred, each is loaded by the first use of anything in it.
+click imports `inspect` and `gettext`, `uuid` (which click imports) `platform`, pathlib `ipaddress`, `ntpath` and
+`urllib.parse`. With what these import in turn they are a fifth of the work of a cold search, which uses none of them.
+Deferred, each is loaded by the first use of anything in it.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from importlib.util import find_spec, module_from_spec
+from collections.abc import Callable
+from importlib.machinery import PathFinder
 from threading import RLock
 from types import ModuleType
+from typing import Any
 
-DEFERRED = ("inspect", "ipaddress")
+DEFERRED = {
+    "inspect": (),
+    "ipaddress": (),
+    "ntpath": (),
+    "platform": (),
+    "gettext": ("gettext", "ngettext"),
+    "urllib.parse": ("quote_from_bytes",),
+}
+"""Each module, and the functions that `from … import` takes out of it: stand-ins of theirs load it when called."""
 
 _loading = RLock()
 
@@ -26,27 +38,58 @@ class DeferredModule(ModuleType):
 
     def __getattr__(self, name: str) -> object:
         """What the module has under that name; asked where it has nothing yet."""
-        with _loading:  # waits for the thread that loads it
-            if type(self) is DeferredModule:
-                self._load(name)
+        if name == "__path__":  # every `from … import` asks whether the module is a package
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        self._load(name)
         return getattr(self, name)
 
     def _load(self, name: str) -> None:
-        if self._is_loading or self.__spec__ is None or self.__spec__.loader is None:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        self._is_loading = True
-        try:
-            self.__spec__.loader.exec_module(self)
-            self.__class__ = ModuleType  # type: ignore[assignment]
-        finally:
-            del self._is_loading
+        with _loading:  # waits for the thread that loads it
+            if type(self) is not DeferredModule:
+                return
+            if self._is_loading or self.__spec__ is None or self.__spec__.loader is None:
+                raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+            self._is_loading = True
+            try:
+                self.__spec__.loader.exec_module(self)
+                self.__class__ = ModuleType  # type: ignore[assignment]
+            finally:
+                del self._is_loading
 
 
 def defer() -> None:
     """Puts a deferred module in the place of each that is not loaded yet."""
-    for name in DEFERRED:
-        spec = None if name in sys.modules else find_spec(name)
-        if spec is not None:
-            module = module_from_spec(spec)
-            module.__class__ = DeferredModule
-            sys.modules[name] = module
+    for name, functions in DEFERRED.items():
+        if name in sys.modules:
+            continue
+        parent, _, last = name.rpartition(".")
+        package = __import__(parent) if parent else None
+        spec = PathFinder.find_spec(name, package.__path__ if package else None)
+        if spec is None:
+            continue
+        module = DeferredModule(name)
+        module.__spec__, module.__loader__, module.__file__ = spec, spec.loader, spec.origin
+        module.__package__ = parent
+        for function in functions:
+            setattr(module, function, _stand_in(module, function))
+        sys.modules[name] = module
+        if package:
+            setattr(package, last, module)
+    if sys.platform == "linux":
+        _know_the_system(sys.modules["platform"])
+
+
+def _stand_in(module: DeferredModule, name: str) -> Callable[..., Any]:
+    """A function that loads the module when it is called, which puts its own in this one's place, and calls that."""
+
+    def function(*arguments: Any, **named: Any) -> Any:
+        DeferredModule._load(module, name)  # the module may be an ordinary one by now
+        return getattr(module, name)(*arguments, **named)
+
+    return function
+
+
+def _know_the_system(platform: ModuleType) -> None:
+    """uuid asks for the system's name as it is imported: the answer is known without the module."""
+    if type(platform) is DeferredModule:
+        platform.system = lambda: os.uname().sysname  # type: ignore[attr-defined]

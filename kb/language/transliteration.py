@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import functools
 import itertools
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kb.language.jamo import compose, decompose, is_hangul
-from kb.language.lists import rows
+from kb.language.lists import rows, table
+from kb.records import NamedTuple
 
 LEAST_LATIN_LETTERS = 4
 LEAST_SYLLABLES = 2
 _LEAST_CONSONANTS = 2
+_MOST_TOGETHER = 4
 _MOST_KEYS = 8
 
 _FINALS = str.maketrans("ㄱㅋㄷㅌㅅㅈㅊㄴㄹㅁㅂㅍㅇ", "kktttttnlmppg")
@@ -36,12 +37,43 @@ _MOST = 6
 _TOGETHER = frozenset("ai ay au aw oa oo ou ow ee ei ey ew".split())
 
 
+class _Heard(NamedTuple):
+    """What letters are heard as in a place: classes of sound, several where they are read in several ways."""
+
+    place: str
+    ways: tuple[str, ...]
+
+    def holds(self, word: str, at: int, end: int) -> bool:
+        """Whether the letters from `at` to `end` stand in that place of the word."""
+        if self.place in ("-", "^"):
+            return self.place == "-" or at == 0
+        after = word[end : end + 1]
+        if self.place[0] == "!":
+            return not after or after not in self.place
+        return (after in self.place) if after else self.place == "$"
+
+
 @functools.cache
-def _classes() -> tuple[re.Pattern[str], tuple[tuple[str, ...], ...]]:
-    """What finds the consonants of a Latin word, a group each, and the classes of sound each group is heard as."""
-    heard = rows("latin_sounds")
-    ways = tuple(tuple(way.replace("-", "") for way in listed.split(",")) for (listed,) in heard.values())
-    return re.compile("|".join(f"({written})" for written in heard)), ways
+def _heard_as() -> Mapping[str, tuple[_Heard, ...]]:
+    """How the consonants of Latin words are heard, by their letters."""
+    found: dict[str, tuple[_Heard, ...]] = {}
+    for written, place, listed in table("latin_sounds"):
+        heard = _Heard(place, tuple(listed.replace("-", "").split(",")))
+        for letters in written.split():
+            found[letters] = (*found.get(letters, ()), heard)
+    return found
+
+
+def _classes(word: str) -> Iterator[tuple[str, ...]]:
+    """The classes of sound of a Latin word's consonants, in their order."""
+    known, at = _heard_as(), 0
+    while at < len(word):
+        for end in range(min(len(word), at + _MOST_TOGETHER), at, -1):
+            heard = next((one for one in known.get(word[at:end], ()) if one.holds(word, at, end)), None)
+            if heard:
+                yield heard.ways
+                break
+        at = end
 
 
 @functools.cache
@@ -59,9 +91,7 @@ def sound_keys(word: str) -> tuple[str, ...]:
     elif len(word) < LEAST_LATIN_LETTERS or not word.isascii():
         keys = []
     else:
-        pattern, classes = _classes()
-        ways = [classes[match.lastindex - 1] for match in pattern.finditer(word) if match.lastindex]
-        keys = [_joined("".join(way)) for way in itertools.islice(itertools.product(*ways), _MOST_KEYS)]
+        keys = [_joined("".join(way)) for way in itertools.islice(itertools.product(*_classes(word)), _MOST_KEYS)]
     return tuple(dict.fromkeys(key for key in keys if len(key) >= _LEAST_CONSONANTS))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 # More hits than there can be candidates.
 _EVERY = 1_000_000
+
+# Of passages that were read, the best ones in another language than the question's stand no lower than here, one a place.
+_OTHER_LANGUAGE_PLACES = (8, 9, 10)
 
 # As in a search by words alone, for passages that are not read (kb.retrieve.reader weighs them).
 _FAVOURED = 1.15
@@ -75,10 +79,24 @@ def search_hybrid(
     }
     hits = tuple(
         hit_of(each.candidate._replace(rank=rank), _detail(each, query), _score(each), kind, shown)
-        for rank, each in enumerate(ranked[: query.k], 1)
+        for rank, each in enumerate(shown_first(ranked, query.k) if is_read else ranked[: query.k], 1)
     )
     ranking = hybrid_ranking(db, query.mode, rule, reranker)
     return result_of(query, read, hits, index_version, ranking_version=ranking, candidates=tuple(ranked))
+
+
+def shown_first(ranked: Sequence[Ranked], k: int) -> list[Ranked]:
+    """The first k as they are shown: where both languages are among them all, so are both among the first ten.
+
+    A passage says in the other language what one in the question's own says too, and by its own words it is read as the
+    worse one of the two: fifty in the question's language may stand before it.
+    """
+    shown = list(ranked)
+    for nth, place in enumerate(_OTHER_LANGUAGE_PLACES):
+        others = [at for at, each in enumerate(shown) if not each.candidate.is_own]
+        if nth < len(others) and others[nth] >= place:
+            shown.insert(place - 1, shown.pop(others[nth]))
+    return shown[:k]
 
 
 def ranked_candidates(
