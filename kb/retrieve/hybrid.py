@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # More hits than there can be candidates.
 _EVERY = 1_000_000
 
-# Of passages that were read, the best ones in another language than the question's stand no lower than here, one a place.
+# Of passages that were read, the best in another language than the question's stand no lower than here, one a place.
 _OTHER_LANGUAGE_PLACES = (8, 9, 10)
 
 # As in a search by words alone, for passages that are not read (kb.retrieve.reader weighs them).
