@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 # The widest branch sees two tokens to either side; as many empty rows keep neighbouring texts apart.
 _GAP_ROWS = 2
-# Few tokens at once leave the time to calls: 95 sentences per second of processor time at 512, 430 at 8,192.
+# Sentences per second of processor time, one thread: 440 at 600 tokens at once, 590 at 8,192.
 _BATCH_TOKENS = 8_192
 _NORMALISED_ROWS = 512
 
@@ -81,19 +81,26 @@ class UseNetwork:
         import numpy as np
 
         layers = self.layers
-        present = (rows >= 0).astype(np.float32)[:, None]
-        chunk = rows % CHUNKS
-        embedded: Floats = self.table[rows] * layers["scale"][chunk, None] + layers["lo"][chunk, None]
+        tokens, places = np.unique(rows, return_inverse=True)
+        known = (tokens >= 0).astype(np.float32)[:, None]
+        chunk = tokens % CHUNKS
+        embedded: Floats = self.table[tokens] * layers["scale"][chunk, None] + layers["lo"][chunk, None]
         projected: Floats = embedded @ layers["proj"] + layers["proj_b"]
         _normalise_layer(projected, layers["proj_g"], layers["proj_ln_b"], layers["eps"])
+        projected *= known
         width = embedded.shape[1]
+        present = known[places]
         features = np.empty((len(rows), width + len(ORDERS) * BRANCH_WIDTH), dtype=np.float32)
-        features[:, :width] = embedded
+        features[:, :width] = embedded[places]
         for branch, order in enumerate(ORDERS):
-            hidden = projected[:, branch * BRANCH_WIDTH : (branch + 1) * BRANCH_WIDTH] * present
-            for layer in ("1", "2"):
-                weights, bias = layers[f"w{layer}_{order}"], layers[f"b{layer}_{order}"]
-                hidden = (hidden + np.maximum(_convolved(hidden, weights) + bias, 0)) * present
+            of_token = projected[:, branch * BRANCH_WIDTH : (branch + 1) * BRANCH_WIDTH]
+            weights, bias = layers[f"w1_{order}"], layers[f"b1_{order}"]
+            hidden = of_token[places]
+            hidden += _positive(_summed_taps([(of_token @ tap)[places] for tap in weights], bias))
+            hidden *= present
+            weights, bias = layers[f"w2_{order}"], layers[f"b2_{order}"]
+            hidden += _positive(_summed_taps([hidden @ tap for tap in weights], bias))
+            hidden *= present
             features[:, width + branch * BRANCH_WIDTH :][:, :BRANCH_WIDTH] = hidden
         return features, present
 
@@ -178,15 +185,26 @@ def _rows(texts: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np
     return rows, starts[:-1]
 
 
-def _convolved(hidden: Floats, weights: Floats) -> Floats:
-    """float32[rows, width] of a convolution with float32[order, width, width] weights over neighbouring rows."""
+def _summed_taps(taps: Sequence[Floats], bias: Floats) -> Floats:
+    """float32[rows, width]: each row with its neighbours' part for it, the taps of a convolution from left to right."""
     import numpy as np
 
-    order = len(weights)
-    left = (order - 1) // 2
-    padded = np.pad(hidden, ((left, order - 1 - left), (0, 0)))
-    result: Floats = sum(padded[step : step + len(hidden)] @ weights[step] for step in range(order))
-    return result
+    left = (len(taps) - 1) // 2
+    total: Floats = np.broadcast_to(bias, taps[0].shape).copy()
+    for step, tap in enumerate(taps, -left):
+        if step < 0:
+            total[-step:] += tap[:step]
+        elif step > 0:
+            total[:-step] += tap[step:]
+        else:
+            total += tap
+    return total
+
+
+def _positive(values: Floats) -> Floats:
+    import numpy as np
+
+    return np.maximum(values, 0, out=values)
 
 
 def _normalise_layer(values: Floats, gain: Floats, bias: Floats, epsilon: Floats) -> None:
