@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from importlib.machinery import PathFinder
 from threading import RLock
 from types import ModuleType
 from typing import Any
@@ -44,14 +43,19 @@ class DeferredModule(ModuleType):
         return getattr(self, name)
 
     def _load(self, name: str) -> None:
+        from importlib.machinery import PathFinder
+
         with _loading:  # waits for the thread that loads it
             if type(self) is not DeferredModule:
                 return
-            if self._is_loading or self.__spec__ is None or self.__spec__.loader is None:
+            package = sys.modules.get(self.__package__ or "")
+            spec = PathFinder.find_spec(self.__name__, package.__path__ if package else None)
+            if self._is_loading or spec is None or spec.loader is None:
                 raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
             self._is_loading = True
             try:
-                self.__spec__.loader.exec_module(self)
+                self.__spec__, self.__loader__, self.__file__ = spec, spec.loader, spec.origin
+                spec.loader.exec_module(self)
                 self.__class__ = ModuleType  # type: ignore[assignment]
             finally:
                 del self._is_loading
@@ -62,19 +66,14 @@ def defer() -> None:
     for name, functions in DEFERRED.items():
         if name in sys.modules:
             continue
-        parent, _, last = name.rpartition(".")
-        package = __import__(parent) if parent else None
-        spec = PathFinder.find_spec(name, package.__path__ if package else None)
-        if spec is None:
-            continue
         module = DeferredModule(name)
-        module.__spec__, module.__loader__, module.__file__ = spec, spec.loader, spec.origin
-        module.__package__ = parent
+        package, _, last = name.rpartition(".")
+        module.__package__ = package
         for function in functions:
             setattr(module, function, _stand_in(module, function))
         sys.modules[name] = module
         if package:
-            setattr(package, last, module)
+            setattr(__import__(package), last, module)
     if sys.platform == "linux":
         _know_the_system(sys.modules["platform"])
 

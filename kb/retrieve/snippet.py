@@ -16,8 +16,9 @@ _FENCES = ("```", "~~~")
 # English endings, the longest first.
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y")
 
-_CODE_OR_BOLD = re.compile(r"(?P<code>`[^`\n]*`)|\*\*")
-_CELL_ENDS = re.compile(r"[ \t]*(?<!\\)\|[ \t]*")
+# Compiled where a text needs them, which few do.
+_CODE_OR_BOLD = r"(?P<code>`[^`\n]*`)|\*\*"
+_CELL_ENDS = r"[ \t]*(?<!\\)\|[ \t]*"
 _SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
 
 
@@ -93,7 +94,7 @@ def _unmarked(text: str) -> str:
 
         text = link_words(text)
     if "**" in text:
-        text = _CODE_OR_BOLD.sub(lambda mark: mark["code"] or "", text)
+        text = re.sub(_CODE_OR_BOLD, lambda mark: mark["code"] or "", text)
     return "\n".join(filter(None, map(_unmarked_line, text.split("\n"))))
 
 
@@ -103,7 +104,7 @@ def _unmarked_line(line: str) -> str:
         return f"• {line[2:]}"
     if not line.startswith("|"):
         return line
-    cells = _CELL_ENDS.split(line.strip().strip("|").strip())
+    cells = re.split(_CELL_ENDS, line.strip().strip("|").strip())
     return "" if set(line) <= set("|:- \t") else f"• {' | '.join(cells)}"
 
 
