@@ -42,7 +42,7 @@ print(json.dumps([code, sorted(modules), calls, slow]))
 PROBE = _PROBE % "from kb.cli.main import main; code = main(sys.argv[1:]) if sys.argv[1:] else 0"
 
 # What a search cannot do without, and what that imports.
-LIBRARIES = _PROBE % "import apsw, click, json, pathlib, unicodedata; code = 0"
+LIBRARIES = _PROBE % "import apsw, click, importlib, json, pathlib, unicodedata; code = 0"
 
 # How many of its own modules a search by words loads, by room; a package counts as one.
 MOST_MODULES = {
