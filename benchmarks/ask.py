@@ -34,6 +34,7 @@ from kb.config import load
 from kb.domain.answers.answer_events import AskEvent, Generated, Retrieved
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.run_handle import RunHandle
+from kb.embed.provider import Provider
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening.writer import writing
@@ -72,7 +73,7 @@ class _Given(LoadedModels):
         super().__init__(model_dir)
         self._vectors = vectors
 
-    def query_encoder(self, name: str) -> SharedEncoder:
+    def query_encoder(self, name: str, provider: Provider | None = None) -> SharedEncoder:
         return SharedEncoder(_KnownVectors(self._vectors), lambda: True)
 
 

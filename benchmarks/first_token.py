@@ -25,7 +25,7 @@ from kb.assemble.language_models import MODEL_FILE, SMOLLM2
 from kb.domain.answers.generation import GenerateRequest, LanguageModel, Message, TokenChunk
 from kb.llm.llama_cpp import LlamaCppModel, LlamaLimits
 from kb.llm.ollama import OllamaModel
-from kb.llm.ollama_http import OllamaServer, Timeouts
+from kb.runtimes.ollama_http import OllamaServer, Timeouts
 
 ROUNDS = 9
 CONTEXT_TOKENS = 1024

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kb.domain.embeddings import EmbeddingModel, Role
-from kb.errors import ModelMissing
+from kb.errors import ModelError, ModelMissing
 
 Vectors = NDArray[np.float32]
 
@@ -39,10 +39,17 @@ class FakeEmbedder:
         self.model = model
         self.provider = "hashed-words"
         self.texts: list[str] = []
+        self.fails_after: int | None = None
+
+    def renamed(self, name: str) -> FakeEmbedder:
+        """Another model with this one's dimensions."""
+        return FakeEmbedder(EmbeddingModel(name, "1", self.model.dimensions, 512))
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """float32[n, dimensions], L2 = 1."""
         if role == "passage":
+            if self.fails_after is not None and len(self.texts) >= self.fails_after:
+                raise ModelError("the fake model gives up")
             self.texts += texts
         return np.stack([hashed_words(text, self.model.dimensions) for text in texts])
 
@@ -64,11 +71,11 @@ class FakeModels:
             for name, dimensions in ((PRIMARY, 32), (SECONDARY, 16), (WIDE, 48))
         }
 
-    def model(self, model_dir: Path, name: str) -> EmbeddingModel:
+    def model(self, model_dir: Path, name: str, provider: object = None) -> EmbeddingModel:
         """What a model encodes to. Raises: ModelMissing."""
         return self.embedder(model_dir, name).model
 
-    def embedder(self, model_dir: Path, name: str, threads: int = 1) -> FakeEmbedder:
+    def embedder(self, model_dir: Path, name: str, threads: object = 1, provider: object = None) -> FakeEmbedder:
         """The embedder of a model. Raises: ModelMissing."""
         if name not in self.embedders:
             raise ModelMissing(f"the model {name} is not installed", f"run `kb models install {name}`")

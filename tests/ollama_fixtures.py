@@ -18,7 +18,7 @@ import pytest
 
 from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message
 from kb.llm.ollama import OllamaModel
-from kb.llm.ollama_http import OllamaServer, Timeouts
+from kb.runtimes.ollama_http import OllamaServer, Timeouts
 
 Step = dict[str, Any]
 

@@ -20,7 +20,7 @@ ROWS = (
     ("answer",),
     ("retrieve", "workers", "assemble"),
     ("scan", "extract", "chunk", "store", "embed", "llm"),
-    ("language", "config", "models"),
+    ("language", "config", "models", "runtimes"),
     ("domain",),
     ("installation",),
     ("errors", "private"),

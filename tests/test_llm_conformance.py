@@ -20,8 +20,8 @@ from kb.assemble.language_models import MODEL_FILE, SMOLLM2
 from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message, TokenChunk
 from kb.errors import ModelCorrupt, ModelError, PromptTooLong
 from kb.llm.llama_cpp import LlamaCppModel, LlamaLimits
-from kb.llm.ollama_http import Timeouts
 from kb.models.manifest import read_installed
+from kb.runtimes.ollama_http import Timeouts
 
 MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR", Path.home() / ".cache/kb-test/models"))
 CONTEXT_TOKENS = 512

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from kb.domain.answers.generation import Message
 from kb.errors import ModelCorrupt, ModelMissing
-from kb.llm.gguf import GgufHeader, read_gguf_header
 from kb.llm.stops import StopStrings
-from kb.llm.token_estimate import estimated_prompt_tokens, estimated_tokens
+from kb.runtimes.gguf import GgufHeader, read_gguf_header
+from kb.runtimes.token_estimate import estimated_prompt_tokens, estimated_tokens
 
 
 def read_through(pieces: Sequence[str], stops: Sequence[str]) -> list[str]:

@@ -192,7 +192,7 @@ def test_encoders_stay_open_while_the_index_changes_and_are_opened_again_where_a
     install(vault, PRIMARY, "2")
     other = held(search="heron")
     assert (other["error"], other["opened"]) == ("model_error", [f"{PRIMARY}@2"])
-    assert f"embedded with {PRIMARY} 1, installed is 2" in other["message"]
+    assert f"embedded with {PRIMARY} 1 (32 d), and the model is now 2 (32 d)" in other["message"]
     fake_models.embedders[PRIMARY] = FakeEmbedder(replace(fake_models.embedders[PRIMARY].model, version="2"))
     kb(vault, "index", "--embeddings")
     new = held(search="heron")
@@ -291,7 +291,7 @@ def test_many_threads_ask_one_session_while_files_are_ingested(
             finally:
                 self.turn.release()
 
-    def open_encoder(model_dir: Path, name: str) -> Single:
+    def open_encoder(model_dir: Path, name: str, provider: object) -> Single:
         with busy:
             opened.append(name)
         encoder = Single(fake_models.embedders[name].model)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kb.assemble.installable import InstallableModel, Wheel
-from kb.llm.gguf import read_gguf_header
 from kb.models.manifest import InstalledModel, ModelFacts
+from kb.runtimes.gguf import read_gguf_header
 
 SMOLLM2 = "smollm2"
 MODEL_FILE = "model.gguf"

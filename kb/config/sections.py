@@ -93,6 +93,9 @@ class EmbeddingConfig(Section):
     dimensions: int = 0
     batch_size: int = 64
     threads: int = 0
+    query_prefix: str = "auto"
+    passage_prefix: str = "auto"
+    pooling: str = "auto"
 
 
 class LlmConfig(Section):

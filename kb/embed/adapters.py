@@ -1,43 +1,60 @@
 """From a configured model name to the adapter that encodes with it: the door by which indexing and search come in.
 
-A name with a directory below `model_dir` opens from there; any other that kb does not assemble is taken for a
-fastembed name. Only what the answer needs is imported: a search in a fresh process comes through here.
+A name with a directory below `model_dir` opens from there; any other that kb does not assemble is the provider's.
+Only what the answer needs is imported: a search in a fresh process comes through here.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder
+from kb.embed.model_files import OLLAMA
 from kb.errors import ModelMissing
 from kb.models.manifest import InstalledModel, read_installed
 
+if TYPE_CHECKING:
+    from kb.embed.provider import Provider
 
-def embedding_model(model_dir: Path, name: str) -> EmbeddingModel:
-    """What the model called `name` encodes to. Raises: ModelMissing, ModelCorrupt."""
-    installed = _installed(model_dir, name)
+
+def embedding_model(model_dir: Path, name: str, provider: Provider | None = None) -> EmbeddingModel:
+    """What the model called `name` encodes to. Raises: ModelMissing, ModelCorrupt, and what the provider raises."""
+    installed = _installed(model_dir, name, provider)
     if installed is not None:
         return encoded_model(installed)
+    if provider is not None and provider.name == OLLAMA:
+        from kb.embed.ollama_adapter import ollama_model
+
+        return ollama_model(provider, name)
     from kb.embed.fastembed_adapter import hub_model
 
     return hub_model(name)
 
 
-def bulk_embedder(model_dir: Path, name: str, threads: int) -> Embedder:
-    """The embedder for many texts, on `threads` cores. Raises: ModelMissing, ModelCorrupt."""
-    installed = _installed(model_dir, name)
+def bulk_embedder(model_dir: Path, name: str, threads: int, provider: Provider | None = None) -> Embedder:
+    """The embedder for many texts, on `threads` cores. Raises: as `embedding_model`."""
+    installed = _installed(model_dir, name, provider)
     if installed is not None:
         return open_embedder(model_dir / name, installed, threads)
+    if provider is not None and provider.name == OLLAMA:
+        from kb.embed.ollama_adapter import RETRIES_AFTER_SECONDS, open_ollama_embedder
+
+        return open_ollama_embedder(provider, name, RETRIES_AFTER_SECONDS)
     from kb.embed.fastembed_adapter import open_hub_embedder
 
     return open_hub_embedder(model_dir, name, threads)
 
 
-def query_encoder(model_dir: Path, name: str) -> QueryEncoder:
-    """The encoder for one question, as soon as it can be had. Raises: ModelMissing, ModelCorrupt."""
-    installed = _installed(model_dir, name)
+def query_encoder(model_dir: Path, name: str, provider: Provider | None = None) -> QueryEncoder:
+    """The encoder for one question, as soon as it can be had. Raises: as `embedding_model`."""
+    installed = _installed(model_dir, name, provider)
     if installed is not None:
         return open_query_encoder(model_dir / name, installed)
+    if provider is not None and provider.name == OLLAMA:
+        from kb.embed.ollama_adapter import open_ollama_embedder
+
+        return open_ollama_embedder(provider, name)
     from kb.embed.fastembed_adapter import HubQueryEncoder, open_hub_embedder
 
     return HubQueryEncoder(open_hub_embedder(model_dir, name, threads=1))
@@ -79,13 +96,13 @@ def encoded_model(installed: InstalledModel) -> EmbeddingModel:
     return EmbeddingModel(model.name, model.version, model.dimensions, model.window_tokens)
 
 
-def _installed(model_dir: Path, name: str) -> InstalledModel | None:
-    """The installed model, or None when `name` is for fastembed to know. Raises: ModelMissing, ModelCorrupt."""
+def _installed(model_dir: Path, name: str, provider: Provider | None) -> InstalledModel | None:
+    """The installed model, or None when `name` is for the provider to know. Raises: ModelMissing, ModelCorrupt."""
     try:
         return read_installed(model_dir, name)
     except ModelMissing:
         from kb.embed.model_files import ASSEMBLED
 
-        if name in ASSEMBLED:
+        if name in ASSEMBLED or (provider is not None and provider.name == "installed"):
             raise
         return None

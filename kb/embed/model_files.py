@@ -1,4 +1,4 @@
-"""The models that `kb/assemble` makes for these adapters, by name, and what their files are called."""
+"""The models that `kb/assemble` makes for these adapters, what their files are called, and who runs the others."""
 
 from __future__ import annotations
 
@@ -8,3 +8,6 @@ ASSEMBLED = frozenset({E5_SMALL, USE_MULTILINGUAL})
 
 MODEL_FILE = "onnx/model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
+
+# Providers of models that kb does not assemble: what the versions of their models begin with.
+HUB, OLLAMA, LLAMA_CPP = "fastembed", "ollama", "llama_cpp"

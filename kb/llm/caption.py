@@ -13,8 +13,8 @@ from kb.domain.ingest.derived import Engine, ModelCaption
 from kb.domain.ingest.steps import CaptionSettings, ExtractSettings, Job, Results
 from kb.errors import ExtractFailed, ModelError, ModelMissing, worded
 from kb.llm.ollama import pulled_models, require_pulled
-from kb.llm.ollama_http import OllamaServer, Timeouts
 from kb.models.requirements import lacking_packages, require
+from kb.runtimes.ollama_http import OllamaServer, Timeouts
 
 # Bumped whenever the same image would give another caption from the same model.
 _METHOD_VERSION = "1"

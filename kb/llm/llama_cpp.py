@@ -25,8 +25,8 @@ from kb.domain.answers.generation import (
     TokenUsage,
 )
 from kb.errors import ModelError, ModelTimeout, PromptTooLong
-from kb.llm.gguf import GgufHeader, read_gguf_header
 from kb.llm.stops import StopStrings
+from kb.runtimes.gguf import GgufHeader, read_gguf_header
 
 if TYPE_CHECKING:
     from kb.llm.llama_runtime import LlamaRuntime

@@ -21,9 +21,9 @@ from kb.domain.answers.generation import (
     TokenUsage,
 )
 from kb.errors import StreamBroken
-from kb.llm.ollama_http import OllamaServer, not_pulled
 from kb.llm.stops import StopStrings
-from kb.llm.token_estimate import estimated_prompt_tokens, estimated_tokens
+from kb.runtimes.ollama_http import OllamaServer, not_pulled
+from kb.runtimes.token_estimate import estimated_prompt_tokens, estimated_tokens
 
 # One token's line is some 200 bytes; its text alone never comes near this.
 _LINE_BYTES = 4096

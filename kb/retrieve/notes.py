@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kb.domain.search import DaysAsked, Substitution
-from kb.errors import ModelMissing
+from kb.errors import ModelError, ModelMissing
 from kb.language.detect import query_language
 
 _GOES_ON = "kb index --embeddings"
@@ -63,7 +63,7 @@ def note_label(question: str) -> str:
     return "참고" if query_language(question) == "ko" else "note"
 
 
-def by_words_only(question: str, lacking: ModelMissing) -> str:
+def by_words_only(question: str, lacking: ModelError) -> str:
     """That a question was searched by its words alone, and what is lacking for more."""
     if query_language(question) == "ko":
         if "committed" in lacking.details:

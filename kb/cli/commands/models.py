@@ -13,8 +13,7 @@ from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
 from kb.domain.results.upkeep import ModelStatus
 from kb.errors import UsageError
-from kb.operations.admin.models import install_models, model_statuses, verify_models
-from kb.operations.embedding.plan import configured_models
+from kb.operations.admin.models import configured_installs, install_models, model_statuses, verify_models
 
 
 @click.group("models", cls=CommandGroup)
@@ -40,9 +39,10 @@ def install(call: Call, names: tuple[str, ...], force: bool, as_json: bool) -> N
     """Install models: fetched once, checked against pinned checksums, resumed where a try was cut off."""
     from kb.cli.output.progress import show_bytes
 
-    wanted = names or configured_models(call.config)
+    wanted = names or configured_installs(call.config)
     if not wanted:
-        raise UsageError("no model is configured (models.embedding.provider = none)", "name one: kb models list")
+        provider = call.config.models_embedding.provider
+        raise UsageError(f"nothing to install (models.embedding.provider = {provider})", "name one: kb models list")
     with show_bytes() as on_event, interruptible(on_event) as handle:
         done = install_models(call.config, wanted, force=force, handle=handle)
     _show([status for status in model_statuses(call.config) if status.name in done], as_json)

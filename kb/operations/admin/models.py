@@ -13,6 +13,7 @@ from kb.assemble.speech_models import CATALOG as SPEECH_MODELS
 from kb.config import Config
 from kb.domain.results.upkeep import ModelStatus
 from kb.domain.run_handle import RunHandle, StepProgress
+from kb.embed.model_files import LLAMA_CPP, OLLAMA
 from kb.errors import Canceled, KbError
 from kb.models.manifest import list_models, verify_model
 from kb.operations.embedding.plan import configured_models
@@ -22,6 +23,12 @@ _GO_ON = "kb models install begins this model again; what was fetched whole is n
 
 CATALOG: Mapping[str, InstallableModel] = {**EMBEDDING_MODELS, **SPEECH_MODELS, **LANGUAGE_MODELS}
 """Every model that can be assembled without a hub, by its name."""
+
+
+def configured_installs(config: Config) -> tuple[str, ...]:
+    """The configured models that are installed here, not run by another program or from a file of their owner's."""
+    theirs = config.models_embedding.provider in (OLLAMA, LLAMA_CPP)
+    return tuple(name for name in configured_models(config) if name in CATALOG or not theirs)
 
 
 def install_models(config: Config, names: Sequence[str], *, force: bool, handle: RunHandle) -> list[str]:

@@ -70,7 +70,7 @@ def _kept(config: Config, provider: str, models: LoadedModels) -> LanguageModel:
 
 def _ollama(config: Config) -> LanguageModel:
     from kb.llm.ollama import OllamaModel
-    from kb.llm.ollama_http import OllamaServer, Timeouts
+    from kb.runtimes.ollama_http import OllamaServer, Timeouts
 
     llm = config.models_llm
     timeouts = Timeouts(llm.connect_timeout_seconds, llm.silence_timeout_seconds, llm.total_timeout_seconds)
@@ -114,7 +114,7 @@ def gguf_path(config: Config) -> Path:
 def _ollama_lacks(config: Config) -> KbError | None:
     """Why Ollama cannot answer; None when it can. Takes one request."""
     from kb.llm.ollama import pulled_models, require_pulled
-    from kb.llm.ollama_http import OllamaServer, Timeouts
+    from kb.runtimes.ollama_http import OllamaServer, Timeouts
 
     llm = config.models_llm
     quick = Timeouts(llm.connect_timeout_seconds, llm.connect_timeout_seconds, llm.connect_timeout_seconds)

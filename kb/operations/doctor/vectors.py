@@ -9,7 +9,7 @@ from kb.domain.checks import Check
 from kb.embed.adapters import embedding_model
 from kb.embed.passage import PASSAGE_VERSION
 from kb.errors import KbError
-from kb.operations.embedding.plan import configured_models, require_dimensions
+from kb.operations.embedding.plan import configured_models, embedding_provider, require_dimensions
 from kb.operations.embedding.vector_upkeep import mirror_is_gone, slot_model
 from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
@@ -37,10 +37,11 @@ def check_models(config: Config) -> Iterator[Check]:
     if not names:
         detail = "passages are found by their words alone (models.embedding.provider = none)"
         yield Check("embedding_model", False, detail, needed=False)
+    provider = embedding_provider(config)
     for position, name in enumerate(names):
         wanted = config.models_embedding.dimensions if position == 0 else 0
         try:
-            model = require_dimensions(embedding_model(config.model_dir, name), wanted or None)
+            model = require_dimensions(embedding_model(config.model_dir, name, provider), wanted or None)
         except KbError as error:
             yield Check("embedding_model", False, error.message, error.hint)
         else:
@@ -125,7 +126,8 @@ def _count_embedded(db: Connection, row: queries.EmbeddingSlot) -> queries.Embed
 
 def _check_coverage(db: Connection, config: Config, row: queries.EmbeddingSlot) -> Iterator[Check]:
     try:
-        window = embedding_model(config.model_dir, row.model_id).window_tokens
+        provider = embedding_provider(config).of_version(row.model_version)
+        window = embedding_model(config.model_dir, row.model_id, provider).window_tokens
     except KbError:
         return
     if window is None:

@@ -84,7 +84,7 @@ def _encoded(plan: EmbeddingPlan, slot: EmbeddingSlot, bank: Sequence[_Question]
     try:
         found = dict(cache.get(texts))
         if len(found) < len(texts):
-            encoder = bulk_embedder(plan.model_dir, slot.model_id, plan.threads)
+            encoder = bulk_embedder(plan.model_dir, slot.model_id, plan.threads, plan.provider)
             steps = [texts[at : at + plan.batch_texts] for at in range(0, len(texts), plan.batch_texts)]
             vectors = [row for step in steps for row in encoder.embed(step, "query")]
             packed = [CachedVector(row.astype("<f4").tobytes(), 0) for row in vectors]

@@ -36,7 +36,7 @@ class LazyEmbedder:
     """The bulk embedder of one model, loaded when a text is not in the cache."""
 
     def __init__(self, plan: EmbeddingPlan, name: str) -> None:
-        model = embedding_model(plan.model_dir, name)
+        model = embedding_model(plan.model_dir, name, plan.provider)
         self.model = require_dimensions(model, plan.dimensions if name == plan.models.get("primary") else None)
         self.batch_texts = plan.batch_texts
         self._plan = plan
@@ -49,7 +49,9 @@ class LazyEmbedder:
         """
         import numpy as np
 
-        self._loaded = self._loaded or bulk_embedder(self._plan.model_dir, self.model.name, self._plan.threads)
+        if self._loaded is None:
+            plan = self._plan
+            self._loaded = bulk_embedder(plan.model_dir, self.model.name, plan.threads, plan.provider)
         vectors = self._loaded.embed(texts, "passage")
         if vectors.shape != (len(texts), self.model.dimensions) or not np.isfinite(vectors).all():
             raise ModelError(

@@ -73,8 +73,9 @@ def embed_missing(
 ) -> EmbedReport:
     """Embeds the chunks that have no committed vector, for every slot; forgets the vectors of chunks that are gone.
 
-    Where nothing is missing, SQLite alone says so: neither Lance nor a model is opened. `db` is a writer with
-    sqlite-vec loaded. Raises: ModelMissing, ModelCorrupt, ModelError, StoreError, DiskFull.
+    Where nothing is missing, SQLite alone says so: neither Lance nor a model is opened. Another model's vectors are
+    made beside those that are searched, which they replace once they are whole. `db` is a writer with sqlite-vec
+    loaded. Raises: ModelMissing, ModelCorrupt, ModelError, StoreError, DiskFull.
     """
     run = _Run(db, plan, EmbedReport(), handle)
     for slot in SLOTS:
@@ -83,7 +84,10 @@ def embed_missing(
         if name is not None:
             embedder = LazyEmbedder(plan, name)
             if not (holds(held, embedder.model) and _is_complete(db, slot)):
-                _fill_slot(run, slot, embedder)
+                if held is not None and held.lance_table != lance_table_name(embedder.model):
+                    _embed_beside(run, embedder)
+                if not run.report.aborted:
+                    _fill_slot(run, slot, embedder)
         elif held is not None:
             with vector_transaction(db):
                 drop_slot(db, slot)
@@ -102,11 +106,16 @@ def embed_ahead(
 
     No mirror changes, so searches stay as they are. `db` and what is raised: as with `embed_missing`.
     """
+    run = _Run(db, plan, EmbedReport(), handle)
+    _embed_beside(run, LazyEmbedder(plan, name))
+    return run.report
+
+
+def _embed_beside(run: _Run, embedder: LazyEmbedder) -> None:
+    """Fills a model's own Lance table, while the mirrors stay what is searched."""
     from kb.operations.embedding import vector_upkeep as upkeep
 
-    run = _Run(db, plan, EmbedReport(), handle)
-    embedder = LazyEmbedder(plan, name)
-    model = embedder.model
+    db, plan, model = run.db, run.plan, embedder.model
     table = lance_table_name(model)
     with transaction(db):
         queries.delete_other_versions(db, lance_table=table, model_id=model.name, model_version=model.version)
@@ -116,7 +125,6 @@ def embed_ahead(
             queries.reset_records(db, lance_table=table)
     run.report.removed += upkeep.clear_tombstones(db, None, lance)
     _embed_chunks(run, None, embedder, lance)
-    return run.report
 
 
 def _is_complete(db: Connection, slot: Slot) -> bool:

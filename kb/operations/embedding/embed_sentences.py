@@ -42,14 +42,14 @@ def embed_sentences(db: Connection, plan: EmbeddingPlan, handle: RunHandle) -> i
     if name is None:
         _forget(db)
         return 0
-    model = embedding_model(plan.model_dir, name)
+    model = embedding_model(plan.model_dir, name, plan.provider)
     held = queries.select_sentence_version(db)
     if held is None or held.version != sentence_version(model):
         _forget(db)
     encoder: Embedder | None = None
     done = 0
     for chunks in _unread(db):
-        encoder = encoder or bulk_embedder(plan.model_dir, name, plan.threads)
+        encoder = encoder or bulk_embedder(plan.model_dir, name, plan.threads, plan.provider)
         rows = _rows(chunks, encoder, plan.batch_texts)
         if handle.is_canceled():
             break

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kb.config import Config
 from kb.domain.embeddings import EmbeddingModel
+from kb.embed.model_files import ASSEMBLED, HUB, OLLAMA
+from kb.embed.provider import Provider
 from kb.errors import ConfigError
 from kb.store.vectors.vector_tables import SLOTS, Slot
 
@@ -20,7 +22,7 @@ class EmbeddingPlan:
     """The models by slot; `threads` is how many cores one of them uses, `batch_texts` how many texts it gets at once.
 
     `dimensions` is what the primary model's vectors must have; None where any will do. `sentences`: whether sentences
-    get vectors too.
+    get vectors too. `provider` runs the models that kb does not assemble.
     """
 
     models: Mapping[Slot, str]
@@ -32,6 +34,7 @@ class EmbeddingPlan:
     batch_texts: int
     dimensions: int | None
     sentences: bool = True
+    provider: Provider = field(default_factory=Provider)
 
 
 def embedding_plan(config: Config) -> EmbeddingPlan:
@@ -48,30 +51,45 @@ def embedding_plan(config: Config) -> EmbeddingPlan:
         batch_texts=config.models_embedding.batch_size,
         dimensions=config.models_embedding.dimensions or None,
         sentences=config.models_embedding.sentences,
+        provider=embedding_provider(config),
+    )
+
+
+def embedding_provider(config: Config) -> Provider:
+    """What runs the models that kb does not assemble, as it is configured."""
+    embedding, llm = config.models_embedding, config.models_llm
+    return Provider(
+        name=embedding.provider,
+        model=embedding.model,
+        query_prefix=embedding.query_prefix,
+        passage_prefix=embedding.passage_prefix,
+        pooling=embedding.pooling,
+        endpoint=llm.endpoint,
+        connect_seconds=llm.connect_timeout_seconds,
+        silence_seconds=llm.silence_timeout_seconds,
+        total_seconds=llm.total_timeout_seconds,
     )
 
 
 def configured_models(config: Config) -> tuple[str, ...]:
     """The models the configuration names, the primary one first; none where passages are found by words alone.
 
-    Raises: ConfigError where fastembed is to run a model that only kb itself can.
+    Raises: ConfigError where another provider is to run a model that only kb itself can.
     """
     embedding = config.models_embedding
     if embedding.provider == "none":
         return ()
-    if embedding.provider == "fastembed":
-        _require_fastembed_name(embedding.model)
+    if embedding.provider in (HUB, OLLAMA):
+        _require_name_of_provider(embedding.provider, embedding.model)
     second = embedding.secondary if embedding.secondary != embedding.model else ""
     return (embedding.model, second) if second else (embedding.model,)
 
 
-def _require_fastembed_name(name: str) -> None:
-    from kb.assemble.embedding_models import CATALOG
-
-    if name in CATALOG:
+def _require_name_of_provider(provider: str, name: str) -> None:
+    if name in ASSEMBLED:
         raise ConfigError(
-            f"fastembed has no model called {name} (models.embedding.provider = fastembed)",
-            "set models.embedding.provider to auto, or models.embedding.model to a fastembed name",
+            f"{provider} has no model called {name} (models.embedding.provider = {provider})",
+            f"set models.embedding.provider to auto, or models.embedding.model to a name that {provider} knows",
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kb.config import Config
 from kb.config.lexicon import synonyms
 from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult, Widening
-from kb.errors import ModelMissing
+from kb.errors import ModelError, ModelMissing, ModelNotPulled, ModelUnreachable
 from kb.language.time_signs import may_name_days
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def search(session: Session, query: SearchQuery) -> SearchResult:
     """The hits of one question, from the knowledge base as it is now.
 
-    A hybrid question where there are no vectors is answered by its words, and the result's note says so.
+    A hybrid question where there are no vectors, or whose model's server is away, is answered by its words, and the
+    result's note says so.
     Raises: NotIndexed and its kin; QuerySyntaxError; ModelError for a vector question that cannot be answered.
     """
     with session.reading() as base:
@@ -37,9 +38,14 @@ def search_in(base: KnowledgeBase, query: SearchQuery, *, every_candidate: bool 
     """
     with base.snapshot():
         source = _source(base, query)
-        if source is None or isinstance(source, ModelMissing):
+        if source is None or isinstance(source, ModelError):
             return _by_words(base, query, source)
-        return _near(base, query, source, every_candidate)
+        try:
+            return _near(base, query, source, every_candidate)
+        except ModelUnreachable as error:
+            if query.mode == "vector":
+                raise
+            return _by_words(base, query, error)
 
 
 def read_question(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
@@ -93,7 +99,7 @@ def vector_source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | Non
     Raises: ModelMissing for a vector question that cannot be answered.
     """
     source = _source(base, query)
-    return None if isinstance(source, ModelMissing) else source
+    return None if isinstance(source, ModelError) else source
 
 
 def encode_question(source: VectorSource, query: SearchQuery, read: QueryTerms, rule: FusionRule) -> QueryVectors:
@@ -135,7 +141,7 @@ def bind_question(base: KnowledgeBase, query: SearchQuery) -> tuple[str, tuple[s
     return "retrieve/search_hybrid.sql", read.terms, hybrid_params(base.db, query, read, vectors, rule)
 
 
-def _by_words(base: KnowledgeBase, query: SearchQuery, lacking: ModelMissing | None) -> SearchResult:
+def _by_words(base: KnowledgeBase, query: SearchQuery, lacking: ModelError | None) -> SearchResult:
     """The hits of a question by its words; the note names what is lacking for more."""
     result = search_lexical(
         base.db,
@@ -166,7 +172,7 @@ def _noted(result: SearchResult, notes: Sequence[str]) -> SearchResult:
     return result._replace(note="; ".join(said)) if said else result
 
 
-def _source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | ModelMissing | None:
+def _source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | ModelError | None:
     """The encoders for a question; None where it asks for words alone, or what is lacking for a hybrid one.
 
     Raises: ModelMissing for a vector question that cannot be answered.
@@ -182,7 +188,7 @@ def _source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | ModelMiss
         return None
     try:
         source = base.vectors
-    except ModelMissing as error:
+    except (ModelMissing, ModelUnreachable, ModelNotPulled) as error:
         if query.mode == "vector":
             raise
         return error

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import EmbeddingModel, QueryEncoder
+    from kb.embed.provider import Provider
 
 T = TypeVar("T")
 
@@ -44,17 +45,21 @@ class LoadedModels:
         with turn:
             yield
 
-    def query_encoder(self, name: str) -> SharedEncoder:
-        """The encoder of the model that is installed as `name` now. Raises: ModelMissing, ModelCorrupt."""
+    def query_encoder(self, name: str, provider: Provider | None = None) -> SharedEncoder:
+        """The encoder of the model that is installed as `name` now, or that the provider has.
+
+        Raises: ModelMissing, ModelCorrupt, and what the provider raises.
+        """
         from kb.embed.adapters import query_encoder  # a search by words alone does without
         from kb.models.manifest import manifest_bytes
 
-        mark = manifest_bytes(self._model_dir, name)
+        installed = manifest_bytes(self._model_dir, name)
         return self.kept(
             f"encoder {name}",
-            mark,
+            installed or provider,
             lambda: SharedEncoder(
-                query_encoder(self._model_dir, name), lambda: manifest_bytes(self._model_dir, name) == mark
+                query_encoder(self._model_dir, name, provider),
+                lambda: manifest_bytes(self._model_dir, name) == installed,
             ),
         )
 

@@ -13,7 +13,7 @@ from kb.domain.text import start_of
 from kb.embed.codec import unpack_vector
 from kb.errors import ModelError, ModelMissing
 from kb.language.detect import query_language
-from kb.operations.embedding.plan import configured_models
+from kb.operations.embedding.plan import configured_models, embedding_provider
 from kb.operations.session.loaded_models import LoadedModels, SharedEncoder
 from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
@@ -50,7 +50,7 @@ class VectorSource:
         self.model = primary.model_id
         self.dimensions = primary.dimensions
         self._models = models
-        self._primary = _encoder(models, primary)
+        self._primary = _encoder(config, models, primary)
         self.provider = self._primary.provider
         self._config = config
         self._secondary_slot = held.get("secondary")
@@ -147,7 +147,7 @@ class VectorSource:
     def _open_secondary(self) -> SharedEncoder | None:
         slot = self._secondary_slot
         if self._secondary is None and slot is not None:
-            self._secondary = _encoder(self._models, slot)
+            self._secondary = _encoder(self._config, self._models, slot)
         return self._secondary
 
 
@@ -185,11 +185,14 @@ def _ann_table(db: Connection, config: Config, models: LoadedModels, slot: Embed
     return models.kept(f"ANN index of {model.name}", mark, load)
 
 
-def _encoder(models: LoadedModels, slot: EmbeddingSlot) -> SharedEncoder:
-    encoder = models.query_encoder(slot.model_id)
-    if encoder.model.version != slot.model_version:
+def _encoder(config: Config, models: LoadedModels, slot: EmbeddingSlot) -> SharedEncoder:
+    provider = embedding_provider(config).of_version(slot.model_version)
+    encoder = models.query_encoder(slot.model_id, provider)
+    there = encoder.model
+    if (there.version, there.dimensions) != (slot.model_version, slot.dimensions):
         raise ModelError(
-            f"the index was embedded with {slot.model_id} {slot.model_version}, installed is {encoder.model.version}",
+            f"the index was embedded with {slot.model_id} {slot.model_version} ({slot.dimensions} d), "
+            f"and the model is now {there.version} ({there.dimensions} d)",
             "kb index --embeddings",
         )
     return encoder

@@ -135,7 +135,9 @@ class OllamaServer:
         if response.status == 400 and "context" in told:
             return PromptTooLong(f"{model}: {told}", "lower rag.max_context_tokens, or raise models.llm.context_tokens")
         return StreamBroken(
-            f"{self.endpoint} answered {response.status}" + (f": {_shown(told)}" if told else ""), _IS_OLLAMA
+            f"{self.endpoint} answered {response.status}" + (f": {_shown(told)}" if told else ""),
+            _IS_OLLAMA,
+            details={"status": str(response.status)},
         )
 
 

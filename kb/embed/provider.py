@@ -1,0 +1,50 @@
+"""What runs the embedding models that kb does not assemble itself: plain values, read from the configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kb.embed.families import AS_FAMILY, TextForm, text_form
+from kb.embed.model_files import HUB, LLAMA_CPP, OLLAMA
+
+if TYPE_CHECKING:
+    from kb.runtimes.ollama_http import OllamaServer
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """`name`: installed, fastembed, ollama or llama_cpp; auto is fastembed for what is not installed.
+
+    The prefixes and the pooling are those of the configured `model`; any other has those of its family. `endpoint` and
+    the times are those of the Ollama server; `gguf_places` are the folders where GGUF files are looked for.
+    """
+
+    name: str = "auto"
+    model: str = ""
+    query_prefix: str = AS_FAMILY
+    passage_prefix: str = AS_FAMILY
+    pooling: str = AS_FAMILY
+    endpoint: str = ""
+    connect_seconds: float = 2.0
+    silence_seconds: float = 120.0
+    total_seconds: float = 600.0
+    gguf_places: tuple[Path, ...] = ()
+
+    def of_version(self, version: str) -> Provider:
+        """The one that made vectors of that version, whatever is configured now."""
+        made_by = version.partition(":")[0]
+        return replace(self, name=made_by) if made_by in (HUB, OLLAMA, LLAMA_CPP) else replace(self, name="auto")
+
+    def form(self, name: str) -> TextForm:
+        """How texts are given to the model called `name`."""
+        if name != self.model:
+            return text_form(name)
+        return text_form(name, self.query_prefix, self.passage_prefix, self.pooling)
+
+    def server(self) -> OllamaServer:
+        """The Ollama server; nothing is asked of it yet."""
+        from kb.runtimes.ollama_http import OllamaServer, Timeouts
+
+        return OllamaServer(self.endpoint, Timeouts(self.connect_seconds, self.silence_seconds, self.total_seconds))
