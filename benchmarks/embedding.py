@@ -7,7 +7,6 @@ installed models: KB_TEST_MODEL_DIR names their directory.
 
 from __future__ import annotations
 
-import os
 import re
 import resource
 import shutil
@@ -54,8 +53,11 @@ class Cost(NamedTuple):
 
     wall_s: float
     cpu_s: float
-    cores: float
-    """Seconds on the processors by those of the busiest thread: how many cores were at work, however many were free."""
+
+    @property
+    def cores(self) -> float:
+        """How many cores were at work at once, on average: no more than were free."""
+        return self.cpu_s / self.wall_s
 
 
 def measure(data: Path | None = None) -> Measurement:
@@ -159,14 +161,14 @@ def _in_turns(models: Path, four_bits: Path, texts: Sequence[str]) -> tuple[dict
     ways = {"kb": by_kb, FOUR_BITS: padded.embed} | {
         f"fastembed, batches of {size}": by_fastembed(size) for size in FASTEMBED_BATCHES
     }
-    costs = dict.fromkeys(ways, Cost(0, 0, 0))
+    costs = dict.fromkeys(ways, Cost(0, 0))
     for way in ways.values():
         way(texts[:8])  # the first call prepares the session
     with step(f"{len(texts)} passages by each"):
         for turn in range(ROUNDS):
             for name, way in ways.items():
                 cost = _cost(lambda way=way, turn=turn: way(texts[turn::ROUNDS]))  # type: ignore[misc]
-                costs[name] = Cost(costs[name].wall_s + cost.wall_s, costs[name].cpu_s + cost.cpu_s, cost.cores)
+                costs[name] = Cost(costs[name].wall_s + cost.wall_s, costs[name].cpu_s + cost.cpu_s)
     both = embedder.embed(texts, "passage"), padded.embed(texts)
     return costs, float((both[0] * both[1]).sum(axis=1).min())
 
@@ -182,22 +184,9 @@ def _bare_fastembed(directory: Path) -> Any:
 
 
 def _cost(work: Callable[[], object]) -> Cost:
-    wall, cpu, threads = perf_counter(), process_time(), _thread_cpu_s()
+    wall, cpu = perf_counter(), process_time()
     work()
-    cpu_s, wall_s = process_time() - cpu, perf_counter() - wall
-    busiest_s = max((used - threads.get(thread, 0) for thread, used in _thread_cpu_s().items()), default=wall_s)
-    return Cost(wall_s, cpu_s, cpu_s / max(busiest_s, 0.01))
-
-
-def _thread_cpu_s() -> dict[str, float]:
-    """The seconds each thread of this process has run; none where there is no /proc."""
-    if sys.platform != "linux":
-        return {}
-    found = {}
-    for path in Path("/proc/self/task").glob("*/stat"):
-        fields = path.read_text(encoding="utf-8").rpartition(")")[2].split()
-        found[path.parent.name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return found
+    return Cost(perf_counter() - wall, process_time() - cpu)
 
 
 def _peak_mb() -> float:
