@@ -25,7 +25,6 @@ _DOORS = (
     ("kb.operations.embedding.batch_vectors.embedding_model", "model"),
     ("kb.operations.embedding.batch_vectors.bulk_embedder", "embedder"),
     ("kb.operations.embedding.embed_sentences.embedding_model", "model"),
-    ("kb.operations.embedding.embed_sentences.bulk_embedder", "embedder"),
     ("kb.operations.embedding.background.bulk_embedder", "embedder"),
     ("kb.operations.doctor.vectors.embedding_model", "model"),
     ("kb.embed.adapters.query_encoder", "embedder"),

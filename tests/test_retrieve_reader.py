@@ -67,6 +67,11 @@ def count(vault: Vault) -> int:
     return int(db.execute("SELECT count(*) FROM chunk_sentences").fetchall()[0][0])
 
 
+def vectors(vault: Vault) -> list[tuple[bytes]]:
+    db = apsw.Connection(str(vault.sqlite), flags=apsw.SQLITE_OPEN_READONLY)
+    return db.execute("SELECT vector FROM chunk_sentences ORDER BY vector").fetchall()
+
+
 def test_each_sentence_has_a_vector_at_its_place(vault: Vault) -> None:
     assert sentences(vault, "boiler.md") == ["The boiler hums.", "Bleed the radiators every autumn before frost."]
 
@@ -77,6 +82,20 @@ def test_a_changed_passage_has_the_vectors_of_its_sentences_of_today(vault: Vaul
     ingest(vault)
     assert sentences(vault, "boiler.md") == ["It was sold."]
     assert count(vault) == before - 1
+
+
+def test_a_sentence_that_was_embedded_once_is_not_embedded_again(vault: Vault, fake_models: FakeModels) -> None:
+    encoder = fake_models.embedders[SECONDARY]
+    encoder.texts.clear()
+    changed = NOTES["boiler.md"].replace("hums", "is loud")
+    (vault.root / "boiler.md").write_text(changed, encoding="utf-8")
+    ingest(vault)
+    embedded = [text for text in encoder.texts if "\n" not in text]  # without the passage
+    assert embedded == ["The boiler is loud."]
+    before, at_first = encoder.texts.copy(), vectors(vault)
+    vault.sqlite.unlink()
+    ingest(vault)
+    assert (encoder.texts, vectors(vault)) == (before, at_first)
 
 
 def test_another_second_model_reads_anew_and_none_reads_nothing(vault: Vault) -> None:

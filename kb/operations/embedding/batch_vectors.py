@@ -43,10 +43,13 @@ class LazyEmbedder:
         self._loaded: Embedder | None = None
 
     def embed(self, texts: Sequence[str]) -> tuple[Vectors, list[int]]:
-        """float32[n, dimensions], L2 = 1, and the tokens of each text.
+        """float32[n, dimensions], L2 = 1, and the tokens of each text. Raises: as `vectors`."""
+        vectors = self.vectors(texts)
+        assert self._loaded is not None
+        return vectors, self._loaded.count_tokens(texts, "passage")
 
-        Raises: ModelError for vectors that are not what the model says of itself.
-        """
+    def vectors(self, texts: Sequence[str]) -> Vectors:
+        """float32[n, dimensions], L2 = 1. Raises: ModelError for vectors that are not what the model says of itself."""
         import numpy as np
 
         if self._loaded is None:
@@ -59,7 +62,7 @@ class LazyEmbedder:
                 f"and gave an array of {vectors.shape}, {int(np.isfinite(vectors).sum())} of its numbers finite",
                 f"kb models verify {self.model.name}",
             )
-        return vectors, self._loaded.count_tokens(texts, "passage")
+        return vectors
 
 
 def batch_vectors(

@@ -1,7 +1,7 @@
 """Gives every chunk's sentences, and its title with the headings, a vector each under the secondary model.
 
-They are in SQLite alone: made from the text in a fraction of the time the chunks' own vectors take, they are made
-again wherever they are missing. A batch of chunks is one transaction; a crash leaves whole batches.
+They are in SQLite and, by their text, in the cache: of a changed passage the changed sentences alone are embedded.
+A batch of chunks is one transaction; a crash leaves whole batches.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kb.domain.embeddings import Embedder, EmbeddingModel
+from kb.domain.embeddings import EmbeddingModel
 from kb.domain.run_handle import RunHandle
-from kb.embed.adapters import bulk_embedder, embedding_model
+from kb.embed.adapters import embedding_model
 from kb.language.sentences import SENTENCES_VERSION, sentence_ranges
+from kb.operations.embedding.batch_vectors import LazyEmbedder
 from kb.operations.embedding.plan import EmbeddingPlan
+from kb.store.caches.vector_cache import CachedVector, VectorCache
 from kb.store.connection import Connection, transaction
 from kb.store.rows import sentence_queries as queries
 
@@ -46,17 +48,20 @@ def embed_sentences(db: Connection, plan: EmbeddingPlan, handle: RunHandle) -> i
     held = queries.select_sentence_version(db)
     if held is None or held.version != sentence_version(model):
         _forget(db)
-    encoder: Embedder | None = None
+    embedder = LazyEmbedder(plan, name)
+    cache = VectorCache(plan.cache, f"{sentence_version(model)}/int8", plan.cache_bytes)
     done = 0
-    for chunks in _unread(db):
-        encoder = encoder or bulk_embedder(plan.model_dir, name, plan.threads, plan.provider)
-        rows = _rows(chunks, encoder, plan.batch_texts)
-        if handle.is_canceled():
-            break
-        with transaction(db):
-            queries.upsert_sentence_version(db, version=sentence_version(model))
-            queries.insert_sentences(db, rows)
-        done += len(chunks)
+    try:
+        for chunks in _unread(db):
+            rows = _rows(chunks, embedder, cache)
+            if handle.is_canceled():
+                break
+            with transaction(db):
+                queries.upsert_sentence_version(db, version=sentence_version(model))
+                queries.insert_sentences(db, rows)
+            done += len(chunks)
+    finally:
+        cache.close()
     return done
 
 
@@ -74,7 +79,9 @@ def _unread(db: Connection) -> Iterator[list[queries.UnreadChunk]]:
         yield chunks
 
 
-def _rows(chunks: Sequence[queries.UnreadChunk], encoder: Embedder, batch_texts: int) -> list[queries.SentenceVector]:
+def _rows(
+    chunks: Sequence[queries.UnreadChunk], embedder: LazyEmbedder, cache: VectorCache
+) -> list[queries.SentenceVector]:
     places: list[tuple[int, int, int, int]] = []
     texts: list[str] = []
     for chunk in chunks:
@@ -83,12 +90,21 @@ def _rows(chunks: Sequence[queries.UnreadChunk], encoder: Embedder, batch_texts:
         for position, (start, end) in enumerate(sentence_ranges(chunk.text), 1):
             places.append((chunk.chunk_rowid, position, start, end))
             texts.append(chunk.text[start : min(end, start + _MOST_CHARS)])
-    unique = list(dict.fromkeys(texts))
-    packed: dict[str, bytes] = {}
-    for at in range(0, len(unique), batch_texts):
-        step = unique[at : at + batch_texts]
-        packed.update(zip(step, _packed(encoder.embed(step, "passage")), strict=True))
+    packed = _packed_of(list(dict.fromkeys(texts)), embedder, cache)
     return [queries.SentenceVector(*place, packed[text]) for place, text in zip(places, texts, strict=True)]
+
+
+def _packed_of(texts: Sequence[str], embedder: LazyEmbedder, cache: VectorCache) -> dict[str, bytes]:
+    """The int8 vector of each text: from the cache, where it is there."""
+    size = embedder.model.dimensions
+    found = {text: cached.vector for text, cached in cache.get(texts).items() if len(cached.vector) == size}
+    missing = [text for text in texts if text not in found]
+    for at in range(0, len(missing), embedder.batch_texts):
+        step = missing[at : at + embedder.batch_texts]
+        fresh = dict(zip(step, _packed(embedder.vectors(step)), strict=True))
+        cache.put({text: CachedVector(vector, 0) for text, vector in fresh.items()})
+        found |= fresh
+    return found
 
 
 def heading_text(title: str, heading_path: Sequence[str]) -> str:

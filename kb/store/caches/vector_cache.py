@@ -48,7 +48,10 @@ def insert_vectors(db: Connection, rows: Iterable[CacheInsert]) -> None: ...
 
 
 class CachedVector(NamedTuple):
-    """A text's vector (float32 little-endian, L2 = 1) and its tokens under the model."""
+    """A text's vector as bytes: float32, little-endian, L2 = 1, or int8 where the model's label says so.
+
+    With the text's tokens under the model; 0 where nobody asks for them.
+    """
 
     vector: bytes
     token_count: int
