@@ -22,6 +22,7 @@ from kb.assemble.embedding_models import E5_SMALL, USE_MULTILINGUAL
 from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder, Role
 from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
 from kb.embed.blas import open_blas
+from kb.embed.families import family_form
 from kb.embed.fastembed_adapter import HubEmbedder
 from kb.embed.native_query import NativeQueryEncoder, native_engine_usable, open_native_query_encoder
 from kb.embed.onnx_adapter import open_onnx_query_encoder
@@ -85,7 +86,7 @@ def e5_on_fastembed() -> Embedder:
             name, pooling=PoolingType.MEAN, normalization=True, sources=ModelSource(hf=name), dim=384
         )
     loaded = fastembed.TextEmbedding(name, specific_model_path=str(four_bit_e5()), threads=1)
-    return HubEmbedder(EmbeddingModel(name, "1", 384, None), loaded)
+    return HubEmbedder(EmbeddingModel(name, "1", 384, None), loaded, family_form(name))
 
 
 def native_e5() -> QueryEncoder:

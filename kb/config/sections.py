@@ -167,9 +167,11 @@ class SearchConfig(Section):
 
 
 class RerankConfig(Section):
-    """What puts the passages found into the order they are shown in."""
+    """What puts the passages found into the order they are shown in. `model` and `passages` are a cross-encoder's."""
 
     provider: str = "reading"
+    model: str = ""
+    passages: int = 20
 
 
 class EvalConfig(Section):

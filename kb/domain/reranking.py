@@ -21,6 +21,24 @@ class Question(NamedTuple):
     favoured: frozenset[str] = frozenset()
 
 
+class PairScorer(Protocol):
+    """A cross-encoder: reads a question and a passage together. Loading one may take seconds."""
+
+    @property
+    def label(self) -> str:
+        """What the scores are called on the wire: who runs the model, its name and its version."""
+
+    def score(self, question: str, passages: Sequence[str]) -> list[float]:
+        """One logit a passage, higher where it answers better; comparable within one question."""
+
+
+class PairOrder(NamedTuple):
+    """The first `passages` of what was found are put in order by `scorer`."""
+
+    scorer: PairScorer
+    passages: int
+
+
 class Reranker(Protocol):
     """Puts candidates in the order in which they are shown."""
 

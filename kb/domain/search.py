@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 SubstitutionReason = Literal["spelling", "keyboard", "sound", "pair", "lexicon"]
-ScoreKind = Literal["bm25", "cosine", "rrf", "linear", "reading"]
+ScoreKind = Literal["bm25", "cosine", "rrf", "linear", "reading", "cross_encoder"]
 Fusion = Literal["linear", "rrf"]
 
 
@@ -181,7 +181,8 @@ class SearchResult(NamedTuple):
     `query.mode` is how it was searched; `note` says why, where that is not how it was asked. `candidates` are what the
     hits were chosen from; `ranking_version` names the statements and weights that put them in order. `substitutions`
     are words that were searched for in place of the question's own; `read_as` is the question with them, and without
-    what names `days`; `searched` are its terms, as they were searched.
+    what names `days`; `searched` are its terms, as they were searched. `ordered_before` are the hits as they stood
+    before a cross-encoder put them in another order; none where none did.
     """
 
     query: SearchQuery
@@ -195,6 +196,12 @@ class SearchResult(NamedTuple):
     read_as: str = ""
     days: DaysAsked | None = None
     searched: tuple[Term, ...] = ()
+    ordered_before: tuple[SearchHit, ...] = ()
+
+    @property
+    def judged_hits(self) -> tuple[SearchHit, ...]:
+        """The hits in the order that evidence was fitted for, whatever order they are shown in."""
+        return self.ordered_before or self.hits
 
     @property
     def is_read(self) -> bool:

@@ -29,7 +29,7 @@ def embedding_model(model_dir: Path, name: str, provider: Provider | None = None
         return ollama_model(provider, name)
     from kb.embed.fastembed_adapter import hub_model
 
-    return hub_model(name)
+    return hub_model(name, provider)
 
 
 def bulk_embedder(model_dir: Path, name: str, threads: int, provider: Provider | None = None) -> Embedder:
@@ -43,7 +43,7 @@ def bulk_embedder(model_dir: Path, name: str, threads: int, provider: Provider |
         return open_ollama_embedder(provider, name, RETRIES_AFTER_SECONDS)
     from kb.embed.fastembed_adapter import open_hub_embedder
 
-    return open_hub_embedder(model_dir, name, threads)
+    return open_hub_embedder(model_dir, name, threads, provider)
 
 
 def query_encoder(model_dir: Path, name: str, provider: Provider | None = None) -> QueryEncoder:
@@ -57,7 +57,7 @@ def query_encoder(model_dir: Path, name: str, provider: Provider | None = None) 
         return open_ollama_embedder(provider, name)
     from kb.embed.fastembed_adapter import HubQueryEncoder, open_hub_embedder
 
-    return HubQueryEncoder(open_hub_embedder(model_dir, name, threads=1))
+    return HubQueryEncoder(open_hub_embedder(model_dir, name, 1, provider))
 
 
 def open_embedder(directory: Path, installed: InstalledModel, threads: int) -> Embedder:

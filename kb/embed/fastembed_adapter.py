@@ -1,24 +1,26 @@
 """Any other encoder that fastembed knows, by its name: for machines that reach a model hub.
 
 Only `kb models install NAME` fetches; indexing and search open what is in the hub cache below the model directory.
-fastembed adds no prefixes to e5 models and cuts texts at the window, so both are seen to here.
+fastembed adds no prefixes and cuts texts at the window, so both are seen to here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kb.domain.embeddings import EmbeddingModel, Role
-from kb.embed.text import encoder_text
+from kb.embed.families import TextForm, family_form
+from kb.embed.model_files import HUB
 from kb.embed.windows import normalised
 from kb.errors import ModelError, ModelMissing
 from kb.private import fetching
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
+    from kb.embed.provider import Provider
 
 HUB_DIRECTORY = "hub"
 
@@ -40,12 +42,15 @@ class HubEmbedder:
 
     model: EmbeddingModel
     _fastembed: Any
+    _form: TextForm
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """float32[n, dimensions], L2 = 1, in the order of `texts`."""
         import numpy as np
 
-        pieces = [piece for index, text in enumerate(texts) for piece in self._pieces(index, self._plain(text, role))]
+        pieces = [
+            piece for index, text in enumerate(texts) for piece in self._pieces(index, self._form.text(text, role))
+        ]
         pieces.sort(key=lambda piece: piece.tokens, reverse=True)
         encode = self._fastembed.query_embed if role == "query" else self._fastembed.passage_embed
         sums = np.zeros((len(texts), self.model.dimensions), dtype=np.float32)
@@ -58,13 +63,10 @@ class HubEmbedder:
         """The tokens of each text as the encoder sees it: prefix and marks included."""
         counts = []
         for text in texts:
-            encoding = self._fastembed.model.tokenizer.encode(self._plain(text, role))
+            encoding = self._fastembed.model.tokenizer.encode(self._form.text(text, role))
             marks = sum(encoding.special_tokens_mask)
             counts.append(len(_content_offsets(encoding)) + marks)
         return counts
-
-    def _plain(self, text: str, role: Role) -> str:
-        return (f"{role}: " if "e5" in self.model.name else "") + encoder_text(text)
 
     def _pieces(self, index: int, text: str) -> list[_Piece]:
         encoding = self._fastembed.model.tokenizer.encode(text)
@@ -101,8 +103,10 @@ class HubQueryEncoder:
         return vector
 
 
-def hub_model(name: str) -> EmbeddingModel:
+def hub_model(name: str, provider: Provider | None = None) -> EmbeddingModel:
     """What the fastembed model called `name` encodes to; its owner (`intfloat/`) may be left out.
+
+    What stands before a text is part of the version, unless it is what kb put there before it knew families.
 
     Raises: ModelMissing when fastembed does not know it.
     """
@@ -110,16 +114,19 @@ def hub_model(name: str) -> EmbeddingModel:
         full = known["model"].lower()
         if name.lower() in (full, full.rpartition("/")[2]):
             origin = known["sources"]["hf"] or known["sources"]["url"]
-            return EmbeddingModel(known["model"], f"fastembed:{origin}", known["dim"], None)
+            form = _form(known["model"], provider)
+            before = ("query: ", "passage: ") if "e5" in full else ("", "")
+            label = "" if (form.query_prefix, form.passage_prefix) == before else f"/{form.label}"
+            return EmbeddingModel(known["model"], f"{HUB}:{origin}{label}", known["dim"], None)
     raise ModelMissing(
         f"no model is called {name}",
         "`kb models list` shows those that can be installed; any model name of fastembed works too",
     )
 
 
-def open_hub_embedder(model_dir: Path, name: str, threads: int) -> HubEmbedder:
+def open_hub_embedder(model_dir: Path, name: str, threads: int, provider: Provider | None = None) -> HubEmbedder:
     """The model called `name` from the hub cache, on `threads` cores. Raises: ModelMissing when it is not there."""
-    model = hub_model(name)
+    model = hub_model(name, provider)
     try:
         fastembed = _text_embedding()(
             model.name, cache_dir=str(model_dir / HUB_DIRECTORY), threads=threads, local_files_only=True
@@ -128,7 +135,7 @@ def open_hub_embedder(model_dir: Path, name: str, threads: int) -> HubEmbedder:
         raise ModelMissing(
             f"the model {name} is not installed", f"run `kb models install {name}` where a model hub can be reached"
         ) from error
-    return HubEmbedder(model, fastembed)
+    return HubEmbedder(model, fastembed, _form(model.name, provider))
 
 
 def fetch_hub_model(model_dir: Path, name: str) -> EmbeddingModel:
@@ -148,6 +155,12 @@ def _fetch(model: EmbeddingModel, hub: Path) -> None:
             f"{model.name} could not be fetched: {error}",
             "a model hub must be reachable for it; `kb models list` shows those that need none",
         ) from error
+
+
+def _form(name: str, provider: Provider | None) -> TextForm:
+    """How texts are given to the model; fastembed pools as its own catalogue says."""
+    form = family_form(name) if provider is None else provider.form(name)
+    return replace(form, pooling="")
 
 
 def _text_embedding() -> Any:

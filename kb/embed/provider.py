@@ -39,7 +39,7 @@ class Provider:
 
     def form(self, name: str) -> TextForm:
         """How texts are given to the model called `name`."""
-        if name != self.model:
+        if _bare(name) != _bare(self.model):
             return text_form(name)
         return text_form(name, self.query_prefix, self.passage_prefix, self.pooling)
 
@@ -48,3 +48,8 @@ class Provider:
         from kb.runtimes.ollama_http import OllamaServer, Timeouts
 
         return OllamaServer(self.endpoint, Timeouts(self.connect_seconds, self.silence_seconds, self.total_seconds))
+
+
+def _bare(name: str) -> str:
+    """A name without its owner (`intfloat/`), which may be left out."""
+    return name.rpartition("/")[2].casefold()

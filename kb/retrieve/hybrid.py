@@ -18,7 +18,7 @@ from kb.store.connection import Connection, expression_errors
 from kb.store.rows import retrieve_queries as queries
 
 if TYPE_CHECKING:
-    from kb.domain.reranking import Reranker
+    from kb.domain.reranking import PairOrder, Reranker
 
 # More hits than there can be candidates.
 _EVERY = 1_000_000
@@ -61,14 +61,19 @@ def search_hybrid(
     index_version: str,
     embedding_model: str,
     every_candidate: bool = False,
+    pairs: PairOrder | None = None,
 ) -> SearchResult:
     """The best passages by words and meaning, or by meaning alone where `query.mode` is vector.
 
     A hybrid question's candidates are put in order by `reranker`, where there is one, else by the fusion rule. All that
-    were read are in the result; of the others those that are hits, or `every_candidate`.
+    were read are in the result; of the others those that are hits, or `every_candidate`. Then the first of them are put
+    in order by the cross-encoder of `pairs`, where there is one.
     `db` has sqlite-vec loaded. Raises: QuerySyntaxError for a raw expression that FTS5 does not accept.
     """
-    ranked = ranked_candidates(db, query, read, vectors, rule, reranker, every=every_candidate)
+    if query.mode != "hybrid":
+        pairs = None
+    wanted = query if pairs is None else query._replace(k=max(query.k, pairs.passages))
+    ranked = ranked_candidates(db, query, read, vectors, rule, reranker, least=wanted.k, every=every_candidate)
     is_read = reranker is not None and query.mode == "hybrid"
     kind: ScoreKind = "cosine" if query.mode == "vector" else "reading" if is_read else rule.fusion
     shown: Shown = {
@@ -77,12 +82,20 @@ def search_hybrid(
         "index_version": index_version,
         "embedding_model": embedding_model,
     }
+    first = shown_first(ranked, wanted.k) if is_read else ranked[: wanted.k]
     hits = tuple(
         hit_of(each.candidate._replace(rank=rank), _detail(each, query), _score(each), kind, shown)
-        for rank, each in enumerate(shown_first(ranked, query.k) if is_read else ranked[: query.k], 1)
+        for rank, each in enumerate(first, 1)
     )
-    ranking = hybrid_ranking(db, query.mode, rule, reranker)
-    return result_of(query, read, hits, index_version, ranking_version=ranking, candidates=tuple(ranked))
+    ranking = hybrid_ranking(db, query.mode, rule, reranker, pairs)
+    found = result_of(query, read, hits[: query.k], index_version, ranking_version=ranking, candidates=tuple(ranked))
+    if pairs is None:
+        return found
+    from kb.retrieve.pair_order import in_pair_order  # few have a cross-encoder
+
+    texts = [each.candidate for each in first[: pairs.passages]]
+    ordered = in_pair_order(pairs.scorer, read.corrected or query.text, texts, hits)
+    return found._replace(hits=ordered[: query.k], ordered_before=found.hits)
 
 
 def shown_first(ranked: Sequence[Ranked], k: int) -> list[Ranked]:
@@ -107,13 +120,15 @@ def ranked_candidates(
     rule: FusionRule,
     reranker: Reranker | None,
     *,
+    least: int = 0,
     every: bool = False,
 ) -> list[Ranked]:
     """What the hits of `search_hybrid` are the first of: every candidate where they are read, else `query.k`.
 
-    Or `every` one there too.
+    Or there too `least` of them, or `every` one.
     """
     params = hybrid_params(db, query, read, vectors, rule)
+    params["k"] = max(params["k"], least)
     if every:
         params["k"] = _EVERY
     reads = reranker is not None and query.mode == "hybrid"

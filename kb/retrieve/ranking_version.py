@@ -15,7 +15,7 @@ from kb.store.rows import retrieve_queries as queries
 from kb.store.sqlfile import statement_label
 
 if TYPE_CHECKING:
-    from kb.domain.reranking import Reranker
+    from kb.domain.reranking import PairOrder, Reranker
 
 
 def lexical_ranking(db: Connection) -> str:
@@ -23,8 +23,10 @@ def lexical_ranking(db: Connection) -> str:
     return "/".join([statement_label("retrieve/search_lexical.sql"), _word_weights(db), _code("terms")])
 
 
-def hybrid_ranking(db: Connection, mode: SearchMode, rule: FusionRule, reranker: Reranker | None) -> str:
-    """Of a search by meaning: what ranked by words, by the fusion rule, and by reading.
+def hybrid_ranking(
+    db: Connection, mode: SearchMode, rule: FusionRule, reranker: Reranker | None, pairs: PairOrder | None = None
+) -> str:
+    """Of a search by meaning: what ranked by words, by the fusion rule, by reading, and by a cross-encoder.
 
     `search_hybrid-3/bm25(…)/terms-5e6f7a8b/linear-1a2b3c4d/candidates-1/sentences-1/reading@rank-1/reads-9c0d1e2f`.
 
@@ -39,6 +41,8 @@ def hybrid_ranking(db: Connection, mode: SearchMode, rule: FusionRule, reranker:
     if reranker is not None:
         label += [statement_label(f"read/{name}.sql") for name in ("candidates", "sentences")]
         label += [reranker.name, _code("reads")]
+    if pairs is not None:
+        label += [f"cross_encoder@{pairs.scorer.label}@{pairs.passages}"]
     return "/".join(label)
 
 

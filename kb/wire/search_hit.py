@@ -39,7 +39,7 @@ class SearchHitV1(TypedDict):
     schema_version: Literal["search_hit.v1"]
     rank: int
     score: float
-    score_kind: Literal["rrf", "bm25", "cosine", "linear", "reading"]
+    score_kind: Literal["rrf", "bm25", "cosine", "linear", "reading", "cross_encoder"]
     chunk_id: str
     doc_id: str
     doc_path: str

@@ -13,7 +13,7 @@ from kb.assemble.speech_models import CATALOG as SPEECH_MODELS
 from kb.config import Config
 from kb.domain.results.upkeep import ModelStatus
 from kb.domain.run_handle import RunHandle, StepProgress
-from kb.embed.model_files import LLAMA_CPP, OLLAMA
+from kb.embed.model_files import HUB, LLAMA_CPP, OLLAMA
 from kb.errors import Canceled, KbError
 from kb.models.manifest import list_models, verify_model
 from kb.operations.embedding.plan import configured_models
@@ -28,7 +28,8 @@ CATALOG: Mapping[str, InstallableModel] = {**EMBEDDING_MODELS, **SPEECH_MODELS, 
 def configured_installs(config: Config) -> tuple[str, ...]:
     """The configured models that are installed here, not run by another program or from a file of their owner's."""
     theirs = config.models_embedding.provider in (OLLAMA, LLAMA_CPP)
-    return tuple(name for name in configured_models(config) if name in CATALOG or not theirs)
+    embedders = tuple(name for name in configured_models(config) if name in CATALOG or not theirs)
+    return (*embedders, config.rerank.model) if config.rerank.provider == HUB and config.rerank.model else embedders
 
 
 def install_models(config: Config, names: Sequence[str], *, force: bool, handle: RunHandle) -> list[str]:
@@ -47,7 +48,10 @@ def _install(name: str, model_dir: Path, handle: RunHandle, *, force: bool) -> s
         install_model(CATALOG[name], model_dir, _told(handle, f"{name} was installed", _GO_ON), force=force)
         return name
     from kb.embed.fastembed_adapter import fetch_hub_model
+    from kb.embed.fastembed_pairs import fetch_hub_scorer, known_scorer
 
+    if known_scorer(name) is not None:
+        return fetch_hub_scorer(model_dir, name)
     return fetch_hub_model(model_dir, name).name
 
 

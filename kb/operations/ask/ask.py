@@ -110,8 +110,10 @@ def _found(
     wanted = search_for(request, text)
     result = searched if searched is not None and searched.query == wanted else search_in(base, wanted)
     hits = quotable(base.db, result.hits)
-    judgement = judge_passages(base, wanted, result, hits) if result.is_read else None
-    evidence = score_evidence(base.db, result.searched, hits) if judgement is None else read_evidence(judgement)
+    # In the order that the evidence was fitted for, whatever a cross-encoder makes of it.
+    judged = quotable(base.db, result.judged_hits) if result.ordered_before else hits
+    judgement = judge_passages(base, wanted, result, judged) if result.is_read else None
+    evidence = score_evidence(base.db, result.searched, judged) if judgement is None else read_evidence(judgement)
     shown = result._replace(hits=hits[: request.k])
     embedding = _embedding(base, result)
     budget = base.defaults.budget_tokens(request.context_tokens)

@@ -13,7 +13,7 @@ from kb.errors import KbError, StoreBusy, StoreCorrupt, StoreReadOnly
 from kb.operations.ask.language_model import check_language_model
 from kb.operations.doctor.engines import check_engines
 from kb.operations.doctor.gate import check_gate
-from kb.operations.doctor.vectors import check_models, check_vectors
+from kb.operations.doctor.vectors import check_models, check_reranker, check_vectors
 from kb.operations.ingest.prepare import word_maker
 from kb.operations.opening.privacy import open_to_others, private_places
 from kb.operations.opening.reader import index_version, maker_of
@@ -46,6 +46,7 @@ def diagnose(config: Config, *, quick: bool = False, handle: RunHandle | None = 
 def _checks(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]:
     yield from _held("surroundings", config, _surroundings(config))
     yield from _held("models", config, check_models(config))
+    yield from _held("reranker", config, check_reranker(config))
     yield from _held("language_model", config, check_language_model(config))
     yield from _held("engines", config, check_engines(config))
     yield from _database(config, quick, handle)

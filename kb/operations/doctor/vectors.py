@@ -11,6 +11,7 @@ from kb.embed.passage import PASSAGE_VERSION
 from kb.errors import KbError
 from kb.operations.embedding.plan import configured_models, embedding_provider, require_dimensions
 from kb.operations.embedding.vector_upkeep import mirror_is_gone, slot_model
+from kb.operations.session.pair_scorers import open_pair_scorer
 from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
 from kb.store.rows.inspect_queries import count_index_rows
@@ -47,6 +48,18 @@ def check_models(config: Config) -> Iterator[Check]:
         else:
             yield Check("embedding_model", True, f"{model.name} ({model.dimensions} d, {model.version})")
             yield from _check_assembly(config, name)
+
+
+def check_reranker(config: Config) -> Iterator[Check]:
+    """Whether the cross-encoder that is configured loads; nothing where none is."""
+    if config.rerank.provider in ("reading", "none"):
+        return
+    try:
+        label = open_pair_scorer(config).label
+    except KbError as error:
+        yield Check("reranker", False, error.message, error.hint)
+    else:
+        yield Check("reranker", True, f"{label}, of the first {config.rerank.passages} passages")
 
 
 def _check_assembly(config: Config, name: str) -> Iterator[Check]:

@@ -108,7 +108,7 @@ def _judge(base: KnowledgeBase, question: Labelled, mode: SearchMode) -> Judged:
     result = search_in(base, SearchQuery(question.text, mode, JUDGED_HITS))
     channels = {
         found.channel: Features(found.lexical, found.lexical_margin, found.nearness or 0.0)
-        for found in channel_evidence(base.db, result.searched, result.hits)
+        for found in channel_evidence(base.db, result.searched, result.judged_hits)
     }
     return Judged(channels, _answered_by(question, channels) if question.is_answerable else None)
 

@@ -52,8 +52,9 @@ def tune(session: Session, named: str | None) -> TuneReport:
 
 
 def _is_read(run: RunRow) -> bool:
-    """Whether what the passages were ranked by is a reader of them: the fusion rule then decides nothing."""
-    return "/reading@" in json.loads(run.versions_json).get("ranking", "")
+    """Whether what the passages were ranked by reads them: the fusion rule then decides nothing."""
+    ranking = json.loads(run.versions_json).get("ranking", "")
+    return "/reading@" in ranking or "/cross_encoder@" in ranking
 
 
 def _tuning(db: Connection, run: RunRow) -> Tuning:

@@ -84,6 +84,7 @@ def _near(base: KnowledgeBase, query: SearchQuery, source: VectorSource, every_c
         index_version=base.index_version,
         embedding_model=source.model,
         every_candidate=every_candidate,
+        pairs=base.pair_order,
     )
     notes = [note for note in (source.lacking(query.text),) if note is not None]
     if source.encoded_part(query.text) != query.text:
@@ -122,7 +123,8 @@ def ranking_version(base: KnowledgeBase, query: SearchQuery) -> str:
     if source is None:
         return lexical_ranking(base.db)
     reranker = base.reranker if source.reads else None
-    return hybrid_ranking(base.db, query.mode, fusion_rule(base.config), reranker)
+    pairs = base.pair_order if query.mode == "hybrid" else None
+    return hybrid_ranking(base.db, query.mode, fusion_rule(base.config), reranker, pairs)
 
 
 def bind_question(base: KnowledgeBase, query: SearchQuery) -> tuple[str, tuple[str, ...], Mapping[str, object]]:

@@ -18,7 +18,7 @@ from kb.store.connection import Connection, data_version, snapshot
 from kb.store.schema_version import require_known_schema
 
 if TYPE_CHECKING:
-    from kb.domain.reranking import Reranker
+    from kb.domain.reranking import PairOrder, Reranker
     from kb.operations.session.vectors import VectorSource
 
 
@@ -65,6 +65,18 @@ class KnowledgeBase:
         from kb.retrieve.reader import SentenceReader  # a search by words alone does without
 
         return SentenceReader(self.db)
+
+    @property
+    def pair_order(self) -> PairOrder | None:
+        """The cross-encoder that puts the first hits of a hybrid question in order; None where none is configured.
+
+        Raises: ConfigError, ModelMissing, ModelCorrupt.
+        """
+        if self.config.rerank.provider in ("reading", "none"):
+            return None
+        from kb.operations.session.pair_scorers import configured_pair_order
+
+        return configured_pair_order(self.config, self.models)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -58,7 +58,7 @@ class VectorSource:
         self._encoded: tuple[str, bytes] | None = None  # the last question under the secondary model
         self._db = db
         self._langs = [row.lang for row in queries.select_language_means(db) if row.slot == "primary"]
-        self.reads = config.rerank.provider == "reading" and _has_sentences(db, self._secondary_slot)
+        self.reads = config.rerank.provider != "none" and _has_sentences(db, self._secondary_slot)
         self._incomplete = queries.select_incomplete_slots(db)
         self._sentences: dict[str, Sequence[float]] = {}
         self._ann = _ann_table(db, config, models, primary) if many else None

@@ -1,0 +1,52 @@
+"""The cross-encoder of a configuration, kept loaded for a session; one thread at a time is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kb.config import Config
+from kb.domain.reranking import PairOrder, PairScorer
+from kb.errors import ConfigError
+from kb.operations.session.loaded_models import LoadedModels
+
+
+class SharedScorer:
+    """A cross-encoder that scores for one thread at a time."""
+
+    def __init__(self, scorer: PairScorer, models: LoadedModels) -> None:
+        self._scorer = scorer
+        self._models = models
+
+    @property
+    def label(self) -> str:
+        """What the scores are called."""
+        return self._scorer.label
+
+    def score(self, question: str, passages: Sequence[str]) -> list[float]:
+        """One logit a passage."""
+        with self._models.one_at_a_time("scoring"):
+            return self._scorer.score(question, passages)
+
+
+def configured_pair_order(config: Config, models: LoadedModels) -> PairOrder:
+    """Who puts how many of the first hits in order. Raises: ConfigError, ModelMissing, ModelCorrupt."""
+    mark = (config.rerank.provider, config.rerank.model, config.models_embedding.threads)
+    scorer = models.kept("cross-encoder", mark, lambda: SharedScorer(open_pair_scorer(config), models))
+    return PairOrder(scorer, config.rerank.passages)
+
+
+def open_pair_scorer(config: Config) -> PairScorer:
+    """The cross-encoder that is configured, loaded. Raises: ConfigError, ModelMissing, ModelCorrupt."""
+    from kb.embed.fastembed_pairs import open_hub_scorer
+
+    require_model(config)
+    return open_hub_scorer(config.model_dir, config.rerank.model, config.models_embedding.threads or None)
+
+
+def require_model(config: Config) -> None:
+    """Raises ConfigError where `rerank.model` is empty."""
+    if not config.rerank.model.strip():
+        raise ConfigError(
+            f"rerank.provider is {config.rerank.provider}, and rerank.model names no model",
+            "set rerank.model, or rerank.provider to reading",
+        )
