@@ -108,6 +108,7 @@ FRAGMENTS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(parts=st.lists(FRAGMENTS, max_size=14), question=st.sampled_from(QUESTIONS), k=st.integers(1, 8))
 def test_no_text_breaks_an_answer(indexed: Vault, parts: list[str], question: str, k: int) -> None:

@@ -118,6 +118,7 @@ def test_a_stopped_run_goes_on(measured: Vault, monkeypatch: pytest.MonkeyPatch)
     assert "asked before" not in kb("eval", "run").stdout, "a whole run is not taken up again"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_ask", [(), ("--with-ask",)])
 def test_an_ingest_and_a_question_beside_a_run_succeed_at_once(
     with_ask: tuple[str, ...], measured: Vault, monkeypatch: pytest.MonkeyPatch

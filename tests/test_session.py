@@ -148,6 +148,7 @@ def test_a_session_searches_by_meaning_once_another_process_has_installed_and_em
     assert held(search="water rises", mode="vector")["mode"] == "vector"
 
 
+@pytest.mark.slow
 def test_all_threads_see_what_another_process_ingests_installs_and_removes(
     vault: Vault, held: Ask, fake_models: FakeModels
 ) -> None:

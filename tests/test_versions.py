@@ -151,6 +151,7 @@ def test_triggers_written_otherwise_that_index_the_same_build_nothing_again(inde
     assert doctor(kb, indexed)["state"] == "ok"
 
 
+@pytest.mark.slow
 def test_the_label_names_every_analyser_that_made_the_rows(
     indexed: Vault, kb: Kb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
