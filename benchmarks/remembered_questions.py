@@ -13,6 +13,7 @@ from unittest.mock import patch
 from kb.domain.embeddings import EmbeddingModel, QueryEncoder
 from kb.embed import adapters
 from kb.embed.adapters import query_encoder
+from kb.embed.provider import Provider
 from kb.store.caches.vector_cache import CachedVector, VectorCache
 
 _MOST_BYTES = 1_000_000_000
@@ -49,8 +50,8 @@ def remembered_questions(path: Path) -> Iterator[None]:
     """Within, searches take the vectors of questions that were asked before from the file at `path`."""
     with ExitStack() as opened:
 
-        def remembering(model_dir: Path, name: str) -> QueryEncoder:
-            encoder = query_encoder(model_dir, name)
+        def remembering(model_dir: Path, name: str, provider: Provider | None = None) -> QueryEncoder:
+            encoder = query_encoder(model_dir, name, provider)
             kept = VectorCache(path, f"{name}@{encoder.model.version}/query", _MOST_BYTES)
             opened.callback(kept.close)
             return Remembering(encoder, kept)
