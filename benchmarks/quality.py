@@ -60,7 +60,7 @@ def measure(data: Path | None, *, questions: int = QUESTIONS) -> Measurement:
             Table("nDCG@10, hybrid − lexical", ("set", "change", "95 % interval", "p"), tuple(changes)),
             Table(
                 "Refusals of the extractive answerer",
-                ("set", "questions", "unanswerable refused", "answerable answered", "refusals that are right"),
+                ("set", "questions", "unanswerable refused", "answerable not refused", "refusals that are right"),
                 refusals,
             ),
             _kinds(),
