@@ -120,7 +120,7 @@ OWNERS = {
     "kiwipiepy": {"language"},
     "jinja2": {"llm"},
     "lancedb": {"store"},
-    "llama_cpp": {"llm"},
+    "llama_cpp": {"llm", "runtimes"},
     "markdown_it": {"extract"},
     "pydantic": {"wire"},
     "pymupdf": {"extract"},
@@ -128,6 +128,7 @@ OWNERS = {
     "rich": {"cli", "tui"},
     "sqlite3": set(),  # apsw is the one door to SQLite
     "sqlite_vec": {"store"},
+    "xllamacpp": {"runtimes"},
     "yaml": {"extract", "eval"},
 }
 

@@ -205,6 +205,12 @@ def test_a_search_while_the_server_is_away_is_by_words_and_says_so(vault: Vault)
     assert "no language model server" in call(vault, *away, "search", "gateway", "--mode", "vector").stderr
 
 
+def test_an_ingest_while_the_server_is_away_is_by_words_and_says_so(vault: Vault) -> None:
+    ran = call(vault, "--set", "models.llm.endpoint=http://127.0.0.1:9", "ingest")
+    assert (ran.code, "found by their words only" in ran.stderr) == (0, True)
+    assert call(vault, "ingest", "--json").lines[-1]["embeddings_indexed"] == 8
+
+
 def test_a_model_pulled_anew_is_refused_until_passages_are_embedded_again(vault: Vault, server: Any) -> None:
     assert call(vault, "ingest").code == 0
     server.engine.digest = "1" * 64

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder
-from kb.embed.model_files import OLLAMA
+from kb.embed.model_files import LLAMA_CPP, OLLAMA
 from kb.errors import ModelMissing
 from kb.models.manifest import InstalledModel, read_installed
 
 if TYPE_CHECKING:
     from kb.embed.provider import Provider
+
+# A question is short: more threads would wait for each other.
+_QUERY_THREADS = 2
 
 
 def embedding_model(model_dir: Path, name: str, provider: Provider | None = None) -> EmbeddingModel:
@@ -27,6 +30,10 @@ def embedding_model(model_dir: Path, name: str, provider: Provider | None = None
         from kb.embed.ollama_adapter import ollama_model
 
         return ollama_model(provider, name)
+    if provider is not None and provider.name == LLAMA_CPP:
+        from kb.embed.gguf_adapter import gguf_model
+
+        return gguf_model(provider, name)
     from kb.embed.fastembed_adapter import hub_model
 
     return hub_model(name, provider)
@@ -41,6 +48,10 @@ def bulk_embedder(model_dir: Path, name: str, threads: int, provider: Provider |
         from kb.embed.ollama_adapter import RETRIES_AFTER_SECONDS, open_ollama_embedder
 
         return open_ollama_embedder(provider, name, RETRIES_AFTER_SECONDS)
+    if provider is not None and provider.name == LLAMA_CPP:
+        from kb.embed.gguf_adapter import open_gguf_embedder
+
+        return open_gguf_embedder(provider, name, threads)
     from kb.embed.fastembed_adapter import open_hub_embedder
 
     return open_hub_embedder(model_dir, name, threads, provider)
@@ -55,6 +66,10 @@ def query_encoder(model_dir: Path, name: str, provider: Provider | None = None) 
         from kb.embed.ollama_adapter import open_ollama_embedder
 
         return open_ollama_embedder(provider, name)
+    if provider is not None and provider.name == LLAMA_CPP:
+        from kb.embed.gguf_adapter import open_gguf_embedder
+
+        return open_gguf_embedder(provider, name, _QUERY_THREADS)
     from kb.embed.fastembed_adapter import HubQueryEncoder, open_hub_embedder
 
     return HubQueryEncoder(open_hub_embedder(model_dir, name, 1, provider))

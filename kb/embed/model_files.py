@@ -11,3 +11,5 @@ TOKENIZER_FILE = "tokenizer.json"
 
 # Providers of models that kb does not assemble: what the versions of their models begin with.
 HUB, OLLAMA, LLAMA_CPP = "fastembed", "ollama", "llama_cpp"
+
+GGUF_SUFFIX = ".gguf"

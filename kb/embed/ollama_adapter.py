@@ -1,7 +1,7 @@
 """Encoders that an Ollama server runs, over `/api/embed`: any embedding model that was pulled there.
 
-The server cuts nothing (`truncate` is off): a text above the model's context is halved at a space until it fits, and
-its vector is the mean over the pieces. What a server that is busy or starting refuses is asked again.
+The server cuts nothing (`truncate` is off): a text above the model's context is halved until it fits. What a
+server that is busy or starting refuses is asked again.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from kb.domain.embeddings import EmbeddingModel, Role
 from kb.embed.families import TextForm
+from kb.embed.halving import vectors_of
 from kb.embed.model_files import OLLAMA
 from kb.embed.windows import normalised
-from kb.errors import ModelUnreachable, PromptTooLong, StreamBroken
+from kb.errors import ModelUnreachable, StreamBroken
 from kb.runtimes.ollama_http import OllamaServer, not_pulled
 from kb.runtimes.token_estimate import estimated_tokens
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 RETRIES_AFTER_SECONDS = (0.5, 2.0, 5.0)
 
 _DIGEST_CHARS = 12
-# Below so many characters a text that is too long is no text: the server means something else.
-_SHORTEST_CHARS = 16
 _PROBE = "a"
 
 
@@ -56,7 +55,7 @@ class OllamaEmbedder:
 
         if not texts:
             return np.empty((0, self.model.dimensions), dtype=np.float32)
-        rows = self._rows([self._form.text(text, role) for text in texts])
+        rows = vectors_of(self._asked, [self._form.text(text, role) for text in texts])
         return normalised(np.array(rows, dtype=np.float32))
 
     def encode(self, text: str) -> bytes:
@@ -67,24 +66,6 @@ class OllamaEmbedder:
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """The tokens of each text, its prefix included: an estimate, as the server counts none."""
         return [estimated_tokens(self._form.text(text, role)) for text in texts]
-
-    def _rows(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector a text; those that do not fit are found one by one."""
-        try:
-            return self._asked(texts)
-        except PromptTooLong:
-            if len(texts) > 1:
-                return [row for text in texts for row in self._rows([text])]
-            return [self._mean_of_halves(texts[0])]
-
-    def _mean_of_halves(self, text: str) -> list[float]:
-        """The mean over both halves' vectors, weighed by their lengths. Raises: PromptTooLong for a short text."""
-        if len(text) < _SHORTEST_CHARS:
-            raise PromptTooLong(f"{self.model.name} takes no {len(text)} characters", "its context is set too short")
-        middle = text.rfind(" ", 1, len(text) // 2) + 1 or len(text) // 2
-        first, second = (self._rows([half])[0] for half in (text[:middle], text[middle:]))
-        share = middle / len(text)
-        return [share * one + (1 - share) * other for one, other in zip(first, second, strict=True)]
 
     def _asked(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector a text, of the model's dimensions; what may pass is tried again."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.embed.families import AS_FAMILY, TextForm, text_form
-from kb.embed.model_files import HUB, LLAMA_CPP, OLLAMA
+from kb.embed.model_files import GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA
 
 if TYPE_CHECKING:
     from kb.runtimes.ollama_http import OllamaServer
@@ -51,5 +51,5 @@ class Provider:
 
 
 def _bare(name: str) -> str:
-    """A name without its owner (`intfloat/`), which may be left out."""
-    return name.rpartition("/")[2].casefold()
+    """A name without its owner (`intfloat/`) or folder, and without the ending of its file: both may be left out."""
+    return name.rpartition("/")[2].removesuffix(GGUF_SUFFIX).casefold()

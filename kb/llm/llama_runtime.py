@@ -1,21 +1,20 @@
 """llama-cpp-python with a model in it: text to tokens, messages to a prompt, a prompt to the pieces of an answer.
 
-The one module that imports the library. What the C code logs is dropped: an error says what there is to say.
+What the C code logs is dropped: an error says what there is to say.
 """
 
 from __future__ import annotations
 
 import codecs
-import ctypes
 import re
 from collections.abc import Generator, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from kb.domain.answers.generation import Message
 from kb.errors import ModelCorrupt, ModelMissing, StreamBroken
 from kb.installation import extra_command
+from kb.runtimes.llama_log import silence
 
 # For a file without a template of its own, as llama.cpp does it.
 _CHATML = (
@@ -102,7 +101,7 @@ def load_runtime(gguf: Path, context_tokens: int, threads: int) -> LlamaRuntime:
         from llama_cpp.llama_chat_format import Jinja2ChatFormatter
     except ImportError as error:
         raise ModelMissing("llama-cpp-python is not installed", extra_command("llm")) from error
-    _silence()
+    silence()
     load_errors: tuple[type[Exception], ...] = (*template_errors(), RuntimeError, OSError)
     try:
         llama = llama_cpp.Llama(
@@ -144,13 +143,3 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
     if told and rest:
         rest[0] = rest[0]._replace(content="\n\n".join([*told, rest[0].content]))
     return rest
-
-
-@cache
-def _silence() -> object:
-    """The callback that drops what llama.cpp logs; the C code holds on to it, so it must outlive every model."""
-    import llama_cpp
-
-    drop: object = llama_cpp.llama_log_callback(lambda level, text, user_data: None)
-    llama_cpp.llama_log_set(drop, ctypes.c_void_p(0))
-    return drop

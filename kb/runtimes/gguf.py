@@ -40,15 +40,64 @@ def read_gguf_header(path: Path) -> GgufHeader:
         raise ModelCorrupt(f"{path} is not a GGUF model: {error}", "set models.llm.gguf to a GGUF file") from error
 
 
+@dataclass(frozen=True, slots=True)
+class GgufFacts:
+    """What a file says of the vectors it makes; `pooling` is llama.cpp's number, None where it says nothing of it."""
+
+    architecture: str
+    context_tokens: int
+    dimensions: int
+    pooling: int | None
+
+
+MEAN, CLS, LAST, RANK = 1, 2, 3, 4
+"""llama.cpp's numbers of poolings (llama.h, llama_pooling_type). RANK: a head gives one score."""
+
+
+def read_gguf_facts(path: Path, key: str) -> GgufFacts:
+    """What the file at `path` says of its vectors. `key` is the configuration's that names it.
+
+    Raises: ModelMissing when it is not there, ModelCorrupt when it is no GGUF.
+    """
+    hint = f"set {key} to a GGUF file"
+    try:
+        with path.open("rb") as file:
+            found = _numbers(file)
+            architecture = str(found["architecture"])
+            return GgufFacts(
+                architecture,
+                int(found[f"{architecture}.context_length"]),
+                int(found[f"{architecture}.embedding_length"]),
+                int(found[f"{architecture}.pooling_type"]) if f"{architecture}.pooling_type" in found else None,
+            )
+    except FileNotFoundError as error:
+        raise ModelMissing(f"no model file at {path}", hint) from error
+    except KeyError as error:
+        raise ModelCorrupt(f"{path} says nothing of its {error.args[0]}", hint) from error
+    except (OSError, ValueError, struct.error) as error:
+        raise ModelCorrupt(f"{path} is not a GGUF model: {error}", hint) from error
+
+
+def _numbers(file: IO[bytes]) -> dict[str, str | float]:
+    """The architecture and all single numbers before the first entry of the tokenizer, which writers put last."""
+    found: dict[str, str | float] = {}
+    for _ in range(_entries(file)):
+        key = _string(file, _KEY_BYTES)
+        (kind,) = struct.unpack("<I", _exactly(file, 4))
+        if key.startswith("tokenizer."):
+            break
+        if key == "general.architecture" and kind == _STRING:
+            found["architecture"] = _string(file, _KEY_BYTES)
+        elif kind in _FORMATS:
+            found[key] = _number(file, kind)
+        else:
+            _skip(file, kind)
+    return found
+
+
 def _header(file: IO[bytes]) -> GgufHeader:
-    magic = file.read(4)
-    if magic != _MAGIC:
-        raise ValueError(f"it begins with {magic!r}")
-    version, _, entries = struct.unpack("<IQQ", _exactly(file, 20))
-    if version not in _VERSIONS or entries > _ENTRIES:
-        raise ValueError(f"version {version} with {entries} entries is unknown")
     architecture = ""
-    for _ in range(entries):
+    for _ in range(_entries(file)):
         key = _string(file, _KEY_BYTES)
         (kind,) = struct.unpack("<I", _exactly(file, 4))
         if key == "general.architecture" and kind == _STRING:
@@ -58,6 +107,17 @@ def _header(file: IO[bytes]) -> GgufHeader:
         else:
             _skip(file, kind)
     raise ValueError("it says nothing of its context length")
+
+
+def _entries(file: IO[bytes]) -> int:
+    """How many entries follow. Raises: ValueError for what is no GGUF."""
+    magic = file.read(4)
+    if magic != _MAGIC:
+        raise ValueError(f"it begins with {magic!r}")
+    version, _, entries = struct.unpack("<IQQ", _exactly(file, 20))
+    if version not in _VERSIONS or entries > _ENTRIES:
+        raise ValueError(f"version {version} with {entries} entries is unknown")
+    return int(entries)
 
 
 def _skip(file: IO[bytes], kind: int) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kb.config import Config
 from kb.domain.embeddings import EmbeddingModel
-from kb.embed.model_files import ASSEMBLED, HUB, OLLAMA
+from kb.embed.model_files import ASSEMBLED, GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA
 from kb.embed.provider import Provider
 from kb.errors import ConfigError
 from kb.store.vectors.vector_tables import SLOTS, Slot
@@ -68,7 +68,13 @@ def embedding_provider(config: Config) -> Provider:
         connect_seconds=llm.connect_timeout_seconds,
         silence_seconds=llm.silence_timeout_seconds,
         total_seconds=llm.total_timeout_seconds,
+        gguf_places=gguf_places(config, embedding.model),
     )
+
+
+def gguf_places(config: Config, named: str) -> tuple[Path, ...]:
+    """Where a GGUF file is looked for: in the folder that its name says, and among the models."""
+    return (config.path(named).parent, config.model_dir)
 
 
 def configured_models(config: Config) -> tuple[str, ...]:
@@ -79,10 +85,13 @@ def configured_models(config: Config) -> tuple[str, ...]:
     embedding = config.models_embedding
     if embedding.provider == "none":
         return ()
-    if embedding.provider in (HUB, OLLAMA):
+    if embedding.provider in (HUB, OLLAMA, LLAMA_CPP):
         _require_name_of_provider(embedding.provider, embedding.model)
-    second = embedding.secondary if embedding.secondary != embedding.model else ""
-    return (embedding.model, second) if second else (embedding.model,)
+    name = embedding.model
+    if embedding.provider == LLAMA_CPP:
+        name = Path(name).name.removesuffix(GGUF_SUFFIX)
+    second = embedding.secondary if embedding.secondary != name else ""
+    return (name, second) if second else (name,)
 
 
 def _require_name_of_provider(provider: str, name: str) -> None:

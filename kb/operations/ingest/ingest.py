@@ -15,7 +15,7 @@ from kb.domain.ingest.ingest_events import Finished, ScanCompleted, ScanStarted
 from kb.domain.kinds import family_of
 from kb.domain.results.ingest import IngestItem, IngestReport
 from kb.domain.run_handle import RunHandle
-from kb.errors import KbError, ModelMissing, StoreError, UsageError
+from kb.errors import KbError, ModelMissing, ModelNotPulled, ModelUnreachable, StoreError, UsageError
 from kb.extract.registry import extractor_of
 from kb.language.korean import release_analyser
 from kb.operations.ingest.changed import index_changed
@@ -93,7 +93,7 @@ def _bring_in_step(run: IngestRun) -> None:
 
 
 def _embed(run: IngestRun) -> None:
-    """Gives the new chunks their vectors; a model that is not installed is a note, not the end of the run."""
+    """Gives the new chunks their vectors; a model that is not there is a note, not the end of the run."""
     from kb.operations.embedding.background import update_background
     from kb.operations.embedding.embed import embed_missing
     from kb.operations.embedding.embed_sentences import embed_sentences
@@ -109,7 +109,7 @@ def _embed(run: IngestRun) -> None:
             if not done.aborted:
                 embed_sentences(run.db, plan, run.handle)
                 update_background(run.db, plan)
-        except ModelMissing as error:
+        except (ModelMissing, ModelUnreachable, ModelNotPulled) as error:
             report.notes.append(f"{error.message}: passages are found by their words only ({error.hint})")
             return
     report.counts.embeddings_indexed = done.embedded + done.from_cache

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from kb.config import Config
 from kb.domain.reranking import PairOrder, PairScorer
+from kb.embed.model_files import LLAMA_CPP
 from kb.errors import ConfigError
+from kb.operations.embedding.plan import gguf_places
 from kb.operations.session.loaded_models import LoadedModels
 
 
@@ -37,13 +41,18 @@ def configured_pair_order(config: Config, models: LoadedModels) -> PairOrder:
 
 def open_pair_scorer(config: Config) -> PairScorer:
     """The cross-encoder that is configured, loaded. Raises: ConfigError, ModelMissing, ModelCorrupt."""
+    _require_model(config)
+    rerank, threads = config.rerank, config.models_embedding.threads or os.cpu_count() or 1
+    if rerank.provider == LLAMA_CPP:
+        from kb.embed.gguf_adapter import open_gguf_scorer
+
+        return open_gguf_scorer(gguf_places(config, rerank.model), Path(rerank.model).name, threads)
     from kb.embed.fastembed_pairs import open_hub_scorer
 
-    require_model(config)
-    return open_hub_scorer(config.model_dir, config.rerank.model, config.models_embedding.threads or None)
+    return open_hub_scorer(config.model_dir, rerank.model, threads)
 
 
-def require_model(config: Config) -> None:
+def _require_model(config: Config) -> None:
     """Raises ConfigError where `rerank.model` is empty."""
     if not config.rerank.model.strip():
         raise ConfigError(
