@@ -81,7 +81,7 @@ def open_embedder(directory: Path, installed: InstalledModel, threads: int) -> E
     if installed.adapter == "use":
         from kb.embed.use_adapter import open_use_embedder
 
-        return open_use_embedder(directory, model)
+        return open_use_embedder(directory, model, threads)
     from kb.embed.onnx_adapter import open_onnx_embedder
 
     return open_onnx_embedder(directory, model, threads)

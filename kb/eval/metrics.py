@@ -14,7 +14,11 @@ METRICS = (
     Metric("citation_exactness", "citations", "share of hits whose cited lines hold the passage, no line more"),
     Metric("answer_found", "answer found", "share of questions whose hits hold every must_contain"),
     Metric("refusal_recall", "refused", "share of unanswerable questions that are refused; with answers only"),
-    Metric("answer_recall", "not refused", "share of answerable questions that are not refused: answered, or answered unsurely"),
+    Metric(
+        "answer_recall",
+        "not refused",
+        "share of answerable questions that are not refused: answered, or answered unsurely",
+    ),
     Metric("must_contain", "must contain", "share of answers that hold every must_contain"),
     Metric("forbidden", "no forbidden", "share of answers that hold nothing forbidden"),
 )

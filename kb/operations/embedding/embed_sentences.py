@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
 
 _BATCH_CHUNKS = 256
+# Enough for every core to have sentences of its own.
+_STEP_TEXTS = 1_024
 # What a sentence says is at its beginning; a line of a table or of code may have no end.
 _MOST_CHARS = 1_000
 _SCALE = 127
@@ -99,8 +101,8 @@ def _packed_of(texts: Sequence[str], embedder: LazyEmbedder, cache: VectorCache)
     size = embedder.model.dimensions
     found = {text: cached.vector for text, cached in cache.get(texts).items() if len(cached.vector) == size}
     missing = [text for text in texts if text not in found]
-    for at in range(0, len(missing), embedder.batch_texts):
-        step = missing[at : at + embedder.batch_texts]
+    for at in range(0, len(missing), _STEP_TEXTS):
+        step = missing[at : at + _STEP_TEXTS]
         fresh = dict(zip(step, _packed(embedder.vectors(step)), strict=True))
         cache.put({text: CachedVector(vector, 0) for text, vector in fresh.items()})
         found |= fresh
