@@ -171,8 +171,12 @@ def test_notes_are_found_through_the_server(vault: Vault) -> None:
     assert found[0]["doc_path"].endswith(("log.md", "summary.md"))
     assert found[0]["embedding_model"] == NAME
     assert call(vault, "search", "gateway retries", "--mode", "hybrid", "--json").json["hits"]
-    embedding = checks(vault)["embedding_model"]
-    assert embedding["state"] == "ok"
+    found_well = checks(vault)
+    embedding = found_well["embedding_model"]
+    assert (embedding["state"], "gate_model" in found_well) == ("ok", True)
+    assert (
+        "fitted with multilingual-e5-small; passages are embedded with scripted" in found_well["gate_model"]["detail"]
+    )
     assert "64 d, ollama:000000000000/plain-" in embedding["detail"]
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kb.domain.checks import Check
+from kb.embed.model_files import E5_SMALL
 from kb.store.connection import Connection
 from kb.store.rows import answer_queries as queries
+from kb.store.vectors.vector_tables import slots
 
 
 def check_gate(db: Connection) -> Iterator[Check]:
     """One check for each, with the calibration in force and what it was fitted on."""
+    yield from _check_fitted_model(db)
     for row in queries.select_calibrations(db):
         yield Check(
             f"gate_{row.channel}",
@@ -26,4 +29,18 @@ def check_gate(db: Connection) -> Iterator[Check]:
             is_current := model.version.startswith(f"{model.shipped}+"),
             f"{model.version} (fitted {(model.updated_at or '')[:10]}, {model.questions} questions)",
             None if is_current else f"kb now comes with {model.shipped}: kb eval calibrate again, or with --reset",
+        )
+
+
+def _check_fitted_model(db: Connection) -> Iterator[Check]:
+    """Says where what kb comes with was fitted with another model than passages are embedded with; else nothing."""
+    held = slots(db).get("primary")
+    shipped = any(model.origin == "shipped" for model in queries.select_judging_models(db))
+    if held is not None and held.model_id != E5_SMALL and shipped:
+        yield Check(
+            "gate_model",
+            False,
+            f"what is sure and what is refused was fitted with {E5_SMALL}; passages are embedded with {held.model_id}",
+            "kb eval calibrate fits it to questions of your own",
+            needed=False,
         )
