@@ -35,6 +35,7 @@ BENCHMARKS = {
     "scale": "a warm hybrid search on 10,000, 100,000 and 1,000,000 made-up passages",
     "ocr": "character error on the rendered fixtures; time against bare tesseract",
     "scans": "made-up scans in columns, page by page: character error and time against bare tesseract",
+    "code": "questions about the sources of packages: line@1, line@10, IoU@1; fetches them, needs universal-ctags",
     "speech": "where spoken sentences are heard; time against bare pywhispercpp; needs KB_TEST_MODEL_DIR",
 }
 
@@ -57,6 +58,7 @@ LONG = {
     "ocr",
     "scans",
     "speech",
+    "code",
     "media",
     "embedded_memory",
 }

@@ -18,7 +18,7 @@ from benchmarks.judged_set import JudgedSet, load_judged_set
 from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.scoring import Scores, score
-from kb.domain.citations import LineCitation
+from kb.domain.citations import cited_lines
 from kb.domain.search import SearchHit, SearchMode, SearchQuery
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
@@ -139,7 +139,8 @@ def _citation_checker(base: KnowledgeBase) -> Callable[[SearchHit], bool]:
         return texts[chunk_id] in "\n".join(lines(path)[start - 1 : end])
 
     def cited(hit: SearchHit) -> bool:
-        assert isinstance(hit.citation, LineCitation), "the documents of a judged set are Markdown"
-        return holds(hit.chunk_id, hit.citation.path, hit.citation.start, hit.citation.end)
+        lines_of = cited_lines(hit.citation)
+        assert lines_of is not None, "the documents of a judged set are texts"
+        return holds(hit.chunk_id, lines_of.path, lines_of.start, lines_of.end)
 
     return cited

@@ -263,5 +263,8 @@ def _chunk_rows(first: int, texts: Sequence[str]) -> Iterator[ingest_queries.Chu
             heading_text="",
             tokenized_korean_text=None,
             name_text="",
+            symbol_text=None,
+            doc_text=None,
+            identifier_text=None,
             nfc_text=None,
         )

@@ -39,7 +39,7 @@ INNER_ROWS = {
     ),
     "extract": (
         ("cited_text", "registry"),
-        ("audio", "image", "markdown", "pdf"),
+        ("audio", "code", "image", "markdown", "pdf"),
         ("decode", "numbered_blocks", "ocr"),
     ),
     "answer": (
@@ -87,7 +87,7 @@ INNER_ROWS = {
         ("documents",),
         ("chunks", "citations"),
         ("media_citations", "spans"),
-        ("candidates", "checks", "embeddings", "ids", "kinds", "paths", "run_handle", "text"),
+        ("candidates", "checks", "embeddings", "ids", "kinds", "paths", "run_handle", "symbols", "text"),
     ),
     "store": (
         ("documents", "migrate"),

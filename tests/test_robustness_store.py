@@ -74,7 +74,7 @@ def each_connection(statement: str) -> Iterator[None]:
         apsw.connection_hooks.remove(hook)
 
 
-@pytest.mark.parametrize("pages", [100, 120, 150])
+@pytest.mark.parametrize("pages", [130, 150, 180])
 def test_a_full_disk_ends_the_run_truthfully_and_the_next_one_goes_on(
     workspace: Workspace, undisturbed: Workspace, pages: int
 ) -> None:
@@ -102,7 +102,7 @@ def test_a_disk_too_full_to_begin_is_an_error(workspace: Workspace) -> None:
 
 
 def test_a_full_disk_fails_the_program_with_one_error_and_no_traceback(workspace: Workspace) -> None:
-    with each_connection("PRAGMA max_page_count = 120"):
+    with each_connection("PRAGMA max_page_count = 150"):
         ran = run_kb("--config", str(workspace.config_path), "ingest", "--json")
     assert ran.code == 2
     assert ran.lines[-1]["kind"] == "aborted"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Vault, make_vault, run_kb
 
-ODD = ["a.docx", "b.DOCX", "sub/c.docx", "보고서.hwp", "IMG_1.HEIC", "slides.pptx", "Makefile"]
+ODD = ["a.docx", "b.DOCX", "sub/c.docx", "보고서.hwp", "IMG_1.HEIC", "slides.pptx", "LICENSE"]
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_rare_kinds_are_summed_up(odd_vault: Vault) -> None:
         ("a.docx", "kb does not read .docx files"),
         ("IMG_1.HEIC", "kb does not read .heic files"),
         ("sub/c.docx", "kb does not read .docx files"),
-        ("Makefile", "Makefile has no extension that kb knows"),
+        ("LICENSE", "LICENSE has no extension that kb knows"),
     ],
 )
 def test_naming_a_file_that_kb_does_not_read_is_an_error_with_a_hint(odd_vault: Vault, name: str, message: str) -> None:

@@ -114,6 +114,7 @@ def test_another_indexing_trigger_builds_the_index_again_and_renames_it(edit: Ed
 # As they were before one view said what is indexed: history, so the statements are their own.
 _TRIGGERS_BEFORE_THE_VIEW = """
 DROP TRIGGER index_chunk; DROP TRIGGER chunks_ai; DROP TRIGGER chunks_au; DROP VIEW indexed_chunks;
+DROP TRIGGER index_code; DROP TRIGGER code_ai; DROP TRIGGER code_au; DROP VIEW indexed_code;
 CREATE TRIGGER chunks_ai AFTER INSERT ON chunks BEGIN
   INSERT INTO chunks_fts (rowid, chunk_id, doc_id, heading_path, text, tokenized_korean_text, name)
   VALUES (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from kb.chunk import md_heading, media_place, pdf_page
+from kb.chunk import code_unit, md_heading, media_place, pdf_page
 from kb.domain.chunks import Chunk, ChunkPolicy
 from kb.domain.documents import Document
 from kb.domain.kinds import KINDS, MediaFamily
@@ -22,6 +22,7 @@ class Chunker(NamedTuple):
 CHUNKERS: dict[str, Chunker] = {
     "headings": Chunker(md_heading.chunk_document),
     "pages": Chunker(pdf_page.chunk_pages, pdf_page.CHUNKER_VERSION),
+    "units": Chunker(code_unit.chunk_units, code_unit.CHUNKER_VERSION),
     "places": Chunker(media_place.chunk_places, media_place.CHUNKER_VERSION),
 }
 

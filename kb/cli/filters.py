@@ -30,6 +30,11 @@ _OPTIONS = (
     option("--path-glob", "path_globs", multiple=True, metavar="GLOB", help="Only paths that match, e.g. 'notes/**'."),
     option("--trust-min", type=click.Choice(["primary", "secondary", "generated"]), help="At least this trusted."),
     option("--media", metavar="KIND", callback=_known, help="Only this kind of file (markdown, pdf, …)."),
+    option("--symbol", metavar="GLOB", help="Only code that defines a name that matches, e.g. 'parse*' or 'Foo.*'."),
+    option(
+        "--kind", "symbol_kind", metavar="KIND", help="Only code that defines this, e.g. function, method or class."
+    ),
+    option("--code-lang", metavar="LANG", help="Only code in this language (rust, python, …)."),
     option(
         "--dated",
         metavar="WHEN",
@@ -51,9 +56,14 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         trust_min: str | None,
         media: str | None,
         dated: str | None,
+        symbol: str | None,
+        symbol_kind: str | None,
+        code_lang: str | None,
         **options: object,
     ) -> Any:
-        return command(*args, filters=SearchFilters(tags, lang, path_globs, trust_min, media, dated), **options)
+        of_code = (symbol, symbol_kind, code_lang)
+        filters = SearchFilters(tags, lang, path_globs, trust_min, media, dated, *of_code)
+        return command(*args, filters=filters, **options)
 
     for add in reversed(_OPTIONS):
         filtered = add(filtered)

@@ -29,7 +29,32 @@ class LineCitation(NamedTuple):
         return f"{self.path}#{lines}"
 
 
-Citation: TypeAlias = "LineCitation | PageCitation | RegionCitation | CaptionCitation | TimeCitation"
+class CodeCitation(NamedTuple):
+    """Whole lines of a source file and what they define: `src/a.rs#L10-L42`; only path and lines are in the URI."""
+
+    path: str
+    line_start: int
+    line_end: int
+    symbol: str | None = None
+    symbol_kind: str | None = None
+    lang: str | None = None
+
+    @property
+    def start(self) -> int:
+        """The first line, as other citations of lines call it."""
+        return self.line_start
+
+    @property
+    def end(self) -> int:
+        """The last line, as other citations of lines call it."""
+        return self.line_end
+
+    def to_uri(self) -> str:
+        """The citation as `path#L10-L42`."""
+        return LineCitation(self.path, self.line_start, self.line_end).to_uri()
+
+
+Citation: TypeAlias = "LineCitation | CodeCitation | PageCitation | RegionCitation | CaptionCitation | TimeCitation"
 
 
 def parse_citation(uri: str) -> Citation:
@@ -52,15 +77,27 @@ def cite(path: str, spans: Sequence[Mapping[str, Any]], section: str | None) -> 
     first, last = spans[0], spans[-1]
     if first["kind"] == "line":
         return LineCitation(path, first["start"], last["end"], section)
+    if first["kind"] == "code":
+        named = (first.get("symbol"), first.get("symbol_kind"), first.get("lang"))
+        return CodeCitation(path, first["line_start"], last["line_end"], *named)
     from kb.domain.media_citations import cite_media
 
     return cite_media(path, spans, section)
 
 
+def cited_lines(citation: Citation | None) -> LineCitation | None:
+    """The lines that a citation of notes or source code points to; None for a citation of anything else."""
+    if isinstance(citation, CodeCitation):
+        return LineCitation(citation.path, citation.line_start, citation.line_end, citation.symbol)
+    return citation if isinstance(citation, LineCitation) else None
+
+
 def citation_kind(citation: Citation) -> str:
-    """What a citation points into, as `citation.v1` names it: line, page, region, caption or time."""
+    """What a citation points into, as `citation.v1` names it: line, code, page, region, caption or time."""
     if isinstance(citation, LineCitation):
         return "line"
+    if isinstance(citation, CodeCitation):
+        return "code"
     from kb.domain.media_citations import KINDS
 
     return next(kind for kind, made in KINDS.items() if type(citation) is made)
@@ -76,6 +113,8 @@ def citation_from_json(stored: Mapping[str, Any]) -> Citation:
     fields = {name: value for name, value in stored.items() if name != "kind"}
     if stored["kind"] == "line":
         return LineCitation(**fields)
+    if stored["kind"] == "code":
+        return CodeCitation(**fields)
     from kb.domain.media_citations import KINDS
 
     if "regions" in fields:
@@ -93,7 +132,7 @@ def _read_fragment(path: str, fragment: str) -> Citation | None:
 
 def _ends(citation: Citation) -> tuple[int, int]:
     """Where a citation starts and ends, in lines or milliseconds; zeros where it has no ends."""
-    if isinstance(citation, LineCitation):
+    if isinstance(citation, LineCitation | CodeCitation):
         return citation.start, citation.end
     from kb.domain.media_citations import TimeCitation
 

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from kb.domain.ids import AssetId, BlockId, DocumentId, Json
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import SourceSpan
+from kb.domain.symbols import Reference, Symbol
 
 SourceType = Literal["markdown", "note", "paper", "reference", "inbox"]
 TrustLevel = Literal["primary", "secondary", "generated"]
@@ -21,6 +22,7 @@ WarningKind = Literal[
     "read_in_part",
     "empty_file",
     "no_text",
+    "grammar_missing",
 ]
 
 SOURCE_TYPES: tuple[SourceType, ...] = ("markdown", "note", "paper", "reference", "inbox")
@@ -138,7 +140,8 @@ class Document:
     """One file, read.
 
     `source_text` is the decoded text with `\\n` line ends: line `n` of the file is
-    `source_text.split("\\n")[n - 1]`. Every chunk is a contiguous piece of it.
+    `source_text.split("\\n")[n - 1]`. Every chunk is a contiguous piece of it. `symbols` and `references` are those of
+    source code.
     """
 
     doc_id: DocumentId
@@ -151,3 +154,5 @@ class Document:
     metadata: Metadata
     parser_version: str
     warnings: tuple[Warning, ...] = ()
+    symbols: tuple[Symbol, ...] = ()
+    references: tuple[Reference, ...] = ()

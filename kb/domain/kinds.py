@@ -12,10 +12,10 @@ from typing import Literal, NewType, cast
 MediaType = NewType("MediaType", str)
 """`markdown`, `pdf`, `image/<type>`, `audio/<type>` or `code/<lang>`, as `assets.media_type` stores it."""
 
-MediaFamily = Literal["markdown", "pdf", "image", "audio"]
+MediaFamily = Literal["markdown", "pdf", "image", "audio", "code"]
 """A media type without what follows its slash: what one extractor reads and one `--media` names."""
 
-CitationKind = Literal["line", "page", "region", "time"]
+CitationKind = Literal["line", "page", "region", "time", "code"]
 
 MARKDOWN = MediaType("markdown")
 PDF = MediaType("pdf")
@@ -103,6 +103,11 @@ class Kinds:
         return tuple(f"**/{spelling}" for spelling in self.spellings())
 
 
+def _source(language: str, extensions: str, names: str = "") -> FileType:
+    """The files of one language, or of the like: `code/rust`."""
+    return FileType(f"code/{language}", tuple(extensions.split()), names=tuple(names.split()), language=language)
+
+
 KINDS = Kinds(
     Kind(
         "markdown",
@@ -137,6 +142,35 @@ KINDS = Kinds(
         extractor="audio",
         chunker="places",
         citation="time",
+    ),
+    Kind(
+        "code",
+        (
+            _source("rust", "rs"),
+            _source("python", "py pyi"),
+            _source("typescript", "ts mts cts"),
+            _source("tsx", "tsx"),
+            _source("javascript", "js jsx mjs cjs"),
+            _source("go", "go"),
+            _source("java", "java"),
+            _source("kotlin", "kt"),
+            _source("c", "c h"),
+            _source("cpp", "cc cpp cxx hpp hh hxx"),
+            _source("sql", "sql"),
+            _source("shell", "sh bash zsh"),
+            _source("yaml", "yaml yml"),
+            _source("toml", "toml"),
+            _source("dockerfile", "dockerfile", "Dockerfile Containerfile"),
+            _source("json", "", "package.json tsconfig.json"),
+            _source("gomod", "", "go.mod"),
+            _source("xml", "", "pom.xml"),
+            _source("gradle", "gradle kts"),
+            _source("cmake", "cmake", "CMakeLists.txt"),
+            _source("make", "mk", "Makefile makefile GNUmakefile"),
+        ),
+        extractor="code",
+        chunker="units",
+        citation="code",
     ),
 )
 """Every kind that kb reads. One joins here together with its extractor."""

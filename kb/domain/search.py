@@ -12,14 +12,15 @@ if TYPE_CHECKING:
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 SubstitutionReason = Literal["spelling", "keyboard", "sound", "pair", "lexicon"]
-ScoreKind = Literal["bm25", "cosine", "rrf", "linear", "reading", "cross_encoder"]
+ScoreKind = Literal["bm25", "cosine", "rrf", "linear", "reading", "cross_encoder", "code"]
 Fusion = Literal["linear", "rrf"]
 
 
 class SearchFilters(NamedTuple):
     """What a hit's document must be: any of the tags, the language, any of the globs, at least that trust.
 
-    `dated` names the days it is of, as a person writes them.
+    `dated` names the days it is of, as a person writes them. The last three are those of source code: a glob for the
+    name of what it defines, its kind, and the language.
     """
 
     tags_any: tuple[str, ...] = ()
@@ -28,6 +29,9 @@ class SearchFilters(NamedTuple):
     trust_min: str | None = None
     media: str | None = None
     dated: str | None = None
+    symbol: str | None = None
+    symbol_kind: str | None = None
+    code_lang: str | None = None
 
 
 class SearchQuery(NamedTuple):
@@ -110,7 +114,10 @@ class QueryVectors(NamedTuple):
 
 
 class SearchHit(NamedTuple):
-    """One passage found. `score` is a ranking signal of the kind `score_kind`, not a confidence."""
+    """One passage found. `score` is a ranking signal of the kind `score_kind`, not a confidence.
+
+    `signature` is that of the definition, of source code.
+    """
 
     rank: int
     score: float
@@ -130,6 +137,7 @@ class SearchHit(NamedTuple):
     index_version: str
     embedding_model: str | None
     chunker_version: str
+    signature: str | None = None
 
 
 class Term(NamedTuple):

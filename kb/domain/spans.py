@@ -39,6 +39,23 @@ class LineSpan:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeSpan:
+    """Whole lines of a source file, from 1, both included, and what they define: `Foo.bar`, `method`, `rust`."""
+
+    line_start: int
+    line_end: int
+    symbol: str | None = None
+    symbol_kind: str | None = None
+    lang: str | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """The stored form; what is not known is left out."""
+        span: dict[str, Json] = {"kind": "code", "line_start": self.line_start, "line_end": self.line_end}
+        named = {"symbol": self.symbol, "symbol_kind": self.symbol_kind, "lang": self.lang}
+        return span | {name: value for name, value in named.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
 class PageSpan:
     """Characters of page `page` (from 1) of a PDF, where they are on it, and the number printed on that page.
 
@@ -108,7 +125,7 @@ class CaptionSpan:
 LocatedSpan: TypeAlias = PageSpan | RegionSpan | TimeSpan | CaptionSpan
 """Every span that says which characters stand where it points."""
 
-SourceSpan: TypeAlias = LineSpan | LocatedSpan
+SourceSpan: TypeAlias = LineSpan | CodeSpan | LocatedSpan
 
 
 def _chars(span: LocatedSpan) -> dict[str, Json]:

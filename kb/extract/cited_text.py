@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from kb.domain.citations import Citation, LineCitation
+from kb.domain.citations import Citation, CodeCitation, LineCitation
 from kb.domain.ingest.derived import DerivedName, ModelCaption, Transcript
 from kb.domain.media_citations import CaptionCitation, PageCitation, RegionCitation, TimeCitation
 from kb.domain.spans import Box
@@ -20,7 +20,7 @@ def cited_text(citation: Citation, source: bytes, derived: Mapping[DerivedName, 
     `source` is the file's content, looked at for lines alone; `derived` is what was read of the other kinds.
     """
     match citation:
-        case LineCitation():
+        case LineCitation() | CodeCitation():
             return _lines(source, citation)
         case PageCitation():
             return _page(citation.page, derived)
@@ -32,7 +32,7 @@ def cited_text(citation: Citation, source: bytes, derived: Mapping[DerivedName, 
             return ModelCaption.from_json(json.loads(derived["caption"])).text if "caption" in derived else None
 
 
-def _lines(source: bytes, citation: LineCitation) -> str | None:
+def _lines(source: bytes, citation: LineCitation | CodeCitation) -> str | None:
     from kb.extract.decode import decode
 
     lines = decode(source).text.split("\n")

@@ -20,11 +20,11 @@ class NumberedBlocks:
         self.blocks: list[Block] = []
         self._headings: list[tuple[int, str]] = []
 
-    def add(self, kind: BlockKind, payload: Payload, span: SourceSpan) -> None:
-        """Append one block below the headings added so far."""
+    def add(self, kind: BlockKind, payload: Payload, span: SourceSpan, place: tuple[str, ...] | None = None) -> None:
+        """Append one block below the headings added so far, or at `place`."""
         if isinstance(payload, Heading):
             self._headings = [above for above in self._headings if above[0] < payload.level]
-        path = tuple(text for _, text in self._headings)
+        path = tuple(text for _, text in self._headings) if place is None else place
         ordinal = len(self.blocks)
         identity = block_id(self.doc, kind, path, ordinal, span.to_json())
         self.blocks.append(Block(identity, kind, path, ordinal, span, payload))

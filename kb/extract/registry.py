@@ -18,6 +18,7 @@ from kb.domain.ingest.derived import Derived, DerivedName
 from kb.domain.ingest.steps import Assemble, Extract, StepModule
 from kb.domain.kinds import KINDS, MediaFamily
 from kb.domain.paths import WorkspacePath
+from kb.extract.code.installed import parser_version
 
 
 class Step(NamedTuple):
@@ -88,4 +89,5 @@ EXTRACTORS: dict[str, Extractor] = {
         "assemble_audio",
         (Step("transcript", "kb.extract.audio.speech", is_required=True),),
     ),
+    "code": Extractor(parser_version(), "kb.extract.code.document", "extract_code"),
 }

@@ -29,9 +29,18 @@ def eligible_documents(db: Connection, filters: SearchFilters) -> str | None:
         tags_json=_json(tag.lstrip("#") for tag in filters.tags_any) if filters.tags_any else None,
         lang=filters.lang and stored_text(filters.lang).lower(),
         trust_json=_json(_trust_at_least(filters.trust_min)) if filters.trust_min else None,
-        media=filters.media and stored_text(filters.media),
+        media=_media(filters),
+        symbol_glob=filters.symbol and stored_text(filters.symbol),
+        symbol_kind=filters.symbol_kind and stored_text(filters.symbol_kind),
     )
     return _json(row.doc_id for row in rows if passes(row.workspace_path) and (dated is None or row.doc_id in dated))
+
+
+def _media(filters: SearchFilters) -> str | None:
+    """The media type that is asked for: that of a language, where one is named."""
+    if filters.code_lang:
+        return f"code/{stored_text(filters.code_lang).lower()}"
+    return filters.media and stored_text(filters.media)
 
 
 def keep_among(eligible: str | None, doc_ids: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ import apsw
 from kb.domain.chunks import Chunk
 from kb.domain.documents import Block, Document
 from kb.domain.ingest.derived import Derived, DerivedName
+from kb.language.identifiers import squashed
 from kb.store.rows import ingest_queries as queries
 from kb.store.vectors.mirror import forget_vectors
 
@@ -39,12 +40,18 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class IndexedText:
-    """What the lexical index holds beside a chunk's own text; `nfc_text` in its place where it is not NFC."""
+    """What the lexical index holds beside a chunk's own text; `nfc_text` in its place where it is not NFC.
+
+    The last three are those of source code: the names it defines, what documents them, the words inside its names.
+    """
 
     heading_text: str
     tokenized_korean_text: str | None
     name_text: str
     nfc_text: str | None
+    symbol_text: str | None = None
+    doc_text: str | None = None
+    identifier_text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +118,10 @@ def put_document(
     queries.insert_document_tags(db, [queries.TagRow(document.doc_id, tag) for tag in document.metadata.tags])
     queries.insert_blocks(db, (_block_row(document, block) for block in document.blocks))
     queries.insert_chunks(db, _chunk_rows(prepared, now))
+    if document.symbols:
+        queries.insert_symbols(db, _symbol_rows(document))
+    if document.references:
+        queries.insert_symbol_refs(db, _reference_rows(document))
     if prepared.korean_units:
         units_json = _dumps([list(unit) for unit in prepared.korean_units])
         queries.insert_document_korean_units(db, doc_id=document.doc_id, units_json=units_json)
@@ -151,9 +162,39 @@ def _chunk_rows(prepared: PreparedDocument, now: str) -> Iterator[queries.ChunkR
             tokenized_korean_text=indexed.tokenized_korean_text,
             name_text=indexed.name_text,
             nfc_text=indexed.nfc_text,
+            symbol_text=indexed.symbol_text,
+            doc_text=indexed.doc_text,
+            identifier_text=indexed.identifier_text,
         )
         for ordinal, (chunk, indexed) in enumerate(zip(prepared.chunks, prepared.indexed, strict=True))
     )
+
+
+def _symbol_rows(document: Document) -> Iterator[queries.SymbolRow]:
+    return (
+        queries.SymbolRow(
+            doc_id=document.doc_id,
+            position=position,
+            path=document.workspace_path,
+            name=symbol.name,
+            folded_name=squashed(symbol.name),
+            qualified_name=symbol.qualified,
+            kind=symbol.kind,
+            language=symbol.lang,
+            parent=symbol.parent,
+            signature=symbol.signature,
+            doc=symbol.doc,
+            line_start=symbol.line_start,
+            defined_at=symbol.defined_at,
+            line_end=symbol.line_end,
+            visibility=symbol.visibility,
+        )
+        for position, symbol in enumerate(document.symbols)
+    )
+
+
+def _reference_rows(document: Document) -> Iterator[queries.SymbolRefRow]:
+    return (queries.SymbolRefRow(document.doc_id, each.line, each.name, each.source) for each in document.references)
 
 
 def _block_row(document: Document, block: Block) -> queries.BlockRow:

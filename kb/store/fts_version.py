@@ -11,8 +11,8 @@ from kb.store.rows.ingest_queries import rebuild_fts
 
 _LABEL_CHARS = 8
 
-# A definition, and the later one that builds the same rows and is only written otherwise.
-_WRITTEN_ANEW = {"fts-2a38f465": "fts-93a400b8"}
+# Definitions, and the later one that builds the same rows of what they indexed and is only written otherwise.
+_WRITTEN_ANEW = {"fts-2a38f465": "fts-a6e85fe5", "fts-93a400b8": "fts-a6e85fe5"}
 
 
 def defined_fts_version(db: apsw.Connection) -> str:

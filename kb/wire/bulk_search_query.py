@@ -25,6 +25,9 @@ class BulkSearchQueryV1(TypedDict):
     trust_min: NotRequired[Literal["primary", "secondary", "generated"]]
     media: NotRequired[str]
     dated: NotRequired[str]
+    symbol: NotRequired[str]
+    kind: NotRequired[str]
+    code_lang: NotRequired[str]
 
 
 def search_query(line: BulkSearchQueryV1, defaults: SearchDefaults) -> SearchQuery:
@@ -36,5 +39,8 @@ def search_query(line: BulkSearchQueryV1, defaults: SearchDefaults) -> SearchQue
         trust_min=line.get("trust_min"),
         media=line.get("media"),
         dated=line.get("dated"),
+        symbol=line.get("symbol"),
+        symbol_kind=line.get("kind"),
+        code_lang=line.get("code_lang"),
     )
     return defaults.query(line["query"], line.get("mode"), line.get("k"), filters)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.domain.citations import Citation
+from kb.domain.citations import Citation, CodeCitation
 from kb.domain.media_citations import CaptionCitation, PageCitation, RegionCitation, TimeCitation
 
 
@@ -20,6 +20,23 @@ class LineCitationV1(TypedDict):
     start: int
     end: int
     section: str | None
+
+
+class CodeCitationV1(TypedDict):
+    """Whole lines of a source file, from 1, both ends included.
+
+    `symbol` is what they define, `symbol_kind` what that is (function, class, …), `lang` the language.
+    """
+
+    schema_version: Literal["citation.v1"]
+    kind: Literal["code"]
+    path: str
+    uri: str
+    line_start: int
+    line_end: int
+    symbol: str | None
+    symbol_kind: str | None
+    lang: str | None
 
 
 class RectangleV1(TypedDict):
@@ -79,12 +96,24 @@ class TimeCitationV1(TypedDict):
     speaker: str | None
 
 
-CitationV1 = LineCitationV1 | PageCitationV1 | RegionCitationV1 | CaptionCitationV1 | TimeCitationV1
+CitationV1 = LineCitationV1 | CodeCitationV1 | PageCitationV1 | RegionCitationV1 | CaptionCitationV1 | TimeCitationV1
 
 
 def citation_v1(citation: Citation) -> CitationV1:
     """The wire form of a citation."""
     path, uri = citation.path, citation.to_uri()
+    if isinstance(citation, CodeCitation):
+        return {
+            "schema_version": "citation.v1",
+            "kind": "code",
+            "path": path,
+            "uri": uri,
+            "line_start": citation.line_start,
+            "line_end": citation.line_end,
+            "symbol": citation.symbol,
+            "symbol_kind": citation.symbol_kind,
+            "lang": citation.lang,
+        }
     if isinstance(citation, PageCitation):
         return {
             "schema_version": "citation.v1",

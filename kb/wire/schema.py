@@ -41,6 +41,8 @@ WIRE_SCHEMAS = (
     "search_hit.v1",
     "search_response.v1",
     "sql_query.v1",
+    "symbol_inspection.v1",
+    "symbol_summary.v1",
 )
 
 

@@ -7,6 +7,7 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from kb.domain.candidates import ReadFigures
+from kb.domain.citations import CodeCitation
 from kb.domain.search import SearchHit
 from kb.wire.citation import CitationV1, citation_v1
 
@@ -34,12 +35,15 @@ class RetrievalV1(TypedDict):
 
 
 class SearchHitV1(TypedDict):
-    """One passage found. `score` ranks; it is not a confidence. `score_kind` says what it is."""
+    """One passage found. `score` ranks; it is not a confidence. `score_kind` says what it is.
+
+    `signature` and `code_lang` are there for source code.
+    """
 
     schema_version: Literal["search_hit.v1"]
     rank: int
     score: float
-    score_kind: Literal["rrf", "bm25", "cosine", "linear", "reading", "cross_encoder"]
+    score_kind: Literal["rrf", "bm25", "cosine", "linear", "reading", "cross_encoder", "code"]
     chunk_id: str
     doc_id: str
     doc_path: str
@@ -53,6 +57,22 @@ class SearchHitV1(TypedDict):
     index_version: str
     embedding_model: str | None
     chunker_version: str
+    signature: NotRequired[str]
+    code_lang: NotRequired[str]
+
+
+class _OfCode(TypedDict, total=False):
+    signature: str
+    code_lang: str
+
+
+def _of_code(hit: SearchHit) -> _OfCode:
+    found: _OfCode = {}
+    if hit.signature is not None:
+        found["signature"] = hit.signature
+    if isinstance(hit.citation, CodeCitation) and hit.citation.lang is not None:
+        found["code_lang"] = hit.citation.lang
+    return found
 
 
 def search_hit_v1(hit: SearchHit) -> SearchHitV1:
@@ -86,6 +106,7 @@ def search_hit_v1(hit: SearchHit) -> SearchHitV1:
         "index_version": hit.index_version,
         "embedding_model": hit.embedding_model,
         "chunker_version": hit.chunker_version,
+        **_of_code(hit),
     }
 
 

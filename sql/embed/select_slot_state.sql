@@ -1,14 +1,14 @@
 -- Read how far a slot is from complete, without looking at a vector.
--- version 2
+-- version 3
 -- param slot TEXT  primary or secondary
 -- param passage_version TEXT  form of the text that is embedded
--- column chunks INTEGER  all chunks
+-- column chunks INTEGER  all chunks but those of source code
 -- column committed INTEGER  of them, with a vector in both stores
 -- column current INTEGER  of the committed, made from this form of the text
 -- column tombstones INTEGER  vectors of chunks that are gone, still to be removed
 -- column averaged INTEGER  vectors that the languages' means were computed from
 SELECT
-  (SELECT count(*) FROM chunks) AS chunks,
+  (SELECT count(*) FROM chunks WHERE symbol_text IS NULL) AS chunks,
   (
     SELECT count(*) FROM embedding_records AS r
     WHERE r.model_id = s.model_id AND r.model_version = s.model_version AND r.dimensions = s.dimensions

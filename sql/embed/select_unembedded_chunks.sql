@@ -1,6 +1,6 @@
--- List chunks that have no committed vector under a model, or one of another form of the text, the next ones in the
+-- List chunks, those of source code apart, that have no committed vector under a model, or one of another form of the text, the next ones in the
 -- order of their numbers.
--- version 2
+-- version 3
 -- param model_id TEXT  the model
 -- param model_version TEXT  version of its weights
 -- param dimensions INTEGER  of its vectors
@@ -16,7 +16,7 @@
 SELECT c.chunk_rowid, c.chunk_id, d.title, c.heading_path_json, c.text, c.lang
 FROM chunks AS c
 JOIN documents AS d USING (doc_id)
-WHERE c.chunk_rowid > :after_rowid AND NOT EXISTS (
+WHERE c.chunk_rowid > :after_rowid AND c.symbol_text IS NULL AND NOT EXISTS (
   SELECT 1 FROM embedding_records AS r
   WHERE r.chunk_id = c.chunk_id AND r.model_id = :model_id AND r.model_version = :model_version
     AND r.dimensions = :dimensions AND r.status = 'committed' AND r.passage_version = :passage_version

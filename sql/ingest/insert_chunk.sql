@@ -1,5 +1,5 @@
 -- Store one chunk; a trigger indexes it.
--- version 2
+-- version 4
 -- param chunk_id TEXT  the chunk
 -- param doc_id TEXT  its document
 -- param ordinal INTEGER  position in the document, from 0
@@ -17,12 +17,15 @@
 -- param tokenized_korean_text TEXT?  content morphemes separated by spaces; NULL without Hangul
 -- param name_text TEXT  words of the file's name and folders and their morphemes, as indexed
 -- param nfc_text TEXT?  the text in NFC, as indexed; NULL where it is NFC as it stands
+-- param symbol_text TEXT?  of source code: the names it defines, whole and in words; NULL for any other chunk
+-- param doc_text TEXT?  of source code: what documents the names it defines
+-- param identifier_text TEXT?  of source code: the words inside the names in it
 INSERT INTO chunks (
   chunk_id, doc_id, ordinal, text, heading_path_json, section_label, source_spans_json, token_estimate,
   chunker_version, policy_hash, block_ids_json, created_at, lang, heading_text, tokenized_korean_text,
-  name_text, nfc_text
+  name_text, nfc_text, symbol_text, doc_text, identifier_text
 ) VALUES (
   :chunk_id, :doc_id, :ordinal, :text, :heading_path_json, :section_label, :source_spans_json,
   :token_estimate, :chunker_version, :policy_hash, :block_ids_json, :created_at, :lang, :heading_text,
-  :tokenized_korean_text, :name_text, :nfc_text
+  :tokenized_korean_text, :name_text, :nfc_text, :symbol_text, :doc_text, :identifier_text
 );

@@ -1,16 +1,16 @@
 -- Count what must agree: chunks and their rows in the lexical index, contents and the documents that have them.
--- version 2
+-- version 3
 -- column chunks INTEGER  rows of chunks
--- column fts_rows INTEGER  rows of chunks_fts
--- column fts_missing INTEGER  chunks without a row in chunks_fts
+-- column fts_rows INTEGER  rows of chunks_fts and of code_fts
+-- column fts_missing INTEGER  chunks without a row in either
 -- column orphan_assets INTEGER  contents that no document has
 -- column korean_missing INTEGER  chunks with Hangul but without morphemes
 SELECT
   (SELECT count(*) FROM chunks) AS chunks,
-  (SELECT count(*) FROM chunks_fts_docsize) AS fts_rows,
+  (SELECT count(*) FROM chunks_fts_docsize) + (SELECT count(*) FROM code_fts_docsize) AS fts_rows,
   (SELECT count(*) FROM chunks AS c WHERE NOT EXISTS (
     SELECT 1 FROM chunks_fts_docsize AS s WHERE s.id = c.chunk_rowid
-  )) AS fts_missing,
+  ) AND NOT EXISTS (SELECT 1 FROM code_fts_docsize AS s WHERE s.id = c.chunk_rowid)) AS fts_missing,
   (SELECT count(*) FROM assets AS a WHERE NOT EXISTS (
     SELECT 1 FROM documents AS d WHERE d.asset_id = a.asset_id
   )) AS orphan_assets,

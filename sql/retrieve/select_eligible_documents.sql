@@ -2,11 +2,13 @@
 --
 -- The one place where filters are spelled out; path globs are resolved over the paths, and what is left is handed to a
 -- search as doc_ids_json.
--- version 1
+-- version 2
 -- param tags_json TEXT?  JSON array; a document with any of these tags; NULL = any
 -- param lang TEXT?  BCP-47 language of the document; NULL = any
 -- param trust_json TEXT?  JSON array of accepted trust levels; NULL = any
 -- param media TEXT?  media type, or its part before the slash; NULL = any
+-- param symbol_glob TEXT?  a document of code that defines a name, plain or qualified, that matches; NULL = any
+-- param symbol_kind TEXT?  a document of code that defines something of that kind; NULL = any
 -- column doc_id TEXT  the document
 -- column workspace_path TEXT  path below the workspace root
 SELECT d.doc_id, d.workspace_path
@@ -19,4 +21,10 @@ WHERE (:tags_json IS NULL OR EXISTS (
   AND (:lang IS NULL OR d.lang = :lang)
   AND (:trust_json IS NULL OR d.trust_level IN (SELECT value FROM json_each(:trust_json)))
   AND (:media IS NULL OR a.media_type = :media OR a.media_type LIKE :media || '/%')
+  AND ((:symbol_glob IS NULL AND :symbol_kind IS NULL) OR EXISTS (
+    SELECT 1 FROM symbols AS s
+    WHERE s.doc_id = d.doc_id
+      AND (:symbol_glob IS NULL OR s.name GLOB :symbol_glob OR s.qualified_name GLOB :symbol_glob)
+      AND (:symbol_kind IS NULL OR s.kind = :symbol_kind)
+  ))
 ORDER BY d.workspace_path;

@@ -1,7 +1,9 @@
 -- Read what defines the rows of the lexical index: its table with the tokenizer, the view and the triggers that fill it.
--- version 2
+-- version 4
 -- column statement TEXT  as it was created
 SELECT sql AS statement
 FROM sqlite_schema
-WHERE name IN ('chunks_fts', 'chunks_ai', 'chunks_au', 'index_chunk', 'indexed_chunks')
+WHERE name IN ('chunks_fts', 'chunks_ai', 'chunks_au', 'index_chunk', 'indexed_chunks',
+  'code_ai', 'code_au', 'index_code', 'indexed_code'
+)
 ORDER BY name;

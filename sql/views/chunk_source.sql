@@ -1,13 +1,13 @@
 -- One row per chunk: its text and exactly where it stands, as `path#L12-L34`, `#page=13`, `#xywh=…`, `#t=…` or `#caption=…`.
--- version 2
+-- version 3
 CREATE VIEW chunk_source AS
 SELECT
   c.chunk_rowid,
   c.chunk_id,
   c.doc_id,
   d.workspace_path,
-  c.source_spans_json ->> '$[0].start' AS line_start,
-  c.source_spans_json ->> '$[0].end' AS line_end,
+  coalesce(c.source_spans_json ->> '$[0].start', c.source_spans_json ->> '$[0].line_start') AS line_start,
+  coalesce(c.source_spans_json ->> '$[0].end', c.source_spans_json ->> '$[0].line_end') AS line_end,
   d.workspace_path || '#' || CASE c.source_spans_json ->> '$[0].kind'
     WHEN 'page' THEN 'page=' || (c.source_spans_json ->> '$[0].page')
     WHEN 'caption' THEN 'caption=' || (c.source_spans_json ->> '$[0].model')
@@ -22,6 +22,11 @@ SELECT
         || ',' || rtrim(rtrim(printf('%.3f', max(s.value ->> 'end_ms') / 1000.0), '0'), '.')
       FROM json_each(c.source_spans_json) AS s
     )
+    WHEN 'code' THEN 'L' || (c.source_spans_json ->> '$[0].line_start') || CASE
+      WHEN c.source_spans_json ->> '$[0].line_end' > c.source_spans_json ->> '$[0].line_start'
+        THEN '-L' || (c.source_spans_json ->> '$[0].line_end')
+      ELSE ''
+    END
     ELSE 'L' || (c.source_spans_json ->> '$[0].start') || CASE
       WHEN c.source_spans_json ->> '$[0].end' > c.source_spans_json ->> '$[0].start'
         THEN '-L' || (c.source_spans_json ->> '$[0].end')

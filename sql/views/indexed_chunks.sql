@@ -1,6 +1,7 @@
 -- Each chunk as the lexical index holds it, its text in NFC: nfc_text where there is one, which whoever changes such a text
 -- changes with it. To insert a chunk_rowid here is to index that chunk: the triggers of chunks and a rebuild both do.
--- version 1
+-- Chunks of source code have an index of their own.
+-- version 2
 CREATE VIEW indexed_chunks AS
 SELECT
   chunk_rowid,
@@ -10,4 +11,5 @@ SELECT
   coalesce(nfc_text, text) AS text,
   tokenized_korean_text,
   name_text AS name
-FROM chunks;
+FROM chunks
+WHERE symbol_text IS NULL;

@@ -1,4 +1,4 @@
-"""`kb inspect doc|chunk`."""
+"""`kb inspect doc|chunk|symbol`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from kb.domain.citations import cite
 from kb.domain.ingest.derived import NOT_DERIVED, read_labels
 from kb.domain.kinds import MediaType, family_of
 from kb.operations.inspect.inspect import inspect_chunk, inspect_document
+from kb.operations.inspect.symbols import inspect_symbol
 
 
 @click.group("inspect", cls=CommandGroup)
 def command() -> None:
-    """Show all that is stored of one document or chunk."""
+    """Show all that is stored of one document, chunk or name in code."""
 
 
 @command.command("doc", epilog="\b\nExamples:\n  kb inspect doc 3f9a2c\n  kb inspect doc notes/kb.md --json\n")
@@ -91,6 +92,32 @@ def chunk(call: Call, id: str, as_json: bool) -> None:
     echo_fields(((name, plain_line(value)) for name, value in rows), indent="  ")
     click.echo()
     click.echo(plain(found.text))
+
+
+@command.command(
+    "symbol", epilog="\b\nExamples:\n  kb inspect symbol parse_query\n  kb inspect symbol Foo::bar --json\n"
+)
+@click.argument("name")
+@json_option("Print symbol_inspection.v1.")
+@pass_call
+def symbol(call: Call, name: str, as_json: bool) -> None:
+    """Show where source code defines a name, and the lines that call or construct what is called so."""
+    found = inspect_symbol(call.session, name)
+    if as_json:
+        from kb.wire.inspect.symbol_inspection import symbol_inspection_v1
+
+        print_json(symbol_inspection_v1(found))
+        return
+    for each in found.definitions:
+        echo_folded(plain_line(f"{each.path}#L{each.line_start}-L{each.line_end}"))
+        echo_folded(plain_line(f"{each.qualified_name} ({each.kind}, {each.language}, {each.visibility})"), head="  ")
+        echo_folded(plain_line(each.signature), head="  ")
+        if each.doc:
+            echo_folded(plain_line(each.doc), head="  ")
+    click.echo(f"  {_counted(len(found.uses), 'use')}")
+    for use in found.uses:
+        around = f"  {use.from_symbol}" if use.from_symbol else ""
+        echo_folded(plain_line(f"{use.path}#L{use.line}{around}"), head="    ")
 
 
 def _extent(media_type: str, metadata_json: str) -> list[tuple[str, str]]:

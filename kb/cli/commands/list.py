@@ -1,4 +1,4 @@
-"""`kb list docs`."""
+"""`kb list docs|symbols`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
 from kb.domain.search import SearchFilters
 from kb.operations.inspect.inspect import list_documents
+from kb.operations.inspect.symbols import list_symbols
 
 
 @click.group("list", cls=CommandGroup)
@@ -54,4 +55,35 @@ def docs(
             echo_folded(
                 "no document passes these filters" if is_filtered else "nothing is indexed yet: kb ingest", err=True
             )
+    return 0 if rows else 1
+
+
+@command.command(
+    "symbols",
+    epilog="""\b
+Examples:
+  kb list symbols --path 'src/**' --kind class
+  kb list symbols --symbol 'parse*' --json | jq -r .citation.uri
+""",
+)
+@filter_options
+@click.option("--path", metavar="GLOB", help="Only files that match; the same as --path-glob.")
+@click.option("--limit", type=click.IntRange(1), help="At most this many.")
+@json_option("Print one symbol_summary.v1 per line.")
+@pass_call
+def symbols(call: Call, filters: SearchFilters, path: str | None, limit: int | None, as_json: bool) -> int:
+    """List what source code defines, by file and line. Exit code 1 when there is none."""
+    globs = filters.path_globs if path is None else (*filters.path_globs, path)
+    rows = list_symbols(call.session, filters._replace(path_globs=globs), limit)
+    if as_json:
+        from kb.wire.inspect.symbol_summary import symbol_summary_v1
+
+        for row in rows:
+            print_json(symbol_summary_v1(row))
+    else:
+        for row in rows:
+            place = f"{row.path}#L{row.line_start}-L{row.line_end}"
+            echo_folded(plain_line(f"{row.qualified_name} ({row.kind}, {row.language})  {place}"))
+        if not rows:
+            echo_folded("no definition passes these filters", err=True)
     return 0 if rows else 1

@@ -9,6 +9,7 @@ import click
 
 from kb.cli.output.printing import HEADING, MATCH, PLACE, QUIET, echo_folded, echo_parts
 from kb.cli.output.terminal import columns, fold, plain, plain_line, shows_links, use_color, with_code
+from kb.domain.citations import CodeCitation
 from kb.domain.search import RetrievalDetail, SearchHit, SearchResult
 
 _INDENT = "   "
@@ -36,16 +37,34 @@ def show_hits(result: SearchResult, *, explain: bool) -> None:
 def _show_hit(hit: SearchHit, number: str, explain: bool, is_terminal: bool, links: bool) -> None:
     place = plain_line(hit.citation.to_uri())
     echo_folded(place, head=f"{number}{hit.score:.2f}  ", style=PLACE, links_to=hit.source_path if links else None)
-    echo_folded(plain_line(" › ".join(hit.heading_path) or hit.title), head=_INDENT, style=HEADING)
-    if is_terminal:
-        _show_snippet(hit, columns() - len(_INDENT))
+    if isinstance(hit.citation, CodeCitation):
+        _show_code(hit, hit.citation)
     else:
-        click.echo(_INDENT + plain_line(" ".join(hit.snippet.split())))
+        echo_folded(plain_line(" › ".join(hit.heading_path) or hit.title), head=_INDENT, style=HEADING)
+        if is_terminal:
+            _show_snippet(hit, columns() - len(_INDENT))
+        else:
+            click.echo(_INDENT + plain_line(" ".join(hit.snippet.split())))
     if explain:
         for line in _explained(hit.retrieval):
             echo_folded(line, head=f"{_INDENT}├ ")
         made = f"chunker {hit.chunker_version}  chunk_id {hit.chunk_id}  doc_id {hit.doc_id}"
         echo_folded(made, head=f"{_INDENT}└ ")
+
+
+def _show_code(hit: SearchHit, citation: CodeCitation) -> None:
+    """What is defined there, its signature where the lines below do not show it, and those lines as they stand."""
+    named = ", ".join(filter(None, (citation.symbol_kind, citation.lang)))
+    echo_folded(plain_line(f"{citation.symbol or hit.title} ({named})"), head=_INDENT, style=HEADING)
+    snippet = plain(hit.snippet)
+    if hit.signature and hit.signature[:40] not in " ".join(snippet.split()):
+        echo_folded(plain_line(hit.signature), head=_INDENT, style=QUIET)
+    color = use_color()
+    at = 0
+    for line in snippet.split("\n"):
+        shown = _highlighted(snippet, hit.snippet_matches, at, at + len(line)) if color else line
+        click.echo(f"{_INDENT}{shown}".rstrip())
+        at += len(line) + 1
 
 
 def _show_snippet(hit: SearchHit, width: int) -> None:

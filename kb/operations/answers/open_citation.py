@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.config import Config
-from kb.domain.citations import Citation, LineCitation, parse_citation
+from kb.domain.citations import Citation, LineCitation, cited_lines, parse_citation
 from kb.domain.kinds import kind_of, media_type_of
 from kb.domain.media_citations import PageCitation, TimeCitation
 from kb.errors import InvalidCitation, NotFound, UsageError
@@ -61,15 +61,15 @@ def find_opening(session: Session, typed: str, answer_id: str | None, env: Mappi
     citation, path = _place(session, typed, answer_id)
     if not path.is_file():
         raise NotFound(f"{path} is not there", "kb ingest updates the index; kb verify finds what moved")
-    if isinstance(citation, LineCitation) or (citation is None and _is_text(path)):
-        return _edited(citation, path, env)
+    if (lines := cited_lines(citation)) is not None or (citation is None and _is_text(path)):
+        return _edited(lines, path, env)
     return _viewed(citation, path, env)
 
 
 def _is_text(path: Path) -> bool:
     """Whether an editor shows the file: notes, and all that kb does not read as something else."""
     media_type = media_type_of(path.name)
-    return media_type is None or kind_of(media_type).citation == "line"
+    return media_type is None or kind_of(media_type).citation in ("line", "code")
 
 
 def _place(session: Session, typed: str, answer_id: str | None) -> tuple[Citation | None, Path]:

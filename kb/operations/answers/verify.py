@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kb.answer.standing import Found, look_up, nearest_lines
 from kb.domain.answers.answer import Answer, Claim
-from kb.domain.citations import Citation, LineCitation, cite
+from kb.domain.citations import Citation, LineCitation, cite, cited_lines
 from kb.domain.results.answers import AnswerCheck, QuoteCheck
 from kb.domain.text import stored_text
 from kb.errors import FileError, FileVanished, NotFound
@@ -58,8 +58,8 @@ class _Checking:
         assert quote is not None
         assert cited is not None
         sources = {passage.doc_path: passage.source_path for passage in answer.packed}
-        if isinstance(cited, LineCitation):
-            found = self._in_lines(quote, cited, sources.get(cited.path, cited.path))
+        if (lines := cited_lines(cited)) is not None:
+            found = self._in_lines(quote, lines, sources.get(cited.path, cited.path))
         else:
             found = self._in_media(quote, cited)
         if found.standing in ("changed", "missing"):
@@ -89,13 +89,14 @@ class _Checking:
         """Where the quotation is in another file, or in another place of a page, picture or recording."""
         for place in queries.find_quote(self._db, quote=stored_text(quote)):
             at = cite(place.workspace_path, json.loads(place.source_spans_json), None)
-            if not isinstance(at, LineCitation):
+            lines = cited_lines(at)
+            if lines is None:
                 if at != cited and self._in_media(quote, at).standing == "stands":
                     return at
                 continue
             text = self._text(place.source_path)
             if place.workspace_path != cited.path and not isinstance(text, FileError):
-                now_at = nearest_lines(quote, at, text)
+                now_at = nearest_lines(quote, lines, text)
                 if now_at is not None:
                     return now_at
         return None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from kb.domain.citations import LineCitation
+from kb.domain.citations import cited_lines
 from kb.domain.search import SearchHit
 from kb.errors import UsageError
 from kb.eval.golden import Expectation, Question
@@ -27,7 +27,7 @@ def judged_question(suite: Path, query: str, judged: Sequence[tuple[SearchHit, i
             grade,
             0,
             path=hit.doc_path,
-            lines=(hit.citation.start, hit.citation.end) if isinstance(hit.citation, LineCitation) else None,
+            lines=(lines.start, lines.end) if (lines := cited_lines(hit.citation)) else None,
         )
         for hit, grade in judged
         if grade > 0

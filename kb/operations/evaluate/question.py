@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
-from kb.domain.citations import LineCitation
+from kb.domain.citations import cited_lines
 from kb.domain.ids import content_hash
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchHit, SearchMode, SearchQuery, SearchResult
@@ -154,9 +154,10 @@ class CitedFiles:
 
     def hold(self, hit: SearchHit, text: str) -> bool | None:
         """Whether the cited lines hold the passage and no line more; None for a citation of something else."""
-        if not isinstance(hit.citation, LineCitation):
+        lines = cited_lines(hit.citation)
+        if lines is None:
             return None
-        return cited_lines_hold(self.lines(hit.source_path), hit.citation.start, hit.citation.end, text)
+        return cited_lines_hold(self.lines(hit.source_path), lines.start, lines.end, text)
 
 
 def file_hash(lines: list[str]) -> str:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from kb.domain.ids import asset_id
 from kb.domain.kinds import family_of
 from kb.errors import FileError
+from kb.extract.code.left_out import reason_left_out
 from kb.extract.registry import extractor_of
 from kb.operations.ingest.prepare import Cut, OpenFile, cut_file
 from kb.operations.ingest.run import IngestRun
-from kb.operations.ingest.store import Reading, store_batch
+from kb.operations.ingest.store import LeftOut, Reading, store_batch
 from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes, read_bytes
 from kb.store.rows import ingest_queries as queries
@@ -88,6 +89,8 @@ def _read(run: IngestRun, engines: EngineFiles | None, file: ScannedFile) -> Rea
         with run.report.stages.measure("read"):
             content = _content(run, file)
             stored = queries.select_document_at(run.db, workspace_path=file.workspace_path)
+        if family == "code" and (reason := reason_left_out(content.data, file.workspace_path)):
+            return LeftOut(reason)
         is_known = stored is not None and stored.asset_id == asset_id(content.blake3)
         if stored and is_known and run.is_current(file.media_type, stored.pipeline_version):
             return content

@@ -20,9 +20,11 @@ from kb.domain.results.ingest import StageTimes
 from kb.domain.text import stored_text
 from kb.extract.registry import Extractor, extractor_of
 from kb.language.file_names import name_timestamp, name_words
+from kb.language.identifiers import inner_words
 from kb.language.korean import analyse, analysis_version, has_hangul
 from kb.language.transliteration import word_sounds
 from kb.language.written_words import written_pairs, written_words
+from kb.operations.ingest.code_words import doc_words, path_words, symbol_words
 from kb.operations.opening.clock import from_ns
 from kb.scan.assets import store_asset
 from kb.scan.events import ScannedFile
@@ -122,7 +124,8 @@ def finish(
         with stages.measure("copy"):
             source = _store_source(cut, assets)
             write_artifacts(assets.artifact_dir, cut.document.doc_id, cut.derived)
-        texts = list(dict.fromkeys(_indexed_texts(cut)))
+        # What is misspelled in a question is compared with words that people write, not with names in code.
+        texts = [] if cut.opened.family == "code" else list(dict.fromkeys(_indexed_texts(cut)))
         words = tuple(written_words(texts))
         yield PreparedDocument(
             document=cut.document,
@@ -218,7 +221,8 @@ def _strings(value: Json) -> Iterator[str]:
 
 def _indexed(cut: Cut, korean: Morphemes) -> Iterator[IndexedText]:
     """What is indexed beside each chunk's text."""
-    name_text = _with_morphemes(_name_words(cut), korean)
+    is_code = cut.opened.family == "code"
+    name_text = path_words(cut.document.workspace_path) if is_code else _with_morphemes(_name_words(cut), korean)
     for ordinal, chunk in enumerate(cut.chunks):
         text = stored_text(chunk.text)
         yield IndexedText(
@@ -226,6 +230,9 @@ def _indexed(cut: Cut, korean: Morphemes) -> Iterator[IndexedText]:
             tokenized_korean_text=korean.get(text),
             name_text=name_text,
             nfc_text=None if text == chunk.text else text,
+            symbol_text=symbol_words(cut.document, chunk) if is_code else None,
+            doc_text=doc_words(cut.document, chunk) if is_code else None,
+            identifier_text=inner_words(text) if is_code else None,
         )
 
 

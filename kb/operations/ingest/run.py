@@ -70,6 +70,7 @@ class IngestRun:
     current: set[tuple[MediaType, str]] = field(default_factory=set)  # pipeline versions that are still the ones
     unread: Counter[MediaFamily] = field(default_factory=Counter)  # files that no engine can read here
     unread_parts: Counter[DerivedName] = field(default_factory=Counter)  # files of which only a part could be read
+    uncut: Counter[str] = field(default_factory=Counter)  # source files cut by paragraphs, by what is lacking
     vanished: dict[str, tuple[int, int, str, str]] = field(default_factory=dict)  # known files the walk has not met
     unknown_below: list[str] = field(default_factory=list)  # paths that could not be read: keep what is stored
     finished: int = 0
@@ -95,6 +96,10 @@ class IngestRun:
 
     def lacking(self) -> Iterator[str]:
         """One line for each engine that cannot be used and that files of this run needed."""
+        for note, count in self.uncut.items():
+            from kb.installation import extra_command  # where nothing is lacking no hint is due
+
+            yield f"{note}: {count} file{'' if count == 1 else 's'} ({extra_command('code')})"
         missing = self.engines.missing
         for message, hint in dict.fromkeys((error.message, error.hint) for error in missing.values()):
             steps = {step for step, error in missing.items() if error.message == message}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kb.domain.ids import AssetId
-from kb.domain.ingest.ingest_events import AssetFinished, AssetStarted
+from kb.domain.ingest.ingest_events import AssetFinished, AssetStarted, Result
 from kb.domain.results.ingest import IngestItem
 from kb.errors import FileError
 from kb.operations.ingest.prepare import Cut, finish
@@ -15,14 +15,21 @@ from kb.operations.ingest.run import IngestRun
 from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes
 from kb.store.connection import transaction
-from kb.store.documents import PreparedDocument, put_document
+from kb.store.documents import PreparedDocument, put_document, remove_document
 from kb.store.rows import ingest_queries as queries
 
-Reading: TypeAlias = Cut | FileBytes | FileError
-"""What reading a changed file gives: a document with new bytes, bytes that are known already, or a failure."""
+
+class LeftOut(NamedTuple):
+    """A source file that no person wrote, or not here, and by which rule that is known."""
+
+    reason: str
+
+
+Reading: TypeAlias = Cut | FileBytes | LeftOut | FileError
+"""What reading a changed file gives: a document with new bytes, bytes that are known, none that count, or a failure."""
 
 # Warnings that the report sums up in one note for all files.
-_TOLD_ONCE = ("no_text",)
+_TOLD_ONCE = ("no_text", "grammar_missing")
 
 
 def store_batch(run: IngestRun, batch: Sequence[tuple[ScannedFile, Reading]]) -> None:
@@ -38,12 +45,15 @@ def store_batch(run: IngestRun, batch: Sequence[tuple[ScannedFile, Reading]]) ->
         run.handle.tell(AssetStarted(run.finished, run.total, file.workspace_path, file.media_type))
         if isinstance(reading, Cut):
             item = _store_document(run, reading, next(prepared, None))
+            run.uncut.update(each.note for each in reading.document.warnings if each.kind == "grammar_missing")
             report.add(item)
             report.counts.chunks_indexed += len(reading.chunks)
             result, chunk_count = item.kind, len(reading.chunks)
         elif isinstance(reading, FileBytes):
             _remember_touch(run, file, reading)
             result, chunk_count = "unchanged", 0
+        elif isinstance(reading, LeftOut):
+            result, chunk_count = _leave_out(run, file, reading), 0
         else:
             report.add(IngestItem("error", file.workspace_path, error=reading, byte_len=file.byte_len))
             result, chunk_count = "error", 0
@@ -76,6 +86,18 @@ def _store_document(run: IngestRun, cut: Cut, prepared: PreparedDocument | None)
         chunker_version=cut.chunks[0].chunker_version if cut.chunks else None,
         warnings=tuple(f"{each.kind}: {each.note}" for each in document.warnings if each.kind not in _TOLD_ONCE),
     )
+
+
+def _leave_out(run: IngestRun, file: ScannedFile, left_out: LeftOut) -> Result:
+    """Counts a file that is not indexed by its content; what is stored of it goes."""
+    run.report.skip(left_out.reason, file.workspace_path)
+    if queries.select_document_at(run.db, workspace_path=file.workspace_path) is None:
+        return "unchanged"
+    if not run.request.dry_run:
+        with transaction(run.db):
+            remove_document(run.db, file.workspace_path)
+    run.report.add(IngestItem("removed", file.workspace_path))
+    return "removed"
 
 
 def _remember_touch(run: IngestRun, file: ScannedFile, content: FileBytes) -> None:

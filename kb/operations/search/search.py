@@ -15,6 +15,7 @@ from kb.operations.session.session import Session
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
 from kb.retrieve.search import lexical_params, search_lexical
 from kb.retrieve.terms import QueryTerms, is_raw, read_query
+from kb.store.rows.retrieve_queries import select_code_total
 
 if TYPE_CHECKING:
     from kb.operations.session.vectors import VectorSource
@@ -38,14 +39,34 @@ def search_in(base: KnowledgeBase, query: SearchQuery, *, every_candidate: bool 
     """
     with base.snapshot():
         source = _source(base, query)
-        if source is None or isinstance(source, ModelError):
-            return _by_words(base, query, source)
-        try:
-            return _near(base, query, source, every_candidate)
-        except ModelUnreachable as error:
-            if query.mode == "vector":
-                raise
-            return _by_words(base, query, error)
+        return _with_code(base, query, _among_notes(base, query, source, every_candidate))
+
+
+def _among_notes(
+    base: KnowledgeBase, query: SearchQuery, source: VectorSource | ModelError | None, every_candidate: bool
+) -> SearchResult:
+    """The hits of a question among all that is no source code."""
+    if source is None or isinstance(source, ModelError):
+        return _by_words(base, query, source)
+    try:
+        return _near(base, query, source, every_candidate)
+    except ModelUnreachable as error:
+        if query.mode == "vector":
+            raise
+        return _by_words(base, query, error)
+
+
+def _with_code(base: KnowledgeBase, query: SearchQuery, result: SearchResult) -> SearchResult:
+    """The hits with those in source code among them, where there is any and the question may mean it."""
+    of_notes = query.filters.media is not None and not query.filters.media.startswith("code")
+    if query.mode == "vector" or is_raw(query.text) or of_notes or not query.text.strip():
+        return result
+    total = select_code_total(base.db)
+    if total is None or not total.chunks:
+        return result
+    from kb.retrieve.code_merge import with_code  # a knowledge base of notes alone does without
+
+    return with_code(base.db, query, result, snippet_chars=base.config.search.snippet_chars)
 
 
 def read_question(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:

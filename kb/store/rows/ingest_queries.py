@@ -76,6 +76,38 @@ class ChunkRow(NamedTuple):
     tokenized_korean_text: str | None
     name_text: str
     nfc_text: str | None
+    symbol_text: str | None
+    doc_text: str | None
+    identifier_text: str | None
+
+
+class SymbolRow(NamedTuple):
+    """One row of `symbols`."""
+
+    doc_id: str
+    position: int
+    path: str
+    name: str
+    folded_name: str
+    qualified_name: str
+    kind: str
+    language: str
+    parent: str | None
+    signature: str
+    doc: str | None
+    line_start: int
+    defined_at: int
+    line_end: int
+    visibility: str
+
+
+class SymbolRefRow(NamedTuple):
+    """One row of `symbol_refs`."""
+
+    doc_id: str
+    line: int
+    name: str
+    from_symbol: str | None
 
 
 class CommonTermsState(NamedTuple):
@@ -170,6 +202,14 @@ def insert_blocks(db: apsw.Connection, rows: Iterable[BlockRow]) -> None: ...
 
 @sql_many("ingest/insert_chunk.sql")
 def insert_chunks(db: apsw.Connection, rows: Iterable[ChunkRow]) -> None: ...
+
+
+@sql_many("ingest/insert_symbol.sql")
+def insert_symbols(db: apsw.Connection, rows: Iterable[SymbolRow]) -> None: ...
+
+
+@sql_many("ingest/insert_symbol_ref.sql")
+def insert_symbol_refs(db: apsw.Connection, rows: Iterable[SymbolRefRow]) -> None: ...
 
 
 @sql("ingest/insert_document_korean_units.sql")

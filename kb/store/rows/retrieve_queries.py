@@ -217,7 +217,14 @@ def select_pairs(db: Connection, *, words_json: str) -> list[Pair]: ...
 
 @sql("retrieve/select_eligible_documents.sql")
 def select_eligible_documents(
-    db: Connection, *, tags_json: str | None, lang: str | None, trust_json: str | None, media: str | None
+    db: Connection,
+    *,
+    tags_json: str | None,
+    lang: str | None,
+    trust_json: str | None,
+    media: str | None,
+    symbol_glob: str | None,
+    symbol_kind: str | None,
 ) -> Iterator[EligibleDocument]: ...
 
 
@@ -239,6 +246,10 @@ def select_pipelines(db: Connection) -> list[PipelineRow]: ...
 
 @sql("retrieve/select_chunk_total.sql")
 def select_chunk_total(db: Connection) -> ChunkTotal | None: ...
+
+
+@sql("retrieve/select_code_total.sql")
+def select_code_total(db: Connection) -> ChunkTotal | None: ...
 
 
 @sql("retrieve/select_weights.sql")

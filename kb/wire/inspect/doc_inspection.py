@@ -19,6 +19,17 @@ class LineSpanV1(TypedDict):
     end: int
 
 
+class CodeSpanV1(TypedDict):
+    """Whole lines of a source file, from 1, both ends included, and what they define."""
+
+    kind: Literal["code"]
+    line_start: int
+    line_end: int
+    symbol: NotRequired[str]
+    symbol_kind: NotRequired[str]
+    lang: NotRequired[str]
+
+
 class PageSpanV1(TypedDict):
     """Characters of a page's text (the end excluded), and the rectangle around them in points."""
 
@@ -65,7 +76,7 @@ class CaptionSpanV1(TypedDict):
     char_end: int
 
 
-SpanV1 = LineSpanV1 | PageSpanV1 | RegionSpanV1 | TimeSpanV1 | CaptionSpanV1
+SpanV1 = LineSpanV1 | CodeSpanV1 | PageSpanV1 | RegionSpanV1 | TimeSpanV1 | CaptionSpanV1
 
 
 class BlockV1(TypedDict):

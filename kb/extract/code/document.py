@@ -1,0 +1,153 @@
+"""Source file to document: bytes in, units with exact lines, symbols and references out.
+
+    decode → by syntax, by section or by paragraph → units → blocks → Document
+
+Nothing makes this fail: what cannot be parsed is cut by paragraphs, with a warning where that is not what was meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from kb.domain.documents import Code, Document, Metadata, Warning
+from kb.domain.ids import AssetId, document_id
+from kb.domain.kinds import media_type_of
+from kb.domain.paths import WorkspacePath
+from kb.domain.spans import CodeSpan
+from kb.domain.symbols import Reference, Symbol
+from kb.extract.code.grammars import GRAMMARS
+from kb.extract.code.installed import lacking_module, parser_version
+from kb.extract.code.sections import OVERLAP_LINES, PARAGRAPH_LINES, parts_of
+from kb.extract.code.syntax import parse
+from kb.extract.code.units import FileUnit, absorb_closers, units_of
+from kb.extract.decode import decode
+from kb.extract.numbered_blocks import NumberedBlocks
+
+_SHEBANG = re.compile(r"#!.*?\b(?P<program>python|bash|sh|zsh|dash|ksh|node|deno|bun)[\d.]*\b")
+_OF_PROGRAM = {"python": "python", "node": "javascript", "deno": "typescript", "bun": "typescript"}
+# A C++ header is called like a C one.
+_CPP = re.compile(r"^\s*(?:namespace\b|class\s+\w+|template\s*<|using\s+|public:|private:)", re.MULTILINE)
+_SIGNATURE_CHARS = 240
+
+
+class _Read(NamedTuple):
+    units: list[FileUnit]
+    symbols: tuple[Symbol, ...] = ()
+    references: tuple[Reference, ...] = ()
+    warnings: tuple[Warning, ...] = ()
+
+
+def extract_code(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetId) -> Document:
+    """The document that the bytes of one source file hold."""
+    decoded = decode(data)
+    text = decoded.text
+    lines = text.split("\n")
+    language = language_of(workspace_path, text)
+    read = _read(text, lines, language, PurePosixPath(workspace_path).name)
+    version = parser_version()
+    doc_id = document_id(workspace_path, asset_id, version)
+    blocks = NumberedBlocks(doc_id)
+    for unit in read.units:
+        symbol = unit.symbol
+        span = CodeSpan(
+            unit.start,
+            unit.end,
+            ".".join(unit.path) or None,
+            symbol.kind if symbol and not unit.names else None,
+            language,
+        )
+        blocks.add("code", Code(language, "\n".join(lines[unit.start - 1 : unit.end])), span, unit.path)
+    return Document(
+        doc_id=doc_id,
+        asset_id=asset_id,
+        workspace_path=workspace_path,
+        title=PurePosixPath(workspace_path).name,
+        lang="und",
+        source_text=text,
+        blocks=tuple(blocks.blocks),
+        metadata=Metadata(source_type="reference"),
+        parser_version=version,
+        warnings=(*decoded.warnings, *read.warnings),
+        symbols=read.symbols,
+        references=read.references,
+    )
+
+
+def language_of(path: str, text: str) -> str:
+    """The language of a source file: as its name says, or its first line where the name says nothing."""
+    named = (media_type_of(path) or "").partition("/")[2]
+    if named and named != "text":
+        return "cpp" if named == "c" and path.endswith(".h") and _CPP.search(text) else named
+    match = _SHEBANG.match(text)
+    return "text" if match is None else _OF_PROGRAM.get(match["program"], "shell")
+
+
+def _read(text: str, lines: Sequence[str], language: str, file_name: str) -> _Read:
+    if language not in GRAMMARS:
+        return _by_section(lines, language, file_name)
+    if lacking := lacking_module(language):
+        note = f"{lacking} is not installed, {language} is cut by paragraphs"
+        return _Read(_paragraphs(lines), warnings=(Warning("grammar_missing", note),))
+    parsed = parse(text.encode("utf-8", "replace"), language)
+    if parsed is None:
+        return _Read(_paragraphs(lines))
+    units = absorb_closers(lines, units_of(lines, parsed.marks, parsed.symbols))
+    return _Read(units, parsed.symbols, parsed.references)
+
+
+def _by_section(lines: Sequence[str], language: str, file_name: str) -> _Read:
+    parts = parts_of(lines, language, file_name)
+    if not parts:
+        return _Read(_paragraphs(lines))
+    symbols: list[Symbol] = []
+    units: list[FileUnit] = []
+    if any(line.strip() for line in lines[: parts[0].start - 1]):
+        units.append(FileUnit(1, parts[0].start - 1, None, ("top of the file",)))
+    for part, following in zip(parts, [*parts[1:], None], strict=True):
+        end = following.start - 1 if following else len(lines)
+        while end > part.start and not lines[end - 1].strip():
+            end -= 1
+        if end < part.start:
+            continue
+        signature = next((line.strip() for line in lines[part.start - 1 : end] if not _is_comment(line)), "")
+        symbol = Symbol(
+            name=part.name,
+            qualified=part.name,
+            kind=part.kind,
+            lang=language,
+            parent=None,
+            signature=signature[:_SIGNATURE_CHARS],
+            doc=None,
+            line_start=part.start,
+            defined_at=part.start,
+            line_end=end,
+            visibility="public",
+        )
+        symbols.append(symbol)
+        units.append(FileUnit(part.start, end, symbol))
+    return _Read(units, tuple(symbols))
+
+
+def _is_comment(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith(("#", "--", "//"))
+
+
+def _paragraphs(lines: Sequence[str]) -> list[FileUnit]:
+    """At most 80 lines each, cut at the last blank line of the second half; without one, 20 lines are repeated."""
+    units: list[FileUnit] = []
+    start = 1
+    while start <= len(lines):
+        end = min(len(lines), start + PARAGRAPH_LINES - 1)
+        overlap = 0
+        if end < len(lines):
+            blank = next((at for at in range(end, start + PARAGRAPH_LINES // 2, -1) if not lines[at - 1].strip()), None)
+            end, overlap = (blank, 0) if blank else (end, OVERLAP_LINES)
+        if any(line.strip() for line in lines[start - 1 : end]):
+            first = next(at for at in range(start, end + 1) if lines[at - 1].strip())
+            last = next(at for at in range(end, start - 1, -1) if lines[at - 1].strip())
+            units.append(FileUnit(first, last, None, (f"lines from {first}",)))
+        start = end + 1 - overlap if end < len(lines) else len(lines) + 1
+    return units

@@ -1,0 +1,212 @@
+"""Source code → its definitions, where each begins, and what it calls, by tree-sitter.
+
+    bytes → tree → marks: from this line on the text belongs to that definition, or to none
+
+The marks alone decide how a file is cut into units (`kb.extract.code.units`), so that every line is in exactly one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from kb.domain.symbols import Reference, Symbol
+from kb.extract.code.grammars import GRAMMARS, Grammar
+from kb.extract.code.naming import body_of, doc_of, kind_of, name_of, signature_of, text_of, visibility_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node, Query
+
+# Definitions of these kinds share a unit with the lines around them unless they are longer than this.
+_MINOR = frozenset(("constant", "variable", "field", "type", "macro"))
+_MINOR_LINES = 4
+# Files nested deeper than this are cut by paragraphs: no person wrote them.
+_DEEPEST = 200
+
+
+class Mark(NamedTuple):
+    """From line `line` on the text belongs to `symbol`, or where that is None to no definition.
+
+    `is_bare` is a container that needs no unit where nothing stands in it but its members: an `impl`, a namespace.
+    """
+
+    line: int
+    symbol: Symbol | None
+    is_bare: bool = False
+
+
+class Parsed(NamedTuple):
+    """What a file defines: marks in the order of lines, all symbols, and the names it uses.
+
+    `broken` counts the places that could not be parsed.
+    """
+
+    marks: tuple[Mark, ...]
+    symbols: tuple[Symbol, ...]
+    references: tuple[Reference, ...]
+    broken: int
+
+
+def parse(source: bytes, lang: str) -> Parsed | None:
+    """The definitions of a source file in UTF-8; None where nothing in it can be told apart."""
+    from tree_sitter import Parser
+
+    root = Parser(_language(lang)).parse(source).root_node
+    walk = _Walk(source, lang)
+    walk.block(root.named_children, None, 0)
+    if not walk.symbols:
+        return None
+    references = _references(root, lang, walk.symbols)
+    return Parsed(tuple(walk.marks), tuple(walk.symbols), tuple(references), int(root.has_error))
+
+
+@cache
+def _language(lang: str) -> Language:
+    from tree_sitter import Language
+
+    grammar = GRAMMARS[lang]
+    return Language(getattr(import_module(grammar.module), grammar.function)())
+
+
+class _Walk:
+    """One pass over a file's definitions, the outermost first."""
+
+    def __init__(self, source: bytes, lang: str) -> None:
+        self.marks: list[Mark] = []
+        self.symbols: list[Symbol] = []
+        self._source = source
+        self._lang = lang
+        self._grammar: Grammar = GRAMMARS[lang]
+
+    def block(self, nodes: Sequence[Node], owner: Symbol | None, depth: int) -> None:
+        """The definitions among sibling nodes, `owner` being the one around them."""
+        lead: list[Node] = []
+        for node in nodes:
+            if node.type in self._grammar.leads:
+                lead = [*_adjacent(lead, node), node]
+                continue
+            found = self._defined(node)
+            if found is not None:
+                self._definition(node, found, owner, _adjacent(lead, node), depth)
+            elif self._holds_definitions(node) and depth < _DEEPEST:
+                self.marks.append(Mark(_first_line(node), owner))
+                self.block(node.named_children, owner, depth + 1)
+                self.marks.append(Mark(_last_line(node) + 1, owner))
+            lead = []
+
+    def _defined(self, node: Node) -> Node | None:
+        """The node that defines something, if `node` is one or wraps exactly one."""
+        for _ in range(4):
+            if node.type in self._grammar.definitions:
+                return node
+            if node.type not in self._grammar.wrappers:
+                return None
+            inner = [
+                each
+                for each in node.named_children
+                if each.type in self._grammar.definitions or each.type in self._grammar.wrappers
+            ]
+            if len(inner) != 1:
+                return None
+            node = inner[0]
+        return None
+
+    def _holds_definitions(self, node: Node) -> bool:
+        if node.type in self._grammar.wrappers:
+            return any(self._defined(each) is not None for each in node.named_children)
+        return node.type in self._grammar.transparent or node.type == "ERROR"
+
+    def _definition(self, outer: Node, node: Node, owner: Symbol | None, lead: Sequence[Node], depth: int) -> None:
+        symbol = self._symbol(outer, node, owner, lead)
+        if symbol is None:
+            return
+        self.symbols.append(symbol)
+        if symbol.kind in _MINOR and symbol.line_end - symbol.defined_at < _MINOR_LINES:
+            return
+        is_container = node.type in self._grammar.containers or symbol.kind == "class"
+        is_bare = symbol.kind in ("impl", "namespace", "module", "object") and not symbol.doc
+        self.marks.append(Mark(symbol.line_start, symbol, is_bare))
+        body = body_of(node) if is_container else None
+        if body is not None and depth < _DEEPEST:
+            self.block(body.named_children, symbol, depth + 1)
+        self.marks.append(Mark(symbol.line_end + 1, owner))
+
+    def _symbol(self, outer: Node, node: Node, owner: Symbol | None, lead: Sequence[Node]) -> Symbol | None:
+        name = name_of(node, self._lang)
+        if not name:
+            return None
+        *above, bare = name.replace("::", ".").strip(".").split(".")
+        kind = kind_of(node, self._grammar.definitions[node.type], owner.kind if owner else None, self._lang)
+        parent = ".".join([*([owner.qualified] if owner else []), *above]) or None
+        comments = "\n".join(text_of(each) for each in lead if "comment" in each.type)
+        return Symbol(
+            name=bare,
+            qualified=f"{parent}.{bare}" if parent else bare,
+            kind=kind,
+            lang=self._lang,
+            parent=parent,
+            signature=signature_of(outer, node, self._source),
+            doc=doc_of(node, comments, self._lang),
+            line_start=_first_line(lead[0] if lead else outer),
+            defined_at=_first_line(outer),
+            line_end=_last_line(outer),
+            visibility=visibility_of(outer, bare, self._lang),
+        )
+
+
+def _adjacent(lead: Sequence[Node], node: Node) -> list[Node]:
+    """Of the comments before a node those that belong to it: no blank line between."""
+    if not lead or _first_line(node) - _last_line(lead[-1]) > 1:
+        return []
+    first = len(lead) - 1
+    while first > 0 and _first_line(lead[first]) - _last_line(lead[first - 1]) <= 1:
+        first -= 1
+    return list(lead[first:])
+
+
+def _first_line(node: Node) -> int:
+    return node.start_point[0] + 1
+
+
+def _last_line(node: Node) -> int:
+    """The last line of a node, from 1; one that ends with its line end has that line."""
+    row, column = node.end_point
+    return row if column == 0 and row > node.start_point[0] else row + 1
+
+
+@cache
+def _calls(lang: str) -> tuple[Query, ...]:
+    from tree_sitter import Query, QueryError
+
+    queries = []
+    for text in GRAMMARS[lang].calls:
+        try:
+            queries.append(Query(_language(lang), text))
+        except QueryError:  # a version of the grammar that names its nodes otherwise
+            continue
+    return tuple(queries)
+
+
+def _references(root: Node, lang: str, symbols: Sequence[Symbol]) -> list[Reference]:
+    """The names that are called or constructed, each once a line, with the innermost definition they stand in."""
+    from tree_sitter import QueryCursor
+
+    found: set[tuple[int, str]] = set()
+    for query in _calls(lang):
+        for node in QueryCursor(query).captures(root).get("name", ()):
+            found.add((_first_line(node), text_of(node)))
+    inner_last = sorted(symbols, key=lambda each: (each.line_start, -each.line_end))
+    around: list[Symbol] = []
+    references = []
+    at = 0
+    for line, name in sorted(found):
+        while at < len(inner_last) and inner_last[at].line_start <= line:
+            around.append(inner_last[at])
+            at += 1
+        while around and around[-1].line_end < line:
+            around.pop()
+        source = next((each.qualified for each in reversed(around) if each.line_end >= line), None)
+        references.append(Reference(name, source, line))
+    return references

@@ -1,0 +1,37 @@
+"""What source code defines: lists definitions, shows one with the lines that use it."""
+
+from __future__ import annotations
+
+from kb.domain.results.symbols import SymbolDetail, SymbolInspection
+from kb.domain.search import SearchFilters
+from kb.domain.text import stored_text
+from kb.errors import NotFound
+from kb.operations.session.session import Session
+from kb.retrieve.filters import eligible_documents
+from kb.store.rows.code_queries import list_symbol_uses
+from kb.store.rows.code_queries import list_symbols as stored_symbols
+
+
+def list_symbols(session: Session, filters: SearchFilters, limit: int | None) -> list[SymbolDetail]:
+    """The definitions that pass the filters, by file and line."""
+    with session.reading() as base:
+        return stored_symbols(
+            base.db,
+            name=None,
+            symbol_glob=filters.symbol and stored_text(filters.symbol),
+            symbol_kind=filters.symbol_kind,
+            doc_ids_json=eligible_documents(base.db, filters),
+            row_limit=-1 if limit is None else limit,
+        )
+
+
+def inspect_symbol(session: Session, typed: str) -> SymbolInspection:
+    """The definitions of a name, plain or qualified (`Foo.bar`, `Foo::bar`), and what uses it. Raises: NotFound."""
+    name = stored_text(typed).replace("::", ".").strip(".")
+    with session.reading() as base:
+        found = stored_symbols(base.db, name=name, symbol_glob=None, symbol_kind=None, doc_ids_json=None, row_limit=-1)
+        if not found:
+            raise NotFound(f"nothing in the indexed code defines {typed!r}", "kb list symbols shows what is defined")
+        names = dict.fromkeys(each.name for each in found)
+        uses = [use for each in names for use in list_symbol_uses(base.db, name=each)]
+        return SymbolInspection(name, tuple(found), tuple(uses))

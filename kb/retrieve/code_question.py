@@ -1,0 +1,148 @@
+"""A question's text as it is asked of source code: names, words, and the places of a stack trace."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from kb.language.identifiers import IDENTIFIER, is_identifier_like, parts_of, squashed
+from kb.language.lists import pattern, words
+from kb.language.stopwords import english, korean
+from kb.records import NamedTuple
+from kb.store.connection import Connection
+from kb.store.rows.code_queries import select_symbol_names
+from kb.store.tokens import indexed_token
+
+_WORD = re.compile(r"[^\W_]+")
+_READ_CHARS = 4_000
+_MAX_TERMS = 48
+# A question of so many words beside those that ask may mean a plain word as a name.
+_FEW_WORDS = 3
+_QUOTED = re.compile(r"`([^`\n]+)`")
+
+
+class Place(NamedTuple):
+    """A line of a file as a stack trace or an error message names it."""
+
+    path: str
+    line: int
+
+
+class CodeQuestion(NamedTuple):
+    """What source code is searched by.
+
+    `tokens` are the words as the index holds them, which `match_expr` joins. `named` are the definitions that the
+    question names, as they are spelled, `words_beside` counts what it says beside them; `qualified` is what it writes
+    around names: `Foo.bar`. `wants_uses`: it asks where they are used.
+    """
+
+    match_expr: str
+    tokens: tuple[str, ...]
+    terms: tuple[str, ...]
+    named: tuple[str, ...]
+    qualified: tuple[str, ...]
+    places: tuple[Place, ...]
+    words_beside: int
+    wants_uses: bool
+    wants_tests: bool
+
+
+def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQuestion:
+    """The question as it is asked of code; `terms` are those it is searched by among notes, Korean as morphemes."""
+    text = text[:_READ_CHARS]
+    places = tuple(_places(text))
+    bare = pattern("code_words", "frame").sub(" ", text) if places else text
+    written = list(dict.fromkeys(match[0] for match in IDENTIFIER.finditer(bare)))
+    names = _candidates(bare, written)
+    known = (
+        [row.name for row in select_symbol_names(db, names_json=json.dumps([squashed(name) for name in names]))]
+        if names
+        else []
+    )
+    searched = list(dict.fromkeys(_searched(text, written, terms)))[:_MAX_TERMS]
+    named = tuple(_meant(known, names, text, written))
+    tokens = {token: word for word in searched if (token := indexed_token(db, word))}
+    return CodeQuestion(
+        match_expr=" OR ".join(f'"{word}"' for word in tokens.values()),
+        tokens=tuple(tokens),
+        terms=tuple(dict.fromkeys([*searched, *written])),
+        named=named,
+        qualified=tuple(_dotted(name) for name in written if _dotted(name).count(".")),
+        places=places,
+        words_beside=len(_content(bare) - {name.lower() for name in named for name in _WORD.findall(name)}),
+        wants_uses=bool(pattern("code_words", "uses", re.IGNORECASE).search(text)),
+        wants_tests="test" in text.lower(),
+    )
+
+
+def _candidates(text: str, written: Sequence[str]) -> list[str]:
+    """What may be the name of a definition: every word that says something, and the parts of `Foo.bar`."""
+    quoted = {part for each in _QUOTED.findall(text) for part in re.split(r"\W+", each) if part}
+    parts = list(dict.fromkeys(part for name in written for part in _dotted(name).split(".")))
+    found = [part for part in parts if part in quoted or not _says_nothing(part)]
+    return found or [part for part in parts if len(parts) == 1 or part.lower() not in english()]
+
+
+def _meant(known: Sequence[str], names: Sequence[str], text: str, written: Sequence[str]) -> Iterator[str]:
+    """The known names that the question means as names.
+
+    What is written as only names are is one. A word like any other is one where the question says little else: with a
+    capital inside it, of few words; without, where it is all there is, or all that is asked of code.
+    """
+    wanted = {squashed(name): name for name in names}
+    content = _content(text)
+    first = (_WORD.search(text) or [""])[0]
+    is_code = len(content) <= _FEW_WORDS and _speaks_of_code(text)
+    for name in known:
+        asked = wanted.get(squashed(name), "")
+        as_name = is_identifier_like(asked) or f"{asked}(" in text or f"`{asked}`" in text
+        is_capital = asked[:1].isupper() and asked != first and len(content) <= _FEW_WORDS
+        if as_name or (asked == name and (is_capital or is_code or len(content) <= 1 or len(written) == 1)):
+            yield name
+
+
+def _content(text: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(text) if not _says_nothing(word)}
+
+
+def _speaks_of_code(text: str) -> bool:
+    asked = {word.lower() for word in _WORD.findall(text)}
+    about = words("code_words", "about")
+    uses = pattern("code_words", "uses", re.IGNORECASE)
+    korean_about = pattern("code_words", "about_korean")
+    return bool(asked & about) or bool(uses.search(text)) or bool(korean_about.search(text))
+
+
+def _searched(text: str, written: Sequence[str], terms: Sequence[str]) -> Iterator[str]:
+    """The words that code is searched by: names whole and in parts, and the terms of the question."""
+    for name in written:
+        for part in _dotted(name).split("."):
+            if len(written) == 1 or not _says_nothing(part):
+                yield squashed(part)
+                yield from parts_of(part)
+    for term in terms:
+        if not _says_nothing(term):
+            yield term
+
+
+def _says_nothing(word: str) -> bool:
+    lower = word.lower()
+    if not word.isascii():
+        return korean().fullmatch(word) is not None or pattern("code_words", "about_korean").fullmatch(word) is not None
+    return lower in english() or lower in words("code_words", "about")
+
+
+def _dotted(name: str) -> str:
+    return re.sub(r"::|->|#", ".", name).strip(".")
+
+
+def _places(text: str) -> Iterator[Place]:
+    """The places of a stack trace, the innermost first: Python's traces end with it, others begin with it."""
+    found = []
+    for match in pattern("code_words", "frame").finditer(text):
+        groups = match.groupdict()
+        path, line = groups["python"] or groups["any"], groups["python_line"] or groups["any_line"]
+        found.append((bool(groups["python"]), Place(path.replace("\\", "/"), int(line))))
+    is_python = bool(found) and found[0][0]
+    yield from (place for _, place in (reversed(found) if is_python else found))

@@ -1,0 +1,235 @@
+"""Answers a question with source code: words and names → one SQL statement → what is named first → hits."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+from kb.domain.citations import Citation, CodeCitation
+from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery
+from kb.language.identifiers import squashed
+from kb.records import NamedTuple
+from kb.retrieve.code_question import CodeQuestion, Place, read_code_question
+from kb.retrieve.code_snippet import code_snippet
+from kb.retrieve.filters import eligible_documents
+from kb.store.connection import Connection
+from kb.store.rows.code_queries import (
+    CodeRow,
+    ReferenceRow,
+    search_code,
+    select_code_counts,
+    select_references,
+)
+from kb.store.rows.retrieve_queries import select_code_total
+
+DEPTH = 200
+# What is added to the share of the question's words that a chunk has, 0 to 1.
+_NAMED = 1.0
+_QUALIFIED = 0.5
+_OTHER_CASE = 0.4
+# Of a name among so many other words that the question describes more than it names.
+_FEW_WORDS = 3
+_AMONG_WORDS = 0.2
+_IN_TESTS = -0.15
+_STUB = -0.1
+_NO_DEFINITION = -0.05
+_PLACE = 3.0
+_USES = 2.0
+# A type before what is called like it: its constructor, its impl, a field.
+_KIND_ORDER = {
+    "impl": -0.3,
+    "constructor": -0.03,
+    "module": -0.02,
+    "namespace": -0.02,
+    "section": -0.02,
+    "variable": -0.3,
+    "field": -0.3,
+}
+_CONTAINERS = frozenset(
+    ("class", "struct", "trait", "interface", "impl", "module", "namespace", "object", "enum", "record")
+)
+_NOTHING = '""'
+
+
+class Defined(NamedTuple):
+    """A definition that begins in a chunk; lines as in `symbols`."""
+
+    name: str
+    qualified: str
+    kind: str
+    line_start: int
+    defined_at: int
+    line_end: int
+    signature: str
+    doc: str | None
+
+
+class CodeHit(NamedTuple):
+    """A hit in source code; `share` of the question's words that it has, 0 to 1; `is_named`: the question names it."""
+
+    hit: SearchHit
+    share: float
+    is_named: bool
+
+
+class _Scored(NamedTuple):
+    row: CodeRow | ReferenceRow
+    score: float
+    share: float
+    defined: Defined | None
+    is_named: bool
+
+
+def search_source_code(
+    db: Connection, query: SearchQuery, terms: Sequence[str], *, snippet_chars: int, index_version: str
+) -> list[CodeHit]:
+    """The best hits among source code, at most `query.k`; `terms` are those of the question among notes.
+
+    Raises: UsageError for a filter that cannot be.
+    """
+    question = read_code_question(db, query.text, terms)
+    doc_ids = eligible_documents(db, query.filters)
+    rows = search_code(
+        db,
+        match_expr=question.match_expr or _NOTHING,
+        names_json=json.dumps([squashed(name) for name in question.named]),
+        places_json=json.dumps([[place.path.lstrip("./"), place.line] for place in question.places]),
+        doc_ids_json=doc_ids,
+        symbol_glob=query.filters.symbol,
+        symbol_kind=query.filters.symbol_kind,
+        depth=max(DEPTH, 2 * query.k),
+    )
+    most = _bm25_max(db, question.tokens)
+    scored = [_scored(row, question, most) for row in rows]
+    if question.wants_uses and question.named:
+        used = select_references(
+            db, names_json=json.dumps(question.named), doc_ids_json=doc_ids, row_limit=max(DEPTH, query.k)
+        )
+        known = {row.chunk_id for row in used}
+        scored = [*(_used(row, question) for row in used), *(each for each in scored if each.row.chunk_id not in known)]
+    scored.sort(key=lambda each: (-each.score, each.row.workspace_path, each.row.chunk_id))
+    return [
+        CodeHit(_hit(each, rank, question, snippet_chars, index_version), each.share, each.is_named)
+        for rank, each in enumerate(_once(scored)[: query.k], 1)
+    ]
+
+
+def _once(scored: Sequence[_Scored]) -> list[_Scored]:
+    """The chunks in their order, without later parts of a definition that is cited whole before them."""
+    kept: list[_Scored] = []
+    whole: set[tuple[str, str]] = set()
+    for each in scored:
+        span = json.loads(each.row.source_spans_json)[0]
+        key = (each.row.doc_id, span.get("symbol") or "")
+        if key in whole and each.defined is None:
+            continue
+        if each.is_named and each.defined is not None:
+            whole.add((each.row.doc_id, each.defined.qualified))
+        kept.append(each)
+    return kept
+
+
+def _bm25_max(db: Connection, tokens: Sequence[str]) -> float:
+    """The most that BM25 can give for these words: 2.2 · Σ idf, words that no code has included (k1 = 1.2)."""
+    total = select_code_total(db)
+    chunks = total.chunks if total else 0
+    counts = select_code_counts(db, words_json=json.dumps(list(tokens)))
+    odds = ((max(chunks - row.chunks, 0) + 0.5) / (row.chunks + 0.5) for row in counts)
+    return 2.2 * sum(max(1e-6, math.log(each)) for each in odds)
+
+
+def _scored(row: CodeRow, question: CodeQuestion, most: float) -> _Scored:
+    defines = [Defined(*each) for each in json.loads(row.defines_json)]
+    share = min(1.0, row.lexical_score / most) if most else 0.0
+    best, bonus = None, 0.0
+    for each in defines:
+        gained = _gained(each, question)
+        if gained > bonus:
+            best, bonus = each, gained
+    score = share + bonus
+    if not defines:
+        score += _NO_DEFINITION
+    if "test" in row.workspace_path.lower() and not question.wants_tests:
+        score += _IN_TESTS
+    if row.workspace_path.endswith(".pyi"):
+        score += _STUB
+    place = _place_in(row, question.places)
+    if place is not None:
+        score += _PLACE - question.places.index(place) / 100
+    return _Scored(row, score, share, best, best is not None or place is not None)
+
+
+def _gained(defined: Defined, question: CodeQuestion) -> float:
+    """What a definition gains by being named."""
+    lower = defined.name.lower()
+    if defined.name in question.named:
+        gained = _NAMED
+    elif any(lower == name.lower() for name in question.named):
+        gained = _OTHER_CASE
+    else:
+        return 0.0
+    for name in question.qualified:
+        if defined.qualified == name or defined.qualified.endswith("." + name):
+            gained += _QUALIFIED
+    gained += _KIND_ORDER.get(defined.kind, 0.0)
+    return gained if question.words_beside <= _FEW_WORDS else gained * _AMONG_WORDS
+
+
+def _place_in(row: CodeRow, places: Sequence[Place]) -> Place | None:
+    """The place of a stack trace that the chunk holds: the end of one path is the other, whole names."""
+    if not places:
+        return None
+    span = json.loads(row.source_spans_json)[0]
+    for place in places:
+        ours, theirs = "/" + row.workspace_path, "/" + place.path.lstrip("./")
+        if (ours.endswith(theirs) or theirs.endswith(ours)) and span["line_start"] <= place.line <= span["line_end"]:
+            return place
+    return None
+
+
+def _used(row: ReferenceRow, question: CodeQuestion) -> _Scored:
+    in_tests = "test" in row.workspace_path.lower() and not question.wants_tests
+    return _Scored(row, _USES + min(row.uses, 9) / 100 + (_IN_TESTS if in_tests else 0.0), 1.0, None, True)
+
+
+def _hit(each: _Scored, rank: int, question: CodeQuestion, snippet_chars: int, index_version: str) -> SearchHit:
+    row = each.row
+    snippet = code_snippet(row.text, question.terms, snippet_chars)
+    lexical = row.lexical_score if isinstance(row, CodeRow) else 0.0
+    shown = each.defined
+    if shown is None and isinstance(row, CodeRow):
+        own = json.loads(row.source_spans_json)[0].get("symbol")
+        shown = next((one for one in map(Defined._make, json.loads(row.defines_json)) if one.qualified == own), None)
+    return SearchHit(
+        rank=rank,
+        score=round(each.score, 6),
+        score_kind="code",
+        chunk_id=row.chunk_id,
+        doc_id=row.doc_id,
+        doc_path=row.workspace_path,
+        source_path=row.source_path,
+        title=row.title,
+        heading_path=tuple(json.loads(row.heading_path_json)),
+        section_label=row.section_label,
+        snippet=snippet.text,
+        snippet_full_text=snippet.full_text,
+        snippet_matches=snippet.matches,
+        citation=_citation(each),
+        retrieval=RetrievalDetail("lexical", lexical, rank),
+        index_version=index_version,
+        embedding_model=None,
+        chunker_version=row.chunker_version,
+        signature=shown.signature if shown else None,
+    )
+
+
+def _citation(each: _Scored) -> Citation:
+    """The whole definition where the question names it, else the chunk; of a type its head."""
+    span = json.loads(each.row.source_spans_json)[0]
+    named = each.defined
+    path, lang = each.row.workspace_path, span.get("lang")
+    if named is not None and (named.kind not in _CONTAINERS or named.line_end <= span["line_end"]):
+        return CodeCitation(path, named.line_start, named.line_end, named.qualified, named.kind, lang)
+    symbol, kind = span.get("symbol"), span.get("symbol_kind")
+    return CodeCitation(path, span["line_start"], span["line_end"], symbol, kind, lang)

@@ -1,0 +1,101 @@
+-- Rank chunks of source code by their words, with those that define a name of the question, or hold a line that a
+-- stack trace names, whatever rank they have.
+--
+-- What they define is given with them: code is put in order by it (kb/retrieve/code_search.py).
+-- version 3
+-- param match_expr TEXT  FTS5 expression over symbol, path, doc, text, identifiers and tokenized_korean_text
+-- param names_json TEXT  JSON array of the names that the question names, as folded_name has them
+-- param places_json TEXT  JSON array of [path or the end of one, line]
+-- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
+-- param symbol_glob TEXT?  only chunks that define a name, plain or qualified, that matches; NULL = any
+-- param symbol_kind TEXT?  only chunks that define something of that kind; NULL = any
+-- param depth INTEGER  candidates
+-- column chunk_rowid INTEGER  the chunk's number
+-- column chunk_id TEXT  the chunk
+-- column doc_id TEXT  its document
+-- column workspace_path TEXT  path below the workspace root
+-- column source_path TEXT  absolute path on this machine
+-- column title TEXT  of the document
+-- column heading_path_json TEXT  JSON array of names, outermost first
+-- column section_label TEXT?  what the chunk is called
+-- column text TEXT  the chunk, verbatim
+-- column source_spans_json TEXT  JSON array of one span
+-- column chunker_version TEXT  label of the chunker
+-- column lexical_score REAL  −bm25, words of names and paths weighted; 0 where only the name is met
+-- column defines_json TEXT  JSON array of [name, qualified name, kind, line_start, defined_at, line_end, signature, doc or null]
+WITH
+eligible AS (
+  SELECT chunk_rowid FROM chunks WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
+),
+defining AS (
+  SELECT c.chunk_rowid
+  FROM symbols AS s
+  JOIN chunks AS c ON c.doc_id = s.doc_id
+    AND s.defined_at BETWEEN c.source_spans_json ->> '$[0].line_start' AND c.source_spans_json ->> '$[0].line_end'
+  WHERE s.folded_name IN (SELECT value FROM json_each(:names_json))
+    AND (:doc_ids_json IS NULL OR c.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
+  ORDER BY s.visibility = 'private', s.path, s.position
+  LIMIT :depth
+),
+placed AS (
+  SELECT c.chunk_rowid
+  FROM json_each(:places_json) AS p
+  JOIN documents AS d
+    ON substr('/' || (p.value ->> 0), -length(d.workspace_path) - 1) = '/' || d.workspace_path
+    OR substr('/' || d.workspace_path, -length(p.value ->> 0) - 1) = '/' || (p.value ->> 0)
+  JOIN chunks AS c ON c.doc_id = d.doc_id
+    AND p.value ->> 1 BETWEEN c.source_spans_json ->> '$[0].line_start' AND c.source_spans_json ->> '$[0].line_end'
+  WHERE :doc_ids_json IS NULL OR c.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
+),
+lexical_hits AS MATERIALIZED (
+  SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
+  FROM code_fts AS f
+  WHERE code_fts MATCH :match_expr
+    AND (:doc_ids_json IS NULL OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
+    AND ((:symbol_glob IS NULL AND :symbol_kind IS NULL) OR +f.rowid IN (
+      SELECT c.chunk_rowid
+      FROM symbols AS s
+      JOIN chunks AS c ON c.doc_id = s.doc_id
+        AND s.defined_at BETWEEN c.source_spans_json ->> '$[0].line_start' AND c.source_spans_json ->> '$[0].line_end'
+      WHERE (:symbol_glob IS NULL OR s.name GLOB :symbol_glob OR s.qualified_name GLOB :symbol_glob)
+        AND (:symbol_kind IS NULL OR s.kind = :symbol_kind)
+    ))
+  ORDER BY f.rank
+  LIMIT :depth
+),
+found AS MATERIALIZED (
+  SELECT chunk_rowid, max(lexical_score) AS lexical_score
+  FROM (
+    SELECT chunk_rowid, lexical_score FROM lexical_hits
+    UNION ALL
+    SELECT chunk_rowid, 0.0 AS lexical_score FROM defining WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
+    UNION ALL
+    SELECT chunk_rowid, 0.0 AS lexical_score FROM placed WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
+  )
+  GROUP BY chunk_rowid
+)
+SELECT
+  c.chunk_rowid,
+  c.chunk_id,
+  c.doc_id,
+  d.workspace_path,
+  d.source_path,
+  d.title,
+  c.heading_path_json,
+  c.section_label,
+  c.text,
+  c.source_spans_json,
+  c.chunker_version,
+  f.lexical_score,
+  (
+    SELECT json_group_array(json_array(
+      s.name, s.qualified_name, s.kind, s.line_start, s.defined_at, s.line_end, s.signature, s.doc
+    ))
+    FROM symbols AS s
+    WHERE s.doc_id = c.doc_id
+      AND s.defined_at BETWEEN c.source_spans_json ->> '$[0].line_start' AND c.source_spans_json ->> '$[0].line_end'
+  ) AS defines_json
+FROM found AS f
+JOIN chunks AS c USING (chunk_rowid)
+JOIN documents AS d USING (doc_id)
+ORDER BY f.lexical_score DESC, c.chunk_id;

@@ -1,0 +1,240 @@
+"""Questions about source code: the definition that is named stands first, with its lines; notes stay as they are."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import Vault, make_vault, run_kb
+
+FILES = {
+    "notes/upload.md": "# Uploads\n\nAn upload that fails is retried three times before anybody is told.\n",
+    "notes/pack.md": "# Packing\n\nParcels are packed on Mondays.\n",
+    "src/upload.py": '''"""Sends files."""
+
+LIMIT_BYTES = 1_000
+
+
+class Uploader:
+    """Sends one file after the other."""
+
+    def send(self, path: str) -> None:
+        """Sends a file, again where the network fails, with a pause that doubles."""
+        pack(path)
+        retryUpload(path)
+
+
+def pack(path: str) -> bytes:
+    """The bytes of a file behind its length."""
+    return path.encode()
+''',
+    "src/retry.ts": """// Calls again until it works, waiting longer each time.
+export function retryUpload(path: string): void {
+  while (!send(path)) wait();
+}
+""",
+    "src/store.rs": """/// A place for rows.
+pub struct Store { rows: Vec<Row> }
+
+impl Store {
+    /// Puts a row at the end.
+    pub fn push_row(&mut self, row: Row) { self.rows.push(row) }
+}
+""",
+    "deploy/Dockerfile": "FROM python AS build\nRUN pip wheel .\n\nFROM debian AS runtime\nCOPY --from=build /w .\n",
+    "deploy/compose.yaml": "services:\n  web:\n    image: web\n  cache:\n    image: valkey\nvolumes:\n  data: {}\n",
+    "deploy/app.yaml": (
+        "apiVersion: v1\nkind: Service\nmetadata:\n  name: front\n---\n"
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: back\nspec:\n  replicas: 2\n"
+    ),
+    "db/schema.sql": "-- People.\nCREATE TABLE people (\n  name TEXT\n);\n\nCREATE INDEX idx_name ON people (name);\n",
+    "bin/run.sh": "#!/bin/sh\nset -eu\n\nclean() {\n  rm -rf build\n}\n\nclean\n",
+    "pyproject.toml": '[project]\nname = "sender"\n\n[tool.ruff]\nline-length = 120\n',
+}
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    vault = make_vault(tmp_path_factory.mktemp("code"), FILES)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    return vault
+
+
+def found(vault: Vault, *words: str) -> list[dict[str, object]]:
+    ran = run_kb("--config", str(vault.config), "search", "--json", *words)
+    return [] if ran.code else list(ran.lines[-1]["hits"])
+
+
+def uris(vault: Vault, *words: str) -> list[str]:
+    return [hit["citation"]["uri"] for hit in found(vault, *words)]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("question", "uri"),
+    [
+        ("Where is retryUpload defined?", "src/retry.ts#L1-L4"),
+        ("retry_upload", "src/retry.ts#L1-L4"),
+        ("retryUpload는 어디에 정의돼 있나?", "src/retry.ts#L1-L4"),
+        ("push_row", "src/store.rs#L5-L6"),
+        ("Store::push_row", "src/store.rs#L5-L6"),
+        ("Store", "src/store.rs#L1-L2"),
+        ("Uploader", "src/upload.py#L6-L7"),
+        ("LIMIT_BYTES", "src/upload.py#L3"),
+        ("where is pack defined", "src/upload.py#L15-L17"),
+        ('File "/build/src/upload.py", line 12, in send', "src/upload.py#L9-L12"),
+        ("    at send (src/retry.ts:3:9)", "src/retry.ts#L1-L4"),
+        ("Deployment back", "deploy/app.yaml#L5-L11"),
+    ],
+)
+def test_the_definition_that_is_asked_for_stands_first(kept: Vault, question: str, uri: str) -> None:
+    assert uris(kept, question)[0] == uri
+
+
+def test_who_calls_a_name_is_told_before_where_it_is_defined(kept: Vault) -> None:
+    assert uris(kept, "who calls retryUpload?")[:2] == ["src/upload.py#L9-L12", "src/retry.ts#L1-L4"]
+    assert uris(kept, "retryUpload를 어디서 부르나")[0] == "src/upload.py#L9-L12"
+
+
+def test_a_citation_says_what_is_defined_there(kept: Vault) -> None:
+    hit = found(kept, "push_row")[0]
+    citation = hit["citation"]
+    assert isinstance(citation, dict)
+    assert (citation["kind"], citation["symbol"], citation["symbol_kind"]) == ("code", "Store.push_row", "method")
+    assert (citation["line_start"], citation["line_end"], citation["lang"]) == (5, 6, "rust")
+    assert hit["signature"] == "pub fn push_row(&mut self, row: Row)"
+    shown = run_kb("--config", str(kept.config), "search", "push_row").stdout
+    assert "Store.push_row (method, rust)" in shown
+
+
+def test_notes_are_found_as_if_there_were_no_code(kept: Vault, tmp_path: Path) -> None:
+    alone = make_vault(tmp_path, {path: text for path, text in FILES.items() if path.endswith(".md")})
+    assert run_kb("--config", str(alone.config), "ingest", "--no-embed").code == 0
+    for question in ("parcels on Mondays", "an upload that fails is told", "Packing"):
+        mine = [hit["retrieval"] for hit in found(kept, "--media", "markdown", question)]
+        assert mine == [hit["retrieval"] for hit in found(alone, question)]
+
+
+def test_what_notes_say_themselves_stays_first(kept: Vault) -> None:
+    assert uris(kept, "parcels are packed on Mondays")[0] == "notes/pack.md#L1-L3"
+
+
+@pytest.mark.parametrize(
+    ("filters", "paths"),
+    [
+        (("--code-lang", "rust"), {"src/store.rs"}),
+        (("--symbol", "retry*"), {"src/retry.ts"}),
+        (("--kind", "class"), {"src/upload.py"}),
+        (("--media", "code/dockerfile"), {"deploy/Dockerfile"}),
+    ],
+)
+def test_filters_of_code_keep_what_passes_them(kept: Vault, filters: tuple[str, ...], paths: set[str]) -> None:
+    hits = found(kept, *filters, "retryUpload send rows sends file build")
+    assert {hit["doc_path"] for hit in hits} == paths
+
+
+def test_a_name_is_inspected_with_its_definitions_and_uses(kept: Vault) -> None:
+    (told,) = run_kb("--config", str(kept.config), "inspect", "symbol", "pack", "--json").lines
+    assert [each["citation"]["uri"] for each in told["definitions"]] == ["src/upload.py#L15-L17"]
+    assert [(each["citation"]["uri"], each["from_symbol"]) for each in told["uses"]] == [
+        ("src/upload.py#L11", "Uploader.send")
+    ]
+    assert "pack (function, python, public)" in run_kb("--config", str(kept.config), "inspect", "symbol", "pack").stdout
+    assert run_kb("--config", str(kept.config), "inspect", "symbol", "nowhere").code == 2
+
+
+def test_definitions_are_listed_by_path_and_kind(kept: Vault) -> None:
+    listed = run_kb("--config", str(kept.config), "list", "symbols", "--path", "src/**", "--kind", "method", "--json")
+    assert [each["qualified_name"] for each in listed.lines] == ["Store.push_row", "Uploader.send"]
+    assert run_kb("--config", str(kept.config), "list", "symbols", "--kind", "stage").stdout.split()[0] == "build"
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("deploy/Dockerfile", ["build", "runtime"]),
+        ("deploy/compose.yaml", ["web", "cache", "volumes"]),
+        ("deploy/app.yaml", ["Service/front", "Deployment/back"]),
+        ("db/schema.sql", ["people", "idx_name"]),
+        ("bin/run.sh", ["clean"]),
+        ("pyproject.toml", ["project", "tool.ruff"]),
+    ],
+)
+def test_files_around_code_are_cut_by_their_parts(kept: Vault, path: str, names: list[str]) -> None:
+    listed = run_kb("--config", str(kept.config), "list", "symbols", "--path", path, "--json")
+    assert [each["name"] for each in listed.lines] == names
+
+
+@pytest.fixture
+def vault(kept: Vault, tmp_path: Path) -> Vault:
+    """The same, to change."""
+    return make_vault(tmp_path, FILES)
+
+
+def test_what_no_person_wrote_is_left_out_and_named(vault: Vault) -> None:
+    odd = {
+        "vendor/lib.py": "def theirs():\n    pass\n",
+        "gen/a.go": "// Code generated by a tool. DO NOT EDIT.\npackage a\n",
+        "web/app.min.js": "function a(){}\n",
+        "web/bundle.js": "x" * 10_000_000,
+        "raw.py": "\0\1",
+    }
+    for name, text in odd.items():
+        (vault.root / name).parent.mkdir(exist_ok=True)
+        (vault.root / name).write_text(text)
+    report = run_kb("--config", str(vault.config), "ingest", "--no-embed", "--json").lines[-1]
+    assert report["skip_examples"] == {
+        "vendored": ["vendor/lib.py"],
+        "generated": ["gen/a.go"],
+        "minified": ["web/app.min.js", "web/bundle.js"],
+        "binary": ["raw.py"],
+    }
+    (vault.root / "src/retry.ts").write_text("/* @generated */\nexport const a = 1;\n")
+    again = run_kb("--config", str(vault.config), "ingest", "--no-embed", "--json").lines[-1]
+    assert again["removed"] == 1, "what has become generated goes"
+
+
+def test_a_grammar_that_is_not_installed_is_said_once(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kb.extract.code.document.lacking_module", lambda lang: f"tree_sitter_{lang}")
+    ran = run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    assert "tree_sitter_python is not installed, python is cut by paragraphs: 1 file" in ran.stdout + ran.stderr
+    assert uris(vault, "retryUpload")[0].startswith("src/")
+
+
+def test_a_changed_file_gives_up_its_old_definitions(vault: Vault) -> None:
+    run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    (vault.root / "src/retry.ts").write_text("export function tryAgain(): void {}\n")
+    run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    assert run_kb("--config", str(vault.config), "inspect", "symbol", "retryUpload").code == 2
+    assert uris(vault, "tryAgain")[0] == "src/retry.ts#L1"
+    shutil.rmtree(vault.root / "src")
+    run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    listed = run_kb("--config", str(vault.config), "list", "symbols", "--path", "src/**", "--json")
+    assert listed.code == 1
+    checks = json.loads(run_kb("--config", str(vault.config), "doctor", "--json").stdout)["checks"]
+    sound = {check["name"]: check["ok"] for check in checks}
+    assert all(sound[name] for name in ("fts_consistent", "index_version", "sqlite_integrity", "references"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "bomb.yaml",
+            "a: &a [x]\n"
+            + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [*{chr(97 + n)},*{chr(97 + n)}]\n" for n in range(20)),
+        ),
+        ("chart.yaml", "apiVersion: v1\nkind: {{ .Values.kind }}\nmetadata:\n  name: {{ .Release.Name }}\n"),
+        ("deep.py", "x = " + "(" * 10_000 + ")" * 10_000 + "\n"),
+        ("crlf.py", "def crlf():\r\n\treturn 1\r\n"),
+    ],
+)
+def test_odd_files_are_indexed_and_found(vault: Vault, name: str, text: str) -> None:
+    (vault.root / name).write_bytes(text.encode())
+    report = run_kb("--config", str(vault.config), "ingest", "--no-embed", "--json").lines[-1]
+    left_out = [path for paths in report["skip_examples"].values() for path in paths]
+    assert report["errors"] == 0
+    assert name in left_out or any(
+        uri.startswith(name) for uri in uris(vault, "--path-glob", name, "x apiVersion crlf")
+    )
