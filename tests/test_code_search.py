@@ -92,6 +92,13 @@ def test_the_definition_that_is_asked_for_stands_first(kept: Vault, question: st
     assert uris(kept, question)[0] == uri
 
 
+def test_of_names_that_differ_in_their_marks_the_one_that_is_spelled_stands_first(tmp_path: Path) -> None:
+    files = {"a.py": "def retryUpload():\n    pass\n", "b.py": "def retry_upload():\n    pass\n"}
+    vault = make_vault(tmp_path, files)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    assert [uris(vault, name)[0] for name in ("retryUpload", "retry_upload")] == ["a.py#L1-L2", "b.py#L1-L2"]
+
+
 def test_who_calls_a_name_is_told_before_where_it_is_defined(kept: Vault) -> None:
     assert uris(kept, "who calls retryUpload?")[:2] == ["src/upload.py#L9-L12", "src/retry.ts#L1-L4"]
     assert uris(kept, "retryUpload를 어디서 부르나")[0] == "src/upload.py#L9-L12"

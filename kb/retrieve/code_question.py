@@ -33,14 +33,15 @@ class CodeQuestion(NamedTuple):
     """What source code is searched by.
 
     `tokens` are the words as the index holds them, which `match_expr` joins. `named` are the definitions that the
-    question names, as they are spelled, `words_beside` counts what it says beside them; `qualified` is what it writes
-    around names: `Foo.bar`. `wants_uses`: it asks where they are used.
+    question names, as they are defined, and `spelled` the names as it spells them; `words_beside` counts what it says
+    beside them; `qualified` is what it writes around names: `Foo.bar`. `wants_uses`: it asks where they are used.
     """
 
     match_expr: str
     tokens: tuple[str, ...]
     terms: tuple[str, ...]
     named: tuple[str, ...]
+    spelled: frozenset[str]
     qualified: tuple[str, ...]
     places: tuple[Place, ...]
     words_beside: int
@@ -68,6 +69,7 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
         tokens=tuple(tokens),
         terms=tuple(dict.fromkeys([*searched, *written])),
         named=named,
+        spelled=frozenset(names),
         qualified=tuple(_dotted(name) for name in written if _dotted(name).count(".")),
         places=places,
         words_beside=len(_content(bare) - {name.lower() for name in named for name in _WORD.findall(name)}),

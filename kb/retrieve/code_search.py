@@ -162,13 +162,9 @@ def _scored(row: CodeRow, question: CodeQuestion, most: float) -> _Scored:
 
 def _gained(defined: Defined, question: CodeQuestion) -> float:
     """What a definition gains by being named."""
-    lower = defined.name.lower()
-    if defined.name in question.named:
-        gained = _NAMED
-    elif any(lower == name.lower() for name in question.named):
-        gained = _OTHER_CASE
-    else:
+    if defined.name not in question.named:
         return 0.0
+    gained = _NAMED if defined.name in question.spelled else _OTHER_CASE
     for name in question.qualified:
         if defined.qualified == name or defined.qualified.endswith("." + name):
             gained += _QUALIFIED
