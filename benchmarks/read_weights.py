@@ -160,6 +160,8 @@ def _ordering(found: Mapping[str, Sequence[Found]], told: Sequence[str], without
 def view_file(old: str, models: Mapping[str, Fitted], label: int) -> str:
     """The file `sql/views/shipped_weights.sql` with these weights, labelled `<model>-<label>`, in place of its own.
 
+    The rows of other models stay.
+
     Its statement's version is that of `old` and one more.
     """
     rows = [
@@ -168,7 +170,9 @@ def view_file(old: str, models: Mapping[str, Fitted], label: int) -> str:
         for feature, weight in sorted(weights.items())
     ]
     head, _, rest = old.partition("  VALUES\n")
-    _, _, tail = rest.partition("\n)\n")
+    values, _, tail = rest.partition("\n)\n")
+    fitted = tuple(f"    ('{model}'," for model in models)
+    rows += [row.removesuffix(",") for row in values.splitlines() if not row.startswith(fitted)]
     lines = [
         f"-- version {int(line.split()[2]) + 1}" if line.startswith("-- version ") else line
         for line in head.splitlines()

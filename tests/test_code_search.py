@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -125,6 +126,21 @@ def test_notes_are_found_as_if_there_were_no_code(kept: Vault, tmp_path: Path) -
 
 def test_what_notes_say_themselves_stays_first(kept: Vault) -> None:
     assert uris(kept, "parcels are packed on Mondays")[0] == "notes/pack.md#L1-L3"
+
+
+def test_an_answer_is_from_notes_however_much_code_is_found(kept: Vault) -> None:
+    question = "Uploader.send retryUpload: how often is an upload that fails retried?"
+    assert uris(kept, "--k", "1", question)[0].startswith("src/")
+    asked = run_kb("--config", str(kept.config), "ask", "--provider", "extractive", "--k", "1", "--json", question)
+    assert [each["citation"]["path"] for each in asked.json["citations"]] == ["notes/upload.md"]
+
+
+def test_the_label_of_a_ranking_names_what_ordered_the_code(kept: Vault) -> None:
+    def label(question: str) -> str:
+        return str(run_kb("--config", str(kept.config), "search", question, "--json").json["ranking_version"])
+
+    assert re.search(r"/search_code-\d+/code-\d+/code-[0-9a-f]{8}$", label("retryUpload"))
+    assert "search_code" not in label("Mondays")
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
 from gguf_models import CLS, CONTEXT_TOKENS, DIMENSIONS, RANK, write_cross_encoder, write_encoder
 
-from kb.embed.gguf_adapter import GgufEmbedder, gguf_model, open_gguf_embedder, open_gguf_scorer
+from kb.embed.gguf_adapter import gguf_model, open_gguf_embedder, open_gguf_scorer
 from kb.embed.provider import Provider
+from kb.embed.row_embedder import RowEmbedder
 from kb.errors import ModelCorrupt, ModelMissing
 from kb.runtimes import gguf_encoder
 from kb.runtimes.gguf import read_gguf_facts
@@ -48,7 +49,7 @@ def any_library() -> None:
         pytest.skip("no library for GGUF files is installed")
 
 
-def opened(folder: Path, name: str = "tiny", **settings: str) -> GgufEmbedder:
+def opened(folder: Path, name: str = "tiny", **settings: str) -> RowEmbedder:
     return open_gguf_embedder(Provider("llama_cpp", model=name, gguf_places=(folder,), **settings), name, 1)
 
 
@@ -226,14 +227,14 @@ def test_the_old_model_serves_from_its_own_file_until_the_new_one_is_whole(
     new = ("--set", "models.embedding.model=../new.gguf")
     find = (*new, "search", "lamp", "--mode", "vector", "--json")
     assert call(vault, *find).json["hits"][0]["embedding_model"] == "old"
-    made: Callable[..., Any] = GgufEmbedder.embed
+    made: Callable[..., Any] = RowEmbedder.embed
 
-    def failing(self: GgufEmbedder, texts: Any, role: Any) -> Any:
+    def failing(self: RowEmbedder, texts: Any, role: Any) -> Any:
         raise ModelCorrupt("broke")
 
-    monkeypatch.setattr(GgufEmbedder, "embed", failing)
+    monkeypatch.setattr(RowEmbedder, "embed", failing)
     assert call(vault, *new, "ingest").code != 0
-    monkeypatch.setattr(GgufEmbedder, "embed", made)
+    monkeypatch.setattr(RowEmbedder, "embed", made)
     assert call(vault, *find).json["hits"][0]["embedding_model"] == "old"
     assert call(vault, *new, "ingest").code == 0
     assert call(vault, *find).json["hits"][0]["embedding_model"] == "new"

@@ -14,8 +14,9 @@ from fake_embedder import PRIMARY, FakeModels, fake_models
 from ollama_fixtures import playing, tool
 
 from kb.embed.families import family_form, text_form
-from kb.embed.ollama_adapter import OllamaEmbedder, open_ollama_embedder
+from kb.embed.ollama_adapter import open_ollama_embedder
 from kb.embed.provider import Provider
+from kb.embed.row_embedder import RowEmbedder
 from kb.errors import ModelNotPulled, ModelUnreachable, StreamBroken
 
 __all__ = ["fake_models"]
@@ -51,7 +52,7 @@ def checks(vault: Vault) -> dict[str, Any]:
     return {check["name"]: check for check in call(vault, "doctor", "--json").json["checks"]}
 
 
-def opened(server: Any, waits: tuple[float, ...] = (), **settings: str) -> OllamaEmbedder:
+def opened(server: Any, waits: tuple[float, ...] = (), **settings: str) -> RowEmbedder:
     provider = Provider("ollama", model=NAME, endpoint=server.endpoint, **settings)
     made = open_ollama_embedder(provider, NAME, waits)
     server.engine.embedded.clear()

@@ -218,13 +218,14 @@ def copied_code(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[st
     ("file", "old", "new", "changed"),
     [
         ("kb/language/porter.py", "_SHORTEST, _LONGEST = 3, 64", "_SHORTEST, _LONGEST = 4, 64", {"reads"}),
-        ("kb/store/tokens.py", '"porter", ["unicode61"', '"trigram", ["unicode61"', {"terms", "reads"}),
+        ("kb/store/tokens.py", '"porter", ["unicode61"', '"trigram", ["unicode61"', {"terms", "reads", "code"}),
         ("kb/language/korean.py", "def cut_word(", "def cut_word(_: int, ", {"terms", "reads"}),
-        ("kb/retrieve/dated.py", "from __future__", "import math\nfrom __future__", {"terms"}),
-        ("kb/language/data/stopwords.tsv", "english\t", "english\tgateway ", {"terms", "reads"}),
+        ("kb/retrieve/dated.py", "from __future__", "import math\nfrom __future__", {"terms", "code"}),
+        ("kb/language/data/stopwords.tsv", "english\t", "english\tgateway ", {"terms", "reads", "code"}),
         ("kb/language/porter.py", "# Suffix →", "# A suffix →", set()),
         ("kb/language/porter.py", '"""The stem of an English word,', '"""What stands for an English word,', set()),
-        ("kb/retrieve/snippet.py", '_ELLIPSIS = "…"', '_ELLIPSIS = "..."', set()),
+        ("kb/language/data/code_words.tsv", "frame\t", "frame\tx?", {"code"}),
+        ("kb/retrieve/snippet.py", '_ELLIPSIS = "…"', '_ELLIPSIS = "..."', {"code"}),
     ],
 )
 def test_another_stemmer_analyser_or_list_gives_another_label(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kb.answer.fitted import fitted
-from kb.domain.citations import Citation, CodeCitation, LineCitation
+from kb.domain.citations import Citation, LineCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.retrieve.signals import Signals, sentence_signals
 
@@ -74,9 +74,7 @@ def fewest(chosen: Sequence[Chosen], *, certainty: float = 0.9) -> tuple[Chosen,
 def sentence_citation(passage: Passage, sentence: Sentence) -> Citation:
     """Where a sentence stands: its own lines of a text file, the passage's place in anything else."""
     cited = passage.citation
-    if not isinstance(cited, LineCitation | CodeCitation):
+    if not isinstance(cited, LineCitation):
         return cited
     start = cited.start + passage.text.count("\n", 0, sentence.start)
-    if isinstance(cited, CodeCitation):
-        return cited._replace(line_start=start, line_end=start + sentence.text.count("\n"))
     return cited._replace(start=start, end=start + sentence.text.count("\n"))

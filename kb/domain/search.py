@@ -190,7 +190,8 @@ class SearchResult(NamedTuple):
     hits were chosen from; `ranking_version` names the statements and weights that put them in order. `substitutions`
     are words that were searched for in place of the question's own; `read_as` is the question with them, and without
     what names `days`; `searched` are its terms, as they were searched. `ordered_before` are the hits as they stood
-    before a cross-encoder put them in another order; none where none did.
+    before a cross-encoder put them in another order; none where none did. `among_notes` are the hits among all that is
+    no source code, where some of that came among them.
     """
 
     query: SearchQuery
@@ -205,11 +206,17 @@ class SearchResult(NamedTuple):
     days: DaysAsked | None = None
     searched: tuple[Term, ...] = ()
     ordered_before: tuple[SearchHit, ...] = ()
+    among_notes: tuple[SearchHit, ...] | None = None
+
+    @property
+    def note_hits(self) -> tuple[SearchHit, ...]:
+        """The hits among all that is no source code, as many as were asked for."""
+        return self.hits if self.among_notes is None else self.among_notes
 
     @property
     def judged_hits(self) -> tuple[SearchHit, ...]:
         """The hits in the order that evidence was fitted for, whatever order they are shown in."""
-        return self.ordered_before or self.hits
+        return self.ordered_before or self.note_hits
 
     @property
     def is_read(self) -> bool:

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kb.domain.embeddings import EmbeddingModel, Role
-from kb.embed.families import TextForm
-from kb.embed.halving import vectors_of
+from kb.domain.embeddings import EmbeddingModel
 from kb.embed.model_files import GGUF_SUFFIX, LLAMA_CPP
+from kb.embed.row_embedder import RowEmbedder
 from kb.embed.text import encoder_text
-from kb.embed.windows import normalised
 from kb.errors import ModelMissing, PromptTooLong
 from kb.runtimes.gguf_encoder import (
     GgufEncoder,
@@ -23,49 +21,12 @@ from kb.runtimes.gguf_encoder import (
     open_gguf_encoder,
     window_tokens,
 )
-from kb.runtimes.token_estimate import estimated_tokens
 
 if TYPE_CHECKING:
-    from kb.domain.embeddings import Vectors
     from kb.embed.provider import Provider
 
 _DIGEST_CHARS = 12
 _DIGEST_BYTES = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class GgufEmbedder:
-    """A GGUF encoder in memory, for many texts and for one; a text a run, on all of its threads."""
-
-    model: EmbeddingModel
-    _encoder: GgufEncoder
-    _form: TextForm
-
-    @property
-    def provider(self) -> str:
-        """The engine."""
-        return LLAMA_CPP
-
-    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
-        """float32[n, dimensions], L2 = 1, in the order of `texts`. Raises: ModelError."""
-        import numpy as np
-
-        if not texts:
-            return np.empty((0, self.model.dimensions), dtype=np.float32)
-        rows = vectors_of(self._rows, [self._form.text(text, role) for text in texts])
-        return normalised(np.array(rows, dtype=np.float32))
-
-    def encode(self, text: str) -> bytes:
-        """float32[dimensions], L2 = 1, as little-endian bytes."""
-        vector: bytes = self.embed([text], "query")[0].astype("<f4").tobytes()
-        return vector
-
-    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
-        """The tokens of each text, its prefix included: an estimate, on the high side."""
-        return [estimated_tokens(self._form.text(text, role)) for text in texts]
-
-    def _rows(self, texts: Sequence[str]) -> list[list[float]]:
-        return [self._encoder.embed(text) for text in texts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +59,12 @@ def gguf_model(provider: Provider, name: str) -> EmbeddingModel:
     return EmbeddingModel(path.stem, version, facts.dimensions, window_tokens(facts))
 
 
-def open_gguf_embedder(provider: Provider, name: str, threads: int) -> GgufEmbedder:
-    """The file called `name`, loaded, on `threads` cores. Raises: ModelMissing, ModelCorrupt."""
+def open_gguf_embedder(provider: Provider, name: str, threads: int) -> RowEmbedder:
+    """The file called `name`, loaded, a text a run on `threads` cores. Raises: ModelMissing, ModelCorrupt."""
     model, form = gguf_model(provider, name), provider.form(name)
     path = find_gguf(provider.gguf_places, name, "models.embedding.model")
-    return GgufEmbedder(model, open_gguf_encoder(path, form.pooling, threads), form)
+    encoder = open_gguf_encoder(path, form.pooling, threads)
+    return RowEmbedder(model, LLAMA_CPP, form, lambda texts: [encoder.embed(text) for text in texts])
 
 
 def open_gguf_scorer(places: Sequence[Path], name: str, threads: int) -> GgufScorer:

@@ -11,17 +11,13 @@ from dataclasses import dataclass
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
-from kb.domain.embeddings import EmbeddingModel, Role
-from kb.embed.families import TextForm
-from kb.embed.halving import vectors_of
+from kb.domain.embeddings import EmbeddingModel
 from kb.embed.model_files import OLLAMA
-from kb.embed.windows import normalised
+from kb.embed.row_embedder import RowEmbedder
 from kb.errors import ModelUnreachable, StreamBroken
 from kb.runtimes.ollama_http import OllamaServer, not_pulled
-from kb.runtimes.token_estimate import estimated_tokens
 
 if TYPE_CHECKING:
-    from kb.domain.embeddings import Vectors
     from kb.embed.provider import Provider
 
 # Seconds before each further try of one request.
@@ -32,53 +28,29 @@ _PROBE = "a"
 
 
 @dataclass(frozen=True, slots=True)
-class OllamaEmbedder:
-    """A model on the server. `form` is what it reads before a text; `waits` are the seconds before each further try."""
+class OllamaRows:
+    """The numbers that a model on the server gives texts; `waits` are the seconds before each further try."""
 
     model: EmbeddingModel
-    _server: OllamaServer
-    _form: TextForm
-    _waits: Sequence[float] = ()
-    _wait: Callable[[float], None] = sleep
+    server: OllamaServer
+    waits: Sequence[float] = ()
+    wait: Callable[[float], None] = sleep
 
-    @property
-    def provider(self) -> str:
-        """The server's kind."""
-        return OLLAMA
+    def __call__(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector a text, of the model's dimensions; what may pass is tried again.
 
-    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
-        """float32[n, dimensions], L2 = 1, in the order of `texts`.
-
-        Raises: ModelUnreachable, ModelNotPulled, ModelTimeout, StreamBroken.
+        Raises: PromptTooLong, ModelUnreachable, ModelNotPulled, ModelTimeout, StreamBroken.
         """
-        import numpy as np
-
-        if not texts:
-            return np.empty((0, self.model.dimensions), dtype=np.float32)
-        rows = vectors_of(self._asked, [self._form.text(text, role) for text in texts])
-        return normalised(np.array(rows, dtype=np.float32))
-
-    def encode(self, text: str) -> bytes:
-        """float32[dimensions], L2 = 1, as little-endian bytes."""
-        vector: bytes = self.embed([text], "query")[0].astype("<f4").tobytes()
-        return vector
-
-    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
-        """The tokens of each text, its prefix included: an estimate, as the server counts none."""
-        return [estimated_tokens(self._form.text(text, role)) for text in texts]
-
-    def _asked(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector a text, of the model's dimensions; what may pass is tried again."""
-        waits = iter(self._waits)
+        waits = iter(self.waits)
         while True:
             try:
-                rows = embeddings(self._server, self.model.name, texts)
+                rows = embeddings(self.server, self.model.name, texts)
                 break
             except (ModelUnreachable, StreamBroken) as error:
                 seconds = next(waits, None)
                 if seconds is None or not _may_pass(error):
                     raise
-                self._wait(seconds)
+                self.wait(seconds)
         for row in rows:
             if len(row) != self.model.dimensions:
                 raise StreamBroken(
@@ -99,12 +71,13 @@ def ollama_model(provider: Provider, name: str) -> EmbeddingModel:
     return EmbeddingModel(name, version, len(probe), None)
 
 
-def open_ollama_embedder(provider: Provider, name: str, waits: Sequence[float] = ()) -> OllamaEmbedder:
+def open_ollama_embedder(provider: Provider, name: str, waits: Sequence[float] = ()) -> RowEmbedder:
     """The model called `name` on the server; `waits` are the seconds before each further try of one request.
 
     Raises: as `ollama_model`.
     """
-    return OllamaEmbedder(ollama_model(provider, name), provider.server(), provider.form(name), waits)
+    model = ollama_model(provider, name)
+    return RowEmbedder(model, OLLAMA, provider.form(name), OllamaRows(model, provider.server(), waits))
 
 
 def embeddings(server: OllamaServer, name: str, texts: Sequence[str]) -> list[list[float]]:

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 
 from kb.domain.search import SearchHit, SearchQuery, SearchResult
 from kb.retrieve.code_search import CodeHit, search_source_code
+from kb.retrieve.ranking_version import code_ranking
 from kb.retrieve.terms import bm25_max
+from kb.retrieve.weights import load_weights
 from kb.store.connection import Connection
-from kb.store.sqlfile import statement_label
-
-# Code comes before a note where it has so much more of the question's words, as a share of all that they could give:
-# prose in comments must not drown notes (docs/code.md).
-MARGIN = 0.25
 
 
 def with_code(db: Connection, query: SearchQuery, result: SearchResult, *, snippet_chars: int) -> SearchResult:
@@ -20,23 +17,32 @@ def with_code(db: Connection, query: SearchQuery, result: SearchResult, *, snipp
 
     Raises: UsageError for a filter that cannot be.
     """
-    code = search_source_code(db, query, result.terms, snippet_chars=snippet_chars, index_version=result.index_version)
+    weights = load_weights(db, "code")
+    code = search_source_code(
+        db, query, result.terms, weights, snippet_chars=snippet_chars, index_version=result.index_version
+    )
     if not code:
         return result
     most = bm25_max(db, result.searched) if result.searched else None
-    hits = merged(result.hits, code, [_share(hit, most) for hit in result.hits])[: query.k]
-    ranking = f"{result.ranking_version}/{statement_label('retrieve/search_code.sql')}"
+    hits = merged(result.hits, code, [_share(hit, most) for hit in result.hits], weights.values["margin"])
     return result._replace(
-        hits=tuple(hit._replace(rank=rank) for rank, hit in enumerate(hits, 1)), ranking_version=ranking
+        hits=tuple(hit._replace(rank=rank) for rank, hit in enumerate(hits[: query.k], 1)),
+        among_notes=result.hits,
+        ranking_version=code_ranking(result.ranking_version, weights.version),
     )
 
 
-def merged(notes: Sequence[SearchHit], code: Sequence[CodeHit], shares: Sequence[float]) -> list[SearchHit]:
-    """Both in one order; `shares` are how much of the question's words each note has."""
+def merged(
+    notes: Sequence[SearchHit], code: Sequence[CodeHit], shares: Sequence[float], margin: float
+) -> list[SearchHit]:
+    """Both in one order; `shares` are how much of the question's words each note has, 0 to 1.
+
+    Code that is not named comes before a note where its share is by `margin` the larger: comments must not drown notes.
+    """
     order: list[SearchHit] = []
     at = 0
     for each in code:
-        while at < len(notes) and not each.is_named and each.share < max(shares[at:]) + MARGIN:
+        while at < len(notes) and not each.is_named and each.share < max(shares[at:]) + margin:
             order.append(notes[at])
             at += 1
         order.append(each.hit)

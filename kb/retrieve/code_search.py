@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kb.domain.citations import Citation, CodeCitation
 from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery
@@ -13,39 +13,14 @@ from kb.records import NamedTuple
 from kb.retrieve.code_question import CodeQuestion, Place, read_code_question
 from kb.retrieve.code_snippet import code_snippet
 from kb.retrieve.filters import eligible_documents
+from kb.retrieve.weights import Weights
 from kb.store.connection import Connection
-from kb.store.rows.code_queries import (
-    CodeRow,
-    ReferenceRow,
-    search_code,
-    select_code_counts,
-    select_references,
-)
+from kb.store.rows.code_queries import CodeRow, search_code, select_code_counts
 from kb.store.rows.retrieve_queries import select_code_total
 
 DEPTH = 200
-# What is added to the share of the question's words that a chunk has, 0 to 1.
-_NAMED = 1.0
-_QUALIFIED = 0.5
-_OTHER_CASE = 0.4
-# Of a name among so many other words that the question describes more than it names.
+# A name among so many other words is one that the question describes more than it names.
 _FEW_WORDS = 3
-_AMONG_WORDS = 0.2
-_IN_TESTS = -0.15
-_STUB = -0.1
-_NO_DEFINITION = -0.05
-_PLACE = 3.0
-_USES = 2.0
-# A type before what is called like it: its constructor, its impl, a field.
-_KIND_ORDER = {
-    "impl": -0.3,
-    "constructor": -0.03,
-    "module": -0.02,
-    "namespace": -0.02,
-    "section": -0.02,
-    "variable": -0.3,
-    "field": -0.3,
-}
 _CONTAINERS = frozenset(
     ("class", "struct", "trait", "interface", "impl", "module", "namespace", "object", "enum", "record")
 )
@@ -74,7 +49,7 @@ class CodeHit(NamedTuple):
 
 
 class _Scored(NamedTuple):
-    row: CodeRow | ReferenceRow
+    row: CodeRow
     score: float
     share: float
     defined: Defined | None
@@ -82,32 +57,35 @@ class _Scored(NamedTuple):
 
 
 def search_source_code(
-    db: Connection, query: SearchQuery, terms: Sequence[str], *, snippet_chars: int, index_version: str
+    db: Connection,
+    query: SearchQuery,
+    terms: Sequence[str],
+    weights: Weights,
+    *,
+    snippet_chars: int,
+    index_version: str,
 ) -> list[CodeHit]:
     """The best hits among source code, at most `query.k`; `terms` are those of the question among notes.
+
+    A score is the share of the question's words that a chunk has, 0 to 1, and what `weights` (the model `code`) add.
 
     Raises: UsageError for a filter that cannot be.
     """
     question = read_code_question(db, query.text, terms)
-    doc_ids = eligible_documents(db, query.filters)
     rows = search_code(
         db,
         match_expr=question.match_expr or _NOTHING,
         names_json=json.dumps([squashed(name) for name in question.named]),
         places_json=json.dumps([[place.path.lstrip("./"), place.line] for place in question.places]),
-        doc_ids_json=doc_ids,
+        used_json=json.dumps(question.named if question.wants_uses else ()),
+        doc_ids_json=eligible_documents(db, query.filters),
         symbol_glob=query.filters.symbol,
         symbol_kind=query.filters.symbol_kind,
         depth=max(DEPTH, 2 * query.k),
     )
     most = _bm25_max(db, question.tokens)
-    scored = [_scored(row, question, most) for row in rows]
-    if question.wants_uses and question.named:
-        used = select_references(
-            db, names_json=json.dumps(question.named), doc_ids_json=doc_ids, row_limit=max(DEPTH, query.k)
-        )
-        known = {row.chunk_id for row in used}
-        scored = [*(_used(row, question) for row in used), *(each for each in scored if each.row.chunk_id not in known)]
+    values = weights.values
+    scored = [_used(row, question, values) if row.uses else _scored(row, question, most, values) for row in rows]
     scored.sort(key=lambda each: (-each.score, each.row.workspace_path, each.row.chunk_id))
     return [
         CodeHit(_hit(each, rank, question, snippet_chars, index_version), each.share, each.is_named)
@@ -139,37 +117,44 @@ def _bm25_max(db: Connection, tokens: Sequence[str]) -> float:
     return 2.2 * sum(max(1e-6, math.log(each)) for each in odds)
 
 
-def _scored(row: CodeRow, question: CodeQuestion, most: float) -> _Scored:
+def _scored(row: CodeRow, question: CodeQuestion, most: float, weights: Mapping[str, float]) -> _Scored:
     defines = [Defined(*each) for each in json.loads(row.defines_json)]
     share = min(1.0, row.lexical_score / most) if most else 0.0
     best, bonus = None, 0.0
     for each in defines:
-        gained = _gained(each, question)
+        gained = _gained(each, question, weights)
         if gained > bonus:
             best, bonus = each, gained
-    score = share + bonus
+    score = share + bonus + _of_file(row, question, weights)
     if not defines:
-        score += _NO_DEFINITION
-    if "test" in row.workspace_path.lower() and not question.wants_tests:
-        score += _IN_TESTS
+        score += weights["no_definition"]
     if row.workspace_path.endswith(".pyi"):
-        score += _STUB
+        score += weights["stub"]
     place = _place_in(row, question.places)
     if place is not None:
-        score += _PLACE - question.places.index(place) / 100
+        score += weights["place"] - question.places.index(place) / 100
     return _Scored(row, score, share, best, best is not None or place is not None)
 
 
-def _gained(defined: Defined, question: CodeQuestion) -> float:
-    """What a definition gains by being named."""
+def _used(row: CodeRow, question: CodeQuestion, weights: Mapping[str, float]) -> _Scored:
+    score = weights["uses"] + min(row.uses, 9) / 100 + _of_file(row, question, weights)
+    return _Scored(row, score, 1.0, None, True)
+
+
+def _of_file(row: CodeRow, question: CodeQuestion, weights: Mapping[str, float]) -> float:
+    return weights["in_tests"] if "test" in row.workspace_path.lower() and not question.wants_tests else 0.0
+
+
+def _gained(defined: Defined, question: CodeQuestion, weights: Mapping[str, float]) -> float:
+    """What a definition gains by being named; a type more than what is called like it: its constructor, its impl."""
     if defined.name not in question.named:
         return 0.0
-    gained = _NAMED if defined.name in question.spelled else _OTHER_CASE
+    gained = weights["named" if defined.name in question.spelled else "named_in_other_case"]
     for name in question.qualified:
         if defined.qualified == name or defined.qualified.endswith("." + name):
-            gained += _QUALIFIED
-    gained += _KIND_ORDER.get(defined.kind, 0.0)
-    return gained if question.words_beside <= _FEW_WORDS else gained * _AMONG_WORDS
+            gained += weights["qualified"]
+    gained += weights.get(f"kind.{defined.kind}", 0.0)
+    return gained if question.words_beside <= _FEW_WORDS else gained * weights["among_words"]
 
 
 def _place_in(row: CodeRow, places: Sequence[Place]) -> Place | None:
@@ -184,17 +169,11 @@ def _place_in(row: CodeRow, places: Sequence[Place]) -> Place | None:
     return None
 
 
-def _used(row: ReferenceRow, question: CodeQuestion) -> _Scored:
-    in_tests = "test" in row.workspace_path.lower() and not question.wants_tests
-    return _Scored(row, _USES + min(row.uses, 9) / 100 + (_IN_TESTS if in_tests else 0.0), 1.0, None, True)
-
-
 def _hit(each: _Scored, rank: int, question: CodeQuestion, snippet_chars: int, index_version: str) -> SearchHit:
     row = each.row
     snippet = code_snippet(row.text, question.terms, snippet_chars)
-    lexical = row.lexical_score if isinstance(row, CodeRow) else 0.0
     shown = each.defined
-    if shown is None and isinstance(row, CodeRow):
+    if shown is None:
         own = json.loads(row.source_spans_json)[0].get("symbol")
         shown = next((one for one in map(Defined._make, json.loads(row.defines_json)) if one.qualified == own), None)
     return SearchHit(
@@ -212,7 +191,7 @@ def _hit(each: _Scored, rank: int, question: CodeQuestion, snippet_chars: int, i
         snippet_full_text=snippet.full_text,
         snippet_matches=snippet.matches,
         citation=_citation(each),
-        retrieval=RetrievalDetail("lexical", lexical, rank),
+        retrieval=RetrievalDetail("lexical", row.lexical_score, rank),
         index_version=index_version,
         embedding_model=None,
         chunker_version=row.chunker_version,

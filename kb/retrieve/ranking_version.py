@@ -46,6 +46,11 @@ def hybrid_ranking(
     return "/".join(label)
 
 
+def code_ranking(of_notes: str, weights_version: str) -> str:
+    """Of hits with source code among them: what ranked the notes, then `search_code-4/code-1/code-1a2b3c4d`."""
+    return "/".join([of_notes, statement_label("retrieve/search_code.sql"), weights_version, _code("code")])
+
+
 def _code(part: str) -> str:
     return f"{part}-{rows('ranking_code')[part][0]}"
 

@@ -1,11 +1,12 @@
--- Rank chunks of source code by their words, with those that define a name of the question, or hold a line that a
--- stack trace names, whatever rank they have.
+-- Rank chunks of source code by their words, with those that define a name of the question, hold a line that a stack
+-- trace names, or call or construct what is asked for, whatever rank they have.
 --
 -- What they define is given with them: code is put in order by it (kb/retrieve/code_search.py).
--- version 3
+-- version 4
 -- param match_expr TEXT  FTS5 expression over symbol, path, doc, text, identifiers and tokenized_korean_text
 -- param names_json TEXT  JSON array of the names that the question names, as folded_name has them
 -- param places_json TEXT  JSON array of [path or the end of one, line]
+-- param used_json TEXT  JSON array of the names that it asks the uses of
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param symbol_glob TEXT?  only chunks that define a name, plain or qualified, that matches; NULL = any
 -- param symbol_kind TEXT?  only chunks that define something of that kind; NULL = any
@@ -22,6 +23,7 @@
 -- column source_spans_json TEXT  JSON array of one span
 -- column chunker_version TEXT  label of the chunker
 -- column lexical_score REAL  −bm25, words of names and paths weighted; 0 where only the name is met
+-- column uses INTEGER  lines on which it uses one of those names
 -- column defines_json TEXT  JSON array of [name, qualified name, kind, line_start, defined_at, line_end, signature, doc or null]
 WITH
 eligible AS (
@@ -47,6 +49,17 @@ placed AS (
     AND p.value ->> 1 BETWEEN c.source_spans_json ->> '$[0].line_start' AND c.source_spans_json ->> '$[0].line_end'
   WHERE :doc_ids_json IS NULL OR c.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
 ),
+using_them AS (
+  SELECT c.chunk_rowid, count(*) AS uses
+  FROM symbol_refs AS r
+  JOIN chunks AS c ON c.doc_id = r.doc_id
+    AND r.line BETWEEN c.source_spans_json ->> '$[0].line_start' AND c.source_spans_json ->> '$[0].line_end'
+  WHERE r.name IN (SELECT value FROM json_each(:used_json))
+    AND (:doc_ids_json IS NULL OR c.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
+  GROUP BY c.chunk_rowid
+  ORDER BY uses DESC, c.chunk_id
+  LIMIT :depth
+),
 lexical_hits AS MATERIALIZED (
   SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
   FROM code_fts AS f
@@ -64,13 +77,15 @@ lexical_hits AS MATERIALIZED (
   LIMIT :depth
 ),
 found AS MATERIALIZED (
-  SELECT chunk_rowid, max(lexical_score) AS lexical_score
+  SELECT chunk_rowid, max(lexical_score) AS lexical_score, max(uses) AS uses
   FROM (
-    SELECT chunk_rowid, lexical_score FROM lexical_hits
+    SELECT chunk_rowid, lexical_score, 0 AS uses FROM lexical_hits
     UNION ALL
-    SELECT chunk_rowid, 0.0 AS lexical_score FROM defining WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
+    SELECT chunk_rowid, 0.0, 0 FROM defining WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
     UNION ALL
-    SELECT chunk_rowid, 0.0 AS lexical_score FROM placed WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
+    SELECT chunk_rowid, 0.0, 0 FROM placed WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
+    UNION ALL
+    SELECT chunk_rowid, 0.0, uses FROM using_them WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
   )
   GROUP BY chunk_rowid
 )
@@ -87,6 +102,7 @@ SELECT
   c.source_spans_json,
   c.chunker_version,
   f.lexical_score,
+  f.uses,
   (
     SELECT json_group_array(json_array(
       s.name, s.qualified_name, s.kind, s.line_start, s.defined_at, s.line_end, s.signature, s.doc

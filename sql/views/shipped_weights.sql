@@ -1,8 +1,9 @@
 -- The weights kb comes with, a row for each feature: what `weights` shows of a model that was not fitted here.
 --
--- `rank`, `sentence`, `look` and `days` order the passages of a hybrid search, `right` and `about` judge the first of them.
--- docs/retrieval.md and docs/answers.md say what was fitted on what, and what it reaches.
--- version 1
+-- `rank`, `sentence`, `look` and `days` order the passages of a hybrid search, `right` and `about` judge the first of them,
+-- `code` orders source code. docs/retrieval.md, docs/answers.md and docs/code.md say what was fitted on what, and what it
+-- reaches.
+-- version 2
 CREATE VIEW shipped_weights AS
 WITH shipped (model, version, feature, weight) AS (
   VALUES
@@ -38,6 +39,23 @@ WITH shipped (model, version, feature, weight) AS (
     ('sentence', 'sentence-2', 'previous_terms', 1.695),
     ('look', 'look-2', 'logit', 0.9186),
     ('look', 'look-2', 'sentence', 0.7313),
+    ('code', 'code-1', 'among_words', 0.2),
+    ('code', 'code-1', 'in_tests', -0.15),
+    ('code', 'code-1', 'kind.constructor', -0.03),
+    ('code', 'code-1', 'kind.field', -0.3),
+    ('code', 'code-1', 'kind.impl', -0.3),
+    ('code', 'code-1', 'kind.module', -0.02),
+    ('code', 'code-1', 'kind.namespace', -0.02),
+    ('code', 'code-1', 'kind.section', -0.02),
+    ('code', 'code-1', 'kind.variable', -0.3),
+    ('code', 'code-1', 'margin', 0.25),
+    ('code', 'code-1', 'named', 1),
+    ('code', 'code-1', 'named_in_other_case', 0.4),
+    ('code', 'code-1', 'no_definition', -0.05),
+    ('code', 'code-1', 'place', 3),
+    ('code', 'code-1', 'qualified', 0.5),
+    ('code', 'code-1', 'stub', -0.1),
+    ('code', 'code-1', 'uses', 2),
     ('days', 'days-1', 'favoured', 8.0),
     ('about', 'about-2', 'bias', -14.29),
     ('about', 'about-2', 'bigrams', 1.27),

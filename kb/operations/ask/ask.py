@@ -109,7 +109,7 @@ def _found(
 ) -> Findings:
     wanted = search_for(request, text)
     result = searched if searched is not None and searched.query == wanted else search_in(base, wanted)
-    hits = quotable(base.db, result.hits)
+    hits = quotable(base.db, result.note_hits)
     # In the order that the evidence was fitted for, whatever a cross-encoder makes of it.
     judged = quotable(base.db, result.judged_hits) if result.ordered_before else hits
     judgement = judge_passages(base, wanted, result, judged) if result.is_read else None

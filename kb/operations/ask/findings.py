@@ -180,7 +180,7 @@ def quotable(db: Connection, hits: tuple[SearchHit, ...]) -> tuple[SearchHit, ..
     """The hits in which a sentence stands: embeds and lists of links are near to every question and answer none."""
     rows = queries.select_passages(db, chunk_ids_json=json.dumps([hit.chunk_id for hit in hits]))
     said = {row.chunk_id for row in rows if next(sentence_ranges(row.text), None) is not None}
-    return tuple(hit for hit in hits if hit.chunk_id in said and hit.score_kind != "code")
+    return tuple(hit for hit in hits if hit.chunk_id in said)
 
 
 def new_trace_id() -> str:

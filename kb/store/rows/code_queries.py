@@ -23,23 +23,8 @@ class CodeRow(NamedTuple):
     source_spans_json: str
     chunker_version: str
     lexical_score: float
-    defines_json: str
-
-
-class ReferenceRow(NamedTuple):
-    """A chunk of source code that uses a name."""
-
-    chunk_id: str
-    doc_id: str
-    workspace_path: str
-    source_path: str
-    title: str
-    heading_path_json: str
-    section_label: str | None
-    text: str
-    source_spans_json: str
-    chunker_version: str
     uses: int
+    defines_json: str
 
 
 class CodeCount(NamedTuple):
@@ -62,17 +47,12 @@ def search_code(
     match_expr: str,
     names_json: str,
     places_json: str,
+    used_json: str,
     doc_ids_json: str | None,
     symbol_glob: str | None,
     symbol_kind: str | None,
     depth: int,
 ) -> list[CodeRow]: ...
-
-
-@sql("retrieve/select_references.sql")
-def select_references(
-    db: Connection, *, names_json: str, doc_ids_json: str | None, row_limit: int | None
-) -> list[ReferenceRow]: ...
 
 
 @sql("retrieve/select_code_counts.sql")
