@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
+import apsw
 import pytest
 from conftest import Vault, make_vault, run_kb
 
@@ -141,6 +142,17 @@ def test_the_label_of_a_ranking_names_what_ordered_the_code(kept: Vault) -> None
 
     assert re.search(r"/search_code-\d+/code-\d+/code-[0-9a-f]{8}$", label("retryUpload"))
     assert "search_code" not in label("Mondays")
+
+
+def test_code_is_found_where_the_views_were_made_without_its_weights(vault: Vault) -> None:
+    run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    db = apsw.Connection(str(vault.sqlite))
+    (made,) = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'shipped_weights'").fetchall()
+    db.execute("DROP VIEW shipped_weights")
+    db.execute(re.sub(r"\n +\('code',.*", "", made[0]))
+    db.close()
+    assert uris(vault, "retryUpload") != []
+    assert run_kb("--config", str(vault.config), "schema", "--json").code == 0
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ COMMANDS = {
     "verify": "Check whether the quotations of an answer are still in their files.",
     "open": "Open a hit, a citation or a file in your editor or viewer.",
     "list": "List what is indexed.",
-    "inspect": "Show all that is stored of one document or chunk.",
+    "inspect": "Show all that is stored of one document, chunk or name in code.",
     "models": "Install and check the models that find passages by meaning.",
     "index": "Rebuild parts of the index, or show its vectors.",
     "eval": "Measure how well questions find what they should.",

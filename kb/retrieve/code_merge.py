@@ -24,7 +24,7 @@ def with_code(db: Connection, query: SearchQuery, result: SearchResult, *, snipp
     if not code:
         return result
     most = bm25_max(db, result.searched) if result.searched else None
-    hits = merged(result.hits, code, [_share(hit, most) for hit in result.hits], weights.values["margin"])
+    hits = merged(result.hits, code, [_share(hit, most) for hit in result.hits], weights.of("margin"))
     return result._replace(
         hits=tuple(hit._replace(rank=rank) for rank, hit in enumerate(hits[: query.k], 1)),
         among_notes=result.hits,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from kb.domain.citations import Citation, CodeCitation
 from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery
@@ -84,8 +84,7 @@ def search_source_code(
         depth=max(DEPTH, 2 * query.k),
     )
     most = _bm25_max(db, question.tokens)
-    values = weights.values
-    scored = [_used(row, question, values) if row.uses else _scored(row, question, most, values) for row in rows]
+    scored = [_used(row, question, weights) if row.uses else _scored(row, question, most, weights) for row in rows]
     scored.sort(key=lambda each: (-each.score, each.row.workspace_path, each.row.chunk_id))
     return [
         CodeHit(_hit(each, rank, question, snippet_chars, index_version), each.share, each.is_named)
@@ -117,7 +116,7 @@ def _bm25_max(db: Connection, tokens: Sequence[str]) -> float:
     return 2.2 * sum(max(1e-6, math.log(each)) for each in odds)
 
 
-def _scored(row: CodeRow, question: CodeQuestion, most: float, weights: Mapping[str, float]) -> _Scored:
+def _scored(row: CodeRow, question: CodeQuestion, most: float, weights: Weights) -> _Scored:
     defines = [Defined(*each) for each in json.loads(row.defines_json)]
     share = min(1.0, row.lexical_score / most) if most else 0.0
     best, bonus = None, 0.0
@@ -127,34 +126,34 @@ def _scored(row: CodeRow, question: CodeQuestion, most: float, weights: Mapping[
             best, bonus = each, gained
     score = share + bonus + _of_file(row, question, weights)
     if not defines:
-        score += weights["no_definition"]
+        score += weights.of("no_definition")
     if row.workspace_path.endswith(".pyi"):
-        score += weights["stub"]
+        score += weights.of("stub")
     place = _place_in(row, question.places)
     if place is not None:
-        score += weights["place"] - question.places.index(place) / 100
+        score += weights.of("place") - question.places.index(place) / 100
     return _Scored(row, score, share, best, best is not None or place is not None)
 
 
-def _used(row: CodeRow, question: CodeQuestion, weights: Mapping[str, float]) -> _Scored:
-    score = weights["uses"] + min(row.uses, 9) / 100 + _of_file(row, question, weights)
+def _used(row: CodeRow, question: CodeQuestion, weights: Weights) -> _Scored:
+    score = weights.of("uses") + min(row.uses, 9) / 100 + _of_file(row, question, weights)
     return _Scored(row, score, 1.0, None, True)
 
 
-def _of_file(row: CodeRow, question: CodeQuestion, weights: Mapping[str, float]) -> float:
-    return weights["in_tests"] if "test" in row.workspace_path.lower() and not question.wants_tests else 0.0
+def _of_file(row: CodeRow, question: CodeQuestion, weights: Weights) -> float:
+    return weights.of("in_tests") if "test" in row.workspace_path.lower() and not question.wants_tests else 0.0
 
 
-def _gained(defined: Defined, question: CodeQuestion, weights: Mapping[str, float]) -> float:
+def _gained(defined: Defined, question: CodeQuestion, weights: Weights) -> float:
     """What a definition gains by being named; a type more than what is called like it: its constructor, its impl."""
     if defined.name not in question.named:
         return 0.0
-    gained = weights["named" if defined.name in question.spelled else "named_in_other_case"]
+    gained = weights.of("named" if defined.name in question.spelled else "named_in_other_case")
     for name in question.qualified:
         if defined.qualified == name or defined.qualified.endswith("." + name):
-            gained += weights["qualified"]
-    gained += weights.get(f"kind.{defined.kind}", 0.0)
-    return gained if question.words_beside <= _FEW_WORDS else gained * weights["among_words"]
+            gained += weights.of("qualified")
+    gained += weights.of(f"kind.{defined.kind}")
+    return gained if question.words_beside <= _FEW_WORDS else gained * weights.of("among_words")
 
 
 def _place_in(row: CodeRow, places: Sequence[Place]) -> Place | None:

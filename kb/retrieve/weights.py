@@ -17,7 +17,11 @@ class Weights(NamedTuple):
 
     def total(self, features: Mapping[str, float]) -> float:
         """Σ weight · feature; a feature without a weight counts nothing."""
-        return sum(self.values.get(name, 0.0) * value for name, value in features.items())
+        return sum(self.of(name) * value for name, value in features.items())
+
+    def of(self, feature: str) -> float:
+        """The weight of a feature; 0 where there is none, as where the views were made by a kb that did not know it."""
+        return self.values.get(feature, 0.0)
 
 
 def load_weights(db: Connection, model: str) -> Weights:
