@@ -4,6 +4,8 @@
     ├── UsageError          invalid_argument
     │   ├── InvalidId       invalid_id
     │   ├── InvalidCitation invalid_citation
+    │   ├── InvalidCursor   invalid_cursor
+    │   ├── StaleCursor     stale_cursor
     │   └── QuerySyntaxError query_syntax
     ├── ConfigError         config_invalid
     │   └── ConfigNotFound  config_not_found
@@ -76,6 +78,18 @@ class InvalidCitation(UsageError):
     """Not a citation URI."""
 
     code = "invalid_citation"
+
+
+class InvalidCursor(UsageError):
+    """Not a cursor that this kb gave, or one of another command."""
+
+    code = "invalid_cursor"
+
+
+class StaleCursor(UsageError):
+    """A cursor given before the corpus changed: what it counted is not there any more as it was."""
+
+    code = "stale_cursor"
 
 
 class QuerySyntaxError(UsageError):

@@ -32,7 +32,7 @@ INNER_ROWS = {
     "operations": (
         ("admin", "doctor", "evaluate", "inspect"),
         ("ask", "ingest"),
-        ("answers", "search"),
+        ("answers", "fetch", "search"),
         ("session",),
         ("embedding",),
         ("opening",),
@@ -73,7 +73,7 @@ INNER_ROWS = {
     "wire": (
         ("schemas",),
         ("answer", "evaluate", "ingest", "inspect", "schema", "upkeep"),
-        ("bulk_search_item",),
+        ("bulk_search_item", "fetch"),
         ("search_response",),
         ("search_hit",),
         ("bulk_search_query", "citation", "error"),

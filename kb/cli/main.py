@@ -29,6 +29,7 @@ COMMANDS = {
     "answers": "Show earlier answers.",
     "sessions": "Show and delete conversations.",
     "verify": "Check whether the quotations of an answer are still in their files.",
+    "fetch": "Print the text at citations, word for word.",
     "open": "Open a hit, a citation or a file in your editor or viewer.",
     "list": "List what is indexed.",
     "inspect": "Show all that is stored of one document, chunk or name in code.",

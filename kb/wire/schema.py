@@ -32,6 +32,7 @@ WIRE_SCHEMAS = (
     "eval_impact.v1",
     "eval_run.v1",
     "eval_tuning.v1",
+    "fetch.v1",
     "index_report.v1",
     "ingest_progress.v1",
     "ingest_report.v1",

@@ -22,7 +22,7 @@ class LoadedModels:
     """What is loaded, by name, each with the mark of what it was loaded from."""
 
     def __init__(self, model_dir: Path) -> None:
-        self._model_dir = model_dir
+        self.model_dir = model_dir
         self._loaded: dict[str, tuple[object, Any]] = {}
         self._in_turn: dict[str, Lock] = {}
         self._lock = Lock()
@@ -53,13 +53,13 @@ class LoadedModels:
         from kb.embed.adapters import query_encoder  # a search by words alone does without
         from kb.models.manifest import manifest_bytes
 
-        installed = manifest_bytes(self._model_dir, name)
+        installed = manifest_bytes(self.model_dir, name)
         return self.kept(
             f"encoder {name}",
             installed or provider,
             lambda: SharedEncoder(
-                query_encoder(self._model_dir, name, provider),
-                lambda: manifest_bytes(self._model_dir, name) == installed,
+                query_encoder(self.model_dir, name, provider),
+                lambda: manifest_bytes(self.model_dir, name) == installed,
             ),
         )
 

@@ -1,0 +1,190 @@
+"""From what was asked for to the places it names: documents and citations, all of them in the knowledge base.
+
+Nothing is looked for on the disk, so a path outside the sources, one below a link, and one that is not indexed are all
+the same: not there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.domain.citations import Citation, CodeCitation, LineCitation, cite, cited_lines, parse_citation
+from kb.domain.kinds import MediaType, kind_of
+from kb.domain.media_citations import PageCitation, TimeCitation
+from kb.domain.paths import to_posix
+from kb.domain.results.fetched import FetchTarget
+from kb.domain.results.inspection import DocumentDetail
+from kb.domain.text import stored_text
+from kb.errors import InvalidCitation, InvalidId, KbError, NotFound, UsageError
+from kb.store.connection import Connection
+from kb.store.rows import fetch_queries, inspect_queries
+from kb.store.rows.code_queries import list_symbols
+
+# Fewer digits than this are no id: a word such as `face` would be one.
+LEAST_ID_CHARS = 8
+_ID = re.compile(rf"[0-9a-f]{{{LEAST_ID_CHARS},32}}")
+_LINES = re.compile(r"L?([1-9][0-9]{0,8})(?:\s*[-–]\s*L?([1-9][0-9]{0,8}))?")
+_TIME = re.compile(r"([0-9]{1,7}(?:\.[0-9]{1,3})?)\s*[-–,]\s*([0-9]{1,7}(?:\.[0-9]{1,3})?)")
+
+# A document without lines is fetched passage by passage; one without pages or times as a whole.
+WHOLE = 10**9
+
+_HINT = "search gives citations such as notes/a.md#L12-L34; list shows what is indexed"
+
+
+class Place(NamedTuple):
+    """A document and the place in it; `chunk_id` where a passage was asked for by its id."""
+
+    document: DocumentDetail
+    citation: Citation
+    chunk_id: str | None = None
+
+
+def find_places(db: Connection, root: Path, target: FetchTarget) -> list[Place]:
+    """The places that a target names, at least one.
+
+    Raises: NotFound, InvalidId, InvalidCitation, UsageError.
+    """
+    place = stored_text(target.place.strip())
+    if "\0" in place:
+        raise NotFound(f"nothing is indexed as {target.shown!r}", _HINT)
+    if not place:
+        if target.symbol is None:
+            raise UsageError("a place is empty", _HINT)
+        return _defined(db, target, None)
+    document = document_at(db, root, place)
+    if document is not None:
+        return _within(db, target, document)
+    path, _, fragment = place.rpartition("#")
+    if path and fragment:
+        return _cited(db, root, place, path, fragment)
+    if _ID.fullmatch(place):
+        found = _with_id(db, place)
+        if found is not None:
+            return found if _is_bare(target) else _within(db, target, found[0].document)
+    raise _no_place(place)
+
+
+def document_at(db: Connection, root: Path, typed: str) -> DocumentDetail | None:
+    """The document of exactly that path; an absolute one counts where it is spelled below the workspace's root."""
+    below = os.path.relpath(os.path.normpath(typed), root) if os.path.isabs(typed) else os.path.normpath(typed)
+    path = to_posix(below)
+    found = next((row for row in inspect_queries.find_document_ids(db, prefix=path) if row.label == path), None)
+    return None if found is None else inspect_queries.select_document(db, doc_id=found.id)
+
+
+def _is_bare(target: FetchTarget) -> bool:
+    return target[1:] == (None, None, None, None)
+
+
+def _no_place(place: str) -> KbError:
+    shown = place if len(place) <= 200 else place[:199] + "…"
+    return NotFound(f"nothing is indexed as {shown!r}", _HINT)
+
+
+def _cited(db: Connection, root: Path, place: str, path: str, fragment: str) -> list[Place]:
+    document = document_at(db, root, path)
+    if document is None:
+        raise _no_place(path)
+    if fragment.startswith("symbol="):
+        return _defined(db, FetchTarget(path, symbol=fragment.removeprefix("symbol=")), document)
+    citation = parse_citation(place)._replace(path=document.workspace_path)
+    return [Place(document, citation)]
+
+
+def _with_id(db: Connection, typed: str) -> list[Place] | None:
+    """The passage or the document whose id begins so."""
+    chunks = inspect_queries.find_chunk_ids(db, prefix=typed)
+    documents = [row for row in inspect_queries.find_document_ids(db, prefix=typed) if row.id.startswith(typed)]
+    if len(chunks) + len(documents) > 1:
+        raise InvalidId(f"{typed!r} fits more than one passage or document", "give more digits")
+    if documents:
+        document = inspect_queries.select_document(db, doc_id=documents[0].id)
+        return None if document is None else _whole(db, document)
+    chunk = inspect_queries.select_chunk(db, chunk_id=chunks[0].id) if chunks else None
+    document = None if chunk is None else inspect_queries.select_document(db, doc_id=chunk.doc_id)
+    if chunk is None or document is None:
+        return None
+    import json
+
+    citation = cite(chunk.workspace_path, json.loads(chunk.source_spans_json), chunk.section_label)
+    return [Place(document, citation, chunk.chunk_id)]
+
+
+def _within(db: Connection, target: FetchTarget, document: DocumentDetail) -> list[Place]:
+    """The part of a document that is asked for, or all of it."""
+    named = [name for name in ("lines", "page", "time", "symbol") if getattr(target, name) is not None]
+    if len(named) > 1:
+        raise UsageError(f"{target.shown!r} asks for {' and '.join(named)}", "one of them names a place")
+    path = document.workspace_path
+    if target.symbol is not None:
+        return _defined(db, target, document)
+    if target.lines is not None:
+        return [Place(document, LineCitation(path, *_read_lines(target.lines)))]
+    if target.page is not None:
+        if target.page < 1:
+            raise InvalidCitation(f"there is no page {target.page}", "pages count from 1")
+        return [Place(document, PageCitation(path, target.page))]
+    if target.time is not None:
+        return [Place(document, TimeCitation(path, *_read_time(target.time)))]
+    return _whole(db, document)
+
+
+def _read_lines(typed: str) -> tuple[int, int]:
+    match = _LINES.fullmatch(typed.strip())
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 0 < first <= last:
+        raise InvalidCitation(f"lines {typed[:60]!r} name no lines", 'lines look like "12-34", from 1')
+    return first, last
+
+
+def _read_time(typed: str) -> tuple[int, int]:
+    match = _TIME.fullmatch(typed.strip())
+    start, end = (round(float(match[1]) * 1000), round(float(match[2]) * 1000)) if match else (0, 0)
+    if not start < end:
+        raise InvalidCitation(f"time {typed[:60]!r} names no stretch", 'a time looks like "822-850", in seconds')
+    return start, end
+
+
+def _whole(db: Connection, document: DocumentDetail) -> list[Place]:
+    """All lines of a file that has lines; else the places of its passages, in their order."""
+    path = document.workspace_path
+    if kind_of(MediaType(document.media_type)).citation in ("line", "code"):
+        return [Place(document, LineCitation(path, 1, WHOLE))]
+    import json
+
+    spans = [json.loads(row.source_spans_json) for row in fetch_queries.select_passages_of(db, doc_id=document.doc_id)]
+    cited = {each.to_uri(): each for each in (cite(path, span, None) for span in spans)}
+    if not cited:
+        raise NotFound(f"{path} has no text", "kb inspect doc shows what was read of it")
+    return [Place(document, citation) for citation in cited.values()]
+
+
+def _defined(db: Connection, target: FetchTarget, document: DocumentDetail | None) -> list[Place]:
+    """The definitions of a name, of one file or of all."""
+    import json
+
+    name = stored_text(target.symbol or "").replace("::", ".").strip(". ")
+    if not name:
+        raise UsageError("the name of a symbol is empty", "for example Parser.parse")
+    ids = None if document is None else json.dumps([document.doc_id])
+    found = list_symbols(db, name=name, symbol_glob=None, symbol_kind=None, doc_ids_json=ids, row_limit=20)
+    places = []
+    for each in found:
+        named = (each.qualified_name, each.kind, each.language)
+        of = document or document_at(db, Path("/"), each.path)
+        if of is not None:
+            places.append(Place(of, CodeCitation(each.path, each.line_start, each.line_end, *named)))
+    if not places:
+        where = "the indexed code" if document is None else document.workspace_path
+        raise NotFound(f"nothing in {where} defines {name[:200]!r}", "list shows what is defined (what: symbols)")
+    return places
+
+
+def line_range(citation: Citation) -> tuple[int, int] | None:
+    """The first and the last line of a citation of lines."""
+    lines = cited_lines(citation)
+    return None if lines is None else (lines.start, lines.end)
