@@ -13,7 +13,8 @@ PACKAGE = Path(__file__).parents[1] / "kb"
 
 # From the top of the way down; rooms of one row never import each other.
 ROWS = (
-    ("cli", "mcp", "tui"),
+    ("cli",),
+    ("mcp", "tui", "web"),
     ("wire",),
     ("operations",),
     ("eval",),
@@ -40,7 +41,7 @@ INNER_ROWS = {
     "extract": (
         ("cited_text", "registry"),
         ("audio", "code", "image", "markdown", "pdf"),
-        ("decode", "numbered_blocks", "ocr"),
+        ("decode", "highlight", "numbered_blocks", "ocr"),
     ),
     "answer": (
         ("quoting",),
@@ -122,12 +123,16 @@ OWNERS = {
     "lancedb": {"store"},
     "llama_cpp": {"llm", "runtimes"},
     "markdown_it": {"extract"},
+    "nh3": {"extract"},
     "pydantic": {"wire"},
+    "pygments": {"extract", "tui"},
     "pymupdf": {"extract"},
     "pywhispercpp": {"extract"},
     "rich": {"cli", "tui"},
     "sqlite3": set(),  # apsw is the one door to SQLite
     "sqlite_vec": {"store"},
+    "starlette": {"mcp", "web"},
+    "uvicorn": {"mcp", "web"},
     "xllamacpp": {"runtimes"},
     "yaml": {"extract", "eval"},
 }

@@ -25,6 +25,7 @@ WIRE_SCHEMAS = (
     "config_report.v1",
     "doc_inspection.v1",
     "doc_summary.v1",
+    "doc_view.v1",
     "doctor.v1",
     "error.v1",
     "eval_calibration.v1",
@@ -32,6 +33,7 @@ WIRE_SCHEMAS = (
     "eval_impact.v1",
     "eval_run.v1",
     "eval_tuning.v1",
+    "facets.v1",
     "fetch.v1",
     "index_report.v1",
     "ingest_progress.v1",
@@ -44,6 +46,7 @@ WIRE_SCHEMAS = (
     "sql_query.v1",
     "symbol_inspection.v1",
     "symbol_summary.v1",
+    "web_start.v1",
 )
 
 

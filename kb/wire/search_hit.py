@@ -37,6 +37,7 @@ class RetrievalV1(TypedDict):
 class SearchHitV1(TypedDict):
     """One passage found. `score` ranks; it is not a confidence. `score_kind` says what it is.
 
+    `snippet_matches` are the parts of the snippet that match, each as its first character and the one behind its last;
     `signature` and `code_lang` are there for source code.
     """
 
@@ -52,6 +53,7 @@ class SearchHitV1(TypedDict):
     section_label: str | None
     snippet: str
     snippet_full_text: bool
+    snippet_matches: list[list[int]]
     citation: CitationV1
     retrieval: RetrievalV1
     index_version: str
@@ -90,6 +92,7 @@ def search_hit_v1(hit: SearchHit) -> SearchHitV1:
         "section_label": hit.section_label,
         "snippet": hit.snippet,
         "snippet_full_text": hit.snippet_full_text,
+        "snippet_matches": [list(part) for part in hit.snippet_matches],
         "citation": citation_v1(hit.citation),
         "retrieval": {
             "method": hit.retrieval.method,

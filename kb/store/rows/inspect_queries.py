@@ -16,6 +16,7 @@ from kb.domain.results.inspection import (
     DocumentEmbedding,
     DocumentRow,
 )
+from kb.domain.results.viewing import FacetCount
 from kb.store.sqlfile import sql
 
 
@@ -48,6 +49,23 @@ class AssetCopy(NamedTuple):
     asset_id: str
     storage_path: str
     byte_len: int
+
+
+class NamedNote(NamedTuple):
+    """A document that a link may mean."""
+
+    doc_id: str
+    workspace_path: str
+
+
+@sql("inspect/count_facets.sql")
+def count_facets(
+    db: apsw.Connection, *, facet: str | None, doc_ids_json: str | None, per_facet: int
+) -> list[FacetCount]: ...
+
+
+@sql("inspect/find_notes_named.sql")
+def find_notes_named(db: apsw.Connection, *, name: str) -> list[NamedNote]: ...
 
 
 @sql("inspect/list_documents.sql")

@@ -1,0 +1,39 @@
+"""What a person looks at: a document as it was indexed, the file behind it, and how many documents a filter leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from kb.domain.citations import Citation
+from kb.domain.results.inspection import DocumentDetail
+
+FacetName = Literal["media", "lang", "tag", "folder", "trust", "kind", "code_lang"]
+
+
+class DocumentView(NamedTuple):
+    """A document to be shown, at the place that is cited, if one is.
+
+    `text` is its own text with `\\n` line ends, for what is cited by lines; else None. `is_current`: the file still has
+    the content that was indexed.
+    """
+
+    document: DocumentDetail
+    citation: Citation | None
+    text: str | None
+    is_current: bool
+
+
+class KeptFile(NamedTuple):
+    """The content of a document as it was indexed, as a file: kb's copy, or the file itself where that is too large."""
+
+    path: Path
+    media_type: str
+
+
+class FacetCount(NamedTuple):
+    """How many documents have that value of a facet."""
+
+    facet: str
+    value: str
+    documents: int

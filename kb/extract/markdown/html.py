@@ -1,0 +1,185 @@
+"""A note as HTML that can be shown to its reader: nothing in it runs, and nothing is fetched from anywhere else.
+
+    lines → tokens (the parser notes are read with) → HTML with `data-from` and `data-to` on each block → cleaned
+
+Every block says which lines of the file it was written on. Links to notes carry the name as `data-note` and are left to
+whoever shows them; a picture of the knowledge base is `data-image`, and one of the web is a link. What the note has of
+HTML passes a list of harmless elements (nh3); scripts, styles, frames, forms and event handlers are not on it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import MutableMapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
+
+from kb.extract.highlight import highlighted_lines
+from kb.extract.markdown.blocks import MAX_LINE_CHARS
+from kb.extract.markdown.frontmatter import read_frontmatter
+from kb.extract.markdown.obsidian import note_parser
+
+# A longer note is shown as its lines: a browser would take seconds to lay it out in one piece.
+MAX_CHARS = 1_500_000
+
+_CALLOUT = re.compile(r"\[!([A-Za-z-]+)\][+-]?[ \t]*")
+_TASK = re.compile(r"\[([ xX])\][ \t]+")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_BLOCK_ID = re.compile(r"(?:^|\s+)\^[A-Za-z0-9-]+\s*$")
+
+_ELEMENTS = frozenset(
+    "a abbr b blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure h1 h2 h3 "
+    "h4 h5 h6 hr i ins kbd li mark ol p pre q rp rt ruby s samp small span strong sub summary sup table tbody td tfoot "
+    "th thead time tr u ul var wbr".split()
+)
+_OWN_ATTRIBUTES = {"data-from", "data-to", "data-note", "data-image", "data-outside", "data-callout", "data-tag"}
+_ATTRIBUTES = {
+    "a": {"href", "title"},
+    "td": {"colspan", "rowspan", "align"},
+    "th": {"colspan", "rowspan", "align", "scope"},
+    "ol": {"start"},
+    "details": {"open"},
+    "*": {*_OWN_ATTRIBUTES, "class", "lang"},
+}
+
+
+def note_html(source_text: str) -> str | None:
+    """The note as HTML; None where it is too long, or its markup cannot be read, and its lines are shown instead.
+
+    `source_text` is the whole file, frontmatter included; lines are counted from its first.
+    """
+    if len(source_text) > MAX_CHARS:
+        return None
+    lines = source_text.split("\n")
+    front = read_frontmatter(source_text).line_count
+    body = "\n".join(line[:MAX_LINE_CHARS] for line in lines[front:])
+    parser = note_parser()
+    environment: MutableMapping[str, Any] = {}
+    try:
+        tokens = parser.parse(body, environment)
+    except (RecursionError, ValueError, IndexError):
+        return None
+    _number_lines(tokens, front + 1, lines)
+    return _cleaned(str(_NoteRenderer().render(tokens, parser.options, environment)))
+
+
+def _number_lines(tokens: Sequence[Token], first_line: int, lines: Sequence[str]) -> None:
+    """Says on each block which lines it was written on, blank ones at its end left out."""
+    for token in tokens:
+        if token.map is None or token.nesting < 0 or token.hidden or token.type == "inline":
+            continue
+        start, end = token.map[0] + first_line, token.map[1] + first_line - 1
+        while end > start and not lines[end - 1].strip():
+            end -= 1
+        token.attrSet("data-from", str(start))
+        token.attrSet("data-to", str(end))
+
+
+def _cleaned(rendered: str) -> str:
+    import nh3  # of the extra `web`
+
+    return nh3.clean(
+        rendered,
+        tags=set(_ELEMENTS),
+        clean_content_tags={"script", "style", "noscript", "template", "iframe", "object", "svg", "math", "title"},
+        attributes=_ATTRIBUTES,
+        attribute_filter=_filtered,
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noreferrer noopener",
+        strip_comments=True,
+    )
+
+
+def _filtered(element: str, attribute: str, value: str) -> str | None:
+    """The value of an attribute that may stay: a link leads outside or nowhere, a class is one of the highlighter's."""
+    if attribute == "href":
+        return value if _SCHEME.match(value) else None
+    if attribute == "class":
+        return value if element == "span" and len(value) <= 3 else None
+    return value
+
+
+class _NoteRenderer(RendererHTML):
+    """markdown-it's renderer, with the marks of notes."""
+
+    def wikilink(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+        """A link to another note, or a picture of one that is shown in place."""
+        token = tokens[index]
+        target = str(token.meta["target"])
+        if token.meta["embedded"] and _is_picture(target):
+            return _picture(target, str(token.meta["alias"]))
+        return f'<a data-note="{html.escape(target)}">{html.escape(token.content)}</a>'
+
+    def hashtag(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+        """A tag, which leads to the notes that have it."""
+        tag = html.escape(tokens[index].content)
+        return f'<a data-tag="{tag}">#{tag}</a>'
+
+    def image(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+        """A picture of the knowledge base; one of the web is not fetched: a link to it stands there."""
+        token = tokens[index]
+        source, alt = str(token.attrs.get("src", "")), token.content
+        if _SCHEME.match(source) or source.startswith("//"):
+            return f'<a href="{html.escape(source)}" data-outside="">{html.escape(alt or source)}</a>'
+        return _picture(unquote(source), alt)
+
+    def link_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+        """A link: outside as it is, to a file of the knowledge base by its name."""
+        href = str(tokens[index].attrs.get("href", ""))
+        if _SCHEME.match(href) or href.startswith("//"):
+            return f'<a href="{html.escape(href)}" data-outside="">'
+        return f'<a data-note="{html.escape(unquote(href))}">'
+
+    def fence(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+        """Code with its colours."""
+        token = tokens[index]
+        language = token.info.split(maxsplit=1)[0] if token.info.strip() else None
+        body = "\n".join(highlighted_lines(token.content.rstrip("\n"), language))
+        return f"<pre{self.renderAttrs(token)}><code>{body}</code></pre>\n"
+
+    def blockquote_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+        """A quotation; one that begins with a callout's mark is a callout of that kind."""
+        token = tokens[index]
+        inline = next((each for each in tokens[index + 1 : index + 3] if each.type == "inline"), None)
+        first = inline.children[0] if inline is not None and inline.children else None
+        if first is not None and first.type == "text" and (mark := _CALLOUT.match(first.content)):
+            first.content = first.content[mark.end() :] or mark[1].capitalize()
+            token.attrSet("data-callout", mark[1].lower())
+        return f"<blockquote{self.renderAttrs(token)}>\n"
+
+    def list_item_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+        """An item; the box of a task is a sign, which nothing can tick."""
+        token = tokens[index]
+        inline = next((each for each in tokens[index + 1 : index + 3] if each.type == "inline"), None)
+        first = inline.children[0] if inline is not None and inline.children else None
+        if first is not None and first.type == "text" and (mark := _TASK.match(first.content)):
+            first.content = ("☐ " if mark[1] == " " else "☑ ") + first.content[mark.end() :]
+        return f"<li{self.renderAttrs(token)}>"
+
+    def footnote_reference_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+        """A footnote where it is written, its label before it."""
+        label = html.escape(str(tokens[index].meta.get("label", "")))
+        return f"<div{self.renderAttrs(tokens[index])}><sup>{label}</sup> "
+
+    def footnote_reference_close(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+        """Its end."""
+        return "</div>\n"
+
+    def text(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+        """Words; a block's id at the end of a paragraph is no part of what is read."""
+        content = tokens[index].content
+        is_last = index == len(tokens) - 1
+        return html.escape(_BLOCK_ID.sub("", content) if is_last and content.strip() else content)
+
+
+def _is_picture(target: str) -> bool:
+    return target.rpartition(".")[2].lower() in ("avif", "bmp", "gif", "jpg", "jpeg", "png", "tif", "tiff", "webp")
+
+
+def _picture(name: str, alt: str) -> str:
+    return f'<span data-image="{html.escape(name)}">{html.escape(alt or name)}</span>'

@@ -1,0 +1,45 @@
+"""How many documents each value of a filter leaves, the other filters in force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kb.domain.results.viewing import FacetCount, FacetName
+from kb.domain.search import SearchFilters
+from kb.operations.session.session import Session
+from kb.retrieve.filters import eligible_documents
+from kb.store.connection import Connection
+from kb.store.rows import inspect_queries as queries
+
+# So many values of one facet are worth showing; a vault may have thousands of tags.
+SHOWN = 60
+
+# Each facet, and the filters without what narrows by it: its other values are counted as if it were not in force.
+_WITHOUT: dict[FacetName, Callable[[SearchFilters], SearchFilters]] = {
+    "media": lambda filters: filters._replace(media=None),
+    "lang": lambda filters: filters._replace(lang=None),
+    "tag": lambda filters: filters._replace(tags_any=()),
+    "folder": lambda filters: filters._replace(path_globs=()),
+    "trust": lambda filters: filters._replace(trust_min=None),
+    "kind": lambda filters: filters._replace(symbol_kind=None),
+    "code_lang": lambda filters: filters._replace(code_lang=None),
+}
+
+
+def count_facets(session: Session, filters: SearchFilters) -> list[FacetCount]:
+    """The values of every facet with their documents, the commonest first.
+
+    Raises: UsageError for a filter that cannot be.
+    """
+    with session.reading() as base, base.snapshot():
+        if filters == SearchFilters():
+            return queries.count_facets(base.db, facet=None, doc_ids_json=None, per_facet=SHOWN)
+        found: list[FacetCount] = []
+        for facet, without in _WITHOUT.items():
+            found += _counted(base.db, facet, without(filters))
+        return found
+
+
+def _counted(db: Connection, facet: FacetName, filters: SearchFilters) -> list[FacetCount]:
+    passing = eligible_documents(db, filters)
+    return queries.count_facets(db, facet=facet, doc_ids_json=passing, per_facet=SHOWN)

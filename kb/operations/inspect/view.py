@@ -1,0 +1,124 @@
+"""Documents as they are looked at: their text as it was indexed, the file behind them, what a link in them means."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from kb.domain.citations import Citation, parse_citation
+from kb.domain.ids import content_hash
+from kb.domain.kinds import MediaType, kind_of
+from kb.domain.paths import to_posix
+from kb.domain.results.inspection import DocumentDetail
+from kb.domain.results.viewing import DocumentView, KeptFile
+from kb.domain.text import stored_text
+from kb.errors import FileVanished, InvalidCitation, NotFound
+from kb.operations.session.session import Session
+from kb.store.connection import Connection
+from kb.store.rows import inspect_queries as queries
+
+_HINT = "kb list docs shows what is indexed; kb ingest reads what is new"
+
+
+def view_document(session: Session, typed: str) -> DocumentView:
+    """The document that a path below the workspace root or a citation names, as it was indexed.
+
+    Raises: NotFound; FileVanished where neither the file nor kb's copy of it has that content any more.
+    """
+    document, citation = _named(session, typed)
+    current = _content(Path(document.source_path))
+    is_current = current is not None and content_hash(current) == document.checksum
+    if kind_of(MediaType(document.media_type)).citation not in ("line", "code"):
+        return DocumentView(document, citation, None, is_current)
+    indexed = current if is_current else _content(Path(document.storage_path))
+    if indexed is None or content_hash(indexed) != document.checksum:
+        raise FileVanished(f"{document.workspace_path} is not there as it was indexed", "kb ingest reads it again")
+    from kb.extract.decode import decode
+
+    return DocumentView(document, citation, decode(indexed).text, is_current)
+
+
+def kept_file(session: Session, path: str) -> KeptFile:
+    """The file with the content of the document at that path, of those that are shown as they are: no text.
+
+    Raises: NotFound; FileVanished.
+    """
+    document = _document(session, path)
+    kind = kind_of(MediaType(document.media_type)).citation
+    if kind in ("line", "code"):
+        raise NotFound(f"{path!r} is text", "it is shown by its lines")
+    kept = Path(document.storage_path)
+    if not kept.is_file():
+        raise FileVanished(f"{document.workspace_path} is not there as it was indexed", "kb ingest reads it again")
+    return KeptFile(kept, document.media_type)
+
+
+def note_named(session: Session, name: str, linked_from: str) -> DocumentDetail:
+    """The document that a link in `linked_from` means: beside that, below the root, or the nearest of that name.
+
+    What stands behind `#` in a link is not looked at. Raises: NotFound.
+    """
+    wanted = to_posix(stored_text(name)).partition("#")[0].strip().lstrip("/")
+    if not wanted:
+        return _document(session, linked_from)
+    with session.reading() as base:
+        folder = PurePosixPath(stored_text(linked_from)).parent
+        beside = _joined(folder, wanted)
+        for spelled in dict.fromkeys((beside, wanted.removeprefix("./"))):
+            if spelled is None:
+                continue
+            found = queries.find_notes_named(base.db, name=spelled)
+            if found:
+                exact = [each for each in found if each.workspace_path in (spelled, f"{spelled}.md")]
+                return _row(base.db, (exact or found)[0].doc_id)
+    raise NotFound(f"no indexed document is called {name!r}", _HINT)
+
+
+def _joined(folder: PurePosixPath, name: str) -> str | None:
+    """`name` as seen from `folder`, its `..` resolved; None where it leads out of the root."""
+    parts: list[str] = []
+    for part in (*folder.parts, *name.split("/")):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def _named(session: Session, typed: str) -> tuple[DocumentDetail, Citation | None]:
+    """The document of a path, which may have a `#` in it; else that of a citation, and the citation."""
+    try:
+        return _document(session, typed), None
+    except NotFound:
+        try:
+            citation = parse_citation(typed)
+        except InvalidCitation:
+            citation = None
+        if citation is None:
+            raise
+        return _document(session, citation.path), citation
+
+
+def _document(session: Session, path: str) -> DocumentDetail:
+    spelled = stored_text(path)
+    with session.reading() as base:
+        found = queries.find_document_ids(base.db, prefix=spelled)
+        doc_id = next((row.id for row in found if row.label == spelled), None)
+        if doc_id is None:
+            raise NotFound(f"no document {path!r}", _HINT)
+        return _row(base.db, doc_id)
+
+
+def _row(db: Connection, doc_id: str) -> DocumentDetail:
+    document = queries.select_document(db, doc_id=doc_id)
+    if document is None:
+        raise NotFound("the document is not there any more", "another kb changed it just now; try again")
+    return document
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None

@@ -1,0 +1,60 @@
+"""The addresses of the page's server, and what each answers.
+
+`/` is the page, `/static/…` its scripts and styles, `/api/…` wire objects, `/file` the bytes of a picture, a PDF or a
+recording. Errors are `error.v1` with a status that fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from kb.errors import FileError, InvalidCitation, KbError, NotFound, NotIndexed, UsageError
+from kb.operations.session.session import Session
+from kb.web.documents import document_routes
+from kb.web.guard import Guard, Keys
+from kb.web.searching import search_routes
+from kb.wire.error import error_v1
+
+STATIC = Path(__file__).with_name("static")
+
+Answer: TypeAlias = Callable[[Request], Response]
+
+
+def page_app(session: Session, keys: Keys, port: int, *, may_write: bool) -> Guard:
+    """The whole server, to be run by any ASGI server that listens on 127.0.0.1:`port`."""
+    routes = [
+        Route("/", _page),
+        Mount("/static", StaticFiles(directory=STATIC)),
+        *search_routes(session, keys.csrf, may_write=may_write),
+        *document_routes(session),
+    ]
+    return Guard(Starlette(routes=routes, exception_handlers={KbError: _error, 404: _no_such_address}), keys, port)
+
+
+def _page(request: Request) -> Response:
+    return FileResponse(STATIC / "page.html", headers={"cache-control": "no-cache"})
+
+
+def _error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, KbError)
+    return JSONResponse(error_v1(error), status_code=_status(error))
+
+
+def _no_such_address(request: Request, error: Exception) -> Response:
+    return JSONResponse(error_v1(NotFound(f"nothing is at {request.url.path}", "the page is at /")), status_code=404)
+
+
+def _status(error: KbError) -> int:
+    if isinstance(error, UsageError | InvalidCitation):
+        return 400
+    if isinstance(error, NotFound | FileError):
+        return 404
+    return 409 if isinstance(error, NotIndexed) else 500

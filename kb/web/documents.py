@@ -1,0 +1,62 @@
+"""Documents for the page: as they read, by their lines, as files; and where a link in them leads."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from kb.operations.inspect.inspect import list_documents
+from kb.operations.inspect.shown import line_html, rendered
+from kb.operations.inspect.view import kept_file, note_named, view_document
+from kb.operations.session.session import Session
+from kb.web.parameters import filters_of, path_of
+from kb.wire.inspect.doc_summary import doc_summary_v1
+from kb.wire.inspect.doc_view import doc_view_v1
+
+# How a browser is told what a file is. It is told to believe it, and nothing that a browser would run is among them.
+_CONTENT_TYPES = {
+    "pdf": "application/pdf",
+    "image/png": "image/png",
+    "image/jpeg": "image/jpeg",
+    "image/webp": "image/webp",
+    "image/gif": "image/gif",
+    "image/tiff": "image/tiff",
+    "audio/wav": "audio/wav",
+    "audio/mp3": "audio/mpeg",
+    "audio/m4a": "audio/mp4",
+    "audio/flac": "audio/flac",
+    "audio/ogg": "audio/ogg",
+}
+
+# A list of so many documents is as much as a page can show.
+_MOST_LISTED = 5_000
+
+
+def document_routes(session: Session) -> list[Route]:
+    """The addresses of documents and of their files."""
+
+    def document(request: Request) -> Response:
+        view = view_document(session, path_of(request, "at"))
+        return JSONResponse(doc_view_v1(view, rendered(view), line_html(view)))
+
+    def documents(request: Request) -> Response:
+        rows = list_documents(session, filters_of(request, session.defaults), _MOST_LISTED)
+        return JSONResponse([doc_summary_v1(row) for row in rows])
+
+    def linked(request: Request) -> Response:
+        found = note_named(session, path_of(request, "name"), request.query_params.get("from", ""))
+        return JSONResponse(doc_summary_v1(found))
+
+    def file(request: Request) -> Response:
+        kept = kept_file(session, path_of(request))
+        shown = _CONTENT_TYPES.get(kept.media_type, "application/octet-stream")
+        apart = {"content-security-policy": "sandbox; default-src 'none'", "content-disposition": "attachment"}
+        return FileResponse(kept.path, media_type=shown, headers=apart)
+
+    return [
+        Route("/api/document", document),
+        Route("/api/documents", documents),
+        Route("/api/linked", linked),
+        Route("/file", file),
+    ]

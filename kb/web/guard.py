@@ -1,0 +1,169 @@
+"""Who may ask the page's server anything: this machine's browser, opened by the address that `kb web` printed.
+
+Any program of this machine, and any page of the web that the browser shows, can send requests to 127.0.0.1. So a
+request is answered only where it is addressed to this server by name (`Host`: a foreign name that resolves to
+127.0.0.1, DNS rebinding, is refused), comes from no other page (`Origin`, `Sec-Fetch-Site`), and has the key that the
+address with the token gave the browser. What changes anything takes a POST with a second token, which only the page
+knows. All answers tell the browser to run scripts of this server alone and to fetch from nowhere else.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from http.cookies import CookieError, SimpleCookie
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+CONTENT_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "font-src 'self'",
+        "media-src 'self'",
+        "connect-src 'self'",
+        "worker-src 'self'",
+        "manifest-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+
+HEADERS: Mapping[str, str] = {
+    "content-security-policy": CONTENT_POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "x-frame-options": "DENY",
+}
+
+TOKEN_PARAMETER = "token"
+CSRF_HEADER = "x-kb-csrf"
+
+
+class Keys(NamedTuple):
+    """What a browser has to show, new for each start: in the address, in its cookie, with each POST."""
+
+    token: str
+    cookie: str
+    csrf: str
+
+
+def new_keys() -> Keys:
+    """Three keys of 192 random bits."""
+    return Keys(*(secrets.token_urlsafe(24) for _ in range(3)))
+
+
+class Guard:
+    """Lets through to `app` what may ask, and puts the headers on every answer."""
+
+    def __init__(self, app: ASGIApp, keys: Keys, port: int) -> None:
+        self._app = app
+        self._keys = keys
+        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self._cookie = f"kb_{port}"  # a browser keeps the cookies of all ports of a host together
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request, as ASGI has it."""
+        if scope["type"] != "http":
+            return  # websockets are not spoken here
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        hosts = [value for name, value in scope["headers"] if name == b"host"]
+        refusal = _refused(421, "this address is not one of kb's") if len(hosts) != 1 else None
+        answer = refusal or self._answer_itself(scope, headers)
+        await (answer or self._app)(scope, receive, _with_headers(send))
+
+    def _answer_itself(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
+        """The refusal of what may not ask, or the way in for the address with the token; None for what may."""
+        host = headers.get("host", "").lower()
+        if host not in self._hosts:
+            return _refused(421, "this address is not one of kb's")
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        token = dict(query).get(TOKEN_PARAMETER)
+        if scope["method"] == "GET" and scope["path"] == "/" and token is not None:
+            if not secrets.compare_digest(token.encode(), self._keys.token.encode()):
+                return _locked("That address is of an earlier start.")
+            return self._way_in([(name, value) for name, value in query if name != TOKEN_PARAMETER])
+        origin = headers.get("origin")
+        if origin is not None and origin not in (f"http://{host}",):
+            return _refused(403, "the request comes from another page")
+        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            return _refused(403, "the request comes from another page")
+        if not secrets.compare_digest(self._shown_cookie(headers).encode(), self._keys.cookie.encode()):
+            return _locked("This browser has not been let in.")
+        if scope["method"] in ("GET", "HEAD"):
+            return None
+        if scope["method"] != "POST":
+            return _refused(405, "only GET and POST are answered")
+        if origin is None or not secrets.compare_digest(
+            headers.get(CSRF_HEADER, "").encode(), self._keys.csrf.encode()
+        ):
+            return _refused(403, "the request does not come from kb's page")
+        if headers.get("content-type", "").partition(";")[0] != "application/json":
+            return _refused(415, "a POST holds JSON")
+        return None
+
+    def _way_in(self, rest: list[tuple[str, str]]) -> Response:
+        """Gives the browser its key and sends it to the page; the token is in no address of it.
+
+        The page itself goes there, so that the request is its own: one that another page redirects has no cookie.
+        """
+        target = "/" + (f"?{urlencode(rest)}" if rest else "")
+        escaped = target.replace("&", "&amp;").replace('"', "&quot;")
+        entered = HTMLResponse(
+            f'<!doctype html><html lang="en"><link rel="icon" href="/static/icon.svg"><title>kb</title>'
+            f'<meta http-equiv="refresh" content="0;url={escaped}">'
+        )
+        entered.set_cookie(self._cookie, self._keys.cookie, path="/", httponly=True, samesite="strict")
+        return entered
+
+    def _shown_cookie(self, headers: Mapping[str, str]) -> str:
+        try:
+            found = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+        except CookieError:
+            return ""
+        return found.value if found is not None else ""
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            there = {name.lower() for name, _ in message.get("headers", [])}
+            more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in there]
+            if b"cache-control" not in there:
+                more.append((b"cache-control", b"no-store"))
+            message = {**message, "headers": [*message.get("headers", []), *more]}
+        await send(message)
+
+    return sending
+
+
+def _refused(status: int, why: str) -> Response:
+    return JSONResponse(
+        {
+            "schema_version": "error.v1",
+            "code": "not_allowed",
+            "message": why,
+            "hint": "open the address that kb web printed",
+            "details": {},
+        },
+        status_code=status,
+    )
+
+
+def _locked(why: str) -> Response:
+    return HTMLResponse(
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>kb</title><h1>Not open here</h1><p>{why}</p>"
+        "<p>Open the address that <code>kb web</code> printed in its terminal; it holds a key that is new each time it "
+        "starts.</p>",
+        status_code=403,
+    )

@@ -1,0 +1,104 @@
+// Filters: which there are with how many documents each leaves, and those in force as labels that can be taken away.
+
+import { get } from "./api.js";
+import { byId, h } from "./dom.js";
+import { FILTERS, filtered } from "./state.js";
+
+// Each group of values: its facet on the wire, what it is called, and the filter that it sets.
+const GROUPS = [
+  ["media", "Kind of file", "media"],
+  ["folder", "Folder", "path_glob"],
+  ["tag", "Tag", "tag"],
+  ["lang", "Language", "lang"],
+  ["trust", "At least this trusted", "trust_min"],
+  ["code_lang", "Language of code", "code_lang"],
+  ["kind", "Definitions", "kind"],
+];
+const WRITTEN = [
+  ["dated", "Of these days", "2026-11, last week, 2026-11-01..2026-11-15"],
+  ["symbol", "Name in code", "parse*, Foo.*"],
+];
+const NAMES = { ko: "Korean", en: "English", und: "unknown", markdown: "notes", pdf: "PDF", image: "pictures", audio: "recordings", code: "code" };
+const LABELS = { media: "kind", lang: "language", tag: "tag", path_glob: "in", dated: "of", trust_min: "trust", code_lang: "code", kind: "defines", symbol: "name" };
+
+/** The filters in force above the results, each with a button that takes it away. */
+export function showChosen(state, go) {
+  const holder = byId("chosen");
+  const labels = FILTERS.flatMap((name) =>
+    [state[name]].flat().filter(Boolean).map((value) =>
+      h(
+        "button",
+        { type: "button", class: "label", "aria-label": `Take away the filter ${LABELS[name]} ${value}`, onclick: () => go(without(state, name, value)) },
+        h("span", { class: "quiet-word" }, `${LABELS[name]} `),
+        named(name, value),
+        h("span", { "aria-hidden": "true" }, " ×"),
+      ),
+    ),
+  );
+  holder.replaceChildren(...labels);
+  holder.hidden = !labels.length;
+  const button = byId("filtering");
+  button.textContent = labels.length ? `Filters (${labels.length})` : "Filters";
+}
+
+/** Opens the filters. */
+export async function open(state, go) {
+  const dialog = byId("filters");
+  const found = await get("facets", "/api/facets", filtered(state));
+  if (found === null) return;
+  const close = () => dialog.close();
+  const choose = (next) => {
+    go(next);
+    open(next, go);
+  };
+  dialog.replaceChildren(
+    h("header", {}, h("h2", { id: "filters-title" }, "Filters"), h("button", { type: "button", class: "quiet", onclick: close }, "Done")),
+    h(
+      "div",
+      { class: "groups" },
+      GROUPS.filter(([facet]) => found[facet].length).map(([facet, title, name]) => group(found[facet], title, name, state, choose)),
+      WRITTEN.map(([name, title, example]) => written(name, title, example, state, choose)),
+    ),
+  );
+  if (!dialog.open) dialog.showModal();
+}
+
+function group(values, title, name, state, choose) {
+  const chosen = [state[name]].flat();
+  return h(
+    "fieldset",
+    {},
+    h("legend", {}, title),
+    values.map(({ value, documents }) => {
+      const filter = name === "path_glob" ? `${value}/**` : value;
+      const on = chosen.includes(filter);
+      return h(
+        "button",
+        { type: "button", class: "value", "aria-pressed": String(on), onclick: () => choose(on ? without(state, name, filter) : withValue(state, name, filter)) },
+        h("span", {}, named(name, value)),
+        h("span", { class: "count" }, documents.toLocaleString("en")),
+      );
+    }),
+  );
+}
+
+function written(name, title, example, state, choose) {
+  const field = h("input", { type: "text", id: `filter-${name}`, value: state[name] || null, placeholder: example, spellcheck: "false" });
+  const submit = (event) => {
+    event.preventDefault();
+    choose({ ...state, [name]: field.value.trim() });
+  };
+  return h("fieldset", {}, h("legend", {}, title), h("form", { onsubmit: submit }, h("label", { for: field.id, class: "unseen" }, title), field, h("button", { class: "quiet" }, "Set")));
+}
+
+function withValue(state, name, value) {
+  return { ...state, [name]: Array.isArray(state[name]) ? [...state[name], value] : value };
+}
+
+function without(state, name, value) {
+  return { ...state, [name]: Array.isArray(state[name]) ? state[name].filter((each) => each !== value) : "" };
+}
+
+function named(name, value) {
+  return name === "media" || name === "lang" ? NAMES[value] ?? value : value;
+}

@@ -1,0 +1,250 @@
+// The page: what is typed becomes a search, the hit that is marked is shown beside it, and the address holds it all.
+
+import * as api from "./api.js";
+import { byId, h, settled } from "./dom.js";
+import * as filters from "./filters.js";
+import { hitList, summary } from "./hits.js";
+import * as keys from "./keys.js";
+import * as reader from "./reader.js";
+import * as stated from "./state.js";
+
+const MODES = [["hybrid", "Words + meaning"], ["lexical", "Words"], ["vector", "Meaning"]];
+const WAIT_MS = 90; // between two keys of somebody typing; a pause as long is a question
+const COMPOSING_MS = 500; // a syllable that is being put together is a whole one when nothing is added for so long
+const isWide = matchMedia("(min-width: 60rem)");
+
+let state = stated.read();
+let defaults = null;
+let lastSearched = null;
+let underway = Promise.resolve(); // the search that was asked last
+
+const field = byId("question");
+const list = byId("list");
+const status = byId("status");
+
+/** Goes to another state: a step of the history, unless only what is typed changed. */
+function go(next, { step = true } = {}) {
+  const previous = state;
+  state = next;
+  stated.keep(state, { step });
+  return render(previous);
+}
+
+function render(previous) {
+  if (field.value !== state.q && document.activeElement !== field) field.value = state.q;
+  filters.showChosen(state, go);
+  showMode();
+  const words = stated.searched(state).toString();
+  if (words !== lastSearched) underway = search(words);
+  else markOpen();
+  document.title = state.q ? `${state.q} · kb` : "kb";
+  const isShown = previous && previous.at === state.at && previous.view === state.view;
+  return isShown ? null : reader.show(state, go);
+}
+
+async function search(words) {
+  lastSearched = words;
+  if (!state.q.trim()) {
+    showStart();
+    return;
+  }
+  document.body.classList.add("searching");
+  const began = performance.now();
+  try {
+    const found = await api.get("search", "/api/search", stated.searched(state));
+    if (found === null) return; // a newer question is on its way; the hits of the last one stay until then
+    list.replaceChildren(...notes(found), hitList(found, state));
+    status.textContent = `${summary(found)}${found.hits.length ? ` in ${Math.round(performance.now() - began)} ms` : ""}`;
+    markOpen();
+  } catch (error) {
+    lastSearched = null;
+    status.textContent = "";
+    list.replaceChildren(failure(error));
+  } finally {
+    document.body.classList.remove("searching");
+  }
+}
+
+function notes(found) {
+  const hint = found.hits.length ? null : h("p", { class: "hint" }, "Fewer or other words may help; so may Alt+M, or taking away a filter.");
+  return [found.note ? h("p", { class: "hint" }, found.note) : null, hint].filter(Boolean);
+}
+
+function failure(error) {
+  return h("div", { class: "failure", role: "alert" }, h("p", {}, error.message), error.hint ? h("p", {}, error.hint) : null);
+}
+
+function showStart() {
+  status.textContent = "";
+  if (!defaults) return;
+  const count = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+  list.replaceChildren(
+    h(
+      "div",
+      { class: "start" },
+      h("p", { class: "start-count" }, `${count(defaults.documents, "document")}, ${count(defaults.passages, "passage")}`),
+      h("p", {}, `from ${defaults.workspace}`),
+      defaults.last_ingest_at ? h("p", {}, `read last ${new Date(defaults.last_ingest_at).toLocaleString()}`) : null,
+      h("p", { class: "start-keys" }, h("kbd", {}, "↓"), h("kbd", {}, "↑"), " choose  ", h("kbd", {}, "Enter"), " read  ", h("kbd", {}, "?"), " all keys"),
+    ),
+  );
+}
+
+function showMode() {
+  const mode = state.mode || defaults?.mode || "hybrid";
+  const button = byId("modes");
+  button.textContent = MODES.find(([name]) => name === mode)[1];
+  button.setAttribute("aria-label", `Found by: ${button.textContent}. Change`);
+}
+
+function changeMode() {
+  const now = state.mode || defaults?.mode || "hybrid";
+  const next = MODES[(MODES.findIndex(([name]) => name === now) + 1) % MODES.length][0];
+  go({ ...state, mode: next === defaults?.mode ? "" : next });
+}
+
+/** The links of the hits. */
+const links = () => [...list.querySelectorAll("a.hit")];
+
+function markOpen() {
+  for (const link of links()) {
+    const on = link.dataset.at === state.at;
+    if (on) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+/** Marks the hit that is `by` further down; on a wide page it is shown beside the list. */
+function move(by) {
+  const all = links();
+  if (!all.length) return;
+  const at = all.findIndex((link) => link.classList.contains("here") || link.getAttribute("aria-current") === "true");
+  const next = all[Math.min(Math.max(at + by, 0), all.length - 1)];
+  mark(next);
+  next.scrollIntoView({ block: "nearest" });
+  status.textContent = `${all.indexOf(next) + 1} of ${all.length}: ${next.querySelector(".heading").textContent}, ${next.dataset.at}`;
+  if (isWide.matches) preview(next);
+}
+
+function mark(link) {
+  for (const each of links()) each.classList.toggle("here", each === link);
+}
+
+const preview = settled((link) => go({ ...state, at: link.dataset.at, view: state.view }, { step: !state.at }), 60);
+
+async function openMarked() {
+  const link = list.querySelector("a.hit.here") ?? list.querySelector('a.hit[aria-current="true"]') ?? links()[0];
+  if (!link) return;
+  preview.cancel();
+  mark(link);
+  await go({ ...state, at: link.dataset.at });
+  byId("reader").focus();
+}
+
+function back() {
+  if (state.at && (!isWide.matches || byId("reader").contains(document.activeElement))) {
+    const link = links().find((each) => each.dataset.at === state.at);
+    if (!isWide.matches) go({ ...state, at: "", view: "" });
+    (link ?? field).focus();
+  } else if (state.at) {
+    go({ ...state, at: "", view: "" });
+    field.focus();
+  } else if (document.activeElement !== field) {
+    field.focus();
+    field.select();
+  } else {
+    field.value = "";
+    typed.now();
+  }
+}
+
+async function copy(text, what) {
+  if (!text) return;
+  await navigator.clipboard.writeText(text);
+  status.textContent = `${what} copied`;
+}
+
+const typed = settled(() => {
+  if (field.value !== state.q) go({ ...state, q: field.value, at: "", view: "" }, { step: false });
+}, WAIT_MS);
+const composed = settled(() => typed.now(), COMPOSING_MS);
+
+field.addEventListener("input", (event) => {
+  if (event.isComposing) {
+    typed.cancel();
+    composed();
+  } else {
+    composed.cancel();
+    typed();
+  }
+});
+field.addEventListener("compositionend", () => {
+  composed.cancel();
+  typed();
+});
+byId("asking").addEventListener("submit", (event) => {
+  event.preventDefault();
+  typed.now();
+});
+list.addEventListener("click", (event) => {
+  const link = event.target.closest("a.hit");
+  if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  mark(link);
+  go({ ...state, at: link.dataset.at });
+});
+byId("reader").addEventListener("click", async (event) => {
+  const link = event.target.closest("[data-note]");
+  if (!link) return;
+  event.preventDefault();
+  const from = state.at.replace(/#(L\d|page=|xywh=|t=|caption=)[^#]*$/u, "");
+  try {
+    const found = await api.get("linked", "/api/linked", new URLSearchParams({ name: link.dataset.note, from }));
+    if (found) go({ ...state, at: found.doc_path, view: "" });
+  } catch (error) {
+    link.classList.add("missing");
+    link.title = error.message;
+    status.textContent = error.message;
+  }
+});
+byId("modes").addEventListener("click", changeMode);
+byId("filtering").addEventListener("click", () => filters.open(state, go));
+byId("helping").addEventListener("click", keys.showHelp);
+addEventListener("popstate", () => {
+  const previous = state;
+  state = stated.read();
+  field.value = state.q;
+  render(previous);
+});
+keys.listen({
+  field: () => {
+    field.focus();
+    field.select();
+  },
+  next: () => move(1),
+  previous: () => move(-1),
+  open: async () => {
+    typed.now();
+    await underway;
+    openMarked();
+  },
+  back,
+  mode: changeMode,
+  filters: () => filters.open(state, go),
+  copyPlace: () => copy(state.at, "citation"),
+  copyText: () => copy(reader.shownText(), "text"),
+  view: () => state.at && go({ ...state, view: { "": "raw", raw: "both", both: "" }[state.view] }),
+  help: keys.showHelp,
+});
+
+try {
+  field.value = state.q;
+  if (!state.at) field.focus();
+  render(null);
+  defaults = await api.start();
+  showMode();
+  if (!state.q) showStart();
+} catch (error) {
+  list.replaceChildren(failure(error));
+}
+document.documentElement.dataset.ready = "true";

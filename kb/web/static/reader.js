@@ -1,0 +1,181 @@
+// The document beside the hits: a note as it reads or by its lines, a source by its lines; the cited place marked.
+
+import { get } from "./api.js";
+import { byId, h } from "./dom.js";
+import { placeWord } from "./hits.js";
+import { address } from "./state.js";
+
+const VIEWS = [["", "Read"], ["raw", "Lines"], ["both", "Both"]];
+const LINES_APIECE = 200; // the browser lays out what is in sight, in pieces of so many lines
+
+let shown = null; // the doc_view.v1 that is there
+
+/** Shows the place that the state names; hides the reader where it names none. */
+export async function show(state, go) {
+  const reader = byId("reader");
+  document.body.classList.toggle("reading", Boolean(state.at));
+  if (!state.at) {
+    reader.hidden = true;
+    shown = null;
+    return;
+  }
+  try {
+    const same = shown && shown.asked === state.at;
+    const found = same ? shown.view : await get("document", "/api/document", new URLSearchParams({ at: state.at }));
+    if (found === null) return;
+    shown = { asked: state.at, view: found };
+    reader.replaceChildren(head(found, state, go), ...body(found, state));
+    reader.hidden = false;
+    reader.setAttribute("aria-label", found.document.title);
+    scrollToPlace(reader);
+    highlightWords(reader, state.q);
+  } catch (error) {
+    reader.hidden = false;
+    reader.replaceChildren(h("div", { class: "failure", role: "alert" }, h("p", {}, error.message), h("p", {}, error.hint)));
+  }
+}
+
+/** The text of the place that is shown, as it stands in the file; of the whole document where no place is. */
+export function shownText() {
+  const reader = byId("reader");
+  const cited = reader.querySelectorAll(".cited");
+  return [...(cited.length ? cited : reader.querySelectorAll(".note, .line"))].map((each) => each.textContent).join("\n");
+}
+
+function head(view, state, go) {
+  const place = view.citation;
+  const document_ = view.document;
+  const views = view.html === null ? [] : VIEWS;
+  return h(
+    "header",
+    { class: "doc-head" },
+    h("button", { type: "button", class: "quiet back", onclick: () => go({ ...state, at: "", view: "" }) }, "‹ Results"),
+    h("h1", {}, document_.title),
+    h("p", { class: "doc-place" }, document_.doc_path, place ? h("span", { class: "at" }, ` ${placeWord(place)}`) : null),
+    view.is_current ? null : h("p", { class: "stale" }, "The file has changed since it was indexed; this is what was indexed."),
+    h(
+      "div",
+      { class: "doc-tools" },
+      views.length
+        ? h(
+            "div",
+            { class: "segments", role: "group", "aria-label": "How the note is shown" },
+            views.map(([value, word]) =>
+              h(
+                "a",
+                {
+                  href: address({ ...state, view: value }),
+                  "aria-current": value === state.view ? "true" : null,
+                  onclick: (event) => {
+                    event.preventDefault();
+                    go({ ...state, view: value });
+                  },
+                },
+                word,
+              ),
+            ),
+          )
+        : null,
+      document_.tags.map((tag) => h("a", { class: "tag", href: address({ ...state, tag: [tag], at: "", view: "" }) }, `#${tag}`)),
+    ),
+  );
+}
+
+function body(view, state) {
+  const place = view.citation;
+  const range = place ? [place.line_start ?? place.start, place.line_end ?? place.end] : null;
+  const parts = [];
+  const wantsLines = state.view !== "" || view.html === null;
+  if (view.html !== null && state.view !== "raw") parts.push(note(view, range));
+  if (view.lines !== null && wantsLines) parts.push(lines(view.lines, range));
+  if (!parts.length) parts.push(h("p", { class: "status" }, "This kind of file is not shown here yet: kb open opens it."));
+  return [h("div", { class: parts.length > 1 ? "doc-body both" : "doc-body" }, parts)];
+}
+
+function note(view, range) {
+  const made = h("div", { class: "note", lang: view.document.lang });
+  made.innerHTML = view.html; // cleaned by the server: no script, style, handler or address of it is left
+  for (const image of made.querySelectorAll("[data-image]")) showPicture(image, view.document.doc_path);
+  for (const link of made.querySelectorAll("[data-note]")) {
+    link.href = "#";
+    link.setAttribute("role", "link");
+  }
+  for (const link of made.querySelectorAll("[data-tag]")) link.href = address({ q: `#${link.dataset.tag}`, tag: [link.dataset.tag] });
+  for (const link of made.querySelectorAll("a[data-outside]")) link.target = "_blank";
+  if (range) markBlocks(made, range);
+  return made;
+}
+
+/** Marks the smallest blocks that stand on the cited lines. */
+function markBlocks(made, [start, end]) {
+  const blocks = [...made.querySelectorAll("[data-from]")];
+  const inside = blocks.filter((each) => Number(each.dataset.from) <= end && Number(each.dataset.to) >= start);
+  for (const block of inside) {
+    const whole = Number(block.dataset.from) >= start && Number(block.dataset.to) <= end;
+    const holdsSmaller = inside.some((other) => other !== block && block.contains(other));
+    const inMarked = inside.some((other) => other !== block && other.contains(block) && other.classList.contains("cited"));
+    if ((whole || !holdsSmaller) && !inMarked) block.classList.add("cited");
+  }
+}
+
+function lines(found, range) {
+  const [start, end] = range ?? [0, -1];
+  const pieces = [];
+  for (let first = 0; first < found.length; first += LINES_APIECE) {
+    const piece = h("div", { class: "piece" });
+    piece.innerHTML = found
+      .slice(first, first + LINES_APIECE)
+      .map((line, index) => {
+        const number = first + index + 1;
+        const cited = number >= start && number <= end ? " cited" : "";
+        return `<div class="row"><span class="number" aria-hidden="true">${number}</span><span class="line${cited}">${line}\n</span></div>`;
+      })
+      .join(""); // each line is HTML that the server made, all of the file's own escaped
+    pieces.push(piece);
+  }
+  return h("div", { class: "lines", role: "region", "aria-label": "Lines", tabindex: "0" }, pieces);
+}
+
+async function showPicture(holder, from) {
+  const name = holder.dataset.image;
+  try {
+    const found = await get(`picture ${name}`, "/api/linked", new URLSearchParams({ name, from }));
+    if (found === null || !found.media_type.startsWith("image/")) return;
+    const picture = h("img", { src: `/file?${new URLSearchParams({ path: found.doc_path })}`, alt: holder.textContent, loading: "lazy" });
+    holder.replaceChildren(picture);
+  } catch {
+    holder.classList.add("missing"); // its words stay: the picture is not indexed
+  }
+}
+
+function scrollToPlace(reader) {
+  for (const part of reader.querySelectorAll(".note, .lines")) {
+    const cited = part.querySelector(".cited");
+    if (cited) cited.scrollIntoView({ block: "center" });
+  }
+  if (!reader.querySelector(".cited")) reader.scrollTop = 0;
+}
+
+/** Marks the words of the question where the place is, without touching the text. */
+function highlightWords(reader, question) {
+  if (!CSS.highlights) return;
+  CSS.highlights.delete("asked");
+  const words = question.toLowerCase().split(/[\s"'()*^:?!.,]+/u).filter((word) => word.length > 1);
+  if (!words.length) return;
+  const ranges = [];
+  for (const root of reader.querySelectorAll(".cited")) {
+    const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+      const text = node.data.toLowerCase();
+      for (const word of words) {
+        for (let at = text.indexOf(word); at >= 0 && ranges.length < 500; at = text.indexOf(word, at + word.length)) {
+          const range = new Range();
+          range.setStart(node, at);
+          range.setEnd(node, at + word.length);
+          ranges.push(range);
+        }
+      }
+    }
+  }
+  CSS.highlights.set("asked", new Highlight(...ranges));
+}

@@ -1,0 +1,44 @@
+// What is looked at, kept in the address: a reload, the Back button and a copied address all lead to the same view.
+
+const SEVERAL = ["tag", "path_glob"];
+const SINGLE = ["q", "mode", "k", "lang", "trust_min", "media", "dated", "symbol", "kind", "code_lang", "at", "view"];
+/** What narrows the search, in the order it is shown. */
+export const FILTERS = ["media", "lang", "tag", "path_glob", "dated", "trust_min", "code_lang", "kind", "symbol"];
+
+/** The state that an address holds. */
+export function read(search = location.search) {
+  const words = new URLSearchParams(search);
+  const state = {};
+  for (const name of SINGLE) state[name] = words.get(name) ?? "";
+  for (const name of SEVERAL) state[name] = words.getAll(name);
+  return state;
+}
+
+/** The words of an address for a state; `only` some of them. */
+export function words(state, only = [...SINGLE, ...SEVERAL]) {
+  const found = new URLSearchParams();
+  for (const name of only) {
+    for (const value of [state[name]].flat()) if (value) found.append(name, value);
+  }
+  return found;
+}
+
+/** The words of a search. */
+export const searched = (state) => words(state, ["q", "mode", "k", ...FILTERS]);
+
+/** The filters alone. */
+export const filtered = (state) => words(state, FILTERS);
+
+/** The address of a state. */
+export function address(state) {
+  const found = words(state).toString();
+  return found ? `/?${found}` : "/";
+}
+
+/** Shows the state in the address: as a step to come Back to, or in the place of the present one. */
+export function keep(state, { step }) {
+  const next = address(state);
+  if (next === location.pathname + location.search) return;
+  if (step) history.pushState(null, "", next);
+  else history.replaceState(null, "", next);
+}

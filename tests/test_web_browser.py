@@ -1,0 +1,169 @@
+"""The page in a browser, by its keys and clicks: typing, choosing, reading, filters, addresses; and a hostile vault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import pytest
+from browser import Watched, chromium, let_in, needs_browser
+from conftest import NOTES, Vault, make_vault, run_kb
+from test_note_html import HOSTILE
+from web_fixtures import Served, serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = needs_browser
+
+HOSTILE_NAME = "x<img src=y onerror=alert(1)>.md"
+
+HOSTILE_NOTE = """\
+---
+title: <img src=x onerror=alert(1)>
+tags: ['<script>alert(1)</script>']
+---
+# <b onclick=alert(1)>zebra</b>
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def served(vault: Vault) -> Iterator[Served]:
+    with serving(vault) as made:
+        yield made
+
+
+@pytest.fixture
+def watched(browser: Browser, served: Served) -> Iterator[Watched]:
+    with let_in(browser, served) as made:
+        yield made
+        assert (made.faults, made.foreign) == ([], [])
+
+
+def test_hits_come_while_one_types_and_the_place_is_shown_beside_them(watched: Watched) -> None:
+    page = watched.page
+    page.keyboard.type("gateway retries", delay=10)
+    page.wait_for_selector("a.hit mark")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector("#reader .cited")
+    page.wait_for_url("**at=*")
+    assert "q=gateway+retries" in page.url
+    assert (
+        page.locator("#reader h1").first.inner_text()
+        == page.locator("a.hit[aria-current] .heading").inner_text().split(" › ")[0]
+    )
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#reader", state="hidden")
+    assert page.evaluate("() => document.activeElement.id") == "question"
+
+
+def test_enter_reads_the_first_hit_of_what_was_typed_just_now(watched: Watched) -> None:
+    page = watched.page
+    page.keyboard.type("귤 상자")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#reader .cited")
+    assert "귤 상자" in page.locator("#reader .cited").last.inner_text()
+    page.wait_for_selector("#reader:focus")
+
+
+def test_half_a_syllable_is_not_searched(watched: Watched) -> None:
+    page = watched.page
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/api/search" in request.url else None)
+    keyboard = page.context.new_cdp_session(page)
+    for half in ("ㅂ", "배"):
+        keyboard.send("Input.imeSetComposition", {"text": half, "selectionStart": 1, "selectionEnd": 1})
+    page.wait_for_timeout(200)
+    assert asked == []
+    keyboard.send("Input.insertText", {"text": "배터리"})
+    page.wait_for_selector("a.hit mark")
+    assert len(asked) == 1
+
+
+def test_every_state_has_an_address(watched: Watched, served: Served) -> None:
+    page = watched.go(served, "/?q=gateway&tag=infra&at=projects/gateway/log.md%23L8-L12&view=raw")
+    page.wait_for_selector("#reader .line.cited")
+    assert page.locator("#reader .line.cited").count() == 5
+    assert page.locator(".label").inner_text() == "tag infra ×"
+    page.get_by_role("link", name="Read").click()
+    page.wait_for_selector("#reader .note .cited")
+    page.go_back()
+    page.wait_for_selector("#reader .line.cited")
+    page.locator(".label").click()
+    page.wait_for_url(lambda url: "tag=" not in url)
+
+
+def test_filters_narrow_and_say_how_many_documents_they_leave(watched: Watched) -> None:
+    page = watched.page
+    page.keyboard.type("gateway")
+    page.wait_for_selector("a.hit")
+    page.keyboard.press("Alt+f")
+    page.get_by_role("button", name="generated 1").first.click()
+    page.wait_for_url("**path_glob=generated*")
+    page.get_by_role("button", name="Done").click()
+    page.wait_for_function("() => document.querySelectorAll('a.hit').length === 1")
+    assert page.locator("a.hit .file").inner_text() == "summary.md"
+
+
+def test_the_citation_and_its_text_are_copied_by_a_key(watched: Watched, served: Served) -> None:
+    page = watched.go(served, "/?q=backoff&at=projects/gateway/log.md%23L11")
+    page.wait_for_selector("#reader .cited")
+    page.keyboard.press("y")
+    page.wait_for_function("() => document.getElementById('status').textContent === 'citation copied'")
+    assert page.evaluate("() => navigator.clipboard.readText()") == "projects/gateway/log.md#L11"
+    page.keyboard.press("t")
+    page.wait_for_function("() => document.getElementById('status').textContent === 'text copied'")
+    assert page.evaluate("() => navigator.clipboard.readText()").startswith("The gateway retries a failed upload")
+
+
+def test_what_goes_wrong_is_said_on_the_page(watched: Watched, served: Served) -> None:
+    page = watched.go(served, "/?q=gateway&mode=vector")
+    page.wait_for_selector("[role=alert]")
+    assert "meaning" in page.locator("[role=alert]").inner_text() + page.locator("#modes").inner_text().lower()
+
+
+def test_one_column_on_a_phone(browser: Browser, served: Served) -> None:
+    with let_in(browser, served, width=390, height=844) as watched:
+        page = watched.go(served, "/?q=gateway")
+        page.locator("a.hit").first.click()
+        page.wait_for_selector("#reader .cited")
+        assert page.locator("#results").is_hidden()
+        assert page.evaluate("() => document.documentElement.scrollWidth") == 390
+        page.get_by_role("button", name="‹ Results").click()
+        page.wait_for_selector("#results", state="visible")
+        assert watched.faults == []
+
+
+def test_a_hostile_vault_runs_nothing_and_reaches_nobody(browser: Browser, tmp_path: Path) -> None:
+    notes = {
+        **NOTES,
+        HOSTILE_NAME: HOSTILE_NOTE,
+        "all.md": "# zebra\n\n" + "\n\n".join(f"zebra {index} {text}" for index, text in enumerate(HOSTILE)),
+    }
+    vault = make_vault(tmp_path, notes)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    with serving(vault) as served, let_in(browser, served) as watched:
+        page = watched.page
+        page.keyboard.type("zebra")
+        page.wait_for_selector("a.hit")
+        count = page.locator("a.hit").count()
+        assert count > 2
+        for index in range(count):
+            page.locator("a.hit").nth(index).click()
+            page.wait_for_selector("#reader header")
+        for path in ("all.md", HOSTILE_NAME):
+            watched.go(served, "/?" + urlencode({"at": path, "view": "both"}))
+            page.wait_for_selector("#reader .line")
+        page.keyboard.press("Alt+f")
+        page.wait_for_selector("#filters[open]")
+        page.wait_for_timeout(300)
+        assert (watched.faults, watched.foreign) == ([], [])
+        assert page.evaluate("() => document.querySelectorAll('script').length") == 1

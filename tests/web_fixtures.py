@@ -1,0 +1,98 @@
+"""A page's server at work on a port of its own, and the browser that is let in by it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import uvicorn
+from conftest import Vault
+
+from kb.config import load
+from kb.operations.session.session import open_session
+from kb.web.app import page_app
+from kb.web.guard import Keys, new_keys
+
+
+class Answered(NamedTuple):
+    """A status, its headers with names in lower case, and the body."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+class Served(NamedTuple):
+    """A server that answers on 127.0.0.1:`port`."""
+
+    port: int
+    keys: Keys
+
+    @property
+    def address(self) -> str:
+        """The address that lets a browser in."""
+        return f"http://127.0.0.1:{self.port}/?token={self.keys.token}"
+
+    @property
+    def let_in(self) -> dict[str, str]:
+        """The headers of a browser that has been let in."""
+        return {"host": f"127.0.0.1:{self.port}", "cookie": f"kb_{self.port}={self.keys.cookie}"}
+
+    def ask(
+        self,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        body: object = None,
+    ) -> Answered:
+        """What is answered; `headers` in the place of those of a browser that has been let in."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        target = f"{path}?{urlencode(params)}" if params else path
+        try:
+            connection.putrequest(method, target, skip_host=True)
+            data = b"" if body is None else json.dumps(body).encode()
+            sent = {
+                **(self.let_in if headers is None else headers),
+                **({"content-length": str(len(data))} if data else {}),
+            }
+            for name, value in sent.items():
+                connection.putheader(name, value)
+            connection.endheaders(data or None)
+            answer = connection.getresponse()
+            return Answered(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+
+
+@contextmanager
+def serving(vault: Vault, *settings: str, may_write: bool = False) -> Iterator[Served]:
+    """The page's server on a vault, until the block ends."""
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    listening.listen()
+    port = int(listening.getsockname()[1])
+    keys = new_keys()
+    with open_session(load(str(vault.config), settings), many=True) as session:
+        app = page_app(session, keys, port, may_write=may_write)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws="none"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield Served(port, keys)
+        finally:
+            server.should_exit = True
+            thread.join()
+            listening.close()
