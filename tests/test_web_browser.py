@@ -167,3 +167,50 @@ def test_a_hostile_vault_runs_nothing_and_reaches_nobody(browser: Browser, tmp_p
         page.wait_for_timeout(300)
         assert (watched.faults, watched.foreign) == ([], [])
         assert page.evaluate("() => document.querySelectorAll('script').length") == 1
+
+
+def test_a_question_mark_asks_and_a_marker_opens_its_place(browser: Browser, vault: Vault) -> None:
+    with serving(vault, "rag.score_gate=0") as served, let_in(browser, served) as watched:
+        page = watched.page
+        page.keyboard.type("?How often does the gateway retry a failed upload")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".verdict.unsure")
+        assert "five times" in page.locator(".answer-text").inner_text()
+        assert page.locator(".sentence.supported").count() > 0
+        page.locator("a.marker").first.click()
+        page.wait_for_selector("#reader .cited")
+        assert page.locator(".card a[aria-current]").count() == 1
+        page.reload()
+        page.wait_for_selector(".verdict.unsure")
+        assert (watched.faults, watched.foreign) == ([], [])
+
+
+def test_a_refusal_shows_the_nearest_places(browser: Browser, vault: Vault) -> None:
+    with serving(vault, "rag.score_gate=1") as served, let_in(browser, served) as watched:
+        page = watched.page
+        page.keyboard.type("gateway retries")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector(".verdict.refused")
+        page.locator(".card a").first.click()
+        page.wait_for_selector("#reader .cited")
+        assert watched.faults == []
+
+
+def test_earlier_answers_are_listed_shown_and_checked(browser: Browser, tmp_path: Path) -> None:
+    vault = make_vault(tmp_path)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    with serving(vault, "rag.score_gate=0", may_write=True) as served, let_in(browser, served) as watched:
+        page = watched.page
+        page.keyboard.type("?How often does the gateway retry a failed upload")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**answer=ret_*")
+        page.get_by_role("button", name="Check its quotations").click()
+        page.wait_for_selector(".card .standing.good")
+        for note in ("projects/gateway/log.md", "generated/summary.md"):
+            (vault.root / note).write_text("# Nothing of it\n", encoding="utf-8")
+        page.get_by_role("link", name="Answers").click()
+        page.get_by_role("button", name="Check all").click()
+        page.wait_for_selector("li .standing.bad")
+        page.locator("a.hit").first.click()
+        page.wait_for_selector(".verdict")
+        assert watched.faults == []

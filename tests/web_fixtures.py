@@ -32,6 +32,11 @@ class Answered(NamedTuple):
         """The body as JSON."""
         return json.loads(self.body)
 
+    @property
+    def lines(self) -> list[Any]:
+        """The JSON values of the body, one per line."""
+        return [json.loads(line) for line in self.body.splitlines()]
+
 
 class Served(NamedTuple):
     """A server that answers on 127.0.0.1:`port`."""
@@ -75,6 +80,16 @@ class Served(NamedTuple):
             return Answered(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
         finally:
             connection.close()
+
+    def post(self, path: str, body: object) -> Answered:
+        """What a POST of the page is answered."""
+        own = {
+            **self.let_in,
+            "origin": f"http://127.0.0.1:{self.port}",
+            "x-kb-csrf": self.keys.csrf,
+            "content-type": "application/json",
+        }
+        return self.ask(path, method="POST", headers=own, body=body)
 
 
 @contextmanager

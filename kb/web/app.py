@@ -18,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 
 from kb.errors import FileError, InvalidCitation, KbError, NotFound, NotIndexed, UsageError
 from kb.operations.session.session import Session
+from kb.web.answering import answer_routes
 from kb.web.documents import document_routes
 from kb.web.guard import Guard, Keys
 from kb.web.searching import search_routes
@@ -35,6 +36,7 @@ def page_app(session: Session, keys: Keys, port: int, *, may_write: bool) -> Gua
         Mount("/static", StaticFiles(directory=STATIC)),
         *search_routes(session, keys.csrf, may_write=may_write),
         *document_routes(session),
+        *answer_routes(session, may_write=may_write),
     ]
     return Guard(Starlette(routes=routes, exception_handlers={KbError: _error, 404: _no_such_address}), keys, port)
 

@@ -6,6 +6,7 @@ const KEYS = [
   ["/", "go to the search field"],
   ["↓ ↑", "next, previous hit (also in the search field)"],
   ["Enter", "read the hit that is marked"],
+  ["Ctrl+Enter", "answer the question from your notes; so does Enter where a ? is typed first"],
   ["Esc", "back: from the document to the hits, from the hits to an empty field"],
   ["Alt+M", "by words and meaning, by words, by meaning"],
   ["Alt+F", "filters"],
@@ -29,7 +30,13 @@ export function showHelp() {
 export function listen(does) {
   const field = byId("question");
   document.addEventListener("keydown", (event) => {
-    if (event.isComposing || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return;
+    if (event.isComposing || document.querySelector("dialog[open]")) return;
+    if ((event.ctrlKey || event.metaKey) && event.key === "Enter") {
+      event.preventDefault();
+      does.ask();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey) return;
     const typing = event.target instanceof HTMLInputElement;
     const action = event.altKey ? { KeyM: "mode", KeyF: "filters" }[event.code] : plainKey(event, typing, field);
     if (!action) return;

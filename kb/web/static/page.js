@@ -1,6 +1,7 @@
 // The page: what is typed becomes a search, the hit that is marked is shown beside it, and the address holds it all.
 
 import * as api from "./api.js";
+import * as answers from "./ask.js";
 import { byId, h, settled } from "./dom.js";
 import * as filters from "./filters.js";
 import { hitList, summary } from "./hits.js";
@@ -34,27 +35,26 @@ function render(previous) {
   if (field.value !== state.q && document.activeElement !== field) field.value = state.q;
   filters.showChosen(state, go);
   showMode();
-  const words = stated.searched(state).toString();
-  if (words !== lastSearched) underway = search(words);
+  const words = stated.words(state, ["q", "mode", "k", ...stated.FILTERS, "ask", "answer", "page"]).toString();
+  if (words !== lastSearched) underway = fill(words);
   else markOpen();
   document.title = state.q ? `${state.q} · kb` : "kb";
   const isShown = previous && previous.at === state.at && previous.view === state.view;
   return isShown ? null : reader.show(state, go);
 }
 
-async function search(words) {
+/** Fills the list with what the state asks for: hits, an answer, or earlier answers. */
+async function fill(words) {
   lastSearched = words;
-  if (!state.q.trim()) {
-    showStart();
-    return;
-  }
+  answers.stop();
   document.body.classList.add("searching");
-  const began = performance.now();
   try {
-    const found = await api.get("search", "/api/search", stated.searched(state));
-    if (found === null) return; // a newer question is on its way; the hits of the last one stay until then
-    list.replaceChildren(...notes(found), hitList(found, state));
-    status.textContent = `${summary(found)}${found.hits.length ? ` in ${Math.round(performance.now() - began)} ms` : ""}`;
+    if (state.page === "answers") await answers.showEarlier(state, list);
+    else if (state.answer) await showAnswer(await answers.showKept(state, list));
+    else if (state.ask && state.q.trim()) await showAnswer(await answers.ask(state, list));
+    else if (state.q.trim()) await search();
+    else showStart();
+    if (state.page || state.answer || state.ask) status.textContent = "";
     markOpen();
   } catch (error) {
     lastSearched = null;
@@ -63,6 +63,27 @@ async function search(words) {
   } finally {
     document.body.classList.remove("searching");
   }
+}
+
+async function search() {
+  const began = performance.now();
+  const found = await api.get("search", "/api/search", stated.searched(state));
+  if (found === null) return; // a newer question is on its way; the hits of the last one stay until then
+  list.replaceChildren(...notes(found), hitList(found, state));
+  status.textContent = `${summary(found)}${found.hits.length ? ` in ${Math.round(performance.now() - began)} ms` : ""}`;
+}
+
+/** What goes with an answer that is shown: its own address where it was kept, and the check of its quotations. */
+function showAnswer(answer) {
+  if (!answer) return;
+  if (defaults?.may_write && !state.answer) {
+    state = { ...state, ask: "", answer: answer.retrieval.trace_id };
+    stated.keep(state, { step: false });
+    lastSearched = stated.words(state, ["q", "mode", "k", ...stated.FILTERS, "ask", "answer", "page"]).toString();
+  }
+  if (!state.answer || !answer.claims.some((each) => each.quote)) return;
+  const button = h("button", { type: "button", class: "quiet", onclick: () => answers.check(state.answer, list) }, "Check its quotations against the files");
+  list.querySelector(".made").append(" ", button);
 }
 
 function notes(found) {
@@ -122,8 +143,8 @@ function move(by) {
   const next = all[Math.min(Math.max(at + by, 0), all.length - 1)];
   mark(next);
   next.scrollIntoView({ block: "nearest" });
-  status.textContent = `${all.indexOf(next) + 1} of ${all.length}: ${next.querySelector(".heading").textContent}, ${next.dataset.at}`;
-  if (isWide.matches) preview(next);
+  status.textContent = `${all.indexOf(next) + 1} of ${all.length}: ${next.querySelector(".heading").textContent}, ${next.dataset.at ?? ""}`;
+  if (isWide.matches && next.dataset.at) preview(next);
 }
 
 function mark(link) {
@@ -136,6 +157,10 @@ async function openMarked() {
   const link = list.querySelector("a.hit.here") ?? list.querySelector('a.hit[aria-current="true"]') ?? links()[0];
   if (!link) return;
   preview.cancel();
+  if (link.dataset.answer) {
+    link.click();
+    return;
+  }
   mark(link);
   await go({ ...state, at: link.dataset.at });
   byId("reader").focus();
@@ -164,9 +189,18 @@ async function copy(text, what) {
   status.textContent = `${what} copied`;
 }
 
+/** What is typed, without the question mark that asks. */
+const question = () => field.value.replace(/^\s*\?\s*/u, "");
+
 const typed = settled(() => {
-  if (field.value !== state.q) go({ ...state, q: field.value, at: "", view: "" }, { step: false });
+  if (question() !== state.q) go({ ...state, q: question(), at: "", view: "", ask: "", answer: "", page: "" }, { step: false });
 }, WAIT_MS);
+
+function askIt() {
+  typed.cancel();
+  if (question().trim()) go({ ...state, q: question(), ask: "1", answer: "", page: "", at: "", view: "" });
+  else field.focus();
+}
 const composed = settled(() => typed.now(), COMPOSING_MS);
 
 field.addEventListener("input", (event) => {
@@ -183,15 +217,18 @@ field.addEventListener("compositionend", () => {
   typed();
 });
 byId("asking").addEventListener("submit", (event) => {
-  event.preventDefault();
+  event.preventDefault(); // Enter is one of the keys; this is a phone's own
   typed.now();
 });
 list.addEventListener("click", (event) => {
-  const link = event.target.closest("a.hit");
+  const link = event.target.closest("a.hit, a.marker");
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
   mark(link);
-  go({ ...state, at: link.dataset.at });
+  if (link.dataset.answer) {
+    field.value = link.dataset.question;
+    go({ ...state, page: "", q: link.dataset.question, ask: "", answer: link.dataset.answer, at: "" });
+  } else go({ ...state, at: link.dataset.at });
 });
 byId("reader").addEventListener("click", async (event) => {
   const link = event.target.closest("[data-note]");
@@ -208,6 +245,11 @@ byId("reader").addEventListener("click", async (event) => {
   }
 });
 byId("modes").addEventListener("click", changeMode);
+byId("answering").addEventListener("click", askIt);
+byId("earlier").addEventListener("click", (event) => {
+  event.preventDefault();
+  go({ ...state, page: "answers", answer: "", ask: "", at: "", view: "" });
+});
 byId("filtering").addEventListener("click", () => filters.open(state, go));
 byId("helping").addEventListener("click", keys.showHelp);
 addEventListener("popstate", () => {
@@ -223,7 +265,12 @@ keys.listen({
   },
   next: () => move(1),
   previous: () => move(-1),
+  ask: askIt,
   open: async () => {
+    if (/^\s*\?/u.test(field.value)) {
+      askIt();
+      return;
+    }
     typed.now();
     await underway;
     openMarked();
@@ -240,10 +287,12 @@ keys.listen({
 try {
   field.value = state.q;
   if (!state.at) field.focus();
-  render(null);
-  defaults = await api.start();
+  const starting = api.start();
+  if (!state.ask) render(null);
+  defaults = await starting;
+  if (state.ask) render(null); // a POST needs what the start tells
   showMode();
-  if (!state.q) showStart();
+  if (!state.q && !state.page && !state.answer) showStart();
 } catch (error) {
   list.replaceChildren(failure(error));
 }

@@ -1,0 +1,232 @@
+// Answers: asked and shown as they come, with their places as cards, and what became of each sentence when checked.
+
+import { get, post, Failure } from "./api.js";
+import { h } from "./dom.js";
+import { hitList, placeWord } from "./hits.js";
+import { address, FILTERS } from "./state.js";
+
+const STATES = {
+  answered: ["answered", "Answered from your notes"],
+  unsure: ["unsure", "Perhaps this; not sure"],
+  refused: ["refused", "Not in your notes"],
+};
+const STANDINGS = {
+  stands: ["good", "unchanged"],
+  moved: ["good", "moved"],
+  changed: ["bad", "changed"],
+  missing: ["bad", "missing"],
+  unreadable: ["bad", "cannot be read"],
+};
+const SENTENCES = { supported: "what it cites says so", weak: "that its source says so could not be shown", dropped: "left out: its source does not say so" };
+
+let listening = null; // what can stop the answer in the making
+
+/** Stops the answer in the making. */
+export function stop() {
+  listening?.abort();
+  listening = null;
+}
+
+/** Asks what the state asks, into `holder`, as it comes; resolves to the answer, or null where it was stopped. */
+export async function ask(state, holder) {
+  stop();
+  const control = new AbortController();
+  listening = control;
+  const text = h("p", { class: "answer-text making" });
+  const progress = h("p", { class: "hint", role: "status" }, "Looking for passages …");
+  holder.replaceChildren(h("section", { class: "answer", "aria-label": "Answer" }, progress, text));
+  let answer = null;
+  try {
+    for await (const told of lines(await post("/api/ask", body(state), control.signal))) {
+      if (told.schema_version === "error.v1") throw new Failure(told.message, told.hint, told.code);
+      if (told.kind === "retrieved") {
+        const count = told.hits.length;
+        progress.textContent = count ? `Reading ${count} passage${count === 1 ? "" : "s"} …` : "Nothing near was found.";
+        text.after(h("details", { class: "found" }, h("summary", {}, `${count} passages found`), hitList({ hits: told.hits }, state)));
+      } else if (told.kind === "token") {
+        progress.textContent = "Answering; each sentence is checked when it is whole …";
+        text.append(told.text);
+      } else {
+        answer = told;
+      }
+    }
+  } catch (error) {
+    if (control.signal.aborted) return null;
+    throw error;
+  } finally {
+    if (listening === control) listening = null;
+  }
+  if (answer && !control.signal.aborted) show(answer, state, holder);
+  return answer;
+}
+
+/** Shows a kept answer. */
+export async function showKept(state, holder) {
+  const answer = await get("answer", "/api/answer", new URLSearchParams({ id: state.answer }));
+  if (answer) show(answer, state, holder);
+  return answer;
+}
+
+function body(state) {
+  const asked = { query: state.q };
+  for (const name of ["mode", ...FILTERS]) if (state[name].length) asked[name] = state[name];
+  return asked;
+}
+
+async function* lines(answer) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split("\n");
+    rest = parts.pop();
+    for (const part of parts) if (part) yield JSON.parse(part);
+  }
+}
+
+function show(answer, state, holder) {
+  const [name, title] = STATES[answer.state];
+  const isRefused = answer.state === "refused";
+  const cards = answer.citations.map((each, index) => card(each, index, state));
+  holder.replaceChildren(
+    h(
+      "section",
+      { class: "answer", "aria-label": "Answer" },
+      h("p", { class: `verdict ${name}` }, title),
+      h("div", { class: "answer-text", lang: language(answer.answer) }, isRefused ? answer.answer : sentences(answer, state)),
+      answer.notes.map((note) => h("p", { class: "hint" }, note)),
+      cards.length ? h("h2", { class: "over-cards" }, isRefused ? "Nearest places" : "Where it is from") : null,
+      h("ol", { class: "cards" }, cards),
+      dropped(answer),
+      h("p", { class: "made" }, madeBy(answer)),
+    ),
+  );
+}
+
+const language = (text) => (/[\uac00-\ud7a3]/u.test(text) ? "ko" : null);
+
+/** The text with each sentence marked by what became of it, and each marker a link to its place. */
+function sentences(answer, state) {
+  const places = new Map(answer.citations.map((each) => [each.marker, each.citation]));
+  const found = [];
+  let at = 0;
+  for (const claim of answer.claims.filter((each) => each.status !== "dropped")) {
+    const start = answer.answer.indexOf(claim.text, at);
+    if (start < 0) continue;
+    found.push(...withMarkers(answer.answer.slice(at, start), places, state));
+    const why = claim.reason ?? SENTENCES[claim.status];
+    found.push(h("span", { class: `sentence ${claim.status}`, title: `${claim.status}: ${why}` }, flowing(claim.text)));
+    at = start + claim.text.length;
+  }
+  return [...found, ...withMarkers(answer.answer.slice(at), places, state)];
+}
+
+/** Text as it flows: the ends of lines within a paragraph are the file's, not the reader's; code keeps its own. */
+function flowing(text) {
+  return text.split(/^(```[\s\S]*?^```[^\n]*$)/mu).map((part) => {
+    if (part.startsWith("```")) return h("code", { class: "block" }, part.replace(/^```[^\n]*\n|\n?```$/gu, ""));
+    return part.replace(/(?<=\S)\n(?=[^\s\-*+>|#\d])/gu, " ");
+  });
+}
+
+function withMarkers(text, places, state) {
+  return text.split(/(\[\d+\])/u).map((part) => {
+    const place = places.get(part);
+    if (!place) return part;
+    return h("a", { class: "marker", href: address({ ...state, at: place.uri, view: "" }), "data-at": place.uri, "aria-label": `Place ${part.slice(1, -1)}` }, part.slice(1, -1));
+  });
+}
+
+function card(each, index, state) {
+  const place = each.citation;
+  return h(
+    "li",
+    { class: "card", "data-quote": each.quote ?? "" },
+    h(
+      "a",
+      { class: "hit", href: address({ ...state, at: place.uri, view: "" }), "data-at": place.uri },
+      h("span", { class: "where" }, h("span", { class: "kind" }, each.marker ? each.marker.slice(1, -1) : String(index + 1)), place.path, h("span", { class: "at" }, ` ${placeWord(place)}`)),
+      h("span", { class: "heading" }, each.label),
+      each.quote ? h("span", { class: "snippet" }, each.quote) : null,
+    ),
+  );
+}
+
+/** The sentences that the checks found wanting: what was weak stays in the text, what was dropped is here alone. */
+function dropped(answer) {
+  const doubtful = answer.claims.filter((each) => each.status !== "supported");
+  if (!doubtful.length) return null;
+  return h(
+    "details",
+    { class: "doubts" },
+    h("summary", {}, `${doubtful.length} sentence${doubtful.length === 1 ? "" : "s"} not shown to be supported`),
+    h("ul", {}, doubtful.map((each) => h("li", {}, h("span", { class: `sentence ${each.status}` }, each.text), ` — ${each.reason ?? SENTENCES[each.status]}`))),
+  );
+}
+
+function madeBy(answer) {
+  const by = answer.model.provider === "extractive" ? "your own sentences, word for word" : `written by ${answer.model.id} (${answer.model.provider})`;
+  const sure = answer.evidence ? `, evidence ${answer.evidence.value.toFixed(2)}` : "";
+  const time = answer.usage.latency_ms < 1000 ? `${answer.usage.latency_ms} ms` : `${(answer.usage.latency_ms / 1000).toFixed(1)} s`;
+  return `${answer.state === "refused" ? "nothing was written" : by}${sure}, ${time}`;
+}
+
+/** The list of earlier answers; a click shows one. */
+export async function showEarlier(state, holder) {
+  const found = await get("answers", "/api/answers");
+  if (!found) return;
+  const list = h(
+    "ol",
+    { class: "hits" },
+    found.map((each) =>
+      h(
+        "li",
+        { "data-answer": each.trace_id },
+        h(
+          "a",
+          { class: "hit", href: address({ ...state, page: "", q: each.query, ask: "", answer: each.trace_id, at: "" }), "data-answer": each.trace_id, "data-question": each.query },
+          h("span", { class: "where" }, h("span", { class: `kind ${each.state ?? "refused"}` }, STATES[each.state ?? "refused"][1]), new Date(each.created_at).toLocaleString()),
+          h("span", { class: "heading" }, each.query),
+          h("span", { class: "snippet" }, each.answer),
+        ),
+      ),
+    ),
+  );
+  const button = h("button", { type: "button", class: "quiet", onclick: () => checkAll(list, button) }, "Check all against the files");
+  holder.replaceChildren(
+    h("div", { class: "list-head" }, h("h1", {}, "Earlier answers"), found.length ? button : null),
+    found.length ? list : h("p", { class: "hint" }, "None was kept yet. What is asked by kb ask is kept; what is asked on this page is kept where it was started by kb web --allow-write."),
+  );
+}
+
+async function checkAll(list, button) {
+  button.disabled = true;
+  button.textContent = "Checking …";
+  const checks = (await get("verify", "/api/verify")) ?? [];
+  let gone = 0;
+  for (const check of checks) {
+    const item = list.querySelector(`li[data-answer="${CSS.escape(check.trace_id)}"]`);
+    if (!item || !check.quotes.length) continue;
+    item.querySelector(".standing")?.remove();
+    const changed = check.quotes.filter((each) => STANDINGS[each.standing][0] === "bad");
+    gone += changed.length ? 1 : 0;
+    item.append(h("p", { class: `standing ${changed.length ? "bad" : "good"}` }, changed.length ? `${changed.length} of its quotations changed: ${changed.map((each) => each.citation.uri).join(", ")}` : "all it quotes is in the files"));
+  }
+  button.disabled = false;
+  button.textContent = gone ? `${gone} cite${gone === 1 ? "s" : ""} what has changed. Check again` : "All still stand. Check again";
+}
+
+/** Says on each card whether the quotation still stands in its file. */
+export async function check(answerId, holder) {
+  const [found] = (await get("verify", "/api/verify", new URLSearchParams({ id: answerId }))) ?? [];
+  if (!found) return;
+  holder.querySelectorAll(".standing").forEach((each) => each.remove());
+  const cards = [...holder.querySelectorAll(".card")];
+  for (const quote of found.quotes) {
+    const [name, word] = STANDINGS[quote.standing];
+    const to = quote.standing === "moved" && quote.now_at ? ` to ${quote.now_at.uri}` : "";
+    const its = cards.find((each) => each.dataset.quote === quote.quote) ?? cards.find((each) => each.querySelector("a").dataset.at === quote.citation.uri);
+    (its ?? holder).append(h("p", { class: `standing ${name}` }, `${word}${to}`));
+  }
+}
