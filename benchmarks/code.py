@@ -10,6 +10,7 @@ from pathlib import Path
 from time import process_time
 from typing import NamedTuple
 
+from benchmarks import code_answers
 from benchmarks.code_set import KINDS, Question, fetch_sources, files_of, questions_of
 from benchmarks.knowledge_base import knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
@@ -51,7 +52,18 @@ def measure(data: Path | None, *, verbose: bool = bool(os.environ.get("KB_CODE_M
                     first = hits[0].citation.to_uri() if hits else "-"
                     right = f"{question.path}#L{question.line}-L{question.end}"
                     print(f"{question.kind}\t{question.text}\t{right}\t{first}")
-    return _measurement(questions, outcomes, len(files), report.counts.chunks_indexed, seconds)
+            judged = code_answers.judge_all(session, root, questions)
+            weights = code_answers.fit(
+                code_answers.judge_all(session, root, questions_of(root, files, code_answers.FIT_SEED))
+            )
+    found = _measurement(questions, outcomes, len(files), report.counts.chunks_indexed, seconds)
+    answers, targets = code_answers.tables(judged, weights)
+    return Measurement(
+        found.name,
+        (*found.tables, *answers),
+        (*found.targets, *targets),
+        {**found.figures, "fitted": weights},
+    )
 
 
 def outcome(question: Question, hits: Sequence[SearchHit]) -> Outcome:

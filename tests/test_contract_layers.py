@@ -44,7 +44,8 @@ INNER_ROWS = {
         ("decode", "highlight", "numbered_blocks", "ocr"),
     ),
     "answer": (
-        ("quoting",),
+        ("code_quoting",),
+        ("quoting", "code_judging"),
         ("judging",),
         ("across", "checks", "reading"),
         ("claims", "extractive", "pieces", "prompt", "refusals"),
@@ -85,6 +86,7 @@ INNER_ROWS = {
         ("reranking",),
         ("passages",),
         ("search",),
+        ("code_hits",),
         ("documents",),
         ("chunks", "citations"),
         ("media_citations", "spans"),

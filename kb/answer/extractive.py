@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kb.answer.fitted import fitted
-from kb.domain.citations import Citation, LineCitation
+from kb.domain.citations import Citation, CodeCitation, LineCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.retrieve.signals import Signals, sentence_signals
 
@@ -74,6 +74,9 @@ def fewest(chosen: Sequence[Chosen], *, certainty: float = 0.9) -> tuple[Chosen,
 def sentence_citation(passage: Passage, sentence: Sentence) -> Citation:
     """Where a sentence stands: its own lines of a text file, the passage's place in anything else."""
     cited = passage.citation
+    if isinstance(cited, CodeCitation):
+        first = cited.line_start + passage.text.count("\n", 0, sentence.start)
+        return cited._replace(line_start=first, line_end=first + sentence.text.count("\n"))
     if not isinstance(cited, LineCitation):
         return cited
     start = cited.start + passage.text.count("\n", 0, sentence.start)

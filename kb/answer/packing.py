@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kb.domain.passages import Passage
-from kb.language.sentences import sentence_ranges
+from kb.language.sentences import sentences
 
 # A passage cut to less than this says too little to be worth its heading.
 _LEAST_CHARS = 80
@@ -37,8 +37,8 @@ def pack(passages: Sequence[Passage], budget_tokens: int, cost_tokens: Callable[
 def _shortened(passage: Passage, budget_tokens: int, cost_tokens: Callable[[Passage], int]) -> Passage | None:
     """The most of a passage's first sentences that fits; None where not even the first does."""
     best: Passage | None = None
-    for _, end in sentence_ranges(passage.text):
-        shorter = passage._replace(text=passage.text[:end])
+    for sentence in sentences(passage):
+        shorter = passage._replace(text=passage.text[: sentence.end])
         if cost_tokens(shorter) > budget_tokens:
             break
         best = shorter

@@ -151,6 +151,11 @@ def how_found(language: str, *, words: float, in_own_language: bool) -> str:
     return _in(language, _FOUND["other" if not in_own_language else "words" if words >= LITERAL_SHARE else "meaning"])
 
 
+def goes_on(language: str, place: str) -> str:
+    """That a definition is longer than what is quoted of it; `place` has it whole."""
+    return f"정의 전체: {place}" if language == "ko" else f"the whole definition: {place}"
+
+
 def nearest_heading(language: str) -> str:
     """What is above the places a refusal names."""
     return _in(language, _NEAREST)

@@ -53,6 +53,10 @@ class CodeCitation(NamedTuple):
         """The citation as `path#L10-L42`."""
         return LineCitation(self.path, self.line_start, self.line_end).to_uri()
 
+    def label(self, title: str) -> str:
+        """What is defined there: `Foo.bar (method, python)`; `title` is that of the file, for what has no name."""
+        return f"{self.symbol or title} ({', '.join(filter(None, (self.symbol_kind, self.lang)))})"
+
 
 Citation: TypeAlias = "LineCitation | CodeCitation | PageCitation | RegionCitation | CaptionCitation | TimeCitation"
 

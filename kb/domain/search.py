@@ -9,6 +9,7 @@ from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.domain.candidates import Ranked, ReadFigures
+    from kb.domain.code_hits import CodeFound
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 SubstitutionReason = Literal["spelling", "keyboard", "sound", "pair", "lexicon"]
@@ -191,7 +192,7 @@ class SearchResult(NamedTuple):
     are words that were searched for in place of the question's own; `read_as` is the question with them, and without
     what names `days`; `searched` are its terms, as they were searched. `ordered_before` are the hits as they stood
     before a cross-encoder put them in another order; none where none did. `among_notes` are the hits among all that is
-    no source code, where some of that came among them.
+    no source code, where some of that came among them; `among_code` are those in that, and `code` is why.
     """
 
     query: SearchQuery
@@ -207,6 +208,8 @@ class SearchResult(NamedTuple):
     searched: tuple[Term, ...] = ()
     ordered_before: tuple[SearchHit, ...] = ()
     among_notes: tuple[SearchHit, ...] | None = None
+    among_code: tuple[SearchHit, ...] = ()
+    code: CodeFound | None = None
 
     @property
     def note_hits(self) -> tuple[SearchHit, ...]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kb.domain.citations import CodeCitation
 from kb.domain.passages import Passage, Sentence
 from kb.domain.text import Range
 from kb.language.lists import words
@@ -52,8 +53,10 @@ _DATE = re.compile(r"\d\.\s?\d{1,2}\Z")
 
 
 def sentences(passage: Passage) -> tuple[Sentence, ...]:
-    """The sentences of a passage in order; none where it holds headings alone."""
+    """The sentences of a passage in order; none where it holds headings alone. Source code is in pieces of lines."""
     text = passage.text
+    if isinstance(passage.citation, CodeCitation):
+        return tuple(Sentence(passage.number, start, end, text[start:end]) for start, end in _code_ranges(text))
     return tuple(Sentence(passage.number, start, end, text[start:end]) for start, end in sentence_ranges(text))
 
 
@@ -65,6 +68,21 @@ def sentence_ranges(text: str) -> Iterator[Range]:
             first, last = _trimmed(shown, first, last)
             if _WORD.search(shown, first, last):
                 yield first, last
+
+
+def _code_ranges(text: str) -> Iterator[Range]:
+    """The [start, end) of pieces of source code, as those of a fenced block: at most so many lines, no blank one."""
+    piece: Range | None = None
+    count = at = 0
+    for line in text.split("\n"):
+        if piece is not None and (not line.strip() or count == _CODE_LINES):
+            yield piece
+            piece, count = None, 0
+        if line.strip():
+            piece, count = (piece[0] if piece else at, at + len(line)), count + 1
+        at += len(line) + 1
+    if piece is not None:
+        yield piece
 
 
 def is_code(text: str, at: int) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kb.domain.code_hits import CodeHit
 from kb.domain.search import SearchHit, SearchQuery, SearchResult
-from kb.retrieve.code_search import CodeHit, search_source_code
+from kb.retrieve.code_search import search_source_code
 from kb.retrieve.ranking_version import code_ranking
 from kb.retrieve.terms import bm25_max
 from kb.retrieve.weights import load_weights
@@ -18,22 +19,29 @@ def with_code(db: Connection, query: SearchQuery, result: SearchResult, *, snipp
     Raises: UsageError for a filter that cannot be.
     """
     weights = load_weights(db, "code")
-    code = search_source_code(
+    code, found = search_source_code(
         db, query, result.terms, weights, snippet_chars=snippet_chars, index_version=result.index_version
     )
     if not code:
         return result
     most = bm25_max(db, result.searched) if result.searched else None
-    hits = merged(result.hits, code, [_share(hit, most) for hit in result.hits], weights.of("margin"))
+    hits = merged(
+        result.hits,
+        list(zip(code, found.hits, strict=True)),
+        [_share(hit, most) for hit in result.hits],
+        weights.of("margin"),
+    )
     return result._replace(
         hits=tuple(hit._replace(rank=rank) for rank, hit in enumerate(hits[: query.k], 1)),
         among_notes=result.hits,
+        among_code=code,
+        code=found,
         ranking_version=code_ranking(result.ranking_version, weights.version),
     )
 
 
 def merged(
-    notes: Sequence[SearchHit], code: Sequence[CodeHit], shares: Sequence[float], margin: float
+    notes: Sequence[SearchHit], code: Sequence[tuple[SearchHit, CodeHit]], shares: Sequence[float], margin: float
 ) -> list[SearchHit]:
     """Both in one order; `shares` are how much of the question's words each note has, 0 to 1.
 
@@ -41,11 +49,11 @@ def merged(
     """
     order: list[SearchHit] = []
     at = 0
-    for each in code:
-        while at < len(notes) and not each.is_named and each.share < max(shares[at:]) + margin:
+    for hit, found in code:
+        while at < len(notes) and not found.is_named and found.share < max(shares[at:]) + margin:
             order.append(notes[at])
             at += 1
-        order.append(each.hit)
+        order.append(hit)
     return [*order, *notes[at:]]
 
 

@@ -17,8 +17,11 @@ from kb.store.tokens import indexed_token
 _WORD = re.compile(r"[^\W_]+")
 _READ_CHARS = 4_000
 _MAX_TERMS = 48
-# A question of so many words beside those that ask may mean a plain word as a name.
-_FEW_WORDS = 3
+# A question of so many words beside those that ask may mean a plain word as a name; of more, it describes more than
+# it names.
+FEW_WORDS = 3
+# A plain word is a name where a question about code says no more beside it than where that is.
+_NAME_AND_PLACE = 2
 _QUOTED = re.compile(r"`([^`\n]+)`")
 
 
@@ -32,13 +35,14 @@ class Place(NamedTuple):
 class CodeQuestion(NamedTuple):
     """What source code is searched by.
 
-    `tokens` are the words as the index holds them, which `match_expr` joins. `named` are the definitions that the
-    question names, as they are defined, and `spelled` the names as it spells them; `words_beside` counts what it says
-    beside them; `qualified` is what it writes around names: `Foo.bar`. `wants_uses`: it asks where they are used.
+    `tokens` are the words as the index holds them and as they are searched, which `match_expr` joins. `named` are the
+    definitions that the question names, as they are defined, and `spelled` the names as it spells them; `words_beside`
+    counts what it says beside them; `qualified` is what it writes around names: `Foo.bar`. `wants_uses`: it asks where
+    they are used. `is_of_code`: it can mean nothing but code.
     """
 
     match_expr: str
-    tokens: tuple[str, ...]
+    tokens: tuple[tuple[str, str], ...]
     terms: tuple[str, ...]
     named: tuple[str, ...]
     spelled: frozenset[str]
@@ -47,6 +51,7 @@ class CodeQuestion(NamedTuple):
     words_beside: int
     wants_uses: bool
     wants_tests: bool
+    is_of_code: bool
 
 
 def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQuestion:
@@ -64,17 +69,21 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
     searched = list(dict.fromkeys(_searched(text, written, terms)))[:_MAX_TERMS]
     named = tuple(_meant(known, names, text, written))
     tokens = {token: word for word in searched if (token := indexed_token(db, word))}
+    words_beside = len(_content(bare) - {name.lower() for name in named for name in _WORD.findall(name)})
+    means_names = any(_is_written_as_name(name, text) for name in names if squashed(name) in map(squashed, named))
     return CodeQuestion(
         match_expr=" OR ".join(f'"{word}"' for word in tokens.values()),
-        tokens=tuple(tokens),
+        tokens=tuple(tokens.items()),
         terms=tuple(dict.fromkeys([*searched, *written])),
         named=named,
         spelled=frozenset(names),
         qualified=tuple(_dotted(name) for name in written if _dotted(name).count(".")),
         places=places,
-        words_beside=len(_content(bare) - {name.lower() for name in named for name in _WORD.findall(name)}),
+        words_beside=words_beside,
         wants_uses=bool(pattern("code_words", "uses", re.IGNORECASE).search(text)),
         wants_tests="test" in text.lower(),
+        is_of_code=bool(places)
+        or (words_beside <= FEW_WORDS and bool(named) and (means_names or _speaks_of_code(text))),
     )
 
 
@@ -95,13 +104,17 @@ def _meant(known: Sequence[str], names: Sequence[str], text: str, written: Seque
     wanted = {squashed(name): name for name in names}
     content = _content(text)
     first = (_WORD.search(text) or [""])[0]
-    is_code = len(content) <= _FEW_WORDS and _speaks_of_code(text)
+    is_code = len(content) <= _NAME_AND_PLACE and _speaks_of_code(text)
     for name in known:
         asked = wanted.get(squashed(name), "")
-        as_name = is_identifier_like(asked) or f"{asked}(" in text or f"`{asked}`" in text
-        is_capital = asked[:1].isupper() and asked != first and len(content) <= _FEW_WORDS
+        as_name = _is_written_as_name(asked, text)
+        is_capital = asked[:1].isupper() and asked != first and len(content) <= FEW_WORDS
         if as_name or (asked == name and (is_capital or is_code or len(content) <= 1 or len(written) == 1)):
             yield name
+
+
+def _is_written_as_name(name: str, text: str) -> bool:
+    return is_identifier_like(name) or f"{name}(" in text or f"`{name}`" in text
 
 
 def _content(text: str) -> set[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from kb.domain.citations import Citation, CodeCitation
+from kb.domain.code_hits import CodeFound, CodeHit, FoundBy
 from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery
 from kb.language.identifiers import squashed
 from kb.records import NamedTuple
-from kb.retrieve.code_question import CodeQuestion, Place, read_code_question
+from kb.retrieve.code_question import FEW_WORDS, CodeQuestion, Place, read_code_question
 from kb.retrieve.code_snippet import code_snippet
 from kb.retrieve.filters import eligible_documents
 from kb.retrieve.weights import Weights
@@ -19,8 +21,6 @@ from kb.store.rows.code_queries import CodeRow, search_code, select_code_counts
 from kb.store.rows.retrieve_queries import select_code_total
 
 DEPTH = 200
-# A name among so many other words is one that the question describes more than it names.
-_FEW_WORDS = 3
 _CONTAINERS = frozenset(
     ("class", "struct", "trait", "interface", "impl", "module", "namespace", "object", "enum", "record")
 )
@@ -40,20 +40,14 @@ class Defined(NamedTuple):
     doc: str | None
 
 
-class CodeHit(NamedTuple):
-    """A hit in source code; `share` of the question's words that it has, 0 to 1; `is_named`: the question names it."""
-
-    hit: SearchHit
-    share: float
-    is_named: bool
-
-
 class _Scored(NamedTuple):
     row: CodeRow
     score: float
     share: float
     defined: Defined | None
-    is_named: bool
+    found_by: FoundBy = "words"
+    lines: tuple[int, ...] = ()
+    spelled: bool = False
 
 
 def search_source_code(
@@ -64,8 +58,10 @@ def search_source_code(
     *,
     snippet_chars: int,
     index_version: str,
-) -> list[CodeHit]:
-    """The best hits among source code, at most `query.k`; `terms` are those of the question among notes.
+) -> tuple[tuple[SearchHit, ...], CodeFound]:
+    """The best hits among source code, at most `query.k`, and what each was found by.
+
+    `terms` are those of the question among notes.
 
     A score is the share of the question's words that a chunk has, 0 to 1, and what `weights` (the model `code`) add.
 
@@ -83,13 +79,29 @@ def search_source_code(
         symbol_kind=query.filters.symbol_kind,
         depth=max(DEPTH, 2 * query.k),
     )
-    most = _bm25_max(db, question.tokens)
-    scored = [_used(row, question, weights) if row.uses else _scored(row, question, most, weights) for row in rows]
+    most = _bm25_max(db, [token for token, _ in question.tokens])
+    scored = [_used(row, question, weights) if row.uses_json else _scored(row, question, most, weights) for row in rows]
     scored.sort(key=lambda each: (-each.score, each.row.workspace_path, each.row.chunk_id))
-    return [
-        CodeHit(_hit(each, rank, question, snippet_chars, index_version), each.share, each.is_named)
-        for rank, each in enumerate(_once(scored)[: query.k], 1)
-    ]
+    best = _once(scored)[: query.k]
+    hits = tuple(_hit(each, rank, question, snippet_chars, index_version) for rank, each in enumerate(best, 1))
+    found = tuple(_found_by(each, hit) for each, hit in zip(best, hits, strict=True))
+    wants_uses = question.wants_uses and bool(question.named)
+    return hits, CodeFound(found, question.tokens, question.is_of_code, wants_uses, question.words_beside)
+
+
+def _found_by(each: _Scored, hit: SearchHit) -> CodeHit:
+    return CodeHit(
+        chunk_id=hit.chunk_id,
+        chunk_rowid=each.row.chunk_rowid,
+        score=hit.score,
+        citation=hit.citation,
+        text=each.row.text,
+        first_line=_span(each.row)["line_start"],
+        share=each.share,
+        found_by=each.found_by,
+        lines=each.lines,
+        spelled=each.spelled,
+    )
 
 
 def _once(scored: Sequence[_Scored]) -> list[_Scored]:
@@ -97,11 +109,10 @@ def _once(scored: Sequence[_Scored]) -> list[_Scored]:
     kept: list[_Scored] = []
     whole: set[tuple[str, str]] = set()
     for each in scored:
-        span = json.loads(each.row.source_spans_json)[0]
-        key = (each.row.doc_id, span.get("symbol") or "")
+        key = (each.row.doc_id, _span(each.row).get("symbol") or "")
         if key in whole and each.defined is None:
             continue
-        if each.is_named and each.defined is not None:
+        if each.found_by != "words" and each.defined is not None:
             whole.add((each.row.doc_id, each.defined.qualified))
         kept.append(each)
     return kept
@@ -132,16 +143,27 @@ def _scored(row: CodeRow, question: CodeQuestion, most: float, weights: Weights)
     place = _place_in(row, question.places)
     if place is not None:
         score += weights.of("place") - question.places.index(place) / 100
-    return _Scored(row, score, share, best, best is not None or place is not None)
+        around = [each for each in defines if each.line_start <= place.line <= each.line_end]
+        inmost = min(around, key=lambda each: each.line_end - each.line_start, default=None)
+        return _Scored(row, score, share, inmost, "place", (place.line,))
+    spelled = best is not None and best.name in question.spelled
+    return _Scored(row, score, share, best, "words" if best is None else "definition", (), spelled)
 
 
 def _used(row: CodeRow, question: CodeQuestion, weights: Weights) -> _Scored:
-    score = weights.of("uses") + min(row.uses, 9) / 100 + _of_file(row, question, weights)
-    return _Scored(row, score, 1.0, None, True)
+    lines = tuple(sorted(json.loads(row.uses_json or "[]")))
+    score = weights.of("uses") + min(len(lines), 9) / 100 + _of_file(row, question, weights)
+    return _Scored(row, score, 1.0, None, "use", lines)
 
 
 def _of_file(row: CodeRow, question: CodeQuestion, weights: Weights) -> float:
     return weights.of("in_tests") if "test" in row.workspace_path.lower() and not question.wants_tests else 0.0
+
+
+def _span(row: CodeRow) -> dict[str, Any]:
+    """Where the chunk stands: a chunk of source code has one span."""
+    span: dict[str, Any] = json.loads(row.source_spans_json)[0]
+    return span
 
 
 def _gained(defined: Defined, question: CodeQuestion, weights: Weights) -> float:
@@ -153,14 +175,14 @@ def _gained(defined: Defined, question: CodeQuestion, weights: Weights) -> float
         if defined.qualified == name or defined.qualified.endswith("." + name):
             gained += weights.of("qualified")
     gained += weights.of(f"kind.{defined.kind}")
-    return gained if question.words_beside <= _FEW_WORDS else gained * weights.of("among_words")
+    return gained if question.words_beside <= FEW_WORDS else gained * weights.of("among_words")
 
 
 def _place_in(row: CodeRow, places: Sequence[Place]) -> Place | None:
     """The place of a stack trace that the chunk holds: the end of one path is the other, whole names."""
     if not places:
         return None
-    span = json.loads(row.source_spans_json)[0]
+    span = _span(row)
     for place in places:
         ours, theirs = "/" + row.workspace_path, "/" + place.path.lstrip("./")
         if (ours.endswith(theirs) or theirs.endswith(ours)) and span["line_start"] <= place.line <= span["line_end"]:
@@ -173,7 +195,7 @@ def _hit(each: _Scored, rank: int, question: CodeQuestion, snippet_chars: int, i
     snippet = code_snippet(row.text, question.terms, snippet_chars)
     shown = each.defined
     if shown is None:
-        own = json.loads(row.source_spans_json)[0].get("symbol")
+        own = _span(row).get("symbol")
         shown = next((one for one in map(Defined._make, json.loads(row.defines_json)) if one.qualified == own), None)
     return SearchHit(
         rank=rank,
@@ -200,7 +222,7 @@ def _hit(each: _Scored, rank: int, question: CodeQuestion, snippet_chars: int, i
 
 def _citation(each: _Scored) -> Citation:
     """The whole definition where the question names it, else the chunk; of a type its head."""
-    span = json.loads(each.row.source_spans_json)[0]
+    span = _span(each.row)
     named = each.defined
     path, lang = each.row.workspace_path, span.get("lang")
     if named is not None and (named.kind not in _CONTAINERS or named.line_end <= span["line_end"]):

@@ -2,7 +2,7 @@
 -- trace names, or call or construct what is asked for, whatever rank they have.
 --
 -- What they define is given with them: code is put in order by it (kb/retrieve/code_search.py).
--- version 4
+-- version 5
 -- param match_expr TEXT  FTS5 expression over symbol, path, doc, text, identifiers and tokenized_korean_text
 -- param names_json TEXT  JSON array of the names that the question names, as folded_name has them
 -- param places_json TEXT  JSON array of [path or the end of one, line]
@@ -23,7 +23,7 @@
 -- column source_spans_json TEXT  JSON array of one span
 -- column chunker_version TEXT  label of the chunker
 -- column lexical_score REAL  −bm25, words of names and paths weighted; 0 where only the name is met
--- column uses INTEGER  lines on which it uses one of those names
+-- column uses_json TEXT?  JSON array of the lines on which it uses one of those names; NULL for none
 -- column defines_json TEXT  JSON array of [name, qualified name, kind, line_start, defined_at, line_end, signature, doc or null]
 WITH
 eligible AS (
@@ -50,7 +50,7 @@ placed AS (
   WHERE :doc_ids_json IS NULL OR c.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
 ),
 using_them AS (
-  SELECT c.chunk_rowid, count(*) AS uses
+  SELECT c.chunk_rowid, json_group_array(r.line) AS uses_json, count(*) AS uses
   FROM symbol_refs AS r
   JOIN chunks AS c ON c.doc_id = r.doc_id
     AND r.line BETWEEN c.source_spans_json ->> '$[0].line_start' AND c.source_spans_json ->> '$[0].line_end'
@@ -77,15 +77,15 @@ lexical_hits AS MATERIALIZED (
   LIMIT :depth
 ),
 found AS MATERIALIZED (
-  SELECT chunk_rowid, max(lexical_score) AS lexical_score, max(uses) AS uses
+  SELECT chunk_rowid, max(lexical_score) AS lexical_score, max(uses_json) AS uses_json
   FROM (
-    SELECT chunk_rowid, lexical_score, 0 AS uses FROM lexical_hits
+    SELECT chunk_rowid, lexical_score, NULL AS uses_json FROM lexical_hits
     UNION ALL
-    SELECT chunk_rowid, 0.0, 0 FROM defining WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
+    SELECT chunk_rowid, 0.0, NULL FROM defining WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
     UNION ALL
-    SELECT chunk_rowid, 0.0, 0 FROM placed WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
+    SELECT chunk_rowid, 0.0, NULL FROM placed WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
     UNION ALL
-    SELECT chunk_rowid, 0.0, uses FROM using_them WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
+    SELECT chunk_rowid, 0.0, uses_json FROM using_them WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
   )
   GROUP BY chunk_rowid
 )
@@ -102,7 +102,7 @@ SELECT
   c.source_spans_json,
   c.chunker_version,
   f.lexical_score,
-  f.uses,
+  f.uses_json,
   (
     SELECT json_group_array(json_array(
       s.name, s.qualified_name, s.kind, s.line_start, s.defined_at, s.line_end, s.signature, s.doc

@@ -1,9 +1,9 @@
 -- The weights kb comes with, a row for each feature: what `weights` shows of a model that was not fitted here.
 --
 -- `rank`, `sentence`, `look` and `days` order the passages of a hybrid search, `right` and `about` judge the first of them,
--- `code` orders source code. docs/retrieval.md, docs/answers.md and docs/code.md say what was fitted on what, and what it
+-- `code` orders source code, `code_right` judges the first of it. docs/retrieval.md, docs/answers.md and docs/code.md say what was fitted on what, and what it
 -- reaches.
--- version 2
+-- version 3
 CREATE VIEW shipped_weights AS
 WITH shipped (model, version, feature, weight) AS (
   VALUES
@@ -56,6 +56,18 @@ WITH shipped (model, version, feature, weight) AS (
     ('code', 'code-1', 'qualified', 0.5),
     ('code', 'code-1', 'stub', -0.1),
     ('code', 'code-1', 'uses', 2),
+    ('code_right', 'code-right-1', 'bias', -2.607),
+    ('code_right', 'code-right-1', 'coverage', 0.935),
+    ('code_right', 'code-right-1', 'described', -7.611),
+    ('code_right', 'code-right-1', 'margin', 15.61),
+    ('code_right', 'code-right-1', 'missing', -1.969),
+    ('code_right', 'code-right-1', 'named', 5.306),
+    ('code_right', 'code-right-1', 'named_among_words', -1.135),
+    ('code_right', 'code-right-1', 'named_in_other_case', 4.973),
+    ('code_right', 'code-right-1', 'place', 8.122),
+    ('code_right', 'code-right-1', 'share', 4.099),
+    ('code_right', 'code-right-1', 'use', 5.43),
+    ('code_right', 'code-right-1', 'words', 1.972),
     ('days', 'days-1', 'favoured', 8.0),
     ('about', 'about-2', 'bias', -14.29),
     ('about', 'about-2', 'bigrams', 1.27),

@@ -24,7 +24,7 @@ from kb.answer.quotations import quotes_in, stands_in
 from kb.domain.answers.claims import Judged, Reason, because
 from kb.domain.passages import Passage
 from kb.language.detect import query_language
-from kb.language.sentences import sentence_ranges
+from kb.language.sentences import sentences
 
 _COSINE_WEIGHT = 10.0
 LONGEST_SENTENCE = 1_000
@@ -53,7 +53,7 @@ class RuleJudge:
 
 def _sentences_of(cited: Sequence[Passage]) -> list[str]:
     """The sentences of some passages, and their clauses."""
-    whole = [each.text[start:end] for each in cited for start, end in sentence_ranges(each.text)]
+    whole = [sentence.text for each in cited for sentence in sentences(each)]
     return [*dict.fromkeys([*whole, *(clause.text for clause in clauses_of(cited))])]
 
 

@@ -54,8 +54,7 @@ def _show_hit(hit: SearchHit, number: str, explain: bool, is_terminal: bool, lin
 
 def _show_code(hit: SearchHit, citation: CodeCitation) -> None:
     """What is defined there, its signature where the lines below do not show it, and those lines as they stand."""
-    named = ", ".join(filter(None, (citation.symbol_kind, citation.lang)))
-    echo_folded(plain_line(f"{citation.symbol or hit.title} ({named})"), head=_INDENT, style=HEADING)
+    echo_folded(plain_line(citation.label(hit.title)), head=_INDENT, style=HEADING)
     snippet = plain(hit.snippet)
     if hit.signature and hit.signature[:40] not in " ".join(snippet.split()):
         echo_folded(plain_line(hit.signature), head=_INDENT, style=QUIET)

@@ -19,7 +19,10 @@ ClaimStatus = Literal["supported", "weak", "dropped"]
 
 
 Channel = Literal["own", "cross", "lexical", "read"]
-"""By what evidence is judged: passages in the question's language, passages in another, words alone, or reading."""
+"""By what the evidence of notes is judged: passages in the question's language, in another, words alone, or reading."""
+
+JudgedBy = Channel | Literal["code"]
+"""By what evidence is judged: a channel of notes, or what source code defines and says."""
 
 AnswerState = Literal["answered", "unsure", "refused"]
 """`answered`: kb is sure of it; `unsure`: perhaps it is there; `refused`: nothing near was found."""
@@ -32,7 +35,7 @@ class Evidence(NamedTuple):
     """
 
     value: float
-    channel: Channel
+    channel: JudgedBy
     version: str
     lexical: float
     lexical_margin: float

@@ -117,9 +117,14 @@ def _found(
     shown = result._replace(hits=hits[: request.k])
     embedding = _embedding(base, result)
     budget = base.defaults.budget_tokens(request.context_tokens)
-    return Findings(
+    found = Findings(
         request, history, result.read_as, shown, evidence, embedding, base.config, started, budget, judgement
     )
+    if result.code is None:
+        return found
+    from kb.operations.ask.code_findings import of_notes_or_code  # a knowledge base of notes alone does without
+
+    return of_notes_or_code(base.db, found, result.code)
 
 
 def _answer(base: KnowledgeBase, found: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
@@ -168,6 +173,10 @@ def _write(
 def _quote(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...]) -> Answer:
     """Sentences of the notes, word for word."""
     written = Written(EXTRACTIVE, passages)
+    if found.code is not None:
+        from kb.operations.ask.code_findings import answer_with_code  # as above
+
+        return answer_with_code(found, found.code, written)
     if found.judgement is not None:
         judged = found.judgement
         read = quote_excerpts(judged.shown() if found.state == "answered" else judged.perhaps())
@@ -211,10 +220,10 @@ def _embedding(base: KnowledgeBase, result: SearchResult) -> EmbeddingRef | None
 
 
 def _holds_chunks(base: KnowledgeBase) -> bool:
-    from kb.store.rows.retrieve_queries import select_chunk_total
+    from kb.store.rows.retrieve_queries import select_chunk_total, select_code_total
 
-    total = select_chunk_total(base.db)
-    return total is not None and total.chunks > 0
+    totals = (select_chunk_total(base.db), select_code_total(base.db))
+    return any(total is not None and total.chunks > 0 for total in totals)
 
 
 def _keep(found: Findings, answer: Answer) -> Answer:

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.answer.judging import Judgement
 from kb.answer.wording import refusal_text
@@ -23,6 +23,7 @@ from kb.domain.answers.answer import (
     Turn,
 )
 from kb.domain.answers.generation import Message, ModelRef, TokenUsage
+from kb.domain.citations import Citation, CodeCitation
 from kb.domain.passages import Passage
 from kb.domain.search import SearchFilters, SearchHit, SearchMode, SearchResult
 from kb.language.detect import query_language
@@ -30,6 +31,9 @@ from kb.language.sentences import sentence_ranges
 from kb.operations.opening.clock import now_utc
 from kb.store.connection import Connection
 from kb.store.rows import answer_queries as queries
+
+if TYPE_CHECKING:
+    from kb.domain.code_hits import CodeFound, CodeHit
 
 NEAREST_SHOWN = 3
 
@@ -68,7 +72,8 @@ NOTHING_WRITTEN = Written(ModelRef("none", "extractive"))
 class Findings(NamedTuple):
     """A question with what was found for it. `started` is of the monotonic clock, in seconds.
 
-    `context_tokens`: what instructions, question and passages may take together, in the model's tokens.
+    `context_tokens`: what instructions, question and passages may take together, in the model's tokens. `code`: the
+    answer is to be made of source code, which `result` then has as its hits.
     """
 
     request: AskRequest
@@ -81,6 +86,7 @@ class Findings(NamedTuple):
     started: float
     context_tokens: int
     judgement: Judgement | None = None
+    code: CodeFound | None = None
 
     @property
     def state(self) -> AnswerState:
@@ -99,6 +105,9 @@ class Findings(NamedTuple):
 
     def passages(self, db: Connection) -> tuple[Passage, ...]:
         """The hits as passages, numbered from 1; one that went since the search is left out."""
+        if self.code is not None:
+            found = zip(self.result.hits, self.code.hits, strict=True)
+            return tuple(code_passage(number, hit, each) for number, (hit, each) in enumerate(found, 1))
         hits = {hit.chunk_id: hit for hit in self.result.hits}
         rows = queries.select_passages(db, chunk_ids_json=json.dumps(list(hits)))
         return tuple(hit_passage(number, hits[row.chunk_id], row.text, row.lang) for number, row in enumerate(rows, 1))
@@ -225,6 +234,19 @@ def hit_passage(number: int, hit: SearchHit, text: str, lang: str) -> Passage:
     )
 
 
+def code_passage(number: int, hit: SearchHit, found: CodeHit) -> Passage:
+    """A hit in source code as a passage: its chunk, cited by the lines of that."""
+    cited = hit.citation
+    if isinstance(cited, CodeCitation):
+        last = found.first_line + found.text.count("\n")
+        cited = cited._replace(line_start=found.first_line, line_end=last)
+    return hit_passage(number, hit._replace(citation=cited), found.text, "und")
+
+
+def _label(citation: Citation, heading_path: Sequence[str], title: str) -> str:
+    return citation.label(title) if isinstance(citation, CodeCitation) else " › ".join(heading_path) or title
+
+
 def _citations(claims: Sequence[Claim], cited: Sequence[Passage]) -> tuple[AnswerCitation, ...]:
     """One entry a cited passage, in the order of their numbers, with the first sentence taken from it."""
     kept = [claim for claim in claims if claim.status != "dropped"]
@@ -240,7 +262,7 @@ def _citations(claims: Sequence[Claim], cited: Sequence[Passage]) -> tuple[Answe
                 f"[{passage.number}]",
                 at.citation if at is not None and at.citation is not None and single else passage.citation,
                 passage.chunk_id,
-                " › ".join(passage.heading_path) or passage.title,
+                _label(passage.citation, passage.heading_path, passage.title),
                 passage.source_path,
                 at.quote if at else None,
                 passage.score,
@@ -250,5 +272,5 @@ def _citations(claims: Sequence[Claim], cited: Sequence[Passage]) -> tuple[Answe
 
 
 def _candidate(hit: SearchHit, said: str | None) -> AnswerCitation:
-    label = " › ".join(hit.heading_path) or hit.title
+    label = _label(hit.citation, hit.heading_path, hit.title)
     return AnswerCitation(None, hit.citation, hit.chunk_id, label, hit.source_path, said, hit.score)

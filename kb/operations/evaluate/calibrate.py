@@ -106,9 +106,10 @@ def judge_questions(
 
 def _judge(base: KnowledgeBase, question: Labelled, mode: SearchMode) -> Judged:
     result = search_in(base, SearchQuery(question.text, mode, JUDGED_HITS))
-    channels = {
+    channels: dict[Channel, Features] = {
         found.channel: Features(found.lexical, found.lexical_margin, found.nearness or 0.0)
         for found in channel_evidence(base.db, result.searched, result.judged_hits)
+        if found.channel != "code"
     }
     return Judged(channels, _answered_by(question, channels) if question.is_answerable else None)
 

@@ -101,6 +101,14 @@ class TurnRow(NamedTuple):
     search_query: str
 
 
+class CodeWord(NamedTuple):
+    """A word of a question: in how many chunks of source code it is, and whether it is in the one asked about."""
+
+    position: int
+    chunks: int
+    is_held: int
+
+
 class NearnessRow(NamedTuple):
     """How near a chunk is to a sentence."""
 
@@ -246,6 +254,10 @@ def list_sessions(db: Connection) -> list[SessionRow]: ...
 
 @sql("answer/delete_session.sql")
 def delete_session(db: Connection, *, session_id: str) -> int: ...
+
+
+@sql("answer/select_code_words.sql")
+def select_code_words(db: Connection, *, words_json: str, chunk_rowid: int) -> list[CodeWord]: ...
 
 
 @sql("answer/select_nearness.sql")

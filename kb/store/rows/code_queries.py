@@ -23,7 +23,7 @@ class CodeRow(NamedTuple):
     source_spans_json: str
     chunker_version: str
     lexical_score: float
-    uses: int
+    uses_json: str | None
     defines_json: str
 
 

@@ -1,0 +1,175 @@
+"""How questions about source code are judged: what kb is sure of, what it refuses, and the weights fitted to that.
+
+Each question is asked twice: of all packages, and of all but the one that answers it, which nothing else can. The
+weights are fitted on the questions of another seed than those that are measured.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.code_set import Question
+from benchmarks.measurement import Table, Target
+from benchmarks.weight_fitting import auroc, fit_likelihood
+from benchmarks.weight_fitting import likelihood as fitted_likelihood
+from kb.answer.code_judging import MODEL, code_evidence, code_features
+from kb.answer.code_quoting import answering
+from kb.domain.citations import cited_lines
+from kb.domain.code_hits import CodeFound
+from kb.domain.search import SearchFilters, SearchQuery
+from kb.language.identifiers import parts_of
+from kb.operations.search.search import search
+from kb.operations.session.session import Session
+
+FIT_SEED = 15
+_RIDGE = 0.3
+_DEPTH = 10
+_PRECISION, _GATE = 0.9, 0.5
+
+
+class Judged(NamedTuple):
+    """A question as it was asked, of all packages or without its own: what was weighed, what came of it."""
+
+    kind: str
+    answerable: bool
+    features: dict[str, float]
+    likelihood: float
+    right: bool
+
+
+def judge_all(session: Session, root: Path, questions: Sequence[Question]) -> list[Judged]:
+    """Each question asked twice, and who calls what is asked for by its name."""
+    packages = sorted({question.path.partition("/")[0] for question in questions})
+    judged: list[Judged] = []
+    for question in questions:
+        others = SearchFilters(
+            path_globs=tuple(f"{name}/**" for name in packages if not question.path.startswith(name))
+        )
+        holds = _holds(question)
+        judged += _judge(session, question.kind, question.text, SearchFilters(), holds)
+        if question.kind != "trace":
+            judged += _judge(session, question.kind, question.text, others, None)
+        if question.kind == "bare name" and (other := _in_other_case(question.text)) != question.text:
+            judged += _judge(session, "in other case", other, SearchFilters(), holds)
+        if question.kind in ("name", "bare name"):
+            text, calls = f"who calls {_name(question)}?", _calls(root, _name(question), question)
+            judged += _judge(session, "uses", text, SearchFilters(), calls)
+    return judged
+
+
+def _judge(
+    session: Session, kind: str, text: str, filters: SearchFilters, holds: Callable[[CodeFound], bool] | None
+) -> list[Judged]:
+    found = search(session, SearchQuery(text, "lexical", _DEPTH, filters)).code
+    with session.reading() as base:
+        if found is None or not found.hits:
+            return [Judged(kind, holds is not None, {"bias": 1.0}, 0.0, False)]
+        evidence = code_evidence(base.db, found)
+        features = code_features(base.db, found)
+        assert evidence is not None  # the base is of this kb
+    return [Judged(kind, holds is not None, features, evidence.value, holds is not None and holds(found))]
+
+
+def _holds(question: Question) -> Callable[[CodeFound], bool]:
+    def holds(found: CodeFound) -> bool:
+        shown = [cited_lines(each.citation) for each in answering(found, is_sure=True)]
+        return any(
+            lines is not None and lines.path == question.path and lines.start <= question.line <= lines.end
+            for lines in shown
+        )
+
+    return holds
+
+
+def _in_other_case(name: str) -> str:
+    """`parse_query` for parseQuery, parseQuery for any other name of several words."""
+    parts = parts_of(name)
+    snake = "_".join(parts)
+    return snake if name != snake else parts[0] + "".join(part.capitalize() for part in parts[1:])
+
+
+def _name(question: Question) -> str:
+    """The name that `Where is NAME defined?` or NAME alone asks for."""
+    return question.text.removeprefix("Where is ").removesuffix(" defined?")
+
+
+def _calls(root: Path, name: str, question: Question) -> Callable[[CodeFound], bool]:
+    """Whether the first lines that are shown hold the name followed by a bracket, outside of its definition."""
+    call = re.compile(rf"\b{re.escape(name)}\b")
+
+    def holds(found: CodeFound) -> bool:
+        first = found.hits[0]
+        texts = (root / first.citation.path).read_text("utf-8", "replace").split("\n")
+        shown = [line for line in first.lines if (first.citation.path, line) != (question.path, question.line)]
+        return bool(shown) and all(call.search(texts[line - 1]) for line in shown)
+
+    return holds
+
+
+def fit(judged: Sequence[Judged]) -> dict[str, float]:
+    """The weights of `code_right`; what a rule refuses by itself is not weighed."""
+    rows = [each for each in judged if each.likelihood > 0]
+    found = fit_likelihood([each.features for each in rows], [each.right for each in rows], [1.0] * len(rows), _RIDGE)
+    return {name: round(value, 3) for name, value in sorted(found.items())}
+
+
+def tables(judged: Sequence[Judged], weights: dict[str, float]) -> tuple[tuple[Table, ...], tuple[Target, ...]]:
+    """What kb is sure of, by kind of question, and how often that is right."""
+    rows = []
+    for kind in dict.fromkeys(each.kind for each in judged):
+        asked = [each for each in judged if each.kind == kind]
+        rows.append((kind, *_row(asked)))
+    sure = [each for each in judged if each.likelihood >= _PRECISION]
+    refused = [each for each in judged if not each.answerable and each.likelihood < _GATE]
+    nothing = [each for each in judged if not each.answerable]
+    wrong_and_sure = sum(each.likelihood >= _PRECISION for each in nothing)
+    columns = (
+        "kind",
+        "answerable",
+        "sure and right",
+        "sure and wrong",
+        "refused",
+        "elsewhere only",
+        "sure",
+        "refused ",
+    )
+    shipped = [each.likelihood for each in judged]
+    refitted = [fitted_likelihood(weights, each.features) for each in judged]
+    truth = [each.right for each in judged]
+    return (
+        (
+            Table("Answers, sure from .9 on; `left out`: asked without the package that answers", columns, tuple(rows)),
+            Table(
+                f"The model {MODEL}",
+                ("", "AUROC"),
+                (("as shipped", round(auroc(shipped, truth), 3)), ("fitted now", round(auroc(refitted, truth), 3))),
+            ),
+        ),
+        (
+            Target("right among the sure answers", _share([each.right for each in sure]), "≥", 0.9),
+            Target("refused of what is not there", round(len(refused) / len(nothing), 3), "≥", 0.8),
+            Target("sure of what is not there", round(wrong_and_sure / len(nothing), 3), "≤", 0.05),
+        ),
+    )
+
+
+def _row(asked: Sequence[Judged]) -> tuple[int | float, ...]:
+    there = [each for each in asked if each.answerable]
+    nothing = [each for each in asked if not each.answerable]
+    sure = [each for each in there if each.likelihood >= _PRECISION]
+    return (
+        len(there),
+        sum(each.right for each in sure),
+        sum(not each.right for each in sure),
+        sum(each.likelihood < _GATE for each in there),
+        len(nothing),
+        sum(each.likelihood >= _PRECISION for each in nothing),
+        sum(each.likelihood < _GATE for each in nothing),
+    )
+
+
+def _share(values: Sequence[bool]) -> float:
+    return round(sum(values) / len(values), 3) if values else 0.0

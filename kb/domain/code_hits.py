@@ -1,0 +1,69 @@
+"""What a question found in source code, and why: beside the hits, what they are judged and quoted by."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kb.domain.citations import Citation
+from kb.records import NamedTuple
+
+FoundBy = Literal["place", "use", "definition", "words"]
+"""A line that a stack trace names; lines that use what is asked for; a definition that is named; words alone."""
+
+SHOWN_RIVALS = 3
+"""So many definitions of one name an answer shows at most."""
+
+RIVAL_SCORE = 0.05
+"""Definitions so near to the first one's score are named as well as it."""
+
+
+class CodeHit(NamedTuple):
+    """What a hit in source code was found by. `share` is the part of the question's words that it has, 0 to 1.
+
+    `text` is the chunk verbatim, whole lines from `first_line` on; `lines` are those of a trace or of uses. `spelled`:
+    a definition that is named is spelled as the question spells it.
+    """
+
+    chunk_id: str
+    chunk_rowid: int
+    score: float
+    citation: Citation
+    text: str
+    first_line: int
+    share: float
+    found_by: FoundBy
+    lines: tuple[int, ...] = ()
+    spelled: bool = False
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the question names it, and does not only share words with it."""
+        return self.found_by != "words"
+
+
+class CodeFound(NamedTuple):
+    """What was found for a question in source code, best first, as its hits are.
+
+    `tokens` are its words as the index of code holds them and as they are searched; `is_of_code`: it can mean nothing
+    but code, being a line of a stack trace or naming a definition as only definitions are named; `wants_uses`: it asks
+    where something is used; `words_beside` counts what it says beside names.
+    """
+
+    hits: tuple[CodeHit, ...]
+    tokens: tuple[tuple[str, str], ...]
+    is_of_code: bool
+    wants_uses: bool
+    words_beside: int
+
+    @property
+    def shown_rivals(self) -> float:
+        """The share of the first hit's rivals, 0 to 1, that an answer shows."""
+        return min(1.0, SHOWN_RIVALS / max(1, len(self.rivals)))
+
+    @property
+    def rivals(self) -> tuple[CodeHit, ...]:
+        """The first hit, where that is a definition that is named, with the others that are so as well as it."""
+        first = self.hits[0]
+        return tuple(
+            each for each in self.hits if each.found_by == "definition" and first.score - each.score <= RIVAL_SCORE
+        )
