@@ -74,7 +74,7 @@ INNER_ROWS = {
     ),
     "wire": (
         ("schemas",),
-        ("answer", "evaluate", "ingest", "inspect", "schema", "upkeep"),
+        ("answer", "evaluate", "ingest", "inspect", "schema", "tools", "upkeep"),
         ("bulk_search_item", "fetch"),
         ("search_response",),
         ("search_hit",),
@@ -125,6 +125,8 @@ OWNERS = {
     "lancedb": {"store"},
     "llama_cpp": {"llm", "runtimes"},
     "markdown_it": {"extract"},
+    "mcp": {"mcp"},
+    "mcp_types": {"mcp"},
     "nh3": {"extract"},
     "pydantic": {"wire"},
     "pygments": {"extract", "tui"},

@@ -70,7 +70,7 @@ def test_every_schema_is_valid_and_names_itself() -> None:
         Draft202012Validator.check_schema(schema)
         assert schema["$id"] == name
         assert {"description", "anyOf"} & schema.keys(), name
-        if name != "bulk_search_query.v1":  # what a user writes names no schema
+        if name != "bulk_search_query.v1" and not name.endswith("_arguments.v1"):  # what a user writes names no schema
             for variant in schema.get("anyOf", [schema]):
                 body = schema["$defs"][variant["$ref"].rpartition("/")[2]] if "$ref" in variant else variant
                 assert body["properties"]["schema_version"]["const"] == name

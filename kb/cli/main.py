@@ -41,6 +41,7 @@ COMMANDS = {
     "config": "Show the configuration in effect.",
     "doctor": "Check the installation, the index and the models.",
     "schema": "Show what this kb can do, its versions, and what is indexed.",
+    "mcp": "Serve the knowledge base to agents (Model Context Protocol).",
     "sql": "Prepare the plain sqlite3 program for this knowledge base.",
     "completion": "Print the completion script of a shell.",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import pkgutil
 from codecs import BOM_UTF8
@@ -46,6 +47,38 @@ def json_schemas() -> Mapping[str, dict[str, Any]]:
 def validate(schema: str, value: object) -> None:
     """Raises pydantic's ValidationError unless `value` is of that schema, no field more."""
     TypeAdapter(wire_class(schema)).validate_python(value, strict=True)
+
+
+def read_arguments(tool: str, schema: str, value: object) -> Any:
+    """The arguments of a tool, validated.
+
+    Raises: UsageError naming each parameter that is not one, with the nearest that is, or what is wrong with a value.
+    """
+    adapter = TypeAdapter(wire_class(schema))
+    try:
+        return adapter.validate_python(value, strict=True)
+    except ValidationError as error:
+        known = tuple(wire_class(schema).__annotations__)
+        said = [_wrong(known, each) for each in error.errors()[:_MOST_FAULTS]]
+        takes = f"{tool} takes {', '.join(known)}" if known else f"{tool} takes no parameters"
+        raise UsageError(f"{tool}: {'; '.join(said)}", takes) from error
+
+
+_MOST_FAULTS = 5
+
+
+def _wrong(known: tuple[str, ...], fault: Any) -> str:
+    """One fault of arguments in plain words; nothing of a long value is repeated."""
+    name = ".".join(str(part) for part in fault["loc"])[:80]
+    if fault["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+        return f"no parameter {name!r}" + (f", did you mean {near[0]!r}?" if near else "")
+    if fault["type"] == "missing":
+        return f"the parameter {name!r} is missing"
+    given = fault["input"]
+    if fault["type"] == "literal_error" and isinstance(given, str):
+        return f"{name}: {given[:80]!r} is none of {fault['ctx']['expected']}"
+    return f"{name}: {fault['msg'][:1].lower()}{fault['msg'][1:]}" if name else "the arguments are no object"
 
 
 def read_json_line(line: bytes) -> object:

@@ -1,0 +1,1 @@
+"""The agents' door: a server of the Model Context Protocol over one knowledge base."""

@@ -1,0 +1,111 @@
+"""What an agent may call, over one session: requests of the protocol → tools, errors → what an agent can act on."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from functools import partial
+from typing import Any, TypeVar
+
+import anyio
+import mcp_types as types
+from anyio import CapacityLimiter, to_thread
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+
+from kb.domain.run_handle import RunHandle
+from kb.errors import KbError
+from kb.mcp.hidden import visible_parts
+from kb.mcp.schemas import compact_schema
+from kb.mcp.text import error_text
+from kb.mcp.tools import Result, ToolSpec
+from kb.operations.session.session import Session
+from kb.wire.schemas import json_schemas, read_arguments
+
+Context = ServerRequestContext[Any, Any]
+T = TypeVar("T")
+
+# So many calls are worked on at once; the others wait for their turn.
+CALLS_AT_ONCE = 4
+
+
+class Door:
+    """The tools of one server process."""
+
+    def __init__(self, session: Session, tools: Sequence[ToolSpec]) -> None:
+        self.session = session
+        self._tools = {tool.name: tool for tool in tools}
+        self._limit: CapacityLimiter | None = None
+
+    async def list_tools(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        """The tools, as agents choose by."""
+        return types.ListToolsResult(tools=described(tuple(self._tools.values())))
+
+    async def call_tool(self, _: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        """What a tool gives. What goes wrong in it is a result that says so; only an unknown tool is an error."""
+        tool = self._tools.get(params.name)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, self._unknown(params.name))
+        handle = RunHandle()
+        try:
+            result = await self.in_thread(partial(self._run, tool, params.arguments or {}, handle), handle)
+        except KbError as error:
+            return _failed(error_text(error))
+        return types.CallToolResult(
+            content=[types.TextContent(text=result.text)], structured_content=visible_parts(result.structured)
+        )
+
+    async def in_thread(self, work: Callable[[], T], handle: RunHandle) -> T:
+        """What `work` gives, done beside the protocol; a canceled call stops at its next safe point.
+
+        Raises: KbError; MCPError, which tells nothing of what nobody foresaw.
+        """
+        if self._limit is None:
+            self._limit = CapacityLimiter(CALLS_AT_ONCE)
+        try:
+            return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limit)
+        except anyio.get_cancelled_exc_class():
+            handle.cancel()
+            raise
+        except (KbError, MCPError):
+            raise
+        except Exception as error:  # noqa: BLE001  the last handler: nothing of it reaches the agent
+            traceback.print_exception(error, file=sys.stderr)
+            raise MCPError(types.INTERNAL_ERROR, f"kb failed ({type(error).__name__}); its log says why") from None
+
+    def _run(self, tool: ToolSpec, arguments: dict[str, Any], handle: RunHandle) -> Result:
+        given = read_arguments(tool.name, tool.takes, arguments)
+        return tool.run(self.session, given, handle)
+
+    def _unknown(self, name: str) -> str:
+        near = get_close_matches(name, self._tools, n=1, cutoff=0.4)
+        meant = f", did you mean {near[0]!r}?" if near else "."
+        return f"no tool {name[:80]!r}{meant} There are {', '.join(self._tools)}."
+
+
+def described(tools: Sequence[ToolSpec]) -> list[types.Tool]:
+    """The tools as they are listed."""
+    schemas = json_schemas()
+    return [
+        types.Tool(
+            name=tool.name,
+            title=tool.title,
+            description=tool.description,
+            input_schema=compact_schema(schemas[tool.takes]),
+            output_schema=compact_schema(schemas[tool.gives]),
+            annotations=types.ToolAnnotations(
+                title=tool.title,
+                read_only_hint=not tool.writes,
+                destructive_hint=False,
+                idempotent_hint=True,
+                open_world_hint=False,
+            ),
+        )
+        for tool in tools
+    ]
+
+
+def _failed(text: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)

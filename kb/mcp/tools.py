@@ -1,0 +1,148 @@
+"""The tools: what each is for, what it takes, what it gives, and the operation behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import kb
+from kb.domain.results.listing import ListedKind
+from kb.domain.run_handle import RunHandle
+from kb.mcp.text import answer_text, fetch_text, list_text, search_text, status_text
+from kb.operations.ask.ask import ask
+from kb.operations.ask.findings import AskRequest
+from kb.operations.fetch.fetch import fetch
+from kb.operations.inspect.listing import base_status, list_things
+from kb.operations.search.pages import search_page
+from kb.operations.session.session import Session
+from kb.wire.tools.base_status import base_status_v1
+from kb.wire.tools.fetch_arguments import fetch_request
+from kb.wire.tools.fetched_texts import fetched_texts_v1
+from kb.wire.tools.found_passages import found_passages_v1
+from kb.wire.tools.given_answer import given_answer_v1
+from kb.wire.tools.listing import listing_v1
+from kb.wire.tools.search_arguments import document_filters
+
+DEFAULT_HITS = 8
+DEFAULT_SEARCH_TOKENS = 4000
+DEFAULT_LISTED = 50
+
+
+class Result(NamedTuple):
+    """What a tool gives: its text, and the same as an object of its output schema."""
+
+    text: str
+    structured: Any
+
+
+class ToolSpec(NamedTuple):
+    """One tool. `takes` and `gives` are wire schemas; `run` takes validated arguments."""
+
+    name: str
+    title: str
+    description: str
+    takes: str
+    gives: str
+    run: Callable[[Session, Any, RunHandle], Result]
+    writes: bool = False
+
+
+def _search(session: Session, given: Any, _: RunHandle) -> Result:
+    filters = document_filters(given)
+    query = session.defaults.query(given["query"], given.get("mode"), given.get("limit", DEFAULT_HITS), filters)
+    budget = given.get("max_tokens", DEFAULT_SEARCH_TOKENS)
+    page = search_page(session, query, cursor=given.get("cursor"), max_tokens=budget)
+    return Result(search_text(page), found_passages_v1(page))
+
+
+def _fetch(session: Session, given: Any, _: RunHandle) -> Result:
+    fetched = fetch(session, fetch_request(given))
+    return Result(fetch_text(fetched), fetched_texts_v1(fetched))
+
+
+def _ask(session: Session, given: Any, handle: RunHandle) -> Result:
+    conversation = given.get("session")
+    query = session.defaults.query(given["question"], None, None, document_filters(given))
+    request = AskRequest(*query, session_id=conversation, keep=conversation is not None)
+    answer = ask(session, request, handle)
+    return Result(answer_text(answer), given_answer_v1(answer))
+
+
+def _list(session: Session, given: Any, _: RunHandle) -> Result:
+    what: ListedKind = given["what"]
+    limit = given.get("limit", DEFAULT_LISTED)
+    listing = list_things(session, what, glob=given.get("glob"), limit=limit, cursor=given.get("cursor"))
+    return Result(list_text(listing), listing_v1(listing))
+
+
+def _status(session: Session, given: Any, _: RunHandle) -> Result:
+    status = base_status(session)
+    return Result(status_text(status, kb.__version__), base_status_v1(status, kb.__version__))
+
+
+READING_TOOLS = (
+    ToolSpec(
+        "search",
+        "Search the user's documents",
+        "Find passages in the user's own notes, documents, PDFs, scans, recordings and source code, by words and by "
+        "meaning. Korean and English: a question in one language finds passages in the other.\n"
+        "Use it first whenever the user's own material may hold what is asked, instead of guessing or reading files "
+        "one by one.\n"
+        "Gives numbered passages, best first: citation, date, score, title and section, and the matching lines. A "
+        "snippet is an excerpt: fetch its citation before quoting it or relying on a detail. Name the citations you "
+        "used in your answer.\n"
+        "Nothing useful? Ask with other words, or with mode lexical for an exact name or error message. Narrow by "
+        "path, tags, dated, media or lang, and code by symbol, symbol_kind or code_lang. For more of the same, hand "
+        "next_cursor back with the same query.",
+        "search_arguments.v1",
+        "found_passages.v1",
+        _search,
+    ),
+    ToolSpec(
+        "fetch",
+        "Read passages word for word",
+        "Read the text at places of the user's documents word for word, with line numbers: what search cited, or any "
+        "part of an indexed document.\n"
+        'Give citations (up to 50 at once): "notes/a.md#L12-L34", "paper.pdf#page=3", "talk.mp3#t=822,850", '
+        '"src/a.py#symbol=Parser.parse", a chunk id, or a path for the whole document. Or path with lines, page, time '
+        "or symbol. context_lines adds lines around each.\n"
+        "Gives each text with its line numbers and hash, the passages before and after it to read on, and whether the "
+        "file has changed since it was indexed. A result cut by max_tokens goes on with next_cursor.",
+        "fetch_arguments.v1",
+        "fetched_texts.v1",
+        _fetch,
+    ),
+    ToolSpec(
+        "ask",
+        "Answer a question from the user's documents",
+        "Answer one factual question from the user's documents, each sentence checked against the passage it cites, or "
+        "a refusal with the nearest places when the documents hold no answer.\n"
+        "Use it for one concrete question; use search and fetch to compare, to summarise or to read widely. It says "
+        "how sure it is: answered, unsure or refused. A refusal is information: do not answer from memory as if the "
+        "documents said it.\n"
+        "session names a conversation, so that a follow-up question is understood; only then is anything kept.",
+        "ask_arguments.v1",
+        "given_answer.v1",
+        _ask,
+    ),
+    ToolSpec(
+        "list",
+        "List what is indexed",
+        "List what the user's knowledge base holds: documents, sources (the folders at its top), tags, properties "
+        "(frontmatter keys) or symbols (definitions in source code), a page at a time.\n"
+        "Use it to learn how the documents are organised, which tags and folders there are to filter by, or which "
+        "files lie in a folder (glob: projects/**). To find something by what it says, use search.",
+        "list_arguments.v1",
+        "listing.v1",
+        _list,
+    ),
+    ToolSpec(
+        "status",
+        "How the knowledge base stands",
+        "Say what is indexed (documents, passages, languages, kinds of files), when it was last updated, and what is "
+        "missing, such as models for search by meaning. Use it when searches find less than expected.",
+        "status_arguments.v1",
+        "base_status.v1",
+        _status,
+    ),
+)

@@ -1,0 +1,91 @@
+"""Searches a page at a time, within a budget of tokens.
+
+A page asks for as many hits as were shown before and its own together, and leaves out those that were shown: so no hit
+comes twice and none is passed over, whatever the depth of a search does to the order further down.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from zlib import crc32
+
+from kb.domain.results.search_page import SearchPage
+from kb.domain.search import SearchHit, SearchQuery
+from kb.errors import InvalidCursor
+from kb.operations.search.search import search_in
+from kb.operations.session.cursors import read_cursor, write_cursor
+from kb.operations.session.knowledge_base import KnowledgeBase
+from kb.operations.session.session import Session
+from kb.operations.session.token_counter import TokenCounter, token_counter
+from kb.store.rows import fetch_queries
+
+# A question that was not answered by so many passages wants other words.
+MOST_SHOWN = 300
+
+_ID_CHARS = 10
+# What number, score and line ends of a hit take beside its words.
+_HIT_TOKENS = 24
+
+
+def search_page(
+    session: Session, query: SearchQuery, *, cursor: str | None = None, max_tokens: int | None = None
+) -> SearchPage:
+    """The next `query.k` hits, or as many of them as `max_tokens` holds, at least one.
+
+    Raises: InvalidCursor, also for a cursor of another question; StaleCursor; and what a search raises.
+    """
+    with session.reading() as base:
+        return search_page_in(base, query, cursor=cursor, max_tokens=max_tokens)
+
+
+def search_page_in(
+    base: KnowledgeBase, query: SearchQuery, *, cursor: str | None, max_tokens: int | None
+) -> SearchPage:
+    """The same, of a knowledge base in hand."""
+    with base.snapshot():
+        found = fetch_queries.select_corpus_revision(base.db)
+        revision = 0 if found is None else found.corpus_revision
+        shown = [] if cursor is None else _shown(query, read_cursor("search", revision, cursor))
+        result = search_in(base, query._replace(k=len(shown) + query.k + 1))
+        new = [hit for hit in result.hits if hit.chunk_id[:_ID_CHARS] not in shown]
+        counter = token_counter(base.config, base.models)
+        hits, tokens = _within(new[: query.k], max_tokens, counter)
+        told = [*shown, *(hit.chunk_id[:_ID_CHARS] for hit in hits)]
+        next_cursor = None
+        if len(hits) < len(new) and len(told) < MOST_SHOWN:
+            next_cursor = write_cursor("search", revision, {"q": _mark(query), "s": told})
+        ids = json.dumps(sorted({hit.doc_id for hit in hits}))
+        dates = {row.doc_id: row.updated_at for row in fetch_queries.select_dates(base.db, doc_ids_json=ids)}
+        result = result._replace(query=result.query._replace(k=query.k), hits=hits)
+        return SearchPage(result, hits, len(shown) + 1, dates, tokens, counter.name, next_cursor, revision)
+
+
+def _within(hits: list[SearchHit], max_tokens: int | None, counter: TokenCounter) -> tuple[tuple[SearchHit, ...], int]:
+    """The hits that fit, at least one, and the tokens of what is shown of them."""
+    kept: list[SearchHit] = []
+    tokens = 0
+    for hit in hits:
+        words = "\n".join((hit.citation.to_uri(), hit.title, *hit.heading_path, hit.snippet))
+        cost = counter.count(words) + _HIT_TOKENS
+        if kept and max_tokens is not None and tokens + cost > max_tokens:
+            break
+        kept.append(hit)
+        tokens += cost
+    return tuple(kept), tokens
+
+
+def _mark(query: SearchQuery) -> int:
+    """What tells one question with its filters from another; how many hits are asked for may change."""
+    return crc32(json.dumps([query.text, query.mode, list(query.filters)], ensure_ascii=False).encode())
+
+
+def _shown(query: SearchQuery, state: dict[str, Any]) -> list[str]:
+    shown = state.get("s")
+    if not isinstance(shown, list) or not all(isinstance(each, str) for each in shown) or len(shown) >= MOST_SHOWN:
+        raise InvalidCursor("this is no cursor of search", "search again without a cursor")
+    if state.get("q") != _mark(query):
+        raise InvalidCursor(
+            "this cursor is of another question", "hand it back with the same query, mode and filters, or leave it out"
+        )
+    return shown

@@ -1,0 +1,64 @@
+"""search_arguments.v1: what the tool `search` takes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Required
+
+from annotated_types import Ge, Le, MaxLen, MinLen
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from kb.domain.search import SearchFilters
+
+MOST_QUERY_CHARS = 20_000
+
+
+class DocumentFiltersV1(TypedDict, total=False):
+    """What a document must be to be searched."""
+
+    tags: Annotated[list[str], Field(description="only documents with any of these tags")]
+    lang: Annotated[str, Field(description="only documents in this language: ko, en, …")]
+    path: Annotated[list[str], Field(description="only paths matching any of these globs, e.g. projects/**")]
+    media: Annotated[str, Field(description="only this kind of file: markdown, pdf, image, audio, code")]
+    dated: Annotated[str, Field(description="only documents of these days: 2026-11-12, 2026-11, last week, A..B")]
+    trust_min: Annotated[Literal["primary", "secondary", "generated"], Field(description="at least this trusted")]
+    symbol: Annotated[str, Field(description="only code defining a name matching this glob, e.g. parse*")]
+    symbol_kind: Annotated[str, Field(description="only code defining this: function, method, class, …")]
+    code_lang: Annotated[str, Field(description="only code in this language: python, rust, …")]
+
+
+class SearchArgumentsV1(DocumentFiltersV1, total=False):
+    """The arguments of `search`; only `query` is needed."""
+
+    __pydantic_config__ = {"extra": "forbid"}  # type: ignore[misc]  # noqa: RUF012 (pydantic reads it so)
+
+    query: Required[
+        Annotated[
+            str,
+            MinLen(1),
+            MaxLen(MOST_QUERY_CHARS),
+            Field(description="a question or keywords, Korean or English; one topic per search works best"),
+        ]
+    ]
+    mode: Annotated[
+        Literal["hybrid", "lexical", "vector"],
+        Field(description="hybrid: words and meaning (default); lexical: exact words and names; vector: meaning"),
+    ]
+    limit: Annotated[int, Ge(1), Le(20), Field(description="how many passages (default 8)")]
+    cursor: Annotated[str, Field(description="next_cursor of the last search with the same query and filters")]
+    max_tokens: Annotated[int, Ge(200), Le(50_000), Field(description="budget of the result (default 4000)")]
+
+
+def document_filters(arguments: DocumentFiltersV1) -> SearchFilters:
+    """The filters that validated arguments name."""
+    return SearchFilters(
+        tags_any=tuple(arguments.get("tags", ())),
+        lang=arguments.get("lang"),
+        path_globs=tuple(arguments.get("path", ())),
+        trust_min=arguments.get("trust_min"),
+        media=arguments.get("media"),
+        dated=arguments.get("dated"),
+        symbol=arguments.get("symbol"),
+        symbol_kind=arguments.get("symbol_kind"),
+        code_lang=arguments.get("code_lang"),
+    )
