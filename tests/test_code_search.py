@@ -11,6 +11,8 @@ import apsw
 import pytest
 from conftest import Vault, make_vault, run_kb
 
+from kb.store.rows.embed_queries import select_incomplete_slots
+
 FILES = {
     "notes/upload.md": "# Uploads\n\nAn upload that fails is retried three times before anybody is told.\n",
     "notes/pack.md": "# Packing\n\nParcels are packed on Mondays.\n",
@@ -272,3 +274,18 @@ def test_odd_files_are_indexed_and_found(vault: Vault, name: str, text: str) -> 
     found = uris(vault, "--path-glob", name, "x apiVersion crlf")
     assert [uri for uri in found if not uri.startswith(name)] == []
     assert found != []
+
+
+def test_notes_are_searched_by_meaning_however_much_code_there_is_without_vectors(vault: Vault) -> None:
+    config = str(vault.config)
+    run_kb("--config", config, "ingest", "--no-embed")
+    db = apsw.Connection(str(vault.sqlite))
+    db.execute("INSERT INTO embedding_slots VALUES ('primary', 'm', '1', 4, 't', 'now')")
+    db.execute(
+        "INSERT INTO embedding_records SELECT chunk_id, chunk_id, 'm', '1', 4, 't', 'now', chunk_rowid, 'committed', 1,"
+        " 'p1' FROM chunks WHERE symbol_text IS NULL"
+    )
+    assert select_incomplete_slots(db) == []
+    db.execute("DELETE FROM embedding_records WHERE rowid = (SELECT max(rowid) FROM embedding_records)")
+    assert [row.chunks for row in select_incomplete_slots(db)] == [2], "the two notes"
+    db.close()

@@ -1,13 +1,13 @@
--- Read which models have not embedded every chunk, and how far they are; no row where all have.
+-- Read which models have not embedded every chunk but those of source code, and how far they are; no row where all have.
 -- Chunks are embedded in the order of their rowids, and a new chunk has the highest: where one lacks its vector, the
 -- newest does too, or its record is pending. So a complete index is told without counting it.
--- version 1
+-- version 2
 -- column slot TEXT  primary or secondary
--- column chunks INTEGER  all chunks
+-- column chunks INTEGER  all chunks but those of source code
 -- column committed INTEGER  of them, with a vector in both stores
 SELECT
   s.slot,
-  (SELECT count(*) FROM chunks) AS chunks,
+  (SELECT count(*) FROM chunks WHERE symbol_text IS NULL) AS chunks,
   (
     SELECT count(*) FROM embedding_records AS r
     WHERE r.model_id = s.model_id AND r.model_version = s.model_version AND r.dimensions = s.dimensions
@@ -20,7 +20,7 @@ WHERE EXISTS (
       AND r.status = 'pending'
   )
   OR EXISTS (
-    SELECT 1 FROM (SELECT c.chunk_id FROM chunks AS c ORDER BY c.chunk_rowid DESC LIMIT 1) AS newest
+    SELECT 1 FROM (SELECT c.chunk_id FROM chunks AS c WHERE c.symbol_text IS NULL ORDER BY c.chunk_rowid DESC LIMIT 1) AS newest
     WHERE NOT EXISTS (
       SELECT 1 FROM embedding_records AS r
       WHERE r.chunk_id = newest.chunk_id AND r.model_id = s.model_id AND r.model_version = s.model_version

@@ -25,7 +25,9 @@ def of_notes_or_code(db: Connection, notes: Findings, found: CodeFound) -> Findi
         return code
     if notes.state == "answered" or code.state == "refused":
         return notes
-    return code if code.state == "answered" or notes.state == "refused" else notes
+    # A plain word that code happens to define says less than notes that may answer.
+    is_meant = code.state == "answered" and not found.hits[0].is_named
+    return code if is_meant or notes.state == "refused" else notes
 
 
 def _in_code(notes: Findings, found: CodeFound, evidence: Evidence) -> Findings:
