@@ -66,6 +66,7 @@ INNER_ROWS = {
     "cli": (
         ("commands", "entry"),
         ("main",),
+        ("search_otherwise",),
         ("bulk", "judging", "remember", "show", "unforeseen"),
         ("call",),
         ("output",),
@@ -98,8 +99,8 @@ INNER_ROWS = {
         ("caches", "rows", "tokens"),
         ("connection",),
         ("schema_version",),
-        ("schema_queries",),
-        ("bare_sql", "sqlfile", "trace"),
+        ("schema_queries", "trace"),
+        ("bare_sql", "sqlfile"),
     ),
 }
 

@@ -366,11 +366,12 @@ def test_a_conversation_goes_on_only_where_it_is_named(vault: Vault, tmp_path: P
     from conftest import copy_vault
 
     own = copy_vault(vault.root.parent, tmp_path / "copy")
+    before = len(kb_in(own)("answers", "list", "--json").lines)
     called(own, "ask", question="How often does the gateway retry?")
-    assert kb_in(own)("answers", "list", "--json").lines == []
+    assert len(kb_in(own)("answers", "list", "--json").lines) == before
     first = called(own, "ask", question="How often does the gateway retry?", session="s")
     assert first.structured_content["session"] == "s"
-    assert len(kb_in(own)("answers", "list", "--json").lines) == 1
+    assert len(kb_in(own)("answers", "list", "--json").lines) == before + 1
 
 
 def test_many_calls_at_once_get_their_own_answers(vault: Vault) -> None:

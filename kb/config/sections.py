@@ -215,6 +215,10 @@ class Config(Section):
         """The same values, as if `file` held them."""
         return Config(**{**self.__dict__, "file": file})
 
+    def with_snippets(self, chars: int) -> Config:
+        """The same values, but snippets of so many characters."""
+        return Config(**{**self.__dict__, "search": SearchConfig(**{**self.search.__dict__, "snippet_chars": chars})})
+
     def unread(self) -> Config:
         """The same values, but passages are not read."""
         return Config(**{**self.__dict__, "rerank": RerankConfig(provider="none")})

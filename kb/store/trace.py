@@ -1,11 +1,14 @@
-"""Writes every SQL statement with its time to a log: what `--debug` shows."""
+"""Tells every SQL statement with its time: to the log of `--debug`, and to what traces a search."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import apsw
+
+from kb.store.sqlfile import BINDINGS, statement
 
 _SHOWN_CHARS = 300
 
@@ -21,3 +24,31 @@ def trace_statements(write: Callable[[str], None]) -> None:
         db.trace_v2(apsw.SQLITE_TRACE_PROFILE, finished)
 
     apsw.connection_hooks.append(hook)
+
+
+@contextmanager
+def profiled_statements() -> Iterator[list[tuple[str, float]]]:
+    """A list that holds at the end what connections opened inside ran of `sql/`: the file, and milliseconds, whole ones.
+
+    What SQLite runs inside a statement, such as the tables of a full-text index, is part of that statement's time.
+    """
+    found: list[tuple[str, float]] = []
+    run: list[tuple[str, float]] = []
+
+    def hook(db: apsw.Connection) -> None:
+        def finished(event: dict[str, Any]) -> None:
+            run.append((event["sql"], event["nanoseconds"] / 1e6))
+
+        db.trace_v2(apsw.SQLITE_TRACE_PROFILE, finished)
+
+    apsw.connection_hooks.append(hook)
+    try:
+        yield found
+    finally:
+        apsw.connection_hooks.remove(hook)
+        files = {_bare(statement(name)): name for name in BINDINGS}  # read when nothing is measured any more
+        found += [(files[_bare(sql)], ms) for sql, ms in run if _bare(sql) in files]
+
+
+def _bare(sql: str) -> str:
+    return sql.strip().removesuffix(";")

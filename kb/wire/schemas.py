@@ -54,14 +54,18 @@ def read_arguments(tool: str, schema: str, value: object) -> Any:
 
     Raises: UsageError naming each parameter that is not one, with the nearest that is, or what is wrong with a value.
     """
-    adapter = TypeAdapter(wire_class(schema))
     try:
-        return adapter.validate_python(value, strict=True)
+        return _adapter(schema).validate_python(value, strict=True)
     except ValidationError as error:
         known = tuple(wire_class(schema).__annotations__)
         said = [_wrong(known, each) for each in error.errors()[:_MOST_FAULTS]]
         takes = f"{tool} takes {', '.join(known)}" if known else f"{tool} takes no parameters"
         raise UsageError(f"{tool}: {'; '.join(said)}", takes) from error
+
+
+@functools.cache
+def _adapter(schema: str) -> TypeAdapter[Any]:
+    return TypeAdapter(wire_class(schema))
 
 
 _MOST_FAULTS = 5

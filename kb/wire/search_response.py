@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from kb.domain.search import DaysAsked, SearchResult
 from kb.wire.search_hit import SearchHitV1, search_hit_v1
+
+if TYPE_CHECKING:
+    from kb.domain.results.search_trace import SearchTrace
 
 
 class SubstitutionV1(TypedDict):
@@ -34,10 +37,36 @@ class DaysV1(TypedDict):
     documents: int
 
 
+class StatementV1(TypedDict):
+    """A statement of `sql/`, how often it was run, and what that took."""
+
+    statement: str
+    runs: int
+    ms: float
+
+
+class StageV1(TypedDict):
+    """A stage of a search: what it took and of how many things it was."""
+
+    stage: str
+    ms: float
+    count: int
+    unit: str
+    statements: list[StatementV1]
+
+
+class SearchTraceV1(TypedDict):
+    """What a search spent its time on."""
+
+    stages: list[StageV1]
+    total_ms: float
+
+
 class SearchResponseV1(TypedDict):
     """The hits of one question, best first. `terms` are the words and morphemes it was searched by; `ranking_version`
     names the statements and weights that put the hits in order; `substitutions` are words searched for in place of the
-    question's own, or beside them; the documents of `days` are favoured."""
+    question's own, or beside them; the documents of `days` are favoured. Where a page was asked for, `next_cursor`
+    gives the next one as long as the corpus is still at `corpus_revision`; `trace` is there where it was asked for."""
 
     schema_version: Literal["search_response.v1"]
     query: str
@@ -50,6 +79,9 @@ class SearchResponseV1(TypedDict):
     note: str | None
     substitutions: list[SubstitutionV1]
     days: DaysV1 | None
+    next_cursor: NotRequired[str | None]
+    corpus_revision: NotRequired[int]
+    trace: NotRequired[SearchTraceV1]
 
 
 def search_response_v1(result: SearchResult) -> SearchResponseV1:
@@ -69,6 +101,25 @@ def search_response_v1(result: SearchResult) -> SearchResponseV1:
             for each in result.substitutions
         ],
         "days": None if result.days is None else days_v1(result.days),
+    }
+
+
+def search_trace_v1(trace: SearchTrace) -> SearchTraceV1:
+    """The wire form of a trace."""
+    return {
+        "stages": [
+            {
+                "stage": each.name,
+                "ms": round(each.ms, 3),
+                "count": each.things,
+                "unit": each.unit,
+                "statements": [
+                    {"statement": name, "runs": runs, "ms": round(ms, 3)} for name, runs, ms in each.statements
+                ],
+            }
+            for each in trace.stages
+        ],
+        "total_ms": round(trace.total_ms, 3),
     }
 
 

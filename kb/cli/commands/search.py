@@ -19,6 +19,8 @@ Examples:
   kb search 노트 연결                         several words need no quotes
   kb search "retry backoff" --tag infra --path-glob "projects/**" --k 5
   kb search "'chunk* NEAR(heading, 5)'"       a raw FTS5 expression, in single quotes
+  kb search "retry" --format paths | xargs -d '\n' grep -n backoff
+  kb search "retry" --max-tokens 1500 --cursor start       a page; its last line says how to get the next
   kb search "인증 토큰" --json | jq -r '.hits[].citation.uri'
   kb search - < question.txt                  the words on standard input
   printf '%s\\n' '{"query":"a"}' '{"query":"b","k":3}' | kb search --bulk
@@ -31,6 +33,17 @@ Examples:
 @option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them.")
 @filter_options
 @option("--explain", is_flag=True, help="Show how each hit was found.")
+@option("--trace", is_flag=True, help="Show what each stage of the search took, and of how many things it was.")
+@option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "md", "paths", "csv"]),
+    default="text",
+    help="How to print the hits; json is search_response.v1, as with --json.",
+)
+@option("--snippet-chars", type=click.IntRange(20, 10_000), help="Length of snippets [default: search.snippet_chars].")
+@option("--max-tokens", type=click.IntRange(50), help="As many hits as so many tokens hold, at least one.")
+@option("--cursor", help="Go on where an earlier search with --max-tokens or --cursor ended; begin with: start.")
 @option("--bulk", is_flag=True, help="Read one JSON question per line on stdin, write one result per line.")
 @json_option("Print search_response.v1.")
 @help_option
@@ -42,6 +55,11 @@ def command(
     mode: SearchMode | None,
     filters: SearchFilters,
     explain: bool,
+    trace: bool,
+    form: str,
+    snippet_chars: int | None,
+    max_tokens: int | None,
+    cursor: str | None,
     bulk: bool,
     as_json: bool,
 ) -> int:
@@ -63,6 +81,11 @@ def command(
     text = question_of(query)
     if not text.strip():
         raise UsageError("no question", 'example: kb search "청킹 규칙은?"')
+    if trace or form != "text" or snippet_chars is not None or max_tokens is not None or cursor is not None:
+        from kb.cli.search_otherwise import Otherwise, search_otherwise
+
+        wanted = Otherwise("json" if as_json else form, snippet_chars, max_tokens, cursor, explain, trace)
+        return search_otherwise(config, lambda defaults: defaults.query(text, mode, k, filters), wanted)
     with open_session(config) as opened:
         result = search(opened, opened.defaults.query(text, mode, k, filters))
     if as_json:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class LoadedModels:
         with turn:
             yield
 
+    def encoding_spent(self) -> tuple[int, float]:
+        """How many texts were encoded through what is loaded, and the seconds that took."""
+        held = [each for _, each in self._loaded.values() if isinstance(each, SharedEncoder)]
+        return sum(each.encoded for each in held), sum(each.spent_s for each in held)
+
     def query_encoder(self, name: str, provider: Provider | None = None) -> SharedEncoder:
         """The encoder of the model that is installed as `name` now, or that the provider has.
 
@@ -70,6 +76,8 @@ class SharedEncoder:
     def __init__(self, encoder: QueryEncoder, is_installed: Callable[[], bool]) -> None:
         """`is_installed`: whether the model is still installed as it was when it was loaded."""
         self.is_installed = is_installed
+        self.encoded = 0
+        self.spent_s = 0.0
         self._encoder = encoder
         self._lock = Lock()
 
@@ -86,4 +94,8 @@ class SharedEncoder:
     def encode(self, text: str) -> bytes:
         """float32[dimensions], L2 = 1, as little-endian bytes."""
         with self._lock:
-            return self._encoder.encode(text)
+            began = perf_counter()
+            vector = self._encoder.encode(text)
+            self.encoded += 1
+            self.spent_s += perf_counter() - began
+            return vector

@@ -1,0 +1,149 @@
+"""`kb search` where more is asked of it than hits on a terminal: a page, a budget, another form, a trace."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+import click
+
+from kb.cli.call import print_json
+from kb.cli.output.printing import QUIET, echo_folded
+from kb.cli.output.streams import as_utf8
+from kb.cli.output.terminal import plain_line
+from kb.config import Config
+from kb.domain.results.search_page import SearchPage
+from kb.domain.results.search_trace import SearchTrace
+from kb.domain.search import SearchDefaults, SearchQuery, SearchResult
+from kb.operations.search.pages import search_page_in
+from kb.operations.search.search import search_in
+from kb.operations.search.trace import traced
+from kb.operations.session.knowledge_base import KnowledgeBase
+from kb.operations.session.session import open_session
+
+START = "start"
+
+
+class Otherwise(NamedTuple):
+    """What is asked for beside the question. `cursor` may be `start`, for the first page."""
+
+    form: str
+    snippet_chars: int | None
+    max_tokens: int | None
+    cursor: str | None
+    explain: bool
+    trace: bool
+
+    @property
+    def is_paged(self) -> bool:
+        """Whether a page is asked for, which says how to get the next one."""
+        return self.max_tokens is not None or self.cursor is not None
+
+
+class _Found(NamedTuple):
+    result: SearchResult
+    page: SearchPage | None
+
+
+def search_otherwise(config: Config, asked: Callable[[SearchDefaults], SearchQuery], wanted: Otherwise) -> int:
+    """Searches and prints; the exit code of `kb search`."""
+    if wanted.snippet_chars is not None:
+        config = config.with_snippets(wanted.snippet_chars)
+
+    def find(base: KnowledgeBase) -> _Found:
+        query = asked(base.defaults)
+        if not wanted.is_paged:
+            return _Found(search_in(base, query), None)
+        cursor = None if wanted.cursor == START else wanted.cursor
+        page = search_page_in(base, query, cursor=cursor, max_tokens=wanted.max_tokens)
+        return _Found(page.result, page)
+
+    trace: SearchTrace | None = None
+    if wanted.trace:
+        found, trace = traced(config, find, lambda found: found.result)
+    else:
+        with open_session(config) as session, session.reading() as base:
+            found = find(base)
+    _print(config, found, wanted, trace)
+    return 0 if found.result.hits else 1
+
+
+def _print(config: Config, found: _Found, wanted: Otherwise, trace: SearchTrace | None) -> None:
+    if wanted.form == "json":
+        _print_json(found, trace)
+        return
+    if wanted.form == "text":
+        from kb.cli.remember import remember
+        from kb.cli.show.hits import show_hits
+        from kb.operations.answers.last_shown import shown_hits
+
+        show_hits(found.result, explain=wanted.explain)
+        remember(config.data_dir, shown_hits(found.result))
+    else:
+        as_utf8(sys.stdout).write(_FORMS[wanted.form](found.result))
+        sys.stdout.flush()
+    if trace is not None:
+        _show_trace(trace)
+    if found.page is not None and found.page.next_cursor is not None:
+        counted = f"{found.page.tokens} tokens ({found.page.token_counter})"
+        echo_folded(f"{counted}; more: the same question with", style=QUIET, err=True)
+        click.echo(f"--cursor {found.page.next_cursor}", err=True)
+
+
+def _print_json(found: _Found, trace: SearchTrace | None) -> None:
+    from kb.wire.search_response import search_response_v1, search_trace_v1
+
+    response = search_response_v1(found.result)
+    if found.page is not None:
+        response["next_cursor"] = found.page.next_cursor
+        response["corpus_revision"] = found.page.corpus_revision
+    if trace is not None:
+        response["trace"] = search_trace_v1(trace)
+    print_json(response)
+
+
+def _show_trace(trace: SearchTrace) -> None:
+    """On stderr, so that what is read by a program stays what it is."""
+    for stage in trace.stages:
+        click.echo(f"{stage.name:<11}{stage.ms:9.2f} ms  {stage.things} {stage.unit}", err=True)
+        for name, runs, ms in stage.statements:
+            click.echo(f"{'':<11}{ms:9.2f} ms  {runs} × {name}", err=True)
+    click.echo(f"{'all':<11}{trace.total_ms:9.2f} ms", err=True)
+
+
+def _markdown(result: SearchResult) -> str:
+    """A numbered list of links, each with what it shows as a quotation."""
+    parts = []
+    for hit in result.hits:
+        uri = plain_line(hit.citation.to_uri())
+        over = plain_line(" › ".join(hit.heading_path) or hit.title).replace("[", "\\[").replace("]", "\\]")
+        snippet = "\n".join(f"   > {plain_line(line)}" for line in hit.snippet.splitlines())
+        parts.append(f"{hit.rank}. [{over}](<{uri}>)\n\n{snippet}\n")
+    return "\n".join(parts)
+
+
+def _paths(result: SearchResult) -> str:
+    """Each file once, in the order of its best hit."""
+    return "".join(f"{plain_line(path)}\n" for path in dict.fromkeys(hit.source_path for hit in result.hits))
+
+
+def _csv(result: SearchResult) -> str:
+    """RFC 4180, with a head; a cell that a spreadsheet would take for a formula begins with an apostrophe."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(("rank", "score", "score_kind", "citation", "title", "section", "snippet"))
+    for hit in result.hits:
+        words = (hit.citation.to_uri(), hit.title, " › ".join(hit.heading_path), hit.snippet)
+        writer.writerow((hit.rank, f"{hit.score:.4f}", hit.score_kind, *map(_cell, words)))
+    return text.getvalue()
+
+
+def _cell(text: str) -> str:
+    shown = " ".join(plain_line(text).split())
+    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
+
+
+_FORMS: dict[str, Callable[[SearchResult], str]] = {"md": _markdown, "paths": _paths, "csv": _csv}
