@@ -219,6 +219,14 @@ def run_kb(*args: str, stdin: str | bytes = "", env: Mapping[str, str] | None = 
         return Ran(code, out.getvalue().decode("utf-8"), err.getvalue().decode("utf-8"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def kept_analyser() -> Iterator[None]:
+    """The Korean analyser stays loaded: an ingest lets go of it before it embeds, and the next would load it again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kb.operations.ingest.ingest.release_analyser", lambda: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     """The notes, indexed once for all tests: read it, never change it."""

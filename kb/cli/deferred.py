@@ -1,16 +1,19 @@
 """Modules of the standard library that are imported early and used late, if at all.
 
-click imports `inspect` and `gettext`, `uuid` (which click imports) `platform`, pathlib `ipaddress`, `ntpath` and
-`urllib.parse`. With what these import in turn they are a fifth of the work of a cold search, which uses none of them.
-Deferred, each is loaded by the first use of anything in it.
+click imports `inspect`, `gettext` and `threading`, `uuid` (which click imports) `platform`, pathlib `ipaddress`,
+`ntpath` and `urllib.parse`. With what these import in turn they are a fifth of the work of a cold search, which uses
+none of them. Deferred, each is loaded by the first use of anything in it. `datetime` is taken without its twin in
+Python, and click without what `typing` would compile for it.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
+import typing
+from _thread import RLock, _local, allocate_lock
 from collections.abc import Callable
-from threading import RLock
 from types import ModuleType
 from typing import Any
 
@@ -20,9 +23,13 @@ DEFERRED = {
     "ntpath": (),
     "platform": (),
     "gettext": ("gettext", "ngettext"),
+    "threading": (),
     "urllib.parse": ("quote_from_bytes",),
 }
 """Each module, and the functions that `from … import` takes out of it: stand-ins of theirs load it when called."""
+
+_BUILT_IN = {"threading": {"local": _local, "Lock": allocate_lock, "RLock": RLock}}
+"""What a module has from the interpreter itself: there without loading it."""
 
 _loading = RLock()
 
@@ -71,11 +78,16 @@ def defer() -> None:
         module.__package__ = package
         for function in functions:
             setattr(module, function, _stand_in(module, function))
+        for built_in, value in _BUILT_IN.get(name, {}).items():
+            setattr(module, built_in, value)
         sys.modules[name] = module
         if package:
             setattr(__import__(package), last, module)
     if sys.platform == "linux":
         _know_the_system(sys.modules["platform"])
+    if sys.version_info < (3, 12):
+        _take_compiled_datetime()
+    _import_click()
 
 
 def _stand_in(module: DeferredModule, name: str) -> Callable[..., Any]:
@@ -92,3 +104,32 @@ def _know_the_system(platform: ModuleType) -> None:
     """uuid asks for the system's name as it is imported: the answer is known without the module."""
     if type(platform) is DeferredModule:
         platform.system = lambda: os.uname().sysname  # type: ignore[attr-defined]
+
+
+def _take_compiled_datetime() -> None:
+    """`datetime` as Python 3.12 has it: the classes in C alone. That of 3.11 defines all of them in Python first."""
+    if "datetime" in sys.modules:
+        return
+    try:
+        sys.modules["datetime"] = importlib.import_module("_datetime")
+    except ImportError:  # built without it
+        return
+
+
+class _TypedDict(dict[str, Any]):
+    """The base of a dictionary whose keys a type checker knows; nothing of them is kept at run time."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Takes `total`, as the base in `typing` does."""
+
+
+def _import_click() -> None:
+    """click types what it tells of itself: for each field of those dictionaries, `typing` compiles the annotation."""
+    if "click" in sys.modules:
+        return
+    typed_dict = typing.TypedDict
+    typing.TypedDict = _TypedDict  # type: ignore[assignment]
+    try:
+        import click  # noqa: F401  for those who import it next
+    finally:
+        typing.TypedDict = typed_dict
