@@ -90,6 +90,7 @@ def test_doctor_finds_each_page_damage_that_sqlite_can_find(
     assert found == 4
 
 
+@pytest.mark.slow
 def test_doctor_ends_whichever_table_is_dropped(indexed: Vault) -> None:
     sound = indexed.sqlite.read_bytes()
     db = apsw.Connection(str(indexed.sqlite), flags=apsw.SQLITE_OPEN_READONLY)

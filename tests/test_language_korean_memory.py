@@ -9,6 +9,8 @@ import pytest
 
 from kb.language.korean import analyse
 
+pytestmark = pytest.mark.slow  # each test loads the analyser in a process of its own
+
 MOST_MB = 400
 LEAST_RELEASED_MB = 100
 

@@ -91,6 +91,7 @@ def test_wheel_holds_the_sql_and_the_licences(wheel: Path) -> None:
     assert not [name for name in names if name.startswith(("tests/", "fixtures/", "benchmarks/", "tools/"))]
 
 
+@pytest.mark.slow
 def test_the_checkout_is_out_of_reach(installed: Installed) -> None:
     done = installed.run(installed.python, "-c", "import kb, sys; print(kb.__file__, *sys.path, sep='\\n')")
     assert done.returncode == 0, done.stderr
@@ -99,12 +100,14 @@ def test_the_checkout_is_out_of_reach(installed: Installed) -> None:
     assert str(CHECKOUT) not in search_path
 
 
+@pytest.mark.slow
 def test_installed_command_says_its_version(installed: Installed) -> None:
     done = installed.run(installed.kb, "--version")
     assert (done.returncode, done.stderr) == (0, "")
     assert kb.__version__ in done.stdout
 
 
+@pytest.mark.slow
 def test_the_wheel_goes_by_a_name_of_its_own_and_hints_add_to_it(installed: Installed, wheel: Path) -> None:
     told = installed.run(
         installed.python,
