@@ -37,7 +37,7 @@ def document_routes(session: Session) -> list[Route]:
     """The addresses of documents and of their files."""
 
     def document(request: Request) -> Response:
-        view = view_document(session, path_of(request, "at"))
+        view = view_document(session, path_of(request, "at"), request.query_params.get("passage"))
         return JSONResponse(doc_view_v1(view, rendered(view), line_html(view)))
 
     def documents(request: Request) -> Response:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from kb.domain.citations import Citation
+from kb.domain.ingest.derived import TranscriptSegment
 from kb.domain.results.inspection import DocumentDetail
 
 FacetName = Literal["media", "lang", "tag", "folder", "trust", "kind", "code_lang"]
@@ -14,14 +15,17 @@ FacetName = Literal["media", "lang", "tag", "folder", "trust", "kind", "code_lan
 class DocumentView(NamedTuple):
     """A document to be shown, at the place that is cited, if one is.
 
-    `text` is its own text with `\\n` line ends, for what is cited by lines; else None. `is_current`: the file still has
-    the content that was indexed.
+    `text` is its own text with `\\n` line ends, for what is cited by lines; else None. Of other kinds `place_text` is
+    what an engine read at the place, and `speech` all that is said in a recording. `is_current`: the file still has the
+    content that was indexed.
     """
 
     document: DocumentDetail
     citation: Citation | None
     text: str | None
     is_current: bool
+    place_text: str | None = None
+    speech: tuple[TranscriptSegment, ...] = ()
 
 
 class KeptFile(NamedTuple):

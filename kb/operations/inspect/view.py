@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path, PurePosixPath
 
-from kb.domain.citations import Citation, parse_citation
+from kb.domain.citations import Citation, cite, parse_citation
 from kb.domain.ids import content_hash
+from kb.domain.ingest.derived import DERIVED_NAMES, Transcript, TranscriptSegment
 from kb.domain.kinds import MediaType, kind_of
 from kb.domain.paths import to_posix
 from kb.domain.results.inspection import DocumentDetail
@@ -13,22 +15,26 @@ from kb.domain.results.viewing import DocumentView, KeptFile
 from kb.domain.text import stored_text
 from kb.errors import FileVanished, InvalidCitation, NotFound
 from kb.operations.session.session import Session
+from kb.store.caches.artifacts import read_artifact
 from kb.store.connection import Connection
 from kb.store.rows import inspect_queries as queries
 
 _HINT = "kb list docs shows what is indexed; kb ingest reads what is new"
 
 
-def view_document(session: Session, typed: str) -> DocumentView:
+def view_document(session: Session, typed: str, passage: str | None = None) -> DocumentView:
     """The document that a path below the workspace root or a citation names, as it was indexed.
 
+    A `passage` of it, by its id, says more exactly where on a page it stands than the citation does.
     Raises: NotFound; FileVanished where neither the file nor kb's copy of it has that content any more.
     """
     document, citation = _named(session, typed)
+    if passage is not None:
+        citation = _place_of(session, document, passage) or citation
     current = _content(Path(document.source_path))
     is_current = current is not None and content_hash(current) == document.checksum
     if kind_of(MediaType(document.media_type)).citation not in ("line", "code"):
-        return DocumentView(document, citation, None, is_current)
+        return _media(session, DocumentView(document, citation, None, is_current))
     indexed = current if is_current else _content(Path(document.storage_path))
     if indexed is None or content_hash(indexed) != document.checksum:
         raise FileVanished(f"{document.workspace_path} is not there as it was indexed", "kb ingest reads it again")
@@ -71,6 +77,28 @@ def note_named(session: Session, name: str, linked_from: str) -> DocumentDetail:
                 exact = [each for each in found if each.workspace_path in (spelled, f"{spelled}.md")]
                 return _row(base.db, (exact or found)[0].doc_id)
     raise NotFound(f"no indexed document is called {name!r}", _HINT)
+
+
+def _media(session: Session, view: DocumentView) -> DocumentView:
+    """The view with what engines read of the file: at the place, and of a recording all that is said."""
+    artifacts, doc_id = session.config.artifact_dir, view.document.doc_id
+    derived = {name: data for name in DERIVED_NAMES if (data := read_artifact(artifacts, doc_id, name))}
+    speech: tuple[TranscriptSegment, ...] = ()
+    if "transcript" in derived:
+        speech = Transcript.from_json(json.loads(derived["transcript"])).segments
+    from kb.extract.cited_text import cited_text
+
+    text = None if view.citation is None else cited_text(view.citation, b"", derived)
+    return view._replace(place_text=text, speech=speech)
+
+
+def _place_of(session: Session, document: DocumentDetail, chunk_id: str) -> Citation | None:
+    """Where a passage of the document stands; None where it is not there any more."""
+    with session.reading() as base:
+        chunk = queries.select_chunk(base.db, chunk_id=chunk_id)
+    if chunk is None or chunk.doc_id != document.doc_id:
+        return None
+    return cite(document.workspace_path, json.loads(chunk.source_spans_json), chunk.section_label)
 
 
 def _joined(folder: PurePosixPath, name: str) -> str | None:

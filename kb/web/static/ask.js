@@ -2,7 +2,7 @@
 
 import { get, post, Failure } from "./api.js";
 import { h } from "./dom.js";
-import { hitList, placeWord } from "./hits.js";
+import { hitList, leadsTo, placeWord } from "./hits.js";
 import { address, FILTERS } from "./state.js";
 
 const STATES = {
@@ -108,7 +108,7 @@ const language = (text) => (/[\uac00-\ud7a3]/u.test(text) ? "ko" : null);
 
 /** The text with each sentence marked by what became of it, and each marker a link to its place. */
 function sentences(answer, state) {
-  const places = new Map(answer.citations.map((each) => [each.marker, each.citation]));
+  const places = new Map(answer.citations.map((each) => [each.marker, each]));
   const found = [];
   let at = 0;
   for (const claim of answer.claims.filter((each) => each.status !== "dropped")) {
@@ -134,7 +134,7 @@ function withMarkers(text, places, state) {
   return text.split(/(\[\d+\])/u).map((part) => {
     const place = places.get(part);
     if (!place) return part;
-    return h("a", { class: "marker", href: address({ ...state, at: place.uri, view: "" }), "data-at": place.uri, "aria-label": `Place ${part.slice(1, -1)}` }, part.slice(1, -1));
+    return h("a", { class: "marker", ...leadsTo(place.citation, place.chunk_id, state), "aria-label": `Place ${part.slice(1, -1)}` }, part.slice(1, -1));
   });
 }
 
@@ -145,7 +145,7 @@ function card(each, index, state) {
     { class: "card", "data-quote": each.quote ?? "" },
     h(
       "a",
-      { class: "hit", href: address({ ...state, at: place.uri, view: "" }), "data-at": place.uri },
+      { class: "hit", ...leadsTo(place, each.chunk_id, state) },
       h("span", { class: "where" }, h("span", { class: "kind" }, each.marker ? each.marker.slice(1, -1) : String(index + 1)), place.path, h("span", { class: "at" }, ` ${placeWord(place)}`)),
       h("span", { class: "heading" }, each.label),
       each.quote ? h("span", { class: "snippet" }, each.quote) : null,

@@ -15,13 +15,20 @@ function hitItem(hit, state) {
   const heading = hit.heading_path.length ? hit.heading_path.join(" › ") : hit.title;
   const link = h(
     "a",
-    { class: "hit", href: address({ ...state, at: place.uri, view: "" }), "data-at": place.uri },
+    { class: "hit", ...leadsTo(place, hit.chunk_id, state) },
+    hit.citation.kind === "region" ? h("img", { class: "thumb", src: `/file?${new URLSearchParams({ path: place.path })}`, alt: "", loading: "lazy" }) : null,
     h("span", { class: "where" }, h("span", { class: `kind kind-${kindOf(hit)}` }, kindWord(hit)), placeOf(hit)),
     h("span", { class: "heading" }, place.kind === "code" && place.symbol ? place.symbol : heading),
     h("span", { class: place.kind === "code" ? "snippet code" : "snippet" }, marked(hit.snippet, hit.snippet_matches)),
   );
   link.title = `${SCORES[hit.score_kind] ?? hit.score_kind} ${hit.score.toFixed(2)}`;
   return h("li", {}, link);
+}
+
+/** The address of a place, and what of it a click needs. Several passages may stand on one page: theirs says which. */
+export function leadsTo(place, chunkId, state) {
+  const passage = place.kind === "page" ? chunkId : "";
+  return { href: address({ ...state, at: place.uri, passage, view: "" }), "data-at": place.uri, "data-passage": passage };
 }
 
 function kindOf(hit) {

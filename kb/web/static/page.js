@@ -39,7 +39,7 @@ function render(previous) {
   if (words !== lastSearched) underway = fill(words);
   else markOpen();
   document.title = state.q ? `${state.q} · kb` : "kb";
-  const isShown = previous && previous.at === state.at && previous.view === state.view;
+  const isShown = previous && previous.at === state.at && previous.passage === state.passage && previous.view === state.view;
   return isShown ? null : reader.show(state, go);
 }
 
@@ -127,9 +127,12 @@ function changeMode() {
 /** The links of the hits. */
 const links = () => [...list.querySelectorAll("a.hit")];
 
+/** Where a link leads, as the state has it. */
+const placeOf = (link) => ({ at: link.dataset.at, passage: link.dataset.passage ?? "" });
+
 function markOpen() {
   for (const link of links()) {
-    const on = link.dataset.at === state.at;
+    const on = link.dataset.at === state.at && (link.dataset.passage ?? "") === state.passage;
     if (on) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   }
@@ -151,7 +154,7 @@ function mark(link) {
   for (const each of links()) each.classList.toggle("here", each === link);
 }
 
-const preview = settled((link) => go({ ...state, at: link.dataset.at, view: state.view }, { step: !state.at }), 60);
+const preview = settled((link) => go({ ...state, ...placeOf(link) }, { step: !state.at }), 60);
 
 async function openMarked() {
   const link = list.querySelector("a.hit.here") ?? list.querySelector('a.hit[aria-current="true"]') ?? links()[0];
@@ -162,17 +165,17 @@ async function openMarked() {
     return;
   }
   mark(link);
-  await go({ ...state, at: link.dataset.at });
+  await go({ ...state, ...placeOf(link) });
   byId("reader").focus();
 }
 
 function back() {
   if (state.at && (!isWide.matches || byId("reader").contains(document.activeElement))) {
     const link = links().find((each) => each.dataset.at === state.at);
-    if (!isWide.matches) go({ ...state, at: "", view: "" });
+    if (!isWide.matches) go({ ...state, at: "", passage: "", view: "" });
     (link ?? field).focus();
   } else if (state.at) {
-    go({ ...state, at: "", view: "" });
+    go({ ...state, at: "", passage: "", view: "" });
     field.focus();
   } else if (document.activeElement !== field) {
     field.focus();
@@ -193,12 +196,12 @@ async function copy(text, what) {
 const question = () => field.value.replace(/^\s*\?\s*/u, "");
 
 const typed = settled(() => {
-  if (question() !== state.q) go({ ...state, q: question(), at: "", view: "", ask: "", answer: "", page: "" }, { step: false });
+  if (question() !== state.q) go({ ...state, q: question(), at: "", passage: "", view: "", ask: "", answer: "", page: "" }, { step: false });
 }, WAIT_MS);
 
 function askIt() {
   typed.cancel();
-  if (question().trim()) go({ ...state, q: question(), ask: "1", answer: "", page: "", at: "", view: "" });
+  if (question().trim()) go({ ...state, q: question(), ask: "1", answer: "", page: "", at: "", passage: "", view: "" });
   else field.focus();
 }
 const composed = settled(() => typed.now(), COMPOSING_MS);
@@ -227,8 +230,8 @@ list.addEventListener("click", (event) => {
   mark(link);
   if (link.dataset.answer) {
     field.value = link.dataset.question;
-    go({ ...state, page: "", q: link.dataset.question, ask: "", answer: link.dataset.answer, at: "" });
-  } else go({ ...state, at: link.dataset.at });
+    go({ ...state, page: "", q: link.dataset.question, ask: "", answer: link.dataset.answer, at: "", passage: "" });
+  } else go({ ...state, ...placeOf(link) });
 });
 byId("reader").addEventListener("click", async (event) => {
   const link = event.target.closest("[data-note]");
@@ -237,7 +240,7 @@ byId("reader").addEventListener("click", async (event) => {
   const from = state.at.replace(/#(L\d|page=|xywh=|t=|caption=)[^#]*$/u, "");
   try {
     const found = await api.get("linked", "/api/linked", new URLSearchParams({ name: link.dataset.note, from }));
-    if (found) go({ ...state, at: found.doc_path, view: "" });
+    if (found) go({ ...state, at: found.doc_path, passage: "", view: "" });
   } catch (error) {
     link.classList.add("missing");
     link.title = error.message;
@@ -248,7 +251,7 @@ byId("modes").addEventListener("click", changeMode);
 byId("answering").addEventListener("click", askIt);
 byId("earlier").addEventListener("click", (event) => {
   event.preventDefault();
-  go({ ...state, page: "answers", answer: "", ask: "", at: "", view: "" });
+  go({ ...state, page: "answers", answer: "", ask: "", at: "", passage: "", view: "" });
 });
 byId("filtering").addEventListener("click", () => filters.open(state, go));
 byId("helping").addEventListener("click", keys.showHelp);

@@ -3,7 +3,8 @@
 import { get } from "./api.js";
 import { byId, h } from "./dom.js";
 import { placeWord } from "./hits.js";
-import { address } from "./state.js";
+import { picture, recording } from "./media.js";
+import { address, words } from "./state.js";
 
 const VIEWS = [["", "Read"], ["raw", "Lines"], ["both", "Both"]];
 const LINES_APIECE = 200; // the browser lays out what is in sight, in pieces of so many lines
@@ -20,11 +21,14 @@ export async function show(state, go) {
     return;
   }
   try {
-    const same = shown && shown.asked === state.at;
-    const found = same ? shown.view : await get("document", "/api/document", new URLSearchParams({ at: state.at }));
+    const asked = words(state, ["at", "passage"]);
+    const same = shown && shown.asked === asked.toString();
+    const found = same ? shown.view : await get("document", "/api/document", asked);
     if (found === null) return;
-    shown = { asked: state.at, view: found };
-    reader.replaceChildren(head(found, state, go), ...body(found, state));
+    shown = { asked: asked.toString(), view: found };
+    const parts = await body(found, state);
+    if (shown.view !== found) return; // another place was asked for meanwhile
+    reader.replaceChildren(head(found, state, go), parts);
     reader.hidden = false;
     reader.setAttribute("aria-label", found.document.title);
     scrollToPlace(reader);
@@ -37,9 +41,10 @@ export async function show(state, go) {
 
 /** The text of the place that is shown, as it stands in the file; of the whole document where no place is. */
 export function shownText() {
+  if (shown?.view.place_text) return shown.view.place_text;
   const reader = byId("reader");
   const cited = reader.querySelectorAll(".cited");
-  return [...(cited.length ? cited : reader.querySelectorAll(".note, .line"))].map((each) => each.textContent).join("\n");
+  return [...(cited.length ? cited : reader.querySelectorAll(".note, .line, .said, .read-there"))].map((each) => each.textContent).join("\n");
 }
 
 function head(view, state, go) {
@@ -49,7 +54,7 @@ function head(view, state, go) {
   return h(
     "header",
     { class: "doc-head" },
-    h("button", { type: "button", class: "quiet back", onclick: () => go({ ...state, at: "", view: "" }) }, "‹ Results"),
+    h("button", { type: "button", class: "quiet back", onclick: () => go({ ...state, at: "", passage: "", view: "" }) }, "‹ Results"),
     h("h1", {}, document_.title),
     h("p", { class: "doc-place" }, document_.doc_path, place ? h("span", { class: "at" }, ` ${placeWord(place)}`) : null),
     view.is_current ? null : h("p", { class: "stale" }, "The file has changed since it was indexed; this is what was indexed."),
@@ -76,20 +81,32 @@ function head(view, state, go) {
             ),
           )
         : null,
-      document_.tags.map((tag) => h("a", { class: "tag", href: address({ ...state, tag: [tag], at: "", view: "" }) }, `#${tag}`)),
+      document_.tags.map((tag) => h("a", { class: "tag", href: address({ ...state, tag: [tag], at: "", passage: "", view: "" }) }, `#${tag}`)),
     ),
   );
 }
 
-function body(view, state) {
+async function body(view, state) {
   const place = view.citation;
+  const kind = view.document.media_type.split("/")[0];
+  if (kind === "pdf") return h("div", { class: "doc-body wide" }, await pdfPages(view));
+  if (kind === "image") return h("div", { class: "doc-body wide" }, picture(view));
+  if (kind === "audio") return h("div", { class: "doc-body" }, recording(view));
   const range = place ? [place.line_start ?? place.start, place.line_end ?? place.end] : null;
   const parts = [];
   const wantsLines = state.view !== "" || view.html === null;
   if (view.html !== null && state.view !== "raw") parts.push(note(view, range));
   if (view.lines !== null && wantsLines) parts.push(lines(view.lines, range));
-  if (!parts.length) parts.push(h("p", { class: "status" }, "This kind of file is not shown here yet: kb open opens it."));
-  return [h("div", { class: parts.length > 1 ? "doc-body both" : "doc-body" }, parts)];
+  return h("div", { class: parts.length > 1 ? "doc-body both" : "doc-body" }, parts);
+}
+
+async function pdfPages(view) {
+  const { pages } = await import("./pages.js"); // pdf.js is 1.6 MB: with the first PDF alone
+  try {
+    return await pages(view.document.doc_path, view.citation?.kind === "page" ? view.citation : null);
+  } catch (error) {
+    return h("div", { class: "failure", role: "alert" }, h("p", {}, `This PDF cannot be drawn: ${error.message}`), h("blockquote", { class: "read-there" }, view.place_text ?? ""));
+  }
 }
 
 function note(view, range) {
@@ -149,7 +166,12 @@ async function showPicture(holder, from) {
 }
 
 function scrollToPlace(reader) {
-  for (const part of reader.querySelectorAll(".note, .lines")) {
+  const sheets = reader.querySelector(".sheets");
+  if (sheets) {
+    sheets.goTo();
+    return;
+  }
+  for (const part of reader.querySelectorAll(".note, .lines, .speech")) {
     const cited = part.querySelector(".cited");
     if (cited) cited.scrollIntoView({ block: "center" });
   }
@@ -160,14 +182,14 @@ function scrollToPlace(reader) {
 function highlightWords(reader, question) {
   if (!CSS.highlights) return;
   CSS.highlights.delete("asked");
-  const words = question.toLowerCase().split(/[\s"'()*^:?!.,]+/u).filter((word) => word.length > 1);
-  if (!words.length) return;
+  const asked = question.toLowerCase().split(/[\s"'()*^:?!.,]+/u).filter((word) => word.length > 1);
+  if (!asked.length) return;
   const ranges = [];
   for (const root of reader.querySelectorAll(".cited")) {
     const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
     for (let node = walk.nextNode(); node; node = walk.nextNode()) {
       const text = node.data.toLowerCase();
-      for (const word of words) {
+      for (const word of asked) {
         for (let at = text.indexOf(word); at >= 0 && ranges.length < 500; at = text.indexOf(word, at + word.length)) {
           const range = new Range();
           range.setStart(node, at);
