@@ -35,6 +35,7 @@ _OPTIONS = (
         "--kind", "symbol_kind", metavar="KIND", help="Only code that defines this, e.g. function, method or class."
     ),
     option("--code-lang", metavar="LANG", help="Only code in this language (rust, python, …)."),
+    option("--repo", metavar="NAME", help="Only source code of this git repository."),
     option(
         "--dated",
         metavar="WHEN",
@@ -59,9 +60,10 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         symbol: str | None,
         symbol_kind: str | None,
         code_lang: str | None,
+        repo: str | None,
         **options: object,
     ) -> Any:
-        of_code = (symbol, symbol_kind, code_lang)
+        of_code = (symbol, symbol_kind, code_lang, repo)
         filters = SearchFilters(tags, lang, path_globs, trust_min, media, dated, *of_code)
         return command(*args, filters=filters, **options)
 

@@ -12,7 +12,7 @@ class Passage(NamedTuple):
     """A retrieved chunk. `number` is its place among those an answer may use, from 1: the n of a marker `[n]`.
 
     `text` is the chunk verbatim, so its first character is on the first line of `citation`. `score` is the
-    search's ranking signal.
+    search's ranking signal; `commit` is that of the repository that source code was of.
     """
 
     number: int
@@ -28,6 +28,7 @@ class Passage(NamedTuple):
     citation: Citation
     score: float
     retrieval: RetrievalDetail
+    commit: str | None = None
 
     @property
     def cosine(self) -> float:

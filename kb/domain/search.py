@@ -10,6 +10,7 @@ from kb.records import NamedTuple
 if TYPE_CHECKING:
     from kb.domain.candidates import Ranked, ReadFigures
     from kb.domain.code_hits import CodeFound
+    from kb.domain.repositories import Repository
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 SubstitutionReason = Literal["spelling", "keyboard", "sound", "pair", "lexicon"]
@@ -20,8 +21,8 @@ Fusion = Literal["linear", "rrf"]
 class SearchFilters(NamedTuple):
     """What a hit's document must be: any of the tags, the language, any of the globs, at least that trust.
 
-    `dated` names the days it is of, as a person writes them. The last three are those of source code: a glob for the
-    name of what it defines, its kind, and the language.
+    `dated` names the days it is of, as a person writes them. The last four are those of source code: a glob for the
+    name of what it defines, its kind, the language, and the name of the git repository it is of.
     """
 
     tags_any: tuple[str, ...] = ()
@@ -33,6 +34,7 @@ class SearchFilters(NamedTuple):
     symbol: str | None = None
     symbol_kind: str | None = None
     code_lang: str | None = None
+    repo: str | None = None
 
 
 class SearchQuery(NamedTuple):
@@ -117,7 +119,7 @@ class QueryVectors(NamedTuple):
 class SearchHit(NamedTuple):
     """One passage found. `score` is a ranking signal of the kind `score_kind`, not a confidence.
 
-    `signature` is that of the definition, of source code.
+    `signature` is that of the definition, `repository` that of the file, of source code.
     """
 
     rank: int
@@ -139,6 +141,7 @@ class SearchHit(NamedTuple):
     embedding_model: str | None
     chunker_version: str
     signature: str | None = None
+    repository: Repository | None = None
 
 
 class Term(NamedTuple):

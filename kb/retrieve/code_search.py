@@ -9,6 +9,7 @@ from typing import Any
 
 from kb.domain.citations import Citation, CodeCitation
 from kb.domain.code_hits import CodeFound, CodeHit, FoundBy
+from kb.domain.repositories import Repository
 from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery
 from kb.language.identifiers import squashed
 from kb.records import NamedTuple
@@ -18,6 +19,7 @@ from kb.retrieve.filters import eligible_documents
 from kb.retrieve.weights import Weights
 from kb.store.connection import Connection
 from kb.store.rows.code_queries import CodeRow, search_code, select_code_counts
+from kb.store.rows.repository_queries import select_repositories
 from kb.store.rows.retrieve_queries import select_code_total
 
 DEPTH = 200
@@ -84,9 +86,22 @@ def search_source_code(
     scored.sort(key=lambda each: (-each.score, each.row.workspace_path, each.row.chunk_id))
     best = _once(scored)[: query.k]
     hits = tuple(_hit(each, rank, question, snippet_chars, index_version) for rank, each in enumerate(best, 1))
+    hits = with_repositories(db, hits)
     found = tuple(_found_by(each, hit) for each, hit in zip(best, hits, strict=True))
     wants_uses = question.wants_uses and bool(question.named)
     return hits, CodeFound(found, question.tokens, question.is_of_code, wants_uses, question.words_beside)
+
+
+def with_repositories(db: Connection, hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
+    """The hits, each with the repository that its file is of."""
+    rows = select_repositories(db, doc_ids_json=json.dumps([hit.doc_id for hit in hits]))
+    of_document = {
+        row.doc_id: Repository(
+            row.path, row.name, row.branch, row.commit_id, None if row.is_dirty is None else bool(row.is_dirty)
+        )
+        for row in rows
+    }
+    return tuple(hit._replace(repository=of_document.get(hit.doc_id)) for hit in hits)
 
 
 def _found_by(each: _Scored, hit: SearchHit) -> CodeHit:

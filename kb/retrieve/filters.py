@@ -32,6 +32,7 @@ def eligible_documents(db: Connection, filters: SearchFilters) -> str | None:
         media=_media(filters),
         symbol_glob=filters.symbol and stored_text(filters.symbol),
         symbol_kind=filters.symbol_kind and stored_text(filters.symbol_kind),
+        repo=filters.repo and stored_text(filters.repo),
     )
     return _json(row.doc_id for row in rows if passes(row.workspace_path) and (dated is None or row.doc_id in dated))
 

@@ -10,7 +10,7 @@ from kb.wire.bulk_search_query import search_query
 from kb.wire.schemas import read_bulk_query
 
 _MANY = ("tag", "path_glob")
-_ONE = ("mode", "lang", "trust_min", "media", "dated", "symbol", "kind", "code_lang")
+_ONE = ("mode", "lang", "trust_min", "media", "dated", "symbol", "kind", "code_lang", "repo")
 
 
 def asked(request: Request, defaults: SearchDefaults) -> SearchQuery:

@@ -28,6 +28,7 @@ class BulkSearchQueryV1(TypedDict):
     symbol: NotRequired[str]
     kind: NotRequired[str]
     code_lang: NotRequired[str]
+    repo: NotRequired[str]
 
 
 def search_query(line: BulkSearchQueryV1, defaults: SearchDefaults) -> SearchQuery:
@@ -42,5 +43,6 @@ def search_query(line: BulkSearchQueryV1, defaults: SearchDefaults) -> SearchQue
         symbol=line.get("symbol"),
         symbol_kind=line.get("kind"),
         code_lang=line.get("code_lang"),
+        repo=line.get("repo"),
     )
     return defaults.query(line["query"], line.get("mode"), line.get("k"), filters)

@@ -38,7 +38,9 @@ class SearchHitV1(TypedDict):
     """One passage found. `score` ranks; it is not a confidence. `score_kind` says what it is.
 
     `snippet_matches` are the parts of the snippet that match, each as its first character and the one behind its last;
-    `signature` and `code_lang` are there for source code.
+    `signature` and `code_lang` are there for source code; so is `repo` where it is of a git repository, with its
+    branch, its commit (40 or 64 hex digits) and whether a tracked file was changed since, as of the last ingest; null:
+    unknown.
     """
 
     schema_version: Literal["search_hit.v1"]
@@ -61,11 +63,19 @@ class SearchHitV1(TypedDict):
     chunker_version: str
     signature: NotRequired[str]
     code_lang: NotRequired[str]
+    repo: NotRequired[str]
+    git_branch: NotRequired[str | None]
+    git_commit: NotRequired[str | None]
+    git_dirty: NotRequired[bool | None]
 
 
 class _OfCode(TypedDict, total=False):
     signature: str
     code_lang: str
+    repo: str
+    git_branch: str | None
+    git_commit: str | None
+    git_dirty: bool | None
 
 
 def _of_code(hit: SearchHit) -> _OfCode:
@@ -74,6 +84,11 @@ def _of_code(hit: SearchHit) -> _OfCode:
         found["signature"] = hit.signature
     if isinstance(hit.citation, CodeCitation) and hit.citation.lang is not None:
         found["code_lang"] = hit.citation.lang
+    if hit.repository is not None:
+        found["repo"] = hit.repository.name
+        found["git_branch"] = hit.repository.branch
+        found["git_commit"] = hit.repository.commit
+        found["git_dirty"] = hit.repository.is_dirty
     return found
 
 

@@ -2,13 +2,14 @@
 --
 -- The one place where filters are spelled out; path globs are resolved over the paths, and what is left is handed to a
 -- search as doc_ids_json.
--- version 2
+-- version 3
 -- param tags_json TEXT?  JSON array; a document with any of these tags; NULL = any
 -- param lang TEXT?  BCP-47 language of the document; NULL = any
 -- param trust_json TEXT?  JSON array of accepted trust levels; NULL = any
 -- param media TEXT?  media type, or its part before the slash; NULL = any
 -- param symbol_glob TEXT?  a document of code that defines a name, plain or qualified, that matches; NULL = any
 -- param symbol_kind TEXT?  a document of code that defines something of that kind; NULL = any
+-- param repo TEXT?  name of the git repository it is of, in whatever case; NULL = any
 -- column doc_id TEXT  the document
 -- column workspace_path TEXT  path below the workspace root
 SELECT d.doc_id, d.workspace_path
@@ -26,5 +27,8 @@ WHERE (:tags_json IS NULL OR EXISTS (
     WHERE s.doc_id = d.doc_id
       AND (:symbol_glob IS NULL OR s.name GLOB :symbol_glob OR s.qualified_name GLOB :symbol_glob)
       AND (:symbol_kind IS NULL OR s.kind = :symbol_kind)
+  ))
+  AND (:repo IS NULL OR EXISTS (
+    SELECT 1 FROM repositories AS r WHERE r.path = d.repository_path AND r.name = :repo COLLATE NOCASE
   ))
 ORDER BY d.workspace_path;

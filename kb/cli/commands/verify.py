@@ -67,4 +67,6 @@ def _show(check: AnswerCheck) -> None:
         shown = styled(sign, GOOD if quote.standing in ("stands", "moved") else BAD)
         now = "" if quote.standing != "moved" or quote.now_at is None else f" → {plain_line(quote.now_at.to_uri())}"
         echo_folded(f"{plain_line(quote.cited.to_uri())}{now}", head=f"  {shown} {word:<10} ")
+        if quote.commit and quote.now_commit:
+            echo_folded(f"cited at commit {quote.commit[:12]}, now at {quote.now_commit[:12]}", head="      ")
         echo_folded(f"「{plain_line(quote.quote)}」", head="      ")

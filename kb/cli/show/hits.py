@@ -54,7 +54,8 @@ def _show_hit(hit: SearchHit, number: str, explain: bool, is_terminal: bool, lin
 
 def _show_code(hit: SearchHit, citation: CodeCitation) -> None:
     """What is defined there, its signature where the lines below do not show it, and those lines as they stand."""
-    echo_folded(plain_line(citation.label(hit.title)), head=_INDENT, style=HEADING)
+    repository = f"  {hit.repository.label}" if hit.repository else ""
+    echo_folded(plain_line(citation.label(hit.title) + repository), head=_INDENT, style=HEADING)
     snippet = plain(hit.snippet)
     if hit.signature and hit.signature[:40] not in " ".join(snippet.split()):
         echo_folded(plain_line(hit.signature), head=_INDENT, style=QUIET)

@@ -58,7 +58,10 @@ class Claim(NamedTuple):
 
 
 class AnswerCitation(NamedTuple):
-    """A place an answer points at. `marker` is `[1]`, or None for a candidate of a refusal; `score` is the hit's."""
+    """A place an answer points at. `marker` is `[1]`, or None for a candidate of a refusal; `score` is the hit's.
+
+    `commit`: that of the repository that source code was of.
+    """
 
     marker: str | None
     citation: Citation
@@ -67,6 +70,7 @@ class AnswerCitation(NamedTuple):
     source_path: str
     quote: str | None
     score: float
+    commit: str | None = None
 
 
 class RetrievalSummary(NamedTuple):

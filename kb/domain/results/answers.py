@@ -10,12 +10,17 @@ Standing = Literal["stands", "moved", "changed", "missing", "unreadable"]
 
 
 class QuoteCheck(NamedTuple):
-    """One quotation of an answer and how it fares; `now_at` is where it is now, if anywhere."""
+    """One quotation of an answer and how it fares; `now_at` is where it is now, if anywhere.
+
+    `commit` is what the repository of its file was at, `now_commit` what it is at, where that is another.
+    """
 
     quote: str
     cited: Citation
     standing: Standing
     now_at: Citation | None
+    commit: str | None = None
+    now_commit: str | None = None
 
 
 class AnswerCheck(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 
 from kb.answer.standing import Found, look_up, nearest_lines
@@ -16,6 +17,7 @@ from kb.language.occurrences import occurs
 from kb.operations.answers.history import all_answers, find_answer
 from kb.operations.answers.locate import locate
 from kb.operations.session.session import Session
+from kb.scan.git import commit_at, top_of
 from kb.scan.read import read_bytes
 from kb.store.connection import Connection
 from kb.store.rows import answer_queries as queries
@@ -65,7 +67,15 @@ class _Checking:
         if found.standing in ("changed", "missing"):
             elsewhere = self._elsewhere(quote, cited)
             found = Found("moved", elsewhere) if elsewhere is not None else found
-        return QuoteCheck(quote, cited, found.standing, found.now_at)
+        return QuoteCheck(quote, cited, found.standing, found.now_at, *self._other_commits(cited.path, answer))
+
+    def _other_commits(self, path: str, answer: Answer) -> tuple[str, str] | tuple[()]:
+        """The commit that the file's repository was at, and the one it is at now, where those differ."""
+        cited = ((each.commit, each.source_path) for each in answer.packed if each.doc_path == path)
+        then, source = next(cited, (None, ""))
+        top = None if then is None else top_of(os.path.dirname(source))
+        now = None if top is None else commit_at(top)
+        return () if then is None or now is None or then == now else (then, now)
 
     def _in_lines(self, quote: str, cited: LineCitation, source_path: str) -> Found:
         text = self._text(source_path)

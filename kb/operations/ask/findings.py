@@ -231,6 +231,7 @@ def hit_passage(number: int, hit: SearchHit, text: str, lang: str) -> Passage:
         citation=hit.citation,
         score=hit.score,
         retrieval=hit.retrieval,
+        commit=hit.repository.commit if hit.repository else None,
     )
 
 
@@ -266,6 +267,7 @@ def _citations(claims: Sequence[Claim], cited: Sequence[Passage]) -> tuple[Answe
                 passage.source_path,
                 at.quote if at else None,
                 passage.score,
+                passage.commit,
             )
         )
     return tuple(found)
@@ -273,4 +275,5 @@ def _citations(claims: Sequence[Claim], cited: Sequence[Passage]) -> tuple[Answe
 
 def _candidate(hit: SearchHit, said: str | None) -> AnswerCitation:
     label = _label(hit.citation, hit.heading_path, hit.title)
-    return AnswerCitation(None, hit.citation, hit.chunk_id, label, hit.source_path, said, hit.score)
+    commit = hit.repository.commit if hit.repository else None
+    return AnswerCitation(None, hit.citation, hit.chunk_id, label, hit.source_path, said, hit.score, commit)

@@ -22,6 +22,7 @@ from kb.operations.ingest.changed import index_changed
 from kb.operations.ingest.common_terms import refresh_common_terms
 from kb.operations.ingest.engines import Engines
 from kb.operations.ingest.freed_memory import return_freed_memory
+from kb.operations.ingest.repositories import note_repositories
 from kb.operations.ingest.run import IngestRequest, IngestRun
 from kb.operations.ingest.run_record import record_run
 from kb.operations.ingest.workspace_root import note_root, require_same_root
@@ -87,6 +88,7 @@ def _bring_in_step(run: IngestRun) -> None:
         _remove_vanished(run)
     _collect_garbage(run)
     if not run.request.dry_run:
+        note_repositories(run)
         refresh_common_terms(run.db)
         if not run.report.aborted:
             _embed(run)

@@ -225,6 +225,7 @@ def select_eligible_documents(
     media: str | None,
     symbol_glob: str | None,
     symbol_kind: str | None,
+    repo: str | None,
 ) -> Iterator[EligibleDocument]: ...
 
 

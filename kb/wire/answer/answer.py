@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -11,7 +11,10 @@ from kb.wire.citation import CitationV1, citation_v1
 
 
 class AnswerCitationV1(TypedDict):
-    """A place the answer points at. `marker` is null for a candidate of a refusal; `quote` is there verbatim."""
+    """A place the answer points at. `marker` is null for a candidate of a refusal; `quote` is there verbatim.
+
+    `git_commit` is there for source code of a git repository: what that was at.
+    """
 
     marker: str | None
     citation: CitationV1
@@ -19,6 +22,7 @@ class AnswerCitationV1(TypedDict):
     label: str
     quote: str | None
     score: float
+    git_commit: NotRequired[str]
 
 
 class ClaimV1(TypedDict):
@@ -166,7 +170,7 @@ def evidence_v1(evidence: Evidence) -> EvidenceV1:
 
 
 def _citation(each: AnswerCitation) -> AnswerCitationV1:
-    return {
+    found: AnswerCitationV1 = {
         "marker": each.marker,
         "citation": citation_v1(each.citation),
         "chunk_id": each.chunk_id,
@@ -174,6 +178,9 @@ def _citation(each: AnswerCitation) -> AnswerCitationV1:
         "quote": each.quote,
         "score": each.score,
     }
+    if each.commit is not None:
+        found["git_commit"] = each.commit
+    return found
 
 
 def _claim(claim: Claim) -> ClaimV1:

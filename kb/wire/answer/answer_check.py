@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -11,12 +11,17 @@ from kb.wire.citation import CitationV1, citation_v1
 
 
 class QuoteCheckV1(TypedDict):
-    """One quotation: whether it stands where it was cited, and where it is now."""
+    """One quotation: whether it stands where it was cited, and where it is now.
+
+    `git_commit` and `now_git_commit` are there where the file's repository is at another commit than it was.
+    """
 
     quote: str
     citation: CitationV1
     standing: Literal["stands", "moved", "changed", "missing", "unreadable"]
     now_at: CitationV1 | None
+    git_commit: NotRequired[str]
+    now_git_commit: NotRequired[str]
 
 
 class AnswerCheckV1(TypedDict):
@@ -41,9 +46,12 @@ def answer_check_v1(check: AnswerCheck) -> AnswerCheckV1:
 
 
 def _quote(quote: QuoteCheck) -> QuoteCheckV1:
-    return {
+    found: QuoteCheckV1 = {
         "quote": quote.quote,
         "citation": citation_v1(quote.cited),
         "standing": quote.standing,
         "now_at": None if quote.now_at is None else citation_v1(quote.now_at),
     }
+    if quote.commit is not None and quote.now_commit is not None:
+        found["git_commit"], found["now_git_commit"] = quote.commit, quote.now_commit
+    return found

@@ -25,6 +25,7 @@ class DocumentFiltersV1(TypedDict, total=False):
     symbol: Annotated[str, Field(description="only code defining a name matching this glob, e.g. parse*")]
     symbol_kind: Annotated[str, Field(description="only code defining this: function, method, class, …")]
     code_lang: Annotated[str, Field(description="only code in this language: python, rust, …")]
+    repo: Annotated[str, Field(description="only code of this git repository")]
 
 
 class SearchArgumentsV1(DocumentFiltersV1, total=False):
@@ -61,4 +62,5 @@ def document_filters(arguments: DocumentFiltersV1) -> SearchFilters:
         symbol=arguments.get("symbol"),
         symbol_kind=arguments.get("symbol_kind"),
         code_lang=arguments.get("code_lang"),
+        repo=arguments.get("repo"),
     )

@@ -1,0 +1,142 @@
+"""The repository around a folder, read from its `.git` without running git.
+
+A `.git` is a folder, or in worktrees and submodules a file that names one; a worktree's folder names in `commondir` the
+one where the branches are. What is damaged or of a kind not known here makes a fault, and what could be read stays.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from kb.domain.repositories import Repository
+from kb.scan.git_index import is_dirty
+from kb.scan.read import shown
+
+_HEX = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
+_REF = re.compile(r"refs/[^\0\s~^:?*\[\\]+\Z")
+_REMOTE_URL = re.compile(r'\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)\s*$', re.MULTILINE | re.DOTALL)
+_MOST_BYTES = 20_000_000
+_HEADS = "refs/heads/"
+
+
+class FoundRepository(NamedTuple):
+    """What is known of a repository, and what could not be read of it."""
+
+    repository: Repository
+    fault: str | None = None
+
+
+def top_of(folder: str) -> str | None:
+    """The nearest folder at or above the absolute path `folder` that has a `.git`; None outside of any repository."""
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+    return folder
+
+
+def read_repository(top: str) -> FoundRepository:
+    """The repository whose checkout is the folder `top`."""
+    name = os.path.basename(top) or top
+    try:
+        git_dir, common = _folders(top)
+        name = _name(common, name)
+        branch, commit = _head(git_dir, common)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        return FoundRepository(Repository(shown(top), shown(name), None, None, None), shown(str(reason)))
+    return FoundRepository(Repository(shown(top), shown(name), branch, commit, is_dirty(top, git_dir)))
+
+
+def commit_at(top: str) -> str | None:
+    """The commit that the checkout at `top` is at, in hex; None where there is none or it cannot be read."""
+    try:
+        return _head(*_folders(top))[1]
+    except (OSError, ValueError):
+        return None
+
+
+def _folders(top: str) -> tuple[str, str]:
+    """The checkout's own git folder, and the one where its branches and configuration are."""
+    git_dir = _git_dir(top)
+    return git_dir, _common_dir(git_dir)
+
+
+def _git_dir(top: str) -> str:
+    path = os.path.join(top, ".git")
+    if os.path.isdir(path):
+        return path
+    key, _, named = _read(path).partition(":")
+    if key != "gitdir" or not named.strip():
+        raise ValueError(".git is a file that names no folder")
+    git_dir = os.path.normpath(os.path.join(top, named.strip()))
+    if not os.path.isdir(git_dir):
+        raise ValueError(f".git names {git_dir}, which is not there")
+    return git_dir
+
+
+def _common_dir(git_dir: str) -> str:
+    """Where branches and configuration are: of a worktree the repository's, else `git_dir` itself."""
+    try:
+        named = _read(os.path.join(git_dir, "commondir")).strip()
+    except FileNotFoundError:
+        return git_dir
+    return os.path.normpath(os.path.join(git_dir, named))
+
+
+def _head(git_dir: str, common: str) -> tuple[str | None, str | None]:
+    """The branch that is checked out and its commit. Raises: ValueError for a HEAD that names neither."""
+    head = _read(os.path.join(git_dir, "HEAD")).strip()
+    if _HEX.match(head):
+        return None, head
+    ref = head.removeprefix("ref:").strip()
+    if not head.startswith("ref:") or not _REF.match(ref) or ".." in ref:
+        raise ValueError("HEAD names no branch and no commit")
+    branch = ref.removeprefix(_HEADS)
+    if branch == ".invalid":
+        raise ValueError("its branches are kept as a reftable, which is not read here")
+    for folder in dict.fromkeys((git_dir, common)):
+        try:
+            commit = _read(os.path.join(folder, *ref.split("/"))).strip()
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            continue
+        if not _HEX.match(commit):
+            raise ValueError(f"{ref} holds no commit")
+        return shown(branch), commit
+    return shown(branch), _packed(common, ref)
+
+
+def _packed(common: str, ref: str) -> str | None:
+    """The commit that `packed-refs` has for a branch; None for a branch without a commit."""
+    try:
+        text = _read(os.path.join(common, "packed-refs"))
+    except FileNotFoundError:
+        return None
+    for line in text.splitlines():
+        commit, _, named = line.partition(" ")
+        if named == ref and _HEX.match(commit):
+            return commit
+    return None
+
+
+def _name(common: str, folder: str) -> str:
+    """What the repository is called: by the address of its origin, else by its folder."""
+    try:
+        found = _REMOTE_URL.search(_read(os.path.join(common, "config")))
+    except FileNotFoundError:
+        found = None
+    last = re.split(r"[/:\\]", found[1].rstrip("/").removesuffix(".git").rstrip("/"))[-1] if found else ""
+    own = os.path.basename(os.path.dirname(common)) if os.path.basename(common) == ".git" else folder
+    return last or own or folder
+
+
+def _read(path: str) -> str:
+    """The text of a small file. Raises: OSError; ValueError for what is no file, or too large."""
+    with open(path, "rb") as file:
+        data = file.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise ValueError(f"{os.path.basename(path)} is too large")
+    return data.decode("utf-8", "surrogateescape")
