@@ -1,3 +1,32 @@
-"""kb: one person's local knowledge base, in one SQLite file."""
+"""kb: one person's local knowledge base, in one SQLite file.
+
+`open_knowledge_base` is the way in for programs (docs/python.md); it is imported when it is first asked for.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kb.api import Answer, Fetched, FetchTarget, KnowledgeBase, SearchFilters, SearchResult, open_knowledge_base
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Answer",
+    "FetchTarget",
+    "Fetched",
+    "KnowledgeBase",
+    "SearchFilters",
+    "SearchResult",
+    "__version__",
+    "open_knowledge_base",
+]
+
+
+def __getattr__(name: str) -> object:
+    """What programs import from here, without the command line paying for it."""
+    if name.startswith("__") or name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module("kb.api"), name)

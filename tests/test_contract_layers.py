@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "kb"
 # From the top of the way down; rooms of one row never import each other.
 ROWS = (
     ("cli",),
-    ("mcp", "tui", "web"),
+    ("api", "mcp", "tui", "web"),
     ("wire",),
     ("operations",),
     ("eval",),
@@ -124,7 +124,7 @@ def heights(rows: Sequence[Sequence[str]]) -> dict[str, int]:
 HEIGHT = heights(ROWS)
 INNER_HEIGHT = {room: heights(rows) for room, rows in INNER_ROWS.items()}
 
-CONFIG_READERS = {"cli", "mcp", "tui", "operations"}
+CONFIG_READERS = {"api", "cli", "mcp", "tui", "operations"}
 
 # Rooms that know less than what stands below them: the wire form of a result follows from the result alone.
 KNOWS_ONLY = {"wire": {"domain", "errors"}}

@@ -1,0 +1,271 @@
+"""kb for Python programs: what the command line does, as typed functions on an open knowledge base.
+
+    from kb import open_knowledge_base
+
+    with open_knowledge_base() as base:
+        for hit in base.search("retry backoff", k=3).hits:
+            print(hit.citation.to_uri(), hit.snippet)
+
+Everything that is imported from `kb` itself is public, with the fields of what its methods return and `kb.errors`; it
+changes as semantic versioning says. All else may change with any version. Errors are those of `kb.errors`: each has a
+`code`, a message and, mostly, a `hint`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from kb.config import Config, load
+from kb.domain.answers.answer import Answer
+from kb.domain.results.fetched import Fetched, FetchRequest, FetchTarget
+from kb.domain.results.ingest import IngestReport
+from kb.domain.results.listing import Listed, ListedKind
+from kb.domain.run_handle import RunHandle
+from kb.domain.search import SearchFilters, SearchMode, SearchResult
+from kb.errors import UsageError
+from kb.operations.session.session import Session
+from kb.private import kept_private
+
+if TYPE_CHECKING:
+    from kb.operations.evaluate.evaluate import RunReport
+
+__all__ = [
+    "Answer",
+    "FetchTarget",
+    "Fetched",
+    "IngestReport",
+    "KnowledgeBase",
+    "SearchFilters",
+    "SearchResult",
+    "open_knowledge_base",
+]
+
+OnEvent: TypeAlias = Callable[[Any], None]
+"""Takes what a long call tells of its progress: the objects of `kb.domain.ingest` and `kb.domain.answers`."""
+
+_EVERYTHING = SearchFilters()
+
+
+def open_knowledge_base(
+    config: str | os.PathLike[str] | None = None, *, settings: Mapping[str, object] | None = None
+) -> KnowledgeBase:
+    """Opens the knowledge base that a configuration file names.
+
+    `config` None is the file that `kb` itself would take: `KB_CONFIG`, or that of `kb init`. `settings` go before it,
+    by the names of docs/configuration.md: `{"search.default_k": 5}`. Nothing is read before the first call, so there
+    may be no index yet.
+
+    As long as one is open the process writes files for its user alone (umask 077), and the environment tells libraries
+    to report nothing.
+    Raises: ConfigNotFound, ConfigError.
+    """
+    flags = [f"{name}={_flag(value)}" for name, value in (settings or {}).items()]
+    return KnowledgeBase(load(None if config is None else os.fspath(config), flags))
+
+
+class KnowledgeBase:
+    """An open knowledge base: always as it is now, whoever else ingests; several threads may use it at once."""
+
+    def __init__(self, config: Config) -> None:
+        """Use `open_knowledge_base`."""
+        self._session: Session | None = Session(config, many=True)
+        _privacy.begin()
+
+    def __enter__(self) -> KnowledgeBase:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes its connections; a second time does nothing."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+            _privacy.end()
+
+    @property
+    def root(self) -> Path:
+        """The folder whose files are indexed."""
+        return self._open.config.workspace_root
+
+    @property
+    def path(self) -> Path:
+        """The SQLite file."""
+        return self._open.config.sqlite
+
+    def search(
+        self, text: str, *, k: int | None = None, mode: SearchMode | None = None, filters: SearchFilters = _EVERYTHING
+    ) -> SearchResult:
+        """The passages that fit best, at most `k`, as `kb search` finds them; `hits` is empty where there are none.
+
+        `k` and `mode` None: as configured.
+        Raises: NotIndexed before the first ingest; QuerySyntaxError; ModelError where `mode` is "vector" and there are
+        no vectors.
+        """
+        from kb.operations.search.search import search
+
+        if not text.strip():
+            raise UsageError("no question", 'example: base.search("retry backoff")')
+        session = self._open
+        return search(session, session.defaults.query(text, mode, _count(k), filters))
+
+    def ask(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        mode: SearchMode | None = None,
+        filters: SearchFilters = _EVERYTHING,
+        provider: str | None = None,
+        conversation: str | None = None,
+        keep: bool = True,
+        on_event: OnEvent | None = None,
+    ) -> Answer:
+        """The answer with its citations, or the refusal: `state` is "answered", "unsure" or "refused".
+
+        `provider` is "auto", "ollama", "llama_cpp" or "extractive"; `conversation` names one that is begun or goes on;
+        `keep` False leaves no record of the answer. `on_event` takes what is found and written as it comes.
+        Raises: UsageError for no question; ModelError where the model fails. Before the first ingest it refuses.
+        """
+        from kb.operations.ask.ask import ask
+        from kb.operations.ask.findings import AskRequest
+
+        session = self._open
+        query = session.defaults.query(question, mode, _count(k), filters)
+        request = AskRequest(*query, provider=provider, session_id=conversation, keep=keep)
+        return ask(session, request, _handle(on_event))
+
+    def fetch(
+        self,
+        *places: str | FetchTarget,
+        context_lines: int = 0,
+        max_tokens: int | None = None,
+        cursor: str | None = None,
+    ) -> Fetched:
+        """The text at citations, ids or paths, word for word; a place that is not there is among `failures`.
+
+        `max_tokens` bounds all texts together; what did not fit comes with `cursor=fetched.next_cursor`.
+        Raises: UsageError, InvalidCursor, StaleCursor; NotIndexed before the first ingest.
+        """
+        from kb.operations.fetch.fetch import fetch
+
+        targets = tuple(FetchTarget(each) if isinstance(each, str) else each for each in places)
+        return fetch(self._open, FetchRequest(targets, context_lines, max_tokens, cursor))
+
+    def list(self, what: ListedKind = "documents", *, glob: str | None = None) -> Iterator[Listed]:
+        """Documents, folders, tags, frontmatter properties or symbols, by name; `glob` is over paths or names.
+
+        Raises: StaleCursor where the corpus changes meanwhile: begin again; NotIndexed before the first ingest.
+        """
+        from kb.operations.inspect.listing import MOST_LISTED, list_things
+
+        cursor = None
+        while True:
+            page = list_things(self._open, what, glob=glob, limit=MOST_LISTED, cursor=cursor)
+            yield from page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def ingest(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        embed: bool = True,
+        dry_run: bool = False,
+        on_event: OnEvent | None = None,
+    ) -> IngestReport:
+        """Updates the index from the files, or from those at `path`; `dry_run` says what it would do.
+
+        Raises: UsageError for a path outside; StoreBusy while another ingest runs; DiskFull and other StoreErrors.
+        A file that cannot be read is an item of the report.
+        """
+        from kb.operations.ingest.ingest import ingest
+        from kb.operations.ingest.requests import ingest_request
+
+        config = self._open.config
+        below = None if path is None else os.fspath(path)
+        request = ingest_request(config, below, dry_run=dry_run, allow_empty=False, embed=embed)
+        return ingest(request, _handle(on_event))
+
+    def evaluate(
+        self,
+        suite: str | os.PathLike[str] | None = None,
+        *,
+        k: int | None = None,
+        mode: SearchMode | None = None,
+        with_answers: bool = False,
+        name: str | None = None,
+        on_event: OnEvent | None = None,
+    ) -> RunReport:
+        """Asks every question of a golden file, `eval.suite` without one, and keeps the run: `groups` has the metrics.
+
+        Raises: GoldenInvalid with every fault of the file; NotIndexed before the first ingest; StoreBusy.
+        """
+        from kb.operations.evaluate.evaluate import run_suite
+        from kb.operations.evaluate.runs import RunRequest
+        from kb.operations.evaluate.suite import suite_file
+
+        session = self._open
+        file = suite_file(session.config, None if suite is None else os.fspath(suite))
+        asked = session.defaults.query("", mode, _count(k))
+        request = RunRequest(file, asked.mode, asked.k, name, with_answers)
+        return run_suite(session, request, _handle(on_event))
+
+    @property
+    def _open(self) -> Session:
+        if self._session is None:
+            raise UsageError("this knowledge base is closed", "open it again with open_knowledge_base()")
+        return self._session
+
+
+class _Privacy:
+    """The process is kept private while any knowledge base is open, whichever of them is closed first."""
+
+    def __init__(self) -> None:
+        self._kept = ExitStack()
+        self._open = 0
+        self._lock = Lock()
+
+    def begin(self) -> None:
+        with self._lock:
+            if self._open == 0:
+                self._kept.enter_context(kept_private())
+            self._open += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._open -= 1
+            if self._open == 0:
+                self._kept.close()
+
+
+_privacy = _Privacy()
+
+
+def _handle(on_event: OnEvent | None) -> RunHandle:
+    return RunHandle() if on_event is None else RunHandle(on_event)
+
+
+def _count(k: int | None) -> int | None:
+    if k is not None and not 1 <= k <= 1000:
+        raise UsageError(f"k is {k}", "between 1 and 1000")
+    return k
+
+
+def _flag(value: object) -> str:
+    """A setting as `--set` takes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return ",".join(map(str, value))
+    return str(value)

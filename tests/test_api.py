@@ -1,0 +1,194 @@
+"""kb as a Python program uses it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from conftest import Vault, make_vault, run_kb
+
+import kb
+from kb import FetchTarget, KnowledgeBase, SearchFilters, open_knowledge_base
+from kb.errors import ConfigError, ConfigNotFound, NotIndexed, QuerySyntaxError, UsageError
+
+PAGE = Path(__file__).parents[1] / "docs" / "python.md"
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def opened(vault: Vault, **settings: object) -> KnowledgeBase:
+    return open_knowledge_base(
+        vault.config, settings={name.replace("__", "."): each for name, each in settings.items()}
+    )
+
+
+def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: object) -> None:
+    vault = make_vault(tmp_path / "notes")
+    vault.config.rename(tmp_path / "notes" / "kb.toml")
+    monkeypatch.chdir(tmp_path)
+    said = []
+    assert len(EXAMPLES) == 3
+    for example in EXAMPLES:
+        exec(compile(example, str(PAGE), "exec"), {"print": lambda *words: said.append(" ".join(map(str, words)))})
+    assert said[0].startswith("1 projects/gateway/log.md#L")
+    assert any(line.startswith("answered") for line in said)
+    assert said[-1].startswith("query_syntax")
+
+
+def test_what_the_page_lists_is_what_there_is() -> None:
+    listed = {
+        name
+        for row in re.findall(r"^\| (`.*?`) \|", PAGE.read_text("utf-8"), re.M)
+        for name in re.findall(r"`(\w+)", row)
+    }
+    public = {name for name in vars(KnowledgeBase) if not name.startswith("_")}
+    assert listed == public - {"close"}
+    assert {name for name in kb.__all__ if getattr(kb, name, None) is None} == set()
+
+
+def test_a_search_finds_what_the_command_finds(vault: Vault) -> None:
+    printed = run_kb("--config", str(vault.config), "search", "gateway retries", "--json", "--k", "3").json
+    with opened(vault) as base:
+        result = base.search("gateway retries", k=3)
+    assert [hit.citation.to_uri() for hit in result.hits] == [hit["citation"]["uri"] for hit in printed["hits"]]
+
+
+def test_filters_and_settings_are_taken(vault: Vault) -> None:
+    with opened(vault, search__default_k=1) as base:
+        assert len(base.search("gateway").hits) == 1
+        assert base.search("gateway", filters=SearchFilters(path_globs=("nowhere/**",))).hits == ()
+
+
+def test_an_answer_cites_what_is_fetched_word_for_word(vault: Vault) -> None:
+    with opened(vault) as base:
+        answer = base.ask("What restarts the gateway?", provider="extractive", keep=False)
+        assert answer.state == "answered"
+        fetched = base.fetch(*(each.citation.to_uri() for each in answer.citations))
+    assert fetched.failures == ()
+    for place in fetched.places:
+        path, first = re.fullmatch(r"(.*)#L(\d+).*", place.citation.to_uri()).groups()  # type: ignore[union-attr]
+        lines = (vault.root / path).read_text("utf-8").splitlines()[int(first) - 1 :]
+        assert place.text.splitlines()[0] == lines[0]
+
+
+def test_places_that_are_not_there_are_failures(vault: Vault) -> None:
+    with opened(vault) as base:
+        fetched = base.fetch("nowhere.md", FetchTarget("projects/gateway/log.md", lines="1-2"))
+    assert [failure.target for failure in fetched.failures] == ["nowhere.md"]
+    assert len(fetched.places) == 1
+
+
+def test_everything_is_listed_page_after_page(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kb.operations.inspect.listing.MOST_LISTED", 2)
+    with opened(vault) as base:
+        paths = [each.name for each in base.list()]
+    assert len(paths) == len(set(paths)) > 2
+    assert "projects/gateway/log.md" in paths
+
+
+def test_an_ingest_is_reported_and_seen_at_once(fresh_vault: Vault) -> None:
+    events: list[object] = []
+    with opened(fresh_vault) as base:
+        with pytest.raises(NotIndexed):
+            base.search("gateway")
+        report = base.ingest(embed=False, on_event=events.append)
+        assert report.counts.new == report.counts.scanned > 0
+        assert events
+        assert base.search("gateway").hits
+        (fresh_vault.root / "new.md").write_text("# Quokka\n\nThe quokka smiles.\n", encoding="utf-8")
+        assert base.ingest("new.md", embed=False, dry_run=True).counts.new == 1
+        assert base.search("quokka").hits == ()
+        base.ingest("new.md", embed=False)
+        assert base.search("quokka").hits[0].citation.to_uri().startswith("new.md#")
+
+
+def test_a_golden_file_is_measured(fresh_vault: Vault, tmp_path: Path) -> None:
+    suite = tmp_path / "golden.yaml"
+    suite.write_text(
+        "suite: x\nquestions:\n- id: a\n  query: gateway retries\n  expected: [projects/gateway/log.md]\n",
+        encoding="utf-8",
+    )
+    with opened(fresh_vault) as base:
+        base.ingest(embed=False)
+        report = base.evaluate(suite, mode="lexical", name="first")
+    assert report.run.questions == 1
+    assert [group.hit_at_1 for group in report.groups if group.grouping == "all"] == [1.0]
+
+
+def test_several_threads_ask_one_base(vault: Vault) -> None:
+    with opened(vault) as base:
+        alone = [hit.citation.to_uri() for hit in base.search("gateway").hits]
+        found: list[list[str]] = []
+
+        def ask() -> None:
+            found.append([hit.citation.to_uri() for hit in base.search("gateway").hits])
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert found == [alone] * 8
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda base: base.search(" "), UsageError, "no question"),
+        (lambda base: base.search("gateway", k=0), UsageError, "k is 0"),
+        (lambda base: base.search("'retry AND'"), QuerySyntaxError, "FTS5"),
+        (lambda base: base.ask(""), UsageError, "no question"),
+        (lambda base: base.fetch(), UsageError, "no place"),
+        (lambda base: base.ingest("/etc"), UsageError, "/etc"),
+    ],
+    ids=["no words", "k", "raw", "no question", "no place", "outside"],
+)
+def test_what_cannot_be_done_is_an_error(call: object, error: type[Exception], said: str, vault: Vault) -> None:
+    with opened(vault) as base, pytest.raises(error, match=re.escape(said)):
+        call(base)  # type: ignore[operator]
+
+
+def test_a_configuration_that_is_none_is_an_error(tmp_path: Path, vault: Vault) -> None:
+    with pytest.raises(ConfigNotFound):
+        open_knowledge_base(tmp_path / "nowhere.toml")
+    with pytest.raises(ConfigError):
+        opened(vault, search__no_such_key=1)
+
+
+def test_a_closed_base_says_so_and_closes_twice(vault: Vault) -> None:
+    base = opened(vault)
+    base.close()
+    base.close()
+    with pytest.raises(UsageError, match="closed"):
+        base.search("gateway")
+
+
+def test_the_process_is_private_until_the_last_is_closed(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    before = os.umask(0o022)
+    try:
+        first, second = opened(vault), opened(vault)
+        first.close()
+        assert os.environ["HF_HUB_OFFLINE"] == "1"
+        second.close()
+        assert "HF_HUB_OFFLINE" not in os.environ
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)
+
+
+def test_importing_kb_loads_nothing_and_a_search_no_model(vault: Vault) -> None:
+    probe = (
+        "import sys; before = set(sys.modules); import kb; kb.__version__\n"
+        "assert set(sys.modules) - before == {'kb', '__future__'} - before, set(sys.modules) - before\n"
+        f"from kb import open_knowledge_base\nwith open_knowledge_base({str(vault.config)!r}) as base:\n"
+        "    assert base.search('gateway', mode='lexical').hits\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert not {"click", "numpy", "onnxruntime", "kiwipiepy", "lancedb", "pydantic", "rich"} & set(done.stdout.split())
