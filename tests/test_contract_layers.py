@@ -23,7 +23,7 @@ ROWS = (
     ("scan", "extract", "chunk", "store", "embed", "llm"),
     ("language", "config", "models", "runtimes"),
     ("domain",),
-    ("installation",),
+    ("installation", "writable"),
     ("errors", "private"),
     ("records",),
 )

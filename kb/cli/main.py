@@ -84,12 +84,20 @@ class _Commands(CommandGroup):
 )
 @option("--config", "config_path", metavar="FILE", help="Configuration file [env: KB_CONFIG].")
 @option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set one key, e.g. search.default_k=5.")
+@option("--read-only", is_flag=True, help="Change nothing: what would write refuses [env: KB_READ_ONLY].")
 @option("--verbose", is_flag=True, help="Show what caused an error.")
 @option("--debug", is_flag=True, help="Write a log with every SQL statement and full tracebacks.")
 @version_option(f"kb, version {__version__}")
 @help_option
 @click.pass_context
-def cli(ctx: click.Context, config_path: str | None, settings: tuple[str, ...], verbose: bool, debug: bool) -> None:
+def cli(
+    ctx: click.Context,
+    config_path: str | None,
+    settings: tuple[str, ...],
+    read_only: bool,
+    verbose: bool,
+    debug: bool,
+) -> None:
     """Find passages in your own notes, with exact citations, in Korean and English.
 
     \b
@@ -98,6 +106,10 @@ def cli(ctx: click.Context, config_path: str | None, settings: tuple[str, ...], 
     kb search "청킹 규칙"          ranked passages with path and lines
     """
     ctx.obj = Call(config_path, settings, verbose, debug)
+    if read_only:
+        from kb.writable import read_only as kept_read_only
+
+        ctx.with_resource(kept_read_only())
     if debug:
         from kb.cli.debug_log import start_log
 

@@ -124,6 +124,9 @@ def open_writer(path: Path) -> apsw.Connection:
 
     Raises: NotAKnowledgeBase, SchemaTooNew and StoreCorrupt, each before a byte is written; StoreReadOnly.
     """
+    from kb.writable import require_writable  # a reader does without
+
+    require_writable()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

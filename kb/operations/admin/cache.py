@@ -10,6 +10,7 @@ from kb.operations.embedding.plan import embedding_plan
 from kb.operations.ingest.requests import extraction_plan
 from kb.store.caches.derived_cache import DerivedCache
 from kb.store.caches.vector_cache import VectorCache
+from kb.writable import require_writable
 
 
 def cache_stats(config: Config) -> CacheReport:
@@ -27,7 +28,11 @@ def cache_stats(config: Config) -> CacheReport:
 
 
 def prune_caches(config: Config, max_bytes: int) -> CacheReport:
-    """Forgets what was not used for the longest time until the caches take `max_bytes` together, each its share."""
+    """Forgets what was not used for the longest time until the caches take `max_bytes` together, each its share.
+
+    Raises: StoreReadOnly in read-only mode.
+    """
+    require_writable("the cache")
     before = cache_stats(config)
     if before.byte_len > max_bytes:
         for part in before.parts:

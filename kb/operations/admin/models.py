@@ -18,6 +18,7 @@ from kb.errors import Canceled, KbError
 from kb.models.manifest import list_models, verify_model
 from kb.operations.embedding.plan import configured_models
 from kb.operations.opening.privacy import close_to_others, private_places
+from kb.writable import require_writable
 
 _GO_ON = "kb models install begins this model again; what was fetched whole is not fetched twice"
 
@@ -35,8 +36,9 @@ def configured_installs(config: Config) -> tuple[str, ...]:
 def install_models(config: Config, names: Sequence[str], *, force: bool, handle: RunHandle) -> list[str]:
     """Installs models one after another; returns their names. What is there whole is left alone.
 
-    Raises: ModelMissing, ModelError, ModelCorrupt, DiskFull; Canceled, and then the model in hand is as it was before.
+    Raises: StoreReadOnly, ModelMissing, ModelError, ModelCorrupt, DiskFull; Canceled, and then the model in hand is as it was before.
     """
+    require_writable("the models' directory")
     close_to_others(private_places(config))
     return [_install(name, config.model_dir, handle, force=force) for name in names]
 

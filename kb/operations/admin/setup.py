@@ -16,6 +16,7 @@ from kb.operations.opening.privacy import close_to_others, private_places
 from kb.operations.opening.writer import writing
 from kb.private import make_folder_for_user
 from kb.store.schema_version import latest_version
+from kb.writable import require_writable
 
 _CONFIG_HEADER = """\
 # kb configuration. What is set here stays; a line behind # shows a default, and follows it when a later kb changes it.
@@ -44,8 +45,9 @@ def settings_of_its_own(config_path: Path) -> list[str]:
 def set_up(config: Config, config_path: Path, *, force: bool) -> SetupReport:
     """Creates what is missing; `force` writes the configuration file again and touches nothing else.
 
-    Raises: StoreReadOnly where a folder or file cannot be made; StoreError and its kin.
+    Raises: StoreReadOnly where a folder or file cannot be made, and in read-only mode; StoreError and its kin.
     """
+    require_writable()
     close_to_others(private_places(config))
     created = {
         "config": _write_config(config, config_path, force),

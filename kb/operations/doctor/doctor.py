@@ -24,6 +24,7 @@ from kb.store.rows import ingest_queries
 from kb.store.rows import inspect_queries as queries
 from kb.store.rows.retrieve_queries import select_pipelines
 from kb.store.schema_version import latest_version, schema_state
+from kb.writable import is_read_only
 
 _REBUILD = "move the file away and run kb ingest, which rebuilds it from your files; keep it: answers are in it alone"
 
@@ -201,6 +202,8 @@ def _checked_fts(config: Config) -> Check:
     """FTS5's own integrity check; it is spelled as a write, so it needs a writing connection."""
     if not os.access(config.sqlite, os.W_OK):
         return Check("fts_consistent", None, "not checked: the file is read-only")
+    if is_read_only():
+        return Check("fts_consistent", None, "not checked: read-only mode")
     try:
         db = open_writer(config.sqlite)
         try:

@@ -13,6 +13,7 @@ from kb.eval.golden import Expectation, Question
 from kb.eval.golden_file import parse_golden, question_yaml, read_golden
 from kb.language.detect import query_language
 from kb.private import make_folder_for_user, open_for_user
+from kb.writable import require_writable
 
 
 def judged_question(suite: Path, query: str, judged: Sequence[tuple[SearchHit, int]], category: str | None) -> Question:
@@ -40,6 +41,7 @@ def append_question(suite: Path, question: Question) -> None:
 
     Raises: UsageError where the file cannot be written, or does not end with its questions.
     """
+    require_writable("the golden set")
     text = suite.read_text(encoding="utf-8-sig") if suite.exists() else _new(suite)
     longer = text + ("" if text.endswith("\n") else "\n") + "\n" + question_yaml(question)
     if parse_golden(longer, suite).questions[-1].id != question.id:

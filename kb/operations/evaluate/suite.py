@@ -11,6 +11,7 @@ from kb.eval.golden import GoldenSet
 from kb.eval.golden_file import write_golden
 from kb.eval.judged_folder import read_judged_folder
 from kb.private import make_folder_for_user, open_for_user
+from kb.writable import require_writable
 
 
 def suite_file(config: Config, named: str | None) -> Path:
@@ -25,6 +26,7 @@ def import_suite(
 
     Raises: GoldenInvalid; UsageError where `target` exists.
     """
+    require_writable("the golden set")
     if target.exists() and not force:
         raise UsageError(f"{target} exists already", "name another with --suite, or replace it with --force")
     judged = folder / qrels

@@ -16,6 +16,7 @@ from kb.operations.search.search import fusion_rule
 from kb.operations.session.session import Session
 from kb.store.connection import Connection
 from kb.store.rows import eval_queries as queries
+from kb.writable import require_writable
 
 TABLE_ROWS = 12
 
@@ -93,6 +94,7 @@ def apply_tuning(config: Config, tuning: Tuning) -> None:
 
     Raises: UsageError where there is no file, or the gain is inside the noise.
     """
+    require_writable("the configuration")
     if config.file is None:
         raise UsageError("there is no configuration file to write to", "kb init makes one")
     if not tuning.is_gain:

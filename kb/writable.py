@@ -1,0 +1,42 @@
+"""Read-only mode: `kb --read-only`, or KB_READ_ONLY in the environment, which the processes that kb starts inherit.
+
+In it nothing of the knowledge base, its models, its settings and its golden questions changes: what would write says so
+and ends. Reports and pages written where the user names a file are the user's own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kb.errors import StoreReadOnly
+
+READ_ONLY = "KB_READ_ONLY"
+
+_OFF = ("", "0", "no", "false", "off")
+
+
+def is_read_only() -> bool:
+    """Whether this process is to change nothing."""
+    return os.environ.get(READ_ONLY, "").strip().lower() not in _OFF
+
+
+def require_writable(what: str = "the knowledge base") -> None:
+    """Raises: StoreReadOnly in read-only mode."""
+    if is_read_only():
+        raise StoreReadOnly(f"read-only mode: {what} is not changed", f"leave out --read-only, or unset {READ_ONLY}")
+
+
+@contextmanager
+def read_only() -> Iterator[None]:
+    """Read-only mode until the block ends."""
+    before = os.environ.get(READ_ONLY)
+    os.environ[READ_ONLY] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(READ_ONLY, None)
+        else:
+            os.environ[READ_ONLY] = before
