@@ -28,7 +28,7 @@ def trace_statements(write: Callable[[str], None]) -> None:
 
 @contextmanager
 def profiled_statements() -> Iterator[list[tuple[str, float]]]:
-    """A list that holds at the end what connections opened inside ran of `sql/`: the file, and milliseconds, whole ones.
+    """A list that holds at the end what connections opened inside ran of `sql/`: the file, and whole milliseconds.
 
     What SQLite runs inside a statement, such as the tables of a full-text index, is part of that statement's time.
     """
