@@ -27,11 +27,12 @@ from kb.store.vectors.vector_tables import SLOTS, load_vector_functions, remake_
 FILES = sorted(str(path.relative_to(SQL_DIR)) for path in SQL_DIR.rglob("*.sql"))
 TYPES: dict[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float, "BLOB": bytes}
 
-CACHE_SCRIPTS = ("cache/open.sql", "cache/create_vectors.sql", "cache/create_derived.sql")
+CACHE_SCRIPTS = ("cache/open.sql", "cache/create_vectors.sql", "cache/create_derived.sql", "audit/open.sql")
 
 # Scripts that no stub binds: run whole by the code that opens or migrates a file, or read by people.
 UNBOUND_FOLDERS = ("views/", "triggers/")
-UNBOUND_FILES = {"schema/open_writer.sql", "eval/open_grid.sql", *CACHE_SCRIPTS}
+EXPOSURE_SCRIPTS = ("exposure/open_hidden.sql", "exposure/hide.sql", "exposure/show.sql")
+UNBOUND_FILES = {"schema/open_writer.sql", "eval/open_grid.sql", *EXPOSURE_SCRIPTS, *CACHE_SCRIPTS}
 
 for module in pkgutil.walk_packages(kb.store.__path__, "kb.store."):
     importlib.import_module(module.name)  # fills BINDINGS
@@ -73,6 +74,7 @@ def migrated() -> apsw.Connection:
     for slot in SLOTS:
         remake_mirror(db, slot, 8)
     db.execute(sql_text("eval/open_grid.sql"))
+    db.execute(sql_text("exposure/open_hidden.sql"))
     return db
 
 
@@ -109,7 +111,7 @@ def test_statement_header_and_stub_agree(name: str, migrated: apsw.Connection, c
     info = None
     rest: str | None = text
     while rest:
-        info = apsw.ext.query_info(cache if name.startswith("cache/") else migrated, rest)
+        info = apsw.ext.query_info(cache if name.startswith(("cache/", "audit/")) else migrated, rest)
         assert None not in info.bindings_names, "parameters have names"
         taken |= {str(parameter) for parameter in info.bindings_names}
         rest = info.query_remaining
@@ -129,7 +131,9 @@ def test_a_statement_serves_every_table_it_names(name: str, migrated: apsw.Conne
     header, tables = read_header((SQL_DIR / name).read_text(encoding="utf-8")), BINDINGS[name].tables
     assert header.tables == list(tables)
     asked = [
-        apsw.ext.query_info(cache if name.startswith("cache/") else migrated, statement(name, table), actions=True)
+        apsw.ext.query_info(
+            cache if name.startswith(("cache/", "audit/")) else migrated, statement(name, table), actions=True
+        )
         for table in tables
     ]
     for table, info in zip(tables, asked, strict=True):

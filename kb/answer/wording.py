@@ -63,6 +63,10 @@ _INSTEAD = {
     "ko": " 모델의 글은 출처로 뒷받침되지 않아, 노트의 문장을 그대로 보입니다",
     "en": " wrote nothing that its sources support; these are your notes' own sentences",
 }
+_KEPT_FROM_MODELS = {
+    "ko": "찾은 글은 모두 언어 모델에 주지 않도록 정한 것이라(exposure.never_to_llm), 모델 없이 답합니다",
+    "en": "all that was found is kept from language models (exposure.never_to_llm), so none wrote this",
+}
 _STOPPED = {"ko": "끝나기 전에 멈췄습니다", "en": "stopped before the end"}
 _FIT = {"ko": "가장 나은 문장과 질문의 맞음", "en": "how well the best sentence fits the question"}
 
@@ -115,6 +119,11 @@ def _why(language: str, error: KbError) -> str:
 def quoted_instead(language: str, model: str) -> str:
     """That sentences of the notes stand in the place of a model's."""
     return f"{model}{_in(language, _INSTEAD)}"
+
+
+def kept_from_models(language: str) -> str:
+    """That no model was given what was found."""
+    return _in(language, _KEPT_FROM_MODELS)
 
 
 def stopped_early(language: str) -> str:

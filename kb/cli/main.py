@@ -42,6 +42,7 @@ COMMANDS = {
     "doctor": "Check the installation, the index and the models.",
     "schema": "Show what this kb can do, its versions, and what is indexed.",
     "mcp": "Serve the knowledge base to agents (Model Context Protocol).",
+    "audit": "Show what agents were given.",
     "sql": "Prepare the plain sqlite3 program for this knowledge base.",
     "completion": "Print the completion script of a shell.",
 }

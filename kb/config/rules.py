@@ -162,6 +162,8 @@ MEANINGS: Mapping[str, str] = {
     "rag.max_context_tokens": "what instructions, question and passages may take together, in the model's tokens",
     "rag.max_answer_tokens": "how long a generated answer may get, in the model's tokens",
     "eval.suite": "the golden set that kb eval measures against when --suite names no other",
+    "exposure.never_to_mcp": "what agents never see: globs over paths (private/**) and tags (#secret)",
+    "exposure.never_to_llm": "what no language model is given to read, agents included: globs and tags",
 }
 
 SECRETS = frozenset({"extract.pdf_passwords", "extract.pdf_passwords_command"})

@@ -180,6 +180,13 @@ class EvalConfig(Section):
     suite: str = "{data_dir}/golden.yaml"
 
 
+class ExposureConfig(Section):
+    """What is kept from whom, though it is indexed: globs over paths (gitignore syntax), and tags with their `#`."""
+
+    never_to_mcp: tuple[str, ...] = ("#never-to-mcp",)
+    never_to_llm: tuple[str, ...] = ("#never-to-llm",)
+
+
 class RagConfig(Section):
     """How answers are made. `score_gate` is the evidence, 0 to 1, below which a question is refused."""
 
@@ -208,6 +215,7 @@ class Config(Section):
     rerank: RerankConfig = RerankConfig()
     rag: RagConfig = RagConfig()
     eval: EvalConfig = EvalConfig()
+    exposure: ExposureConfig = ExposureConfig()
     file: Path | None = None
     origins: Mapping[str, str] = {}  # "search.default_k" → "file" | "env KB_…" | "flag"; absent = default
 
@@ -218,6 +226,11 @@ class Config(Section):
     def with_snippets(self, chars: int) -> Config:
         """The same values, but snippets of so many characters."""
         return Config(**{**self.__dict__, "search": SearchConfig(**{**self.search.__dict__, "snippet_chars": chars})})
+
+    def without_widening(self) -> Config:
+        """The same values, but a question is searched by its own words alone."""
+        alone = {"correct_typos": False, "both_scripts": False}
+        return Config(**{**self.__dict__, "search": SearchConfig(**{**self.search.__dict__, **alone})})
 
     def unread(self) -> Config:
         """The same values, but passages are not read."""

@@ -22,7 +22,8 @@ class SearchFilters(NamedTuple):
     """What a hit's document must be: any of the tags, the language, any of the globs, at least that trust.
 
     `dated` names the days it is of, as a person writes them. The last four are those of source code: a glob for the
-    name of what it defines, its kind, the language, and the name of the git repository it is of.
+    name of what it defines, its kind, the language, and the name of the git repository it is of. `among_visible` is
+    set where documents are hidden.
     """
 
     tags_any: tuple[str, ...] = ()
@@ -35,6 +36,7 @@ class SearchFilters(NamedTuple):
     symbol_kind: str | None = None
     code_lang: str | None = None
     repo: str | None = None
+    among_visible: bool = False
 
 
 class SearchQuery(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -15,13 +16,17 @@ from anyio import CapacityLimiter, to_thread
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
+from kb.domain.results.disclosure import Disclosure
 from kb.domain.run_handle import RunHandle
 from kb.errors import KbError
-from kb.mcp.hidden import visible_parts
+from kb.mcp.hidden import visible_line, visible_parts
 from kb.mcp.schemas import compact_schema
 from kb.mcp.text import error_text
 from kb.mcp.tools import Result, ToolSpec
+from kb.operations.answers.audit import AuditLog
+from kb.operations.opening.clock import now_utc
 from kb.operations.session.session import Session
+from kb.operations.session.token_counter import token_counter
 from kb.wire.schemas import json_schemas, read_arguments
 
 Context = ServerRequestContext[Any, Any]
@@ -34,8 +39,9 @@ CALLS_AT_ONCE = 4
 class Door:
     """The tools of one server process."""
 
-    def __init__(self, session: Session, tools: Sequence[ToolSpec]) -> None:
+    def __init__(self, session: Session, tools: Sequence[ToolSpec], audit: AuditLog | None = None) -> None:
         self.session = session
+        self._audit = audit
         self._tools = {tool.name: tool for tool in tools}
         self._limit: CapacityLimiter | None = None
 
@@ -43,14 +49,15 @@ class Door:
         """The tools, as agents choose by."""
         return types.ListToolsResult(tools=described(tuple(self._tools.values())))
 
-    async def call_tool(self, _: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         """What a tool gives. What goes wrong in it is a result that says so; only an unknown tool is an error."""
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, self._unknown(params.name))
         handle = RunHandle()
+        client = client_name(ctx)
         try:
-            result = await self.in_thread(partial(self._run, tool, params.arguments or {}, handle), handle)
+            result = await self.in_thread(partial(self._run, tool, params.arguments or {}, handle, client), handle)
         except KbError as error:
             return _failed(error_text(error))
         return types.CallToolResult(
@@ -75,14 +82,42 @@ class Door:
             traceback.print_exception(error, file=sys.stderr)
             raise MCPError(types.INTERNAL_ERROR, f"kb failed ({type(error).__name__}); its log says why") from None
 
-    def _run(self, tool: ToolSpec, arguments: dict[str, Any], handle: RunHandle) -> Result:
-        given = read_arguments(tool.name, tool.takes, arguments)
-        return tool.run(self.session, given, handle)
+    def _run(self, tool: ToolSpec, arguments: dict[str, Any], handle: RunHandle, client: str) -> Result:
+        asked = next((value for value in arguments.values() if isinstance(value, str)), "")
+        try:
+            given = read_arguments(tool.name, tool.takes, arguments)
+            result = tool.run(self.session, given, handle)
+        except KbError as error:
+            self.record(client, tool.name, asked, (), error_text(error), error.code)
+            raise
+        self.record(client, tool.name, asked, result.places, result.text)
+        return result
+
+    def record(
+        self, client: str, tool: str, asked: str, places: Sequence[str], text: str, outcome: str = "given"
+    ) -> None:
+        """Keeps what an agent was given for `kb audit list`."""
+        if self._audit is None:
+            return
+        tokens = token_counter(self.session.config, self.session.models).count(text)
+        kept = (visible_line(client)[:_NAME_CHARS], tool, visible_line(asked)[:_ASKED_CHARS])
+        places_json = json.dumps([visible_line(place) for place in places], ensure_ascii=False)
+        self._audit.add(Disclosure(now_utc(), *kept, places_json, tokens, outcome))
 
     def _unknown(self, name: str) -> str:
         near = get_close_matches(name, self._tools, n=1, cutoff=0.4)
         meant = f", did you mean {near[0]!r}?" if near else "."
         return f"no tool {name[:80]!r}{meant} There are {', '.join(self._tools)}."
+
+
+_NAME_CHARS = 100
+_ASKED_CHARS = 200
+
+
+def client_name(ctx: Context) -> str:
+    """The agent, as it names itself."""
+    params = ctx.session.client_params
+    return "unnamed" if params is None else params.client_info.name
 
 
 def described(tools: Sequence[ToolSpec]) -> list[types.Tool]:

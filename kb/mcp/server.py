@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 import anyio
@@ -16,6 +16,7 @@ from kb.config import Config
 from kb.errors import KbError
 from kb.mcp.door import Door
 from kb.mcp.tools import READING_TOOLS, ToolSpec
+from kb.operations.answers.audit import AuditLog
 from kb.operations.search.search import search
 from kb.operations.session.session import Session, open_session
 
@@ -27,9 +28,11 @@ INSTRUCTIONS = (
 )
 
 
-def build_server(session: Session, tools: Sequence[ToolSpec] = READING_TOOLS) -> Server[Any]:
-    """The server with its tools."""
-    door = Door(session, tools)
+def build_server(
+    session: Session, tools: Sequence[ToolSpec] = READING_TOOLS, audit: AuditLog | None = None
+) -> Server[Any]:
+    """The server with its tools; what it gives is recorded in `audit`."""
+    door = Door(session, tools, audit)
     return Server(
         "kb",
         version=kb.__version__,
@@ -42,9 +45,10 @@ def build_server(session: Session, tools: Sequence[ToolSpec] = READING_TOOLS) ->
 
 def serve_stdio(config: Config) -> None:
     """Serves until standard input ends."""
-    with open_session(config, many=True) as session:
+    with open_session(config, many=True, audience="agent") as session:
         warm(session)
-        anyio.run(_serve, build_server(session))
+        with closing(AuditLog(config)) as audit:
+            anyio.run(_serve, build_server(session, audit=audit))
 
 
 async def _serve(server: Server[Any]) -> None:

@@ -27,12 +27,16 @@ DEFAULT_HITS = 8
 DEFAULT_SEARCH_TOKENS = 4000
 DEFAULT_LISTED = 50
 
+# The conversations of agents are not those of the owner: what is hidden from agents may be in these.
+_KEPT_APART = "mcp/"
+
 
 class Result(NamedTuple):
-    """What a tool gives: its text, and the same as an object of its output schema."""
+    """What a tool gives: its text, the same as an object of its output schema, and the places it is from."""
 
     text: str
     structured: Any
+    places: tuple[str, ...] = ()
 
 
 class ToolSpec(NamedTuple):
@@ -52,27 +56,31 @@ def _search(session: Session, given: Any, _: RunHandle) -> Result:
     query = session.defaults.query(given["query"], given.get("mode"), given.get("limit", DEFAULT_HITS), filters)
     budget = given.get("max_tokens", DEFAULT_SEARCH_TOKENS)
     page = search_page(session, query, cursor=given.get("cursor"), max_tokens=budget)
-    return Result(search_text(page), found_passages_v1(page))
+    return Result(search_text(page), found_passages_v1(page), tuple(hit.citation.to_uri() for hit in page.hits))
 
 
 def _fetch(session: Session, given: Any, _: RunHandle) -> Result:
     fetched = fetch(session, fetch_request(given))
-    return Result(fetch_text(fetched), fetched_texts_v1(fetched))
+    places = tuple(each.citation.to_uri() for each in fetched.places)
+    return Result(fetch_text(fetched), fetched_texts_v1(fetched), places)
 
 
 def _ask(session: Session, given: Any, handle: RunHandle) -> Result:
-    conversation = given.get("session")
+    conversation = _KEPT_APART + given["session"] if "session" in given else None
     query = session.defaults.query(given["question"], None, None, document_filters(given))
     request = AskRequest(*query, session_id=conversation, keep=conversation is not None)
     answer = ask(session, request, handle)
-    return Result(answer_text(answer), given_answer_v1(answer))
+    if answer.conversation_id is not None:
+        answer = answer._replace(conversation_id=answer.conversation_id.removeprefix(_KEPT_APART))
+    places = tuple(each.citation.to_uri() for each in answer.citations)
+    return Result(answer_text(answer), given_answer_v1(answer), places)
 
 
 def _list(session: Session, given: Any, _: RunHandle) -> Result:
     what: ListedKind = given["what"]
     limit = given.get("limit", DEFAULT_LISTED)
     listing = list_things(session, what, glob=given.get("glob"), limit=limit, cursor=given.get("cursor"))
-    return Result(list_text(listing), listing_v1(listing))
+    return Result(list_text(listing), listing_v1(listing), tuple(each.name for each in listing.items))
 
 
 def _status(session: Session, given: Any, _: RunHandle) -> Result:

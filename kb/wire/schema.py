@@ -25,6 +25,7 @@ WIRE_SCHEMAS = (
     "chunk_inspection.v1",
     "citation.v1",
     "config_report.v1",
+    "disclosure.v1",
     "doc_inspection.v1",
     "doc_summary.v1",
     "doc_view.v1",

@@ -15,7 +15,15 @@ from kb.answer.evidence import JUDGED_HITS, score_evidence
 from kb.answer.follow_up import resolve
 from kb.answer.quoting import Quoted, quote_across, quote_answer, quote_excerpts
 from kb.answer.reading import reading_model
-from kb.answer.wording import did_not_answer, not_kept, poor_fit, quoted_instead, refusal_text, stopped_early
+from kb.answer.wording import (
+    did_not_answer,
+    kept_from_models,
+    not_kept,
+    poor_fit,
+    quoted_instead,
+    refusal_text,
+    stopped_early,
+)
 from kb.config import Config
 from kb.domain.answers.answer import Answer, EmbeddingRef, RetrievalSummary, Turn
 from kb.domain.answers.answer_events import Retrieved
@@ -155,10 +163,14 @@ def _write(
             return _noting(_quote(base, found, passages), notes), None
         from kb.operations.ask.generate import generate_answer
 
+        readable, found = _for_a_model(base, found, passages)
+        if not readable:
+            return _noting(_quote(base, found, passages), (*notes, kept_from_models(found.language))), None
+
         # A model in this process writes one text at a time.
         turn = base.models.one_at_a_time("writing") if model.model_ref.provider == "llama_cpp" else nullcontext()
         with turn:
-            made = generate_answer(base, found, passages, model, handle)
+            made = generate_answer(base, found, readable, model, handle)
         answer, fault = made.answer, made.fault
         if made.unproven:
             return _noting(_quote_instead(base, found, passages, answer), notes), None
@@ -168,6 +180,16 @@ def _write(
         notes = (*notes, did_not_answer(found.language, model.model_ref.id, fault))
     assert failed is not None
     return failed
+
+
+def _for_a_model(
+    base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...]
+) -> tuple[tuple[Passage, ...], Findings]:
+    """The passages that a language model may read; without the turns before, where any of them may quote another."""
+    hidden = base.hidden_from_models()
+    if not hidden:
+        return passages, found
+    return tuple(each for each in passages if each.doc_path not in hidden), found._replace(history=())
 
 
 def _quote(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...]) -> Answer:

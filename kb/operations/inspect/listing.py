@@ -35,7 +35,7 @@ def list_things(
         start = 0 if cursor is None else _start(what, glob, read_cursor("list", revision, cursor))
         of_names = what == "symbols" and glob is not None and "/" not in glob
         globs = () if glob is None or of_names else (glob,)
-        documents = eligible_documents(base.db, SearchFilters(path_globs=globs))
+        documents = eligible_documents(base.db, base.visible(SearchFilters(path_globs=globs)))
         rows = _LISTS[what](base.db, documents, glob if of_names else None, limit + 1, start)
         more = len(rows) > limit
         state = {"w": what, "g": glob, "n": start + limit}
@@ -97,7 +97,7 @@ _LISTS: dict[ListedKind, Callable[[Connection, str | None, str | None, int, int]
 
 def base_status(session: Session) -> BaseStatus:
     """What is indexed, and what is missing; no model is loaded that is not in use already."""
-    with session.reading_views() as base:
+    with session.reading_views() as base, base.snapshot():
         stats = corpus_stats(base.db)
         missing = []
         by_meaning = False

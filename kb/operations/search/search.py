@@ -38,6 +38,7 @@ def search_in(base: KnowledgeBase, query: SearchQuery, *, every_candidate: bool 
     `every_candidate` of a hybrid question is in the result, for what is tried on them.
     """
     with base.snapshot():
+        query = query._replace(filters=base.visible(query.filters)) if base.hides else query
         source = _source(base, query)
         return _with_code(base, query, _among_notes(base, query, source, every_candidate))
 

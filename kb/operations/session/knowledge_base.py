@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kb.config import Config
-from kb.domain.search import SearchDefaults, SearchMode
+from kb.domain.search import SearchDefaults, SearchFilters, SearchMode
 from kb.operations.opening.reader import index_version
 from kb.operations.session.loaded_models import LoadedModels
 from kb.store.connection import Connection, data_version, snapshot
@@ -19,19 +19,28 @@ from kb.store.schema_version import require_known_schema
 
 if TYPE_CHECKING:
     from kb.domain.reranking import PairOrder, Reranker
+    from kb.operations.session.exposure import Audience
     from kb.operations.session.vectors import VectorSource
 
 
 class KnowledgeBase:
     """An open knowledge base; one thread uses it at a time."""
 
-    def __init__(self, db: Connection, config: Config, models: LoadedModels, *, many: bool) -> None:
+    def __init__(
+        self, db: Connection, config: Config, models: LoadedModels, *, many: bool, audience: Audience | None = None
+    ) -> None:
+        """`audience` does not see what is kept from it; None is the owner, who sees all."""
         self.db = db
         self.config = config
         self.models = models
         self._many = many
         self._has_vector_functions = False
         self._data_version = data_version(db)
+        self.hides = False
+        self._audience = audience
+        self._given = config
+        self._is_hidden = False
+        self._hide()
 
     @property
     def defaults(self) -> SearchDefaults:
@@ -81,9 +90,25 @@ class KnowledgeBase:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Inside, the knowledge base stays as it is now, whatever others write meanwhile."""
-        with snapshot(self.db):
-            self.refresh()
-            yield
+        try:
+            with snapshot(self.db):
+                self.refresh()
+                yield
+        except BaseException:
+            self._is_hidden = False  # it was rolled back with all else
+            raise
+
+    def visible(self, filters: SearchFilters) -> SearchFilters:
+        """The filters, among what this knowledge base shows."""
+        return filters._replace(among_visible=True) if self.hides else filters
+
+    def hidden_from_models(self) -> frozenset[str]:
+        """The paths of documents that no language model is given to read; what is hidden here is not among the hits."""
+        if self._audience is not None:
+            return frozenset()
+        from kb.operations.session.exposure import hidden_paths, rules_for
+
+        return hidden_paths(self.db, rules_for(self.config, "model"))
 
     def refresh(self) -> None:
         """Forgets what was found out before the database or an installed model changed. Raises: SchemaTooNew."""
@@ -91,9 +116,22 @@ class KnowledgeBase:
         if seen != self._data_version:
             require_known_schema(self.db)
             self._data_version = seen
+            self._is_hidden = False
             self._forget()
         elif "vectors" in self.__dict__ and not self.vectors.models_are_installed():
             self._forget()
+        self._hide()
+
+    def _hide(self) -> None:
+        """Hides what the audience does not see, by the documents as they are now. Raises: ConfigError."""
+        if self._audience is None or self._is_hidden:
+            return
+        from kb.operations.session.exposure import hide_documents, rules_for
+
+        self.hides = hide_documents(self.db, rules_for(self._given, self._audience)) > 0
+        # Words that only hidden documents have must not be offered for a slip.
+        self.config = self._given.without_widening() if self.hides else self._given
+        self._is_hidden = True
 
     def _forget(self) -> None:
         for name, member in vars(type(self)).items():

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from kb.config import Config
 from kb.domain.search import SearchDefaults
@@ -24,6 +24,9 @@ from kb.operations.session.knowledge_base import KnowledgeBase, search_defaults
 from kb.operations.session.loaded_models import LoadedModels
 from kb.store.connection import sqlite_errors
 
+if TYPE_CHECKING:
+    from kb.operations.session.exposure import Audience
+
 # Device and inode: another file in the place of one that is open has others, as long as that is open.
 FileIdentity: TypeAlias = tuple[int, int]
 
@@ -31,14 +34,16 @@ FileIdentity: TypeAlias = tuple[int, int]
 class Session:
     """A configuration, the connections that are free, and the models that are loaded."""
 
-    def __init__(self, config: Config, *, many: bool = False) -> None:
+    def __init__(self, config: Config, *, many: bool = False, audience: Audience | None = None) -> None:
         """Nothing is opened before it is needed, so a session may begin before there is a knowledge base.
 
         `many` questions are prepared for, as by a large index's ANN index; without, the first is answered sooner.
+        What is kept from the `audience` is not seen in this session.
         """
         self.config = config
         self.models = LoadedModels(config.model_dir)
         self._many = many
+        self._audience = audience
         self._free: list[tuple[FileIdentity | None, KnowledgeBase]] = []
         self._opening = Lock()
         self._closed = False
@@ -63,7 +68,8 @@ class Session:
             with sqlite_errors(sqlite):
                 if base is None:
                     with self._opening:  # two that migrate at once would be in each other's way
-                        base = KnowledgeBase(open_current(sqlite), self.config, self.models, many=self._many)
+                        db = open_current(sqlite)
+                        base = KnowledgeBase(db, self.config, self.models, many=self._many, audience=self._audience)
                 else:
                     base.refresh()
                 yield base
@@ -105,9 +111,9 @@ class Session:
 
 
 @contextmanager
-def open_session(config: Config, *, many: bool = False) -> Iterator[Session]:
+def open_session(config: Config, *, many: bool = False, audience: Audience | None = None) -> Iterator[Session]:
     """A session, closed at the end of the block."""
-    session = Session(config, many=many)
+    session = Session(config, many=many, audience=audience)
     try:
         yield session
     finally:

@@ -1,0 +1,68 @@
+"""Records what agents are given, beside their calls, and lists it."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+
+from kb.config import Config
+from kb.domain.results.disclosure import Disclosure
+from kb.errors import StoreError
+from kb.store.caches.audit_log import list_disclosures, open_audit, write_disclosures
+
+_FILE = "audit.sqlite"
+_BATCH = 200
+
+
+def audit_file(config: Config) -> Path:
+    """Where the record lies."""
+    return config.data_dir / _FILE
+
+
+class AuditLog:
+    """Takes disclosures from any thread; one thread writes them, so that no call waits for the disk."""
+
+    def __init__(self, config: Config) -> None:
+        self._path = audit_file(config)
+        self._queue: SimpleQueue[Disclosure | None] = SimpleQueue()
+        self._thread = Thread(target=self._write, name="kb-audit", daemon=True)
+        self._thread.start()
+
+    def add(self, disclosure: Disclosure) -> None:
+        """Records a call."""
+        self._queue.put(disclosure)
+
+    def close(self) -> None:
+        """Waits until all is written."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _write(self) -> None:
+        ended = False
+        while not ended:
+            batch = [self._queue.get()]
+            while len(batch) < _BATCH and not self._queue.empty():
+                batch.append(self._queue.get())
+            ended = None in batch
+            self._keep([each for each in batch if each is not None])
+
+    def _keep(self, batch: list[Disclosure]) -> None:
+        if not batch or not self._path.parent.is_dir():  # before kb init there is nothing to give
+            return
+        try:
+            with closing(open_audit(self._path)) as db:
+                write_disclosures(db, self._path, batch)
+        except StoreError as error:
+            print(f"kb audit: {len(batch)} calls could not be recorded: {error.message}", file=sys.stderr)
+
+
+def disclosures(config: Config, *, client: str | None, tool: str | None, limit: int) -> list[Disclosure]:
+    """What agents were given, the last first. Raises: StoreError and its kin."""
+    path = audit_file(config)
+    if not path.is_file():
+        return []
+    with closing(open_audit(path)) as db:
+        return list_disclosures(db, client=client, tool=tool, row_limit=limit)

@@ -1,0 +1,79 @@
+"""Which documents are kept from agents and language models, by path and tag, and how a connection loses sight of them.
+
+What is hidden is hidden in SQL: names of tables mean what is left (`sql/exposure/hide.sql`), so no tool, no id, no
+error and no statement written later can reach past it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from kb.config import Config
+from kb.domain.text import stored_text
+from kb.errors import ConfigError
+from kb.store.connection import Connection
+from kb.store.rows import exposure_queries as queries
+
+Audience = Literal["agent", "model"]
+"""`agent`: who asks through `kb mcp`; `model`: the language model that writes answers."""
+
+
+class Rules(NamedTuple):
+    """What is kept from an audience: documents with a tag, and paths that match a glob (gitignore syntax)."""
+
+    tags: tuple[str, ...]
+    globs: tuple[str, ...]
+
+
+def rules_for(config: Config, audience: Audience) -> Rules:
+    """The rules of a configuration. An agent is a language model, too."""
+    exposure = config.exposure
+    written = (*exposure.never_to_mcp, *exposure.never_to_llm) if audience == "agent" else exposure.never_to_llm
+    tags = tuple(dict.fromkeys(stored_text(rule[1:].strip()) for rule in written if rule.startswith("#")))
+    globs = tuple(dict.fromkeys(stored_text(rule) for rule in written if not rule.startswith("#")))
+    return Rules(tuple(tag for tag in tags if tag), globs)
+
+
+def hide_documents(db: Connection, rules: Rules) -> int:
+    """How many documents the connection does not see from now on, by its rules and the documents as they are now.
+
+    Raises: ConfigError for a glob that is none: nothing is shown where it is not known what to hide.
+    """
+    list_hidden(db, rules)
+    found = queries.count_hidden(db)
+    hidden = 0 if found is None else found.hidden
+    if hidden:
+        queries.hide(db)
+    else:
+        queries.show(db)
+    return hidden
+
+
+def hidden_paths(db: Connection, rules: Rules) -> frozenset[str]:
+    """The paths of the documents that are kept from an audience; the connection goes on seeing them."""
+    list_hidden(db, rules)
+    return frozenset(row.workspace_path for row in queries.select_hidden_paths(db))
+
+
+def list_hidden(db: Connection, rules: Rules) -> None:
+    """Fills the connection's list of hidden documents."""
+    queries.open_hidden(db)
+    if rules.tags:
+        queries.insert_hidden_tags(db, tags_json=json.dumps(rules.tags, ensure_ascii=False))
+    if rules.globs:
+        matches = _matcher(rules.globs)
+        ids = [row.doc_id for row in queries.select_all_paths(db) if matches.matches(row.workspace_path)]
+        queries.insert_hidden(db, doc_ids_json=json.dumps(ids))
+
+
+def _matcher(globs: Sequence[str]):  # type: ignore[no-untyped-def]  # PathPatterns, which a search does without
+    from kb.domain.ingest.gitignore import MalformedPattern, PathPatterns
+
+    try:
+        return PathPatterns(globs)
+    except MalformedPattern as error:
+        raise ConfigError(
+            f"exposure: {error}", "globs are as in .gitignore, e.g. 'private/**'; a tag is '#secret'"
+        ) from error

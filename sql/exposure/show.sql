@@ -1,0 +1,13 @@
+-- Let a connection see all documents again.
+-- version 1
+DROP VIEW IF EXISTS temp.corpus_stats;
+DROP VIEW IF EXISTS temp.document_overview;
+DROP VIEW IF EXISTS temp.chunk_source;
+DROP VIEW IF EXISTS temp.chunk_sentences;
+DROP VIEW IF EXISTS temp.assets;
+DROP VIEW IF EXISTS temp.symbol_refs;
+DROP VIEW IF EXISTS temp.symbols;
+DROP VIEW IF EXISTS temp.blocks;
+DROP VIEW IF EXISTS temp.document_tags;
+DROP VIEW IF EXISTS temp.chunks;
+DROP VIEW IF EXISTS temp.documents;

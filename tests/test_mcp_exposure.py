@@ -1,0 +1,268 @@
+"""What is kept from agents by path or tag is not there for them: by no tool, no id, no list, no count, no error."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from conftest import NOTES, Kb, Vault, kb_in, make_vault, write_notes
+
+from kb.config import load
+from kb.operations.answers.audit import AuditLog
+from kb.operations.session.session import open_session
+from kb.store.migrate import migrate
+from kb.store.rows import exposure_queries
+from kb.store.sqlfile import sql_text
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+from mcp.client.client import Client
+
+from kb.mcp.server import build_server
+
+SECRET = "The vault code is xylophone nine."
+HIDDEN = {
+    "private/plan.md": f"---\ntags: [salary]\n---\n# Hidden plan\n\n{SECRET}\n",
+    "tagged.md": f"---\ntags: [never-to-mcp]\n---\n# Tagged plan\n\n{SECRET} zyzzyva\n",
+    "below.md": f"---\ntags: [secret/deep]\n---\n# Deep plan\n\n{SECRET}\n",
+    "private/tool.py": "def hidden_function():\n    return 'xylophone'\n",
+}
+RULES = '\n[exposure]\nnever_to_mcp = ["private/**", "#Secret", "#never-to-mcp"]\n'
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    made = make_vault(tmp_path_factory.mktemp("guarded"), {**NOTES, **HIDDEN})
+    made.config.write_text(made.config.read_text() + RULES)
+    assert kb_in(made)("ingest", "--no-embed").code == 0
+    return made
+
+
+def called(vault: Vault, *calls: tuple[str, dict[str, Any]], audit: bool = False) -> list[Any]:
+    """The results of calls of one client, one behind the other."""
+
+    async def run() -> list[Any]:
+        config = load(str(vault.config), ())
+        log = AuditLog(config) if audit else None
+        with open_session(config, many=True, audience="agent") as session:
+            async with Client(build_server(session, audit=log)) as client:
+                found = [await client.call_tool(tool, arguments) for tool, arguments in calls]
+        if log is not None:
+            log.close()
+        return found
+
+    return asyncio.run(run())
+
+
+def shown(result: Any) -> str:
+    return result.content[0].text + json.dumps(result.structured_content, ensure_ascii=False)
+
+
+def ids_of(vault: Vault, path: str) -> tuple[str, str]:
+    """The ids of a document and its first passage, as the owner sees them."""
+    db = apsw.Connection(str(vault.sqlite))
+    asked = "SELECT doc_id, chunk_id FROM documents JOIN chunks USING (doc_id) WHERE workspace_path = ?"
+    (found,) = db.execute(asked, (path,))
+    return found
+
+
+def test_the_owner_sees_all(guarded: Vault) -> None:
+    kb = kb_in(guarded)
+    hits = kb("search", "xylophone", "--json").json["hits"]
+    assert {hit["doc_path"] for hit in hits} >= {"private/plan.md", "tagged.md", "below.md"}
+    assert kb("fetch", "private/plan.md").code == 0
+
+
+def test_no_tool_shows_what_is_hidden(guarded: Vault) -> None:
+    ids = [each for path in HIDDEN for each in ids_of(guarded, path)]
+    places = [*HIDDEN, *ids, *(each[:12] for each in ids), *(f"{path}#L1" for path in HIDDEN)]
+    places.append(str(guarded.root / "tagged.md"))
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("search", {"query": "xylophone vault code"}),
+        ("search", {"query": "zyzzyvas"}),
+        ("search", {"query": "Hidden plan", "path": ["private/**"]}),
+        ("search", {"query": "plan", "tags": ["salary", "never-to-mcp"]}),
+        ("search", {"query": "'xylophone'"}),
+        ("search", {"query": "hidden_function"}),
+        ("fetch", {"citations": places}),
+        ("fetch", {"symbol": "hidden_function"}),
+        ("fetch", {"path": "private/tool.py", "symbol": "hidden_function"}),
+        ("ask", {"question": "What is the vault code?"}),
+        *(("list", {"what": what}) for what in ("documents", "sources", "tags", "properties", "symbols")),
+        ("list", {"what": "documents", "glob": "private/**"}),
+        ("status", {}),
+    ]
+    asked = "|".join(["xylophone nine", "zyzzyva\\b", "return 'xylophone'", "Hidden plan", "Deep plan", "Tagged plan"])
+    for call, result in zip(calls, called(guarded, *calls), strict=True):
+        assert re.findall(asked, shown(result)) == [], call
+    (fetched,) = called(guarded, ("fetch", {"citations": places}))
+    assert fetched.structured_content["places"] == []
+    assert {each["code"] for each in fetched.structured_content["failures"]} == {"not_found"}
+
+
+def test_what_is_hidden_and_what_is_nowhere_are_told_alike(guarded: Vault) -> None:
+    hidden, nowhere = called(
+        guarded, ("fetch", {"citations": ["private/plan.md#L1"]}), ("fetch", {"citations": ["private/nope.md#L1"]})
+    )
+    assert hidden.content[0].text.replace("plan", "nope") == nowhere.content[0].text
+
+
+def test_counts_are_of_what_is_left(guarded: Vault) -> None:
+    status, folders, tags = called(guarded, ("status", {}), ("list", {"what": "sources"}), ("list", {"what": "tags"}))
+    assert status.structured_content["documents"] == len(NOTES)
+    assert [each["name"] for each in folders.structured_content["items"]] == ["./", "generated/", "projects/"]
+    assert {each["name"] for each in tags.structured_content["items"]} == {"infra", "규칙", "색인", "회의"}
+
+
+def test_visible_hits_fill_the_page_however_many_are_hidden(tmp_path: Path) -> None:
+    many = {f"private/{number}.md": f"# Plan {number}\n\nwombat wombat wombat\n" for number in range(60)}
+    made = make_vault(tmp_path, {**many, "open.md": "# Open\n\nOne wombat among many other words of a page.\n"})
+    made.config.write_text(made.config.read_text() + RULES)
+    assert kb_in(made)("ingest", "--no-embed").code == 0
+    (found,) = called(made, ("search", {"query": "wombat"}))
+    assert [hit["citation"] for hit in found.structured_content["hits"]] == ["open.md#L1-L3"]
+
+
+def test_what_is_hidden_by_an_ingest_is_hidden_at_the_next_call(fresh_vault: Vault) -> None:
+    kb = kb_in(fresh_vault)
+    assert kb("ingest", "--no-embed").code == 0
+
+    async def run() -> list[Any]:
+        with open_session(load(str(fresh_vault.config), ()), many=True, audience="agent") as session:
+            async with Client(build_server(session)) as client:
+                found = [await client.call_tool("search", {"query": "배터리"})]
+                log = NOTES["projects/gateway/log.md"].replace("tags: [infra", "tags: [never-to-llm, infra")
+                write_notes(fresh_vault.root, {"projects/gateway/log.md": log + "\nmore\n"})
+                assert kb("ingest", "--no-embed").code == 0
+                # An error inside rolls back what was read with it, and must not bring back what was hidden.
+                found.append(await client.call_tool("search", {"query": "a", "cursor": "x"}))
+                found.append(await client.call_tool("search", {"query": "a", "path": ["#"]}))
+                found.append(await client.call_tool("search", {"query": "배터리"}))
+                write_notes(fresh_vault.root)
+                assert kb("ingest", "--no-embed").code == 0
+                return [*found, await client.call_tool("search", {"query": "배터리"})]
+
+    before, _, _, hidden, after = asyncio.run(run())
+    assert "배터리가 네 시간" in shown(before)
+    assert hidden.structured_content["hits"] == []
+    assert "배터리가 네 시간" in shown(after)
+
+
+def test_a_glob_that_is_none_shows_nothing(fresh_vault: Vault) -> None:
+    kb = kb_in(fresh_vault)
+    assert kb("ingest", "--no-embed").code == 0
+    fresh_vault.config.write_text(fresh_vault.config.read_text() + '\n[exposure]\nnever_to_mcp = ["trailing\\\\"]\n')
+    (found,) = called(fresh_vault, ("search", {"query": "gateway"}))
+    assert found.is_error
+    assert "config_invalid" in found.content[0].text
+
+
+def test_the_views_of_a_guarded_connection_have_all_columns() -> None:
+    db = apsw.Connection(":memory:")
+    migrate(db, "2026-01-01T00:00:00Z")
+    exposure_queries.open_hidden(db)
+    names = re.findall(r"CREATE TEMP VIEW (\w+)", sql_text("exposure/hide.sql"))
+
+    def columns(schema: str) -> dict[str, list[str]]:
+        rows = {name: db.execute(f"SELECT name FROM pragma_table_xinfo('{name}', '{schema}')") for name in names}
+        return {name: [row[0] for row in found] for name, found in rows.items()}
+
+    before = columns("main")
+    exposure_queries.hide(db)
+    assert columns("temp") == before
+    assert sorted(names) == sorted(re.findall(r"temp\.(\w+);", sql_text("exposure/show.sql")))
+    exposure_queries.show(db)
+    assert list(db.execute("SELECT name FROM sqlite_temp_schema WHERE type = 'view'")) == []
+
+
+def test_no_table_with_text_of_documents_is_left_open() -> None:
+    """A new table with a document's or passage's key joins the views that hide, or is named here with why not."""
+    db = apsw.Connection(":memory:")
+    migrate(db, "2026-01-01T00:00:00Z")
+    keyed = {
+        str(name)
+        for (name,) in db.execute(
+            "SELECT DISTINCT m.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c"
+            " WHERE m.type IN ('table', 'view') AND c.name IN ('doc_id', 'chunk_id', 'chunk_rowid')"
+        )
+    }
+    hidden = set(re.findall(r"CREATE TEMP VIEW (\w+)", sql_text("exposure/hide.sql")))
+    only_by_chunks = {"chunks_fts", "chunks_fts_content", "indexed_chunks", "indexed_code", "embedding_records"}
+    only_words = {"document_korean_units", "document_words", "document_pairs"}  # asked for slips, which is turned off
+    not_read = {"eval_candidates", "eval_hits", "vector_tombstones", "answer_claims", "eval_query_results"}
+    assert keyed - hidden - only_by_chunks - only_words - not_read == set()
+
+
+class TestModels:
+    """What is kept from language models is quoted by kb itself, or not at all."""
+
+    def test_no_model_is_given_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from kb.domain.run_handle import RunHandle
+        from kb.operations.ask import ask as asking
+        from kb.operations.ask.findings import AskRequest
+        from kb.operations.ask.generate import Generation
+
+        made = make_vault(tmp_path, {"a.md": f"---\ntags: [never-to-llm]\n---\n# Code\n\n{SECRET}\n"})
+        assert kb_in(made)("ingest", "--no-embed").code == 0
+        given: list[Any] = []
+
+        class Model:
+            model_ref = asking.ModelRef("fake", "ollama")
+
+        def generate(base: Any, found: Any, passages: Any, model: Any, handle: Any) -> Generation:
+            given.extend(passages)
+            return Generation(found.refusal("llm_self_judge"))
+
+        monkeypatch.setattr("kb.operations.ask.generate.generate_answer", generate)
+        monkeypatch.setattr("kb.operations.ask.language_model.language_models", lambda *args: iter([Model()]))
+        with open_session(load(str(made.config), ())) as session:
+            request = AskRequest("What is the vault code?", "lexical", 5, keep=False)
+            answer = asking.ask(session, request, RunHandle())
+        assert given == []
+        assert "never_to_llm" in "".join(answer.notes)
+
+
+def test_what_an_agent_is_given_is_recorded(fresh_vault: Vault) -> None:
+    kb = kb_in(fresh_vault)
+    assert kb("ingest", "--no-embed").code == 0
+    assert kb("audit", "list").code == 1
+    called(
+        fresh_vault,
+        ("search", {"query": "gateway retries", "limit": 1}),
+        ("fetch", {"citations": ["chunking.md#L1-L3"]}),
+        ("search", {"query": "a", "limt": 1}),
+        audit=True,
+    )
+    rows = kb("audit", "list", "--json").lines
+    assert [(row["tool"], row["asked"], row["outcome"]) for row in rows] == [
+        ("search", "a", "invalid_argument"),
+        ("fetch", "", "given"),
+        ("search", "gateway retries", "given"),
+    ]
+    assert rows[1]["places"] == ["chunking.md#L1-L3"]
+    assert rows[1]["tokens"] > 20
+    assert {row["client"] for row in rows} == {"mcp"}
+    assert len(kb("audit", "list", "--tool", "fetch", "--json").lines) == 1
+    assert kb("audit", "list", "--client", "nobody").code == 1
+    assert "chunking.md#L1-L3" in kb("audit", "list").stdout
+
+
+def test_recording_leaves_the_index_as_it_was(fresh_vault: Vault) -> None:
+    kb = kb_in(fresh_vault)
+    assert kb("ingest", "--no-embed").code == 0
+    before = fresh_vault.sqlite.read_bytes()
+    called(fresh_vault, ("search", {"query": "gateway"}), audit=True)
+    assert fresh_vault.sqlite.read_bytes() == before
+
+
+def test_owner_and_agent_have_conversations_of_their_own(guarded: Vault, kb: Kb) -> None:
+    own = kb_in(guarded)
+    assert own("ask", "What is the vault code?", "--session", "talk").code in (0, 1)
+    (found,) = called(guarded, ("ask", {"question": "And again, what is it?", "session": "talk"}))
+    assert "xylophone" not in shown(found)
+    assert found.structured_content["session"] == "talk"
