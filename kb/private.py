@@ -33,6 +33,10 @@ QUIET: Mapping[str, str] = {
 """What switches off every library that would speak to a host nobody configured; set whatever the user's shell says."""
 
 
+READ_ONLY = "KB_READ_ONLY"
+"""The variable that puts a process and those it starts into read-only mode (`kb.writable`)."""
+
+
 class Surroundings(NamedTuple):
     """Environment and umask of a process."""
 
@@ -41,6 +45,11 @@ class Surroundings(NamedTuple):
 
 
 _users: Surroundings | None = None  # as the shell handed them over, while this process is kept private
+
+
+def is_read_only() -> bool:
+    """Whether this process is to change nothing of the knowledge base, its models and its settings."""
+    return os.environ.get(READ_ONLY, "").strip().lower() not in ("", "0", "no", "false", "off")
 
 
 @contextmanager

@@ -11,15 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kb.errors import StoreReadOnly
-
-READ_ONLY = "KB_READ_ONLY"
-
-_OFF = ("", "0", "no", "false", "off")
-
-
-def is_read_only() -> bool:
-    """Whether this process is to change nothing."""
-    return os.environ.get(READ_ONLY, "").strip().lower() not in _OFF
+from kb.private import READ_ONLY, is_read_only
 
 
 def require_writable(what: str = "the knowledge base") -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
 from kb.operations.answers.last_shown import Shown, keep_shown
-from kb.writable import is_read_only
+from kb.private import is_read_only
 
 
 def remember(data_dir: Path, shown: Shown) -> None:

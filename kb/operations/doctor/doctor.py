@@ -17,6 +17,7 @@ from kb.operations.doctor.vectors import check_models, check_reranker, check_vec
 from kb.operations.ingest.prepare import word_maker
 from kb.operations.opening.privacy import open_to_others, private_places
 from kb.operations.opening.reader import index_version, maker_of
+from kb.private import is_read_only
 from kb.store.connection import Connection, open_reader, open_writer, sqlite_errors, sqlite_version
 from kb.store.fts_version import defined_fts_version
 from kb.store.migrate import repeatable_hash
@@ -24,7 +25,6 @@ from kb.store.rows import ingest_queries
 from kb.store.rows import inspect_queries as queries
 from kb.store.rows.retrieve_queries import select_pipelines
 from kb.store.schema_version import latest_version, schema_state
-from kb.writable import is_read_only
 
 _REBUILD = "move the file away and run kb ingest, which rebuilds it from your files; keep it: answers are in it alone"
 
