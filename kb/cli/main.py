@@ -24,6 +24,7 @@ EXIT_UNHEALTHY = 3
 COMMANDS = {
     "init": "Create the configuration, the data directory and the workspace folder.",
     "ingest": "Update the index from your files.",
+    "ingest-file": "Take in a file from elsewhere, or text from standard input.",
     "search": "Find passages, each with an exact citation.",
     "ask": "Answer a question from your notes, with citations, or say that they hold no answer.",
     "answers": "Show earlier answers.",
@@ -59,7 +60,7 @@ class _Commands(CommandGroup):
             return None
         from importlib import import_module
 
-        command: click.Command = import_module(f"kb.cli.commands.{cmd_name}").command
+        command: click.Command = import_module(f"kb.cli.commands.{cmd_name.replace('-', '_')}").command
         command.context_class = HelpContext
         return command
 

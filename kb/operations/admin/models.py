@@ -36,8 +36,7 @@ def configured_installs(config: Config) -> tuple[str, ...]:
 def install_models(config: Config, names: Sequence[str], *, force: bool, handle: RunHandle) -> list[str]:
     """Installs models one after another; returns their names. What is there whole is left alone.
 
-    Raises: StoreReadOnly, ModelMissing, ModelError, ModelCorrupt, DiskFull; Canceled, and then the model in hand is as it
-    was before.
+    Raises: StoreReadOnly, ModelMissing, ModelError, ModelCorrupt, DiskFull; Canceled, the model in hand as it was.
     """
     require_writable("the models' directory")
     close_to_others(private_places(config))

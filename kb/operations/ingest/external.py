@@ -1,0 +1,174 @@
+"""Takes in what lies in no folder of its own: one file from elsewhere, or text from standard input.
+
+A copy goes to `_external/` in the workspace, named by its content (`3f2a9c41d07b.md`), so that the same content twice
+is one file. From then on it is a file of the workspace as any other: `kb ingest` keeps it, and whoever deletes it there
+takes it out again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.config import Config
+from kb.domain.ids import content_hash
+from kb.domain.kinds import KINDS, extension_of, family_of, media_type_of
+from kb.domain.results.ingest import IngestReport
+from kb.domain.run_handle import RunHandle
+from kb.errors import DiskFull, FileTooLarge, StoreReadOnly, UsageError
+from kb.operations.ingest.ingest import ingest
+from kb.operations.ingest.requests import ingest_request
+from kb.private import make_folder_for_user, users_surroundings
+from kb.scan.read import read_bytes
+from kb.writable import require_writable
+
+FOLDER = "_external"
+NAME_CHARS = 12
+_MB = 1_000_000
+
+
+class ExternalContent(NamedTuple):
+    """What is to be taken in: its bytes, the name it has where it comes from, and what is known of it besides.
+
+    `title` and `source_uri` are written into the frontmatter of Markdown.
+    """
+
+    data: bytes
+    name: str
+    title: str | None = None
+    source_uri: str | None = None
+
+
+class Added(NamedTuple):
+    """Where the copy is, below the workspace; whether it was there already; what the ingest did, of a dry run None."""
+
+    workspace_path: str
+    was_there: bool
+    report: IngestReport | None
+
+
+def read_external(config: Config, path: str) -> ExternalContent:
+    """The content of a file outside the workspace.
+
+    Raises: FileError and its kin; UsageError for a file that is in the workspace already.
+    """
+    root = os.path.realpath(config.workspace_root)
+    full = os.path.realpath(os.path.expanduser(path))
+    if full == root or full.startswith(root + os.sep):
+        raise UsageError(f"{path} is in the workspace already", f"kb ingest {os.path.relpath(full, root)}")
+    content = read_bytes(full, max_bytes=config.indexing.max_file_mb * _MB)
+    return ExternalContent(content.data, os.path.basename(full))
+
+
+def add_external(
+    config: Config, content: ExternalContent, handle: RunHandle, *, embed: bool = True, dry_run: bool = False
+) -> Added:
+    """Copies the content into the workspace and indexes it.
+
+    No copy is left behind where it cannot be indexed; the report of one that cannot be read has the error. A dry run
+    copies nothing and indexes nothing.
+    Raises: UsageError for empty content, a kind that kb does not read, or a title for what is no Markdown;
+    FileTooLarge, StoreReadOnly, DiskFull; what `ingest` raises.
+    """
+    require_writable()
+    data = _checked(config, content)
+    path = f"{FOLDER}/{_stored_name(content_hash(data)[:NAME_CHARS], content.name)}"
+    file = config.workspace_root / path
+    was_there = file.exists()
+    if dry_run:
+        return Added(path, was_there, None)
+    if not was_there:
+        _write(file, data)
+    try:
+        request = ingest_request(config, str(file), dry_run=False, allow_empty=False, embed=embed)
+        report = ingest(request, handle)
+        if not report.counts.scanned:
+            raise UsageError(
+                f"{FOLDER}/ is left out of the index", "by workspace.include, workspace.exclude or a .kbignore"
+            )
+    except BaseException:
+        _take_back(file, was_there)
+        raise
+    if report.counts.errors:
+        _take_back(file, was_there)
+    return Added(path, was_there, report)
+
+
+def _take_back(file: Path, was_there: bool) -> None:
+    """Removes a copy that this call has made, and the folders made for it."""
+    if was_there:
+        return
+    file.unlink(missing_ok=True)
+    for folder in file.parents[: 2 if file.parent.name != FOLDER else 1]:
+        with suppress(OSError):  # others are in it
+            folder.rmdir()
+
+
+def _checked(config: Config, content: ExternalContent) -> bytes:
+    """The bytes to store. Raises: UsageError, FileTooLarge."""
+    media_type = media_type_of(content.name)
+    if media_type is None:
+        known = ", ".join(name.removeprefix("*.") for name in KINDS.spellings())
+        raise UsageError(f"kb does not read files like {content.name!r}", f"--name says what it is; kb reads {known}")
+    if not content.data.strip():
+        raise UsageError("there is nothing in it", 'example: echo "# Title" | kb ingest-file - --name note.md')
+    is_markdown = family_of(media_type) == "markdown"
+    described = {"title": content.title, "source_uri": content.source_uri}
+    described = {key: value for key, value in described.items() if value is not None}
+    data = content.data
+    if described:
+        if not is_markdown:
+            raise UsageError(
+                f"a title or source cannot be written into {content.name!r}", "they go into Markdown alone"
+            )
+        data = _described(data, {key: " ".join(str(value).split()) for key, value in described.items()})
+    limit = config.indexing.max_markdown_mb if is_markdown else config.indexing.max_file_mb
+    if len(data) > limit * _MB:
+        raise FileTooLarge(f"{content.name}: {len(data) / _MB:.1f} MB, above the limit of {limit} MB", "split it")
+    return data
+
+
+def _described(data: bytes, described: dict[str, str]) -> bytes:
+    """Markdown with these keys in its frontmatter. Raises: UsageError where it is not UTF-8, or has one of them."""
+    from kb.extract.markdown.frontmatter import read_frontmatter
+
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError("a title or source can be written into UTF-8 text alone", "convert it with iconv") from error
+    lines = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in described.items())
+    found = read_frontmatter(text)
+    if not found.line_count:
+        return f"---\n{lines}---\n\n{text}".encode()
+    first, rest = text.split("\n", 1)
+    own = {line.partition(":")[0].strip() for line in rest.splitlines()[: found.line_count - 1]}
+    if both := sorted(own & described.keys()):
+        raise UsageError(
+            f"it says its own {' and '.join(both)}", "leave the option out, or take the line out of the frontmatter"
+        )
+    return f"{first}\n{lines}{rest}".encode()
+
+
+def _stored_name(content: str, name: str) -> str:
+    """The content's hash with the extension; a file that is known by its name, such as `Dockerfile`, keeps it."""
+    named = content + extension_of(name)
+    return named if media_type_of(named) == media_type_of(name) else f"{content}/{name}"
+
+
+def _write(file: Path, data: bytes) -> None:
+    temporary = file.with_name(f".{file.name}.tmp")
+    try:
+        make_folder_for_user(file.parent)
+        temporary.write_bytes(data)
+        temporary.chmod(0o666 & ~users_surroundings().umask)
+        os.replace(temporary, file)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        from errno import EDQUOT, ENOSPC
+
+        if error.errno in (ENOSPC, EDQUOT):
+            raise DiskFull("the disk is full", f"make room where {file.parent} lies") from error
+        raise StoreReadOnly(f"{file.parent} cannot be written: {error.strerror}", "make it writable") from error
