@@ -23,7 +23,7 @@ _MB = 1_000_000
     epilog="""\b
 Examples:
   kb ingest-file ~/Downloads/paper.pdf
-  curl -s https://example.org/a.md | kb ingest-file - --title "A post" --source-uri https://example.org/a
+  curl -s https://example.org/a.md | kb ingest-file - --title "A post" --source-uri example.org/a
   pbpaste | kb ingest-file - --name snippet.py
   kb ingest-file paper.pdf --dry-run          where its copy would go
 """,
