@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
-from kb.cli.call import Call, pass_call
+from kb.cli.call import Call, CommandGroup, pass_call
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
 from kb.errors import UsageError
+from kb.mcp.clients import CLIENTS, Client
 
 _EPILOG = """\b
 Examples:
-  kb mcp                                     serve on standard input and output; agents start it themselves
+  kb mcp install claude-code                 tells an agent of kb, once; it then starts kb mcp by itself
+  kb mcp --print-config cursor               what to paste into its configuration by hand
+  kb mcp                                     serve on standard input and output
   kb mcp --http                              serve at an address of this machine, with a token, until Ctrl-C
 """
 
 
-@click.command("mcp", epilog=_EPILOG)
+@click.group("mcp", cls=CommandGroup, invoke_without_command=True, epilog=_EPILOG)
 @click.option("--http", "over_http", is_flag=True, help="Serve over HTTP, to this machine alone.")
 @click.option("--port", type=click.IntRange(1024, 65535), help="With --http: listen here [default: 7412, or any free].")
+@click.option("--print-config", "client", type=click.Choice(CLIENTS), help="Print what this agent is told of kb.")
+@click.pass_context
 @pass_call
-def command(call: Call, over_http: bool, port: int | None) -> int:
+def command(call: Call, ctx: click.Context, over_http: bool, port: int | None, client: Client | None) -> int:
     """Serve the knowledge base to agents (Model Context Protocol), until standard input ends.
 
     Tools: search, fetch, ask, list, status. All of them only read.
     """
+    if ctx.invoked_subcommand is not None:
+        if over_http or port is not None or client is not None:
+            raise UsageError("kb mcp install takes its own options", "kb mcp install --help")
+        return 0
+    if client is not None:
+        from kb.mcp.clients import client_file, launch, snippet
+
+        click.echo(snippet(client, launch(call.config.file, allow_write=False)), nl=False)
+        echo_folded(f"goes into {client_file(client)}; kb mcp install {client} writes it", err=True)
+        return 0
     require_library()
     if not over_http:
         if port is not None:
@@ -44,6 +60,40 @@ def command(call: Call, over_http: bool, port: int | None) -> int:
         click.echo("Ctrl-C ends it", err=True)
 
     serve_http(call.config, port, tell)
+    return 0
+
+
+@command.command(
+    "install",
+    epilog="""\b
+Examples:
+  kb mcp install claude-code
+  kb mcp install vscode --yes
+""",
+)
+@click.argument("client", type=click.Choice(CLIENTS))
+@click.option("--yes", is_flag=True, help="Write it without asking.")
+@pass_call
+def install(call: Call, client: Client, yes: bool) -> int:
+    """Tell an agent of kb: show what changes in its configuration, ask, and write it.
+
+    Exit code 1 where it was not wanted.
+    """
+    from kb.mcp.clients import apply_change, change_for, launch
+
+    require_library()
+    change = change_for(client, launch(call.config.file, allow_write=False))
+    if not change.diff:
+        echo_folded(f"{change.path} has it already")
+        return 0
+    for line in change.diff.splitlines():
+        click.echo(plain_line(line))
+    if not yes:
+        click.echo(f"Write {change.path}? [y/N] ", nl=False)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            return 1
+    apply_change(change)
+    echo_folded(f"written; start {client} again, and it has kb")
     return 0
 
 
