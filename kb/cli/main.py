@@ -32,6 +32,7 @@ COMMANDS = {
     "verify": "Check whether the quotations of an answer are still in their files.",
     "fetch": "Print the text at citations, word for word.",
     "open": "Open a hit, a citation or a file in your editor or viewer.",
+    "ui": "Search, ask and read in the terminal, by keys.",
     "web": "Search, ask and read on a page in your browser.",
     "list": "List what is indexed.",
     "inspect": "Show all that is stored of one document, chunk or name in code.",

@@ -1,0 +1,109 @@
+"""Hits, places of an answer and earlier answers as rows of a list, each a few lines with what matches marked."""
+
+from __future__ import annotations
+
+import re
+
+from rich.table import Table
+from rich.text import Text
+
+from kb.domain.answers.answer import Answer, AnswerCitation
+from kb.domain.citations import Citation, CodeCitation
+from kb.domain.results.answers import AnswerSummary
+from kb.domain.search import SearchHit
+from kb.tui.clean import clean, clean_line
+
+PLACE, QUIET, HEADING, MATCH = "cyan", "dim", "bold", "bold underline"
+STATES = {
+    "answered": ("green", "Answered from your notes"),
+    "unsure": ("yellow", "Perhaps this; not sure"),
+    "refused": ("dim", "Not in your notes"),
+}
+
+
+def hit_row(hit: SearchHit, mark: str) -> Table:
+    """A hit: its number and place, its heading, its snippet with the matches marked. `mark` is how it was judged."""
+    heading = hit.citation.symbol if isinstance(hit.citation, CodeCitation) else None
+    return _row(
+        f"{mark}{hit.rank:>2}",
+        Text(clean_line(hit.citation.to_uri()), PLACE),
+        Text(clean_line(heading or " › ".join(hit.heading_path) or hit.title), HEADING),
+        _snippet(hit),
+    )
+
+
+def _row(number: str, *lines: Text) -> Table:
+    """Lines behind a number, each folded so that it stays behind it."""
+    row = Table.grid(padding=(0, 1), expand=True)
+    row.add_column(style=QUIET, no_wrap=True)
+    row.add_column(ratio=1, overflow="fold")
+    for index, line in enumerate(lines):
+        row.add_row("" if index else number, line)
+    return row
+
+
+def _snippet(hit: SearchHit) -> Text:
+    """The snippet on one line; what matches keeps its place, since cleaning changes no letter."""
+    found, at = Text(), 0
+    for start, end in hit.snippet_matches:
+        found.append(_flat(hit.snippet[at:start]))
+        found.append(_flat(hit.snippet[start:end]), MATCH)
+        at = end
+    found.append(_flat(hit.snippet[at:]))
+    return found
+
+
+def _flat(text: str) -> str:
+    return re.sub(r"\s+", " ", clean(text))
+
+
+def place_row(number: int, place: AnswerCitation) -> Table:
+    """A place that an answer cites, or the nearest one of a refusal."""
+    quote = (Text(clean_line(place.quote)),) if place.quote else ()
+    cited = Text(clean_line(place.citation.to_uri()), PLACE)
+    return _row(f"{place.marker or number:>3}", cited, Text(clean_line(place.label), HEADING), *quote)
+
+
+def answer_row(summary: AnswerSummary) -> Table:
+    """An earlier answer."""
+    colour, said = STATES[summary.state or "refused"]
+    head = Text(f"{summary.created_at[:16].replace('T', ' ')}  ", style=QUIET).append(said, colour)
+    return _row("", head, Text(clean_line(summary.query), HEADING), Text(clean_line(summary.answer)))
+
+
+def answer_text(answer: Answer) -> Text:
+    """An answer above its places: how sure kb is, the text, which sentences are not shown to be supported, and why."""
+    colour, said = STATES[answer.state]
+    found = Text(said + "\n", style=f"bold {colour}")
+    found.append(clean(answer.text) + "\n")
+    for claim in answer.claims:
+        if claim.status != "supported":
+            found.append(f"{claim.status}: ", "yellow" if claim.status == "weak" else "red")
+            found.append(f"{clean_line(claim.text)} — {clean_line(claim.reason or '')}\n", QUIET)
+    for note in answer.notes:
+        found.append(clean_line(note) + "\n", QUIET)
+    found.append("Nearest places:" if answer.refusal_reason else _made_by(answer), QUIET)
+    return found
+
+
+def _made_by(answer: Answer) -> str:
+    if answer.model.provider == "extractive":
+        return "Your own sentences, word for word, from:"
+    return f"Written by {clean_line(answer.model.id)} from:"
+
+
+def matched_words(hit: SearchHit) -> tuple[str, ...]:
+    """The words of a hit that match, in lower case, the longest first."""
+    found = {hit.snippet[start:end].lower() for start, end in hit.snippet_matches}
+    return tuple(sorted(filter(None, map(str.strip, found)), key=len, reverse=True))
+
+
+def first_line(citation: Citation | None, default: int = 1) -> int:
+    """The first cited line, or `default` for what is cited otherwise."""
+    start = getattr(citation, "start", None)
+    return start if isinstance(start, int) else default
+
+
+def counted(count: int, thing: str) -> str:
+    """`3 hits`, `1 hit`."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"

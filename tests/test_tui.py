@@ -1,0 +1,283 @@
+"""`kb ui` by its keys, in a terminal that is none: typing, choosing, asking, filters, judging; at every width."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import cast
+
+import pytest
+from conftest import NOTES, Vault, make_vault, run_kb
+from rich.cells import cell_len
+from syrupy.assertion import SnapshotAssertion
+
+from kb.config import load
+from kb.operations.session.session import open_session
+
+pytest.importorskip("textual")
+
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from kb.tui.app import SearchApp
+
+Play = Callable[[Pilot[None], SearchApp], Awaitable[None]]
+
+
+def played(vault: Vault, play: Play, *settings: str, size: tuple[int, int] = (120, 36), question: str = "") -> None:
+    """The app on a vault, played by its keys."""
+
+    async def run() -> None:
+        with open_session(load(str(vault.config), settings), many=True) as session:
+            app = SearchApp(session, question)
+            async with app.run_test(size=size) as pilot:
+                await play(pilot, app)
+
+    asyncio.run(run())
+
+
+async def typed(pilot: Pilot[None], text: str) -> None:
+    """Types, as a person does: a key at a time."""
+    line = pilot.app.query_one("#line", Input)
+    for char in text:
+        line.insert_text_at_cursor(char)
+        await pilot.pause()
+
+
+async def until(pilot: Pilot[None], so: Callable[[], bool]) -> None:
+    """Waits for what the keys have begun."""
+    for _ in range(300):
+        if so():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError(shown(cast(SearchApp, pilot.app)))
+
+
+def shown(app: SearchApp) -> str:
+    """The screen as text."""
+    lines = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in line).rstrip() for line in lines)
+
+
+def rows(app: SearchApp) -> int:
+    return app._rows.option_count
+
+
+def test_hits_come_as_one_types_and_the_place_stands_beside_them(vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "gateway retries")
+        await until(pilot, lambda: rows(app) > 1 and "five times" in app._document.shown_text)
+        first = app._place
+        await pilot.press("down")
+        assert app._place != first
+        await pilot.press("ctrl+p")
+        assert app._place == first
+        await pilot.press("escape")
+        await until(pilot, lambda: rows(app) == 0)
+
+    played(vault, play)
+
+
+def test_what_was_found_stays_until_the_next_is_there_and_an_older_answer_is_dropped(vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "gateway")
+        await until(pilot, lambda: rows(app) > 1)
+        older = app._asked
+        await typed(pilot, " zzzz")
+        assert rows(app) > 1
+        await typed(pilot, "귤")
+        await until(pilot, lambda: app._asked > older)
+        app._newest(older, app._status, "this is old")
+        assert "this is old" not in shown(app)
+
+    played(vault, play)
+
+
+def test_a_letter_of_which_no_syllable_is_made_yet_is_not_searched(vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "배터리ㄱ")
+        assert app._words == "배터리"
+        await until(pilot, lambda: rows(app) > 0)
+        assert "배터리" in shown(app)
+
+    played(vault, play)
+
+
+def test_tab_changes_how_passages_are_found(vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "gateway")
+        await pilot.press("tab")
+        await until(pilot, lambda: "meaning" in shown(app).splitlines()[-2])
+        await until(pilot, lambda: "kb " in shown(app).splitlines()[-2])
+
+    played(vault, play)
+
+
+def test_a_question_mark_asks_and_esc_goes_back_to_the_hits(vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "?How often does the gateway retry a failed upload")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Perhaps this" in shown(app))
+        assert "five times" in shown(app)
+        assert "projects/gateway/log.md#L" in shown(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: "Perhaps this" not in shown(app) and rows(app) > 1)
+        assert not app._line.startswith("?")
+
+    played(vault, play, "rag.score_gate=0")
+
+
+def test_a_refusal_shows_the_nearest_places(vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "?gateway retries")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Not in your notes" in shown(app))
+        assert rows(app) > 0
+
+    played(vault, play, "rag.score_gate=1")
+
+
+def test_filters_narrow_and_say_how_many_documents_they_leave(vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "gateway")
+        await until(pilot, lambda: rows(app) > 1)
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.pause()
+        assert "projects  3" in shown(app)
+        await pilot.press(*"generated", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1 and rows(app) == 1)
+        assert "in generated" in shown(app)
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("ctrl+x")
+        await until(pilot, lambda: len(app.screen_stack) == 1 and rows(app) > 1)
+
+    played(vault, play)
+
+
+def test_a_good_hit_is_kept_as_a_golden_question(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, NOTES)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "gateway retries")
+        await until(pilot, lambda: rows(app) > 1)
+        await pilot.press("ctrl+g", "down", "ctrl+b")
+        await until(pilot, lambda: "1 good, 1 bad" in shown(app))
+        await pilot.press("ctrl+c")
+
+    played(vault, play)
+    (golden,) = vault.sqlite.parent.glob("*.yaml")
+    text = golden.read_text(encoding="utf-8")
+    assert "gateway retries" in text
+    assert text.count("projects/gateway/log.md") == 1
+
+
+def test_the_citation_and_its_text_are_copied(vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "gateway retries")
+        await until(pilot, lambda: "five times" in app._document.shown_text)
+        await pilot.press("ctrl+y")
+        assert app.clipboard == app._place
+        await pilot.press("ctrl+o")
+        assert "five times" in app.clipboard
+
+    played(vault, play)
+
+
+def test_enter_opens_the_place_in_the_editor(vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = tmp_path / "seen"
+    editor = tmp_path / "nano"
+    editor.write_text(f'#!/bin/sh\necho "$@" > {seen}\n', encoding="utf-8")
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    monkeypatch.setattr(SearchApp, "suspend", nullcontext)
+
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "귤 상자")
+        await until(pilot, lambda: rows(app) == 1)
+        await pilot.press("enter")
+        await until(pilot, seen.exists)
+
+    played(vault, play)
+    assert seen.read_text(encoding="utf-8").strip().endswith("projects/gateway/meeting #2.md")
+
+
+def test_what_goes_wrong_is_said_on_the_status_line(vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "'gateway AND'")
+        await until(pilot, lambda: "FTS5" in shown(app).splitlines()[-2])
+
+    played(vault, play)
+
+
+def test_nothing_in_a_document_acts_on_the_terminal(vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "zebra")
+        await until(pilot, lambda: "zebra" in app._document.shown_text)
+        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown(app))
+
+    played(vault, play)
+
+
+@pytest.mark.parametrize("size", [(60, 20), (100, 30), (200, 50)], ids=str)
+def test_the_screen(size: tuple[int, int], vault: Vault, snapshot: SnapshotAssertion) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await until(pilot, lambda: rows(app) > 0 and app._document.shown_text != "")
+        await pilot.pause()
+        screen = shown(app)
+        assert max(map(cell_len, screen.splitlines())) <= size[0]
+        assert screen == snapshot
+
+    played(vault, play, size=size, question="배터리 gateway")
+
+
+@pytest.mark.parametrize("size", [(20, 5), (40, 8), (300, 80)], ids=str)
+def test_no_size_is_too_small_or_too_large(size: tuple[int, int], vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await until(pilot, lambda: rows(app) > 0)
+        for width in (10, 61, 199):
+            await pilot.resize_terminal(width, 10)
+            await pilot.press("down", "f1", "escape")
+
+    played(vault, play, size=size, question="gateway")
+
+
+def talked(vault: Vault, *lines: str, settings: tuple[str, ...] = ()) -> str:
+    """What `kb ui --plain` answers to lines."""
+    options = [word for each in settings for word in ("--set", each)]
+    ran = run_kb("--config", str(vault.config), *options, "ui", "--plain", stdin="".join(f"{line}\n" for line in lines))
+    assert (ran.code, ran.stderr) == (0, "")
+    return ran.stdout
+
+
+def test_plain_lists_are_numbered_and_keys_are_letters(vault: Vault) -> None:
+    said = talked(vault, "gateway retries", "1", "c 1", "f lang=ko", "gateway", "f lang=", "m", "h", "q")
+    assert "1. Gateway log › Retry and backoff" in said
+    assert "The gateway retries a failed upload five times" in said
+    assert "projects/gateway/log.md#L" in said
+    assert "lang: ko" in said
+    assert "Searching by: vector" in said
+    assert "\x1b" not in said
+
+
+def test_plain_asks(vault: Vault) -> None:
+    said = talked(vault, "?How often does the gateway retry a failed upload", settings=("rag.score_gate=0",))
+    assert "Perhaps this; not sure." in said
+    assert "1. [1] projects/gateway/log.md#L" in said
+
+
+def test_plain_says_what_is_wrong_and_goes_on(vault: Vault) -> None:
+    said = talked(vault, "9", "o 3", "f colour=red", "'a AND'", "", "f", "귤 상자")
+    assert said.count("error: ") == 4
+    assert "tag: infra (1)" in said
+    assert "1 found." in said
+
+
+def test_without_a_terminal_it_says_what_to_use(vault: Vault) -> None:
+    ran = run_kb("--config", str(vault.config), "ui")
+    assert ran.code == 2
+    assert "kb ui --plain" in ran.stderr
