@@ -23,6 +23,7 @@ WarningKind = Literal[
     "empty_file",
     "no_text",
     "grammar_missing",
+    "not_parsed",
 ]
 
 SOURCE_TYPES: tuple[SourceType, ...] = ("markdown", "note", "paper", "reference", "inbox")

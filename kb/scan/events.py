@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kb.domain.kinds import MediaType
 from kb.domain.paths import WorkspacePath
 from kb.errors import FileError
-from kb.scan.ignore import IgnoreSource
+from kb.scan.ignore import RuleSource
 
 
 class ScannedFile(NamedTuple):
@@ -30,7 +30,7 @@ class SkippedFile:
     """A file kb could index, or a folder with all that is in it, left out by a rule."""
 
     workspace_path: WorkspacePath
-    reason: IgnoreSource
+    reason: RuleSource
 
 
 @dataclass(frozen=True, slots=True)

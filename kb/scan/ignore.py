@@ -25,6 +25,9 @@ from kb.errors import ConfigError
 
 IgnoreSource = Literal["gitignore", "kbignore", "builtin", "config"]
 
+RuleSource = IgnoreSource | Literal["generated", "vendored"]
+"""What made a rule: an ignore file, or what `.gitattributes` calls files."""
+
 IGNORE_FILES: dict[str, IgnoreSource] = {".gitignore": "gitignore", ".kbignore": "kbignore"}
 """The ignore files of one folder, in the order in which their lines count."""
 
@@ -52,7 +55,7 @@ class Rule:
     """One line of one source."""
 
     pattern: Pattern
-    source: IgnoreSource
+    source: RuleSource
 
 
 def parse_rules(text: str, source: IgnoreSource) -> list[Rule]:
@@ -142,7 +145,7 @@ class IgnoreRules:
         """These rules and, before them, those of the ignore files in `folder`."""
         return IgnoreRules(self._builtin, self._config, (Level(rules, folder), *self._levels))
 
-    def source_ignoring(self, path: str, name: str, is_directory: bool) -> IgnoreSource | None:
+    def source_ignoring(self, path: str, name: str, is_directory: bool) -> RuleSource | None:
         """Which source leaves out the entry called `name` at the workspace path `path`; None if it is wanted."""
         rule = None
         for level in self._levels:

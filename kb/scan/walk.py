@@ -23,6 +23,7 @@ from kb.scan.ignore import IgnoreRules
 from kb.scan.include import IncludePatterns
 from kb.scan.names import name_error, stat_error, twins_among
 from kb.scan.read import file_error, not_regular, shown
+from kb.scan.text_kinds import TextKinds
 from kb.scan.unread import UnreadKinds
 
 
@@ -56,7 +57,9 @@ def walk(
         raise PathNotUnicode(f"the path {shown(real_root)} is not UTF-8", "rename the folder, or set workspace.root")
     start = _inside(real_root, scope)
     rules = IgnoreRules.at_root(exclude)
-    return _Walk(real_root, root_stat, IncludePatterns(include), rules, follow_outside).events(start)
+    included = IncludePatterns(include)
+    texts = TextKinds(include, included.matches)
+    return _Walk(real_root, root_stat, included, texts, rules, follow_outside).events(start)
 
 
 def _inside(root: str, scope: str) -> str:
@@ -73,6 +76,14 @@ def _inside(root: str, scope: str) -> str:
     return "" if relative == "." else relative
 
 
+def _is_executable(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a file that its owner may run."""
+    try:
+        return entry.is_file() and bool(entry.stat().st_mode & stat.S_IXUSR)
+    except OSError:
+        return False
+
+
 class _Walk:
     """One walk: the counts of what it passed over, and what its links have led to so far."""
 
@@ -81,6 +92,7 @@ class _Walk:
         root: str,
         root_stat: os.stat_result,
         include: IncludePatterns,
+        texts: TextKinds,
         rules: IgnoreRules,
         follow_outside: bool,
     ) -> None:
@@ -89,6 +101,7 @@ class _Walk:
         self._led_out: list[OutsideLink] = []  # followed, and not yet told
         self._included = include.matches
         self._unread = UnreadKinds(include.matches)
+        self._texts = texts
         self._not_included = 0
         # Device and inode of what was reached through links; the root, lest a link to above it starts over.
         self._behind_links = {(root_stat.st_dev, root_stat.st_ino)}
@@ -168,7 +181,7 @@ class _Walk:
             return SkippedFile(path, reason)
         if problem is not None:
             return FailedFile(path, problem)
-        return Folder(source, path + "/", parent.rules, parent.behind_link)
+        return parent._replace(source=source, prefix=path + "/")
 
     def _file(
         self, entry: os.DirEntry[str], name: str, parent: Folder, problem: FileError | None
@@ -178,14 +191,21 @@ class _Walk:
         The order of the questions is that of their cost; `stat`, the only system call, comes last.
         """
         media_type = media_type_of(name)
+        is_told_by_name = media_type is not None
+        if media_type is None:
+            media_type = self._texts.media_type(
+                parent.prefix, name, entry.path, is_executable=lambda: _is_executable(entry)
+            )
         if media_type is None:
             self._unread.meet(parent.prefix, name, parent.rules)
             return None
         path = WorkspacePath(parent.prefix + name)
-        if not self._included(path):
+        if is_told_by_name and not self._included(path):
             self._not_included += 1
             return None
         reason = parent.rules.source_ignoring(path, name, is_directory=False)
+        if reason is None and media_type.startswith("code/"):
+            reason = parent.attributes.reason(path, name)
         if reason is not None:
             return SkippedFile(path, reason)
         if problem is not None:
@@ -260,7 +280,12 @@ class _Walk:
         path = folder.prefix + name
         if folder.rules.source_ignoring(path, name, is_directory) is not None:
             return False
-        return is_directory or (media_type_of(name) is not None and self._included(path))
+        if is_directory or media_type_of(name) is not None:
+            return is_directory or self._included(path)
+        told = self._texts.media_type(
+            folder.prefix, name, source, is_executable=lambda: os.path.isfile(source) and os.access(source, os.X_OK)
+        )
+        return told is not None
 
     def _way_to(self, relative: str) -> Folder | SkippedFile | OutsideLink:
         """The folder that holds what is at `relative` to the root; if a folder on the way is left out, that one."""
@@ -279,5 +304,5 @@ class _Walk:
                 if not led_out.followed:
                     return led_out
                 self._led_out.append(led_out)
-            folder = Folder(os.path.realpath(source), path + "/", folder.rules, behind_link)
+            folder = folder._replace(source=os.path.realpath(source), prefix=path + "/", behind_link=behind_link)
         return folder

@@ -18,6 +18,7 @@ from kb.domain.kinds import media_type_of
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import CodeSpan
 from kb.domain.symbols import Reference, Symbol
+from kb.extract.code.apart import TooCostly, is_suspicious, parse_apart
 from kb.extract.code.grammars import GRAMMARS
 from kb.extract.code.installed import lacking_module, parser_version
 from kb.extract.code.sections import OVERLAP_LINES, PARAGRAPH_LINES, parts_of
@@ -91,7 +92,11 @@ def _read(text: str, lines: Sequence[str], language: str, file_name: str) -> _Re
     if lacking := lacking_module(language):
         note = f"{lacking} is not installed, {language} is cut by paragraphs"
         return _Read(_paragraphs(lines), warnings=(Warning("grammar_missing", note),))
-    parsed = parse(text.encode("utf-8", "replace"), language)
+    source = text.encode("utf-8", "replace")
+    try:
+        parsed = parse_apart(source, language) if is_suspicious(source) else parse(source, language)
+    except TooCostly as error:
+        return _Read(_paragraphs(lines), warnings=(Warning("not_parsed", f"cut by paragraphs: {error}"),))
     if parsed is None:
         return _Read(_paragraphs(lines))
     units = absorb_closers(lines, units_of(lines, parsed.marks, parsed.symbols))
@@ -139,15 +144,16 @@ def _paragraphs(lines: Sequence[str]) -> list[FileUnit]:
     """At most 80 lines each, cut at the last blank line of the second half; without one, 20 lines are repeated."""
     units: list[FileUnit] = []
     start = 1
-    while start <= len(lines):
-        end = min(len(lines), start + PARAGRAPH_LINES - 1)
+    count = max((number for number, line in enumerate(lines, 1) if line.strip()), default=0)
+    while start <= count:
+        end = min(count, start + PARAGRAPH_LINES - 1)
         overlap = 0
-        if end < len(lines):
+        if end < count:
             blank = next((at for at in range(end, start + PARAGRAPH_LINES // 2, -1) if not lines[at - 1].strip()), None)
             end, overlap = (blank, 0) if blank else (end, OVERLAP_LINES)
         if any(line.strip() for line in lines[start - 1 : end]):
             first = next(at for at in range(start, end + 1) if lines[at - 1].strip())
             last = next(at for at in range(end, start - 1, -1) if lines[at - 1].strip())
             units.append(FileUnit(first, last, None, (f"lines from {first}",)))
-        start = end + 1 - overlap if end < len(lines) else len(lines) + 1
+        start = end + 1 - overlap if end < count else count + 1
     return units

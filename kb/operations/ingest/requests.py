@@ -16,6 +16,8 @@ from kb.operations.ingest.prepare import AssetPolicy
 from kb.operations.ingest.run import ExtractionPlan, IngestRequest
 from kb.operations.opening.privacy import private_places
 from kb.operations.opening.typed_path import path_below
+from kb.scan.include import IncludePatterns
+from kb.scan.text_kinds import TextKinds
 
 _MB = 1_000_000
 
@@ -112,12 +114,19 @@ def _scope(config: Config, path: str | None) -> str:
         raise UsageError(
             f"{path} is not below the workspace {root}", "name a file or folder in it, or set workspace.root"
         )
-    _refuse_unread_kind(os.path.join(config.workspace_root, below))
+    _refuse_unread_kind(config, below)
     return below
 
 
-def _refuse_unread_kind(full: str) -> None:
+def _refuse_unread_kind(config: Config, below: str) -> None:
+    full = os.path.join(config.workspace_root, below)
     if os.path.isdir(full) or media_type_of(full) is not None:
+        return
+    folder, slash, name = str(below).rpartition("/")
+    include = config.workspace.include
+    texts = TextKinds(include, IncludePatterns(include).matches)
+    can_run = os.path.isfile(full) and os.access(full, os.X_OK)
+    if texts.media_type(folder + slash, name, full, is_executable=lambda: can_run) is not None:
         return
     kind = extension_of(full)
     known = ", ".join(name.removeprefix("*.") for name in KINDS.spellings())
