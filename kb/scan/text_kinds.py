@@ -28,9 +28,7 @@ class TextKinds:
         except MalformedPattern as error:  # told by the same patterns before
             raise ConfigError(f"workspace.include: {error}") from error
 
-    def media_type(
-        self, folder: str, name: str, source: str, *, is_executable: Callable[[], bool]
-    ) -> MediaType | None:
+    def media_type(self, folder: str, name: str, source: str, *, is_executable: Callable[[], bool]) -> MediaType | None:
         """The media type of the file called `name` at `source`; `folder` is a workspace path and a slash.
 
         One that a pattern of `workspace.include` names by more than its folder is text. A file that can be run, without
