@@ -26,7 +26,7 @@ class StepProgress:
     step: str
     done: int
     total: int
-    unit: Literal["bytes", "questions", "checks", "passages", "vectors"]
+    unit: Literal["bytes", "questions", "checks", "documents", "passages", "vectors"]
 
 
 class RunHandle:

@@ -49,6 +49,7 @@ WIRE_SCHEMAS = (
     "list_arguments.v1",
     "listing.v1",
     "model_status.v1",
+    "reset_report.v1",
     "schema.v1",
     "search_arguments.v1",
     "search_hit.v1",

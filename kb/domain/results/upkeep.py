@@ -41,6 +41,26 @@ class CacheReport(NamedTuple):
         return sum(part.byte_len for part in self.parts)
 
 
+ResetPart: TypeAlias = Literal["vectors", "index", "answers", "everything"]
+
+
+class RemovedPart(NamedTuple):
+    """What a reset removes of one kind: how many there were, the bytes of their files, their place on the disk."""
+
+    name: str
+    entries: int
+    byte_len: int | None
+    path: Path | None = None
+
+
+class ResetReport(NamedTuple):
+    """What a reset has removed, or (`done` False) would remove."""
+
+    part: ResetPart
+    parts: tuple[RemovedPart, ...]
+    done: bool
+
+
 Purpose: TypeAlias = Literal["embedding", "language", "speech"]
 
 

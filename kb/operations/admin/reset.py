@@ -1,0 +1,172 @@
+"""Removes what kb has made, a part or all of it: `kb reset`. Your files, the configuration and the models stay."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import get_args
+
+from kb.config import Config
+from kb.domain.results.upkeep import RemovedPart, ResetPart, ResetReport
+from kb.domain.run_handle import RunHandle, StepProgress
+from kb.errors import KbError, StoreError
+from kb.operations.opening.writer import writing
+from kb.operations.session.session import open_session
+from kb.store.caches.artifacts import remove_artifacts_of_others
+from kb.store.connection import Connection, transaction, writer_lock
+from kb.store.documents import remove_document
+from kb.store.rows import embed_queries, ingest_queries, reset_queries, sentence_queries
+from kb.store.vectors.lance_table import remove_table, table_sizes
+from kb.store.vectors.vector_tables import SLOTS, drop_slot, has_mirror
+from kb.writable import require_writable
+
+RESET_PARTS: tuple[ResetPart, ...] = get_args(ResetPart)
+
+_DOCUMENTS_A_TRANSACTION = 200
+_SQLITE_SUFFIXES = ("-wal", "-shm", "-journal", "")  # the file itself goes last: until then there is a knowledge base
+_CACHES = ("vectors.sqlite", "derived.sqlite")
+_LAST_SHOWN = "last_shown.json"
+
+
+def plan_reset(config: Config, part: ResetPart) -> ResetReport:
+    """What a reset would remove; nothing changes. Raises: NotIndexed and its kin, but for `everything`."""
+    return ResetReport(part, _removable(config, part), done=False)
+
+
+def reset(config: Config, part: ResetPart, handle: RunHandle) -> ResetReport:
+    """Removes a part; the report says how much of it there was.
+
+    `vectors`: passages are found by their words until the next ingest. `index`: documents, passages and vectors;
+    answers and evaluation runs stay. `answers`: with their conversations. `everything`: the SQLite file and all that
+    lies beside it, caches and the files of runs too; also where the file is damaged.
+    Interrupted, it has removed a part, and a second call goes on.
+    Raises: NotIndexed and its kin (but for `everything`), StoreBusy, StoreReadOnly.
+    """
+    require_writable()
+    parts = _removable(config, part)
+    if part == "everything":
+        _remove_everything(config)
+    else:
+        with writing(config.sqlite, with_vectors=part != "answers") as db:
+            _REMOVERS[part](db, config, handle)
+    return ResetReport(part, parts, done=True)
+
+
+def _removable(config: Config, part: ResetPart) -> tuple[RemovedPart, ...]:
+    if part == "everything":
+        parts = [RemovedPart(path.name, 1, _size(path), path) for path in _places(config)]
+        with suppress(KbError):  # a damaged file is removed all the same
+            parts = [*_counted(config, "answers"), *_counted(config, "index"), *parts]
+        return tuple(parts)
+    return tuple(_counted(config, part))
+
+
+def _counted(config: Config, part: ResetPart) -> list[RemovedPart]:
+    with open_session(config) as session, session.reading() as base:
+        counts = reset_queries.count_removable(base.db)
+    assert counts is not None  # an aggregate always gives a row
+    vectors = [
+        RemovedPart("vectors", counts.vectors, sum(table_sizes(config.vector_dir).values())),
+        RemovedPart("sentence vectors", counts.sentences, None),
+    ]
+    if part == "vectors":
+        return vectors
+    if part == "answers":
+        return [RemovedPart("answers", counts.answers, None), RemovedPart("conversations", counts.conversations, None)]
+    documents = [RemovedPart("documents", counts.documents, None), RemovedPart("passages", counts.passages, None)]
+    return [*documents, *vectors, RemovedPart("copies of files", _files(config.asset_dir), _size(config.asset_dir))]
+
+
+def _remove_vectors(db: Connection, config: Config, handle: RunHandle) -> None:
+    """SQLite forgets them before their files go, so that a search in between goes by words."""
+    tables = {row.lance_table for row in embed_queries.select_vector_tables(db)} | set(table_sizes(config.vector_dir))
+    with transaction(db):
+        for slot in SLOTS:
+            if has_mirror(db, slot):
+                drop_slot(db, slot)
+            embed_queries.delete_language_means(db, slot=slot)
+        for name in tables:
+            embed_queries.delete_table_records(db, lance_table=name)
+            embed_queries.delete_table_tombstones(db, lance_table=name)
+        sentence_queries.delete_sentences(db)
+        sentence_queries.delete_sentence_version(db)
+        sentence_queries.delete_background(db)
+    for name in sorted(tables):
+        remove_table(config.vector_dir, name)
+
+
+def _remove_index(db: Connection, config: Config, handle: RunHandle) -> None:
+    _remove_vectors(db, config, handle)
+    paths = [known.workspace_path for known in ingest_queries.select_known_files(db)]
+    for start in range(0, len(paths), _DOCUMENTS_A_TRANSACTION):
+        handle.stop_if_canceled("all documents were removed", "kb reset index --yes goes on")
+        with transaction(db):
+            for path in paths[start : start + _DOCUMENTS_A_TRANSACTION]:
+                remove_document(db, path)
+        handle.tell(
+            StepProgress(
+                "removing documents", min(start + _DOCUMENTS_A_TRANSACTION, len(paths)), len(paths), "documents"
+            )
+        )
+    shutil.rmtree(config.asset_dir, ignore_errors=True)
+    if config.artifact_dir.exists():
+        remove_artifacts_of_others(config.artifact_dir, set())
+
+
+def _remove_answers(db: Connection, config: Config, handle: RunHandle) -> None:
+    with transaction(db):
+        reset_queries.delete_sessions(db)
+        reset_queries.delete_answers(db)
+    (config.data_dir / _LAST_SHOWN).unlink(missing_ok=True)
+
+
+_REMOVERS: dict[ResetPart, Callable[[Connection, Config, RunHandle], None]] = {
+    "vectors": _remove_vectors,
+    "index": _remove_index,
+    "answers": _remove_answers,
+}
+
+
+def _remove_everything(config: Config) -> None:
+    """Under the writer's lock, so that no ingest writes into what goes."""
+    if not config.sqlite.parent.is_dir():
+        return
+    with writer_lock(config.sqlite):
+        for path in _places(config):
+            try:
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+            except OSError as error:
+                raise StoreError(f"{path} cannot be removed: {error.strerror}", "remove it, and reset again") from error
+
+
+def _places(config: Config) -> list[Path]:
+    """All that kb has made and that is there, the SQLite file last."""
+    folders = [config.vector_dir, config.asset_dir, config.artifact_dir, config.runs_dir]
+    caches = [config.cache_dir / name for name in _CACHES]
+    caches = [path.with_name(path.name + suffix) for path in caches for suffix in _SQLITE_SUFFIXES]
+    database = [config.sqlite.with_name(config.sqlite.name + suffix) for suffix in _SQLITE_SUFFIXES]
+    return [path for path in (*folders, *caches, config.data_dir / _LAST_SHOWN, *database) if os.path.lexists(path)]
+
+
+def _below(path: Path) -> Iterator[Path]:
+    for folder, _, names in os.walk(path):
+        yield from (Path(folder, name) for name in names)
+
+
+def _files(path: Path) -> int:
+    return sum(1 for _ in _below(path))
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file, or of all files below a folder."""
+    total = 0
+    for file in _below(path) if path.is_dir() else (path,):
+        with suppress(OSError):
+            total += file.lstat().st_size
+    return total

@@ -1,0 +1,3 @@
+-- Forget every answer.
+-- version 1
+DELETE FROM answers;

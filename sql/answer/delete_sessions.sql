@@ -1,0 +1,3 @@
+-- Forget every conversation.
+-- version 1
+DELETE FROM chat_sessions;
