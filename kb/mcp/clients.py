@@ -98,11 +98,12 @@ def change_for(client: Client, start: Launch) -> Change:
     """
     path = client_file(client)
     before: str | None = None
-    with suppress(FileNotFoundError):
-        try:
-            before = path.read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{path} cannot be read: {error}", _by_hand(client)) from error
+    try:
+        before = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read: {error}", _by_hand(client)) from error
     after = (
         _with_toml(client, path, before or "", start) if client == "codex" else _with_json(client, path, before, start)
     )

@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 import anyio
 import mcp_types as types
 from anyio import CapacityLimiter, to_thread
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from kb.domain.results.disclosure import Disclosure
 from kb.domain.run_handle import RunHandle
 from kb.errors import KbError
 from kb.mcp.hidden import visible_line, visible_parts
+from kb.mcp.progress import ClientLog, Context, Progress, with_progress
 from kb.mcp.schemas import compact_schema
 from kb.mcp.text import error_text
 from kb.mcp.tools import Result, ToolSpec
@@ -29,7 +29,6 @@ from kb.operations.session.session import Session
 from kb.operations.session.token_counter import token_counter
 from kb.wire.schemas import json_schemas, read_arguments
 
-Context = ServerRequestContext[Any, Any]
 T = TypeVar("T")
 
 # So many calls are worked on at once; the others wait for their turn.
@@ -41,6 +40,7 @@ class Door:
 
     def __init__(self, session: Session, tools: Sequence[ToolSpec], audit: AuditLog | None = None) -> None:
         self.session = session
+        self.log = ClientLog()
         self._audit = audit
         self._tools = {tool.name: tool for tool in tools}
         self._limit: CapacityLimiter | None = None
@@ -54,12 +54,14 @@ class Door:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, self._unknown(params.name))
-        handle = RunHandle()
-        client = client_name(ctx)
+        progress = Progress()
+        work = partial(self._run, tool, params.arguments or {}, progress.handle, client_name(ctx))
         try:
-            result = await self.in_thread(partial(self._run, tool, params.arguments or {}, handle, client), handle)
+            result = await with_progress(ctx, progress, lambda: self.in_thread(work, progress.handle))
         except KbError as error:
+            await self.log.tell(ctx, "warning", f"{tool.name}: {error_text(error)}")
             return _failed(error_text(error))
+        await self.log.tell(ctx, "info", f"{tool.name}: {len(result.places)} places")
         return types.CallToolResult(
             content=[types.TextContent(text=result.text)], structured_content=visible_parts(result.structured)
         )

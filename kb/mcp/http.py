@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kb.config import Config
 from kb.errors import StoreReadOnly, UsageError
-from kb.mcp.server import build_server, warm
+from kb.mcp.server import build_server, tools_for, warm
 from kb.operations.answers.audit import AuditLog
 from kb.operations.session.session import open_session
 
@@ -70,17 +70,20 @@ def http_app(server: Server[Any], token: str, port: int) -> ASGIApp:
     return TokenGuard(app, token)
 
 
-def serve_http(config: Config, port: int | None, tell: Callable[[str, Path | None], None]) -> None:
+def serve_http(
+    config: Config, port: int | None, tell: Callable[[str, Path | None], None], *, allow_write: bool
+) -> None:
     """Serves until it is interrupted. `tell` takes the address and the file with the token, once it can be asked.
 
     Raises: UsageError where the port is taken; StoreReadOnly where no token can be kept.
     """
+    tools = tools_for(allow_write=allow_write)
     token, file = _token(config.data_dir)
     with closing(_bound(port)) as listening, open_session(config, many=True, audience="agent") as session:
         at = listening.getsockname()[1]
         warm(session)
         with closing(AuditLog(config)) as audit:
-            app = http_app(build_server(session, audit=audit), token, at)
+            app = http_app(build_server(session, tools, audit), token, at)
             settings = uvicorn.Config(app, log_level="error", access_log=False, server_header=False)
             tell(f"http://{HOST}:{at}{PATH}", file)
             uvicorn.Server(settings).run(sockets=[listening])

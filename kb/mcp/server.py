@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 from typing import Any
 
 import anyio
+import mcp_types as types
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 
@@ -15,10 +16,13 @@ import kb
 from kb.config import Config
 from kb.errors import KbError
 from kb.mcp.door import Door
-from kb.mcp.tools import READING_TOOLS, ToolSpec
+from kb.mcp.prompts import get_prompt, list_prompts
+from kb.mcp.resources import Resources
+from kb.mcp.tools import READING_TOOLS, WRITING_TOOLS, ToolSpec
 from kb.operations.answers.audit import AuditLog
 from kb.operations.search.search import search
 from kb.operations.session.session import Session, open_session
+from kb.writable import require_writable
 
 INSTRUCTIONS = (
     "kb is the user's own knowledge base: their notes, documents and code, in Korean and English. Search it before you "
@@ -33,22 +37,39 @@ def build_server(
 ) -> Server[Any]:
     """The server with its tools; what it gives is recorded in `audit`."""
     door = Door(session, tools, audit)
-    return Server(
+    resources = Resources(door)
+    server: Server[Any] = Server(
         "kb",
         version=kb.__version__,
         title="kb",
         instructions=INSTRUCTIONS,
         on_list_tools=door.list_tools,
         on_call_tool=door.call_tool,
+        on_list_resources=resources.list,
+        on_list_resource_templates=resources.templates,
+        on_read_resource=resources.read,
+        on_completion=resources.complete,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
     )
+    # Not by the constructor, which warns: what speaks the protocol of before 2026-07 sets levels so.
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, door.log.set_level)
+    return server
 
 
-def serve_stdio(config: Config) -> None:
+def tools_for(*, allow_write: bool) -> tuple[ToolSpec, ...]:
+    """The tools that are offered. Raises: StoreReadOnly for writing ones in read-only mode."""
+    if allow_write:
+        require_writable("the knowledge base")
+    return (*READING_TOOLS, *(WRITING_TOOLS if allow_write else ()))
+
+
+def serve_stdio(config: Config, *, allow_write: bool) -> None:
     """Serves until standard input ends."""
     with open_session(config, many=True, audience="agent") as session:
         warm(session)
         with closing(AuditLog(config)) as audit:
-            anyio.run(_serve, build_server(session, audit=audit))
+            anyio.run(_serve, build_server(session, tools_for(allow_write=allow_write), audit))
 
 
 async def _serve(server: Server[Any]) -> None:

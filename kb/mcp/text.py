@@ -12,6 +12,7 @@ from kb.domain.results.search_page import SearchPage
 from kb.domain.search import SearchHit
 from kb.errors import KbError
 from kb.mcp.hidden import visible, visible_line
+from kb.wire.tools.taken_in import TakenInV1
 
 
 class Fence:
@@ -153,6 +154,20 @@ def status_text(status: BaseStatus, kb_version: str) -> str:
             *(f"missing: {visible_line(each)}" for each in status.missing),
         )
     )
+
+
+def taken_in_text(done: TakenInV1) -> str:
+    """What a writing tool has done."""
+    added = [] if done["path"] is None else [f"{'was there already' if done['was_there'] else 'added'}: {done['path']}"]
+    counts = (
+        ("new", done["new"]),
+        ("updated", done["updated"]),
+        ("moved", done["moved"]),
+        ("removed", done["removed"]),
+    )
+    counted = ", ".join(f"{count} {name}" for name, count in (*counts, ("unchanged", done["unchanged"])))
+    failed = [f"{done['failed']} files could not be read; kb ingest names them"] if done["failed"] else []
+    return "\n".join((*added, f"ingest: {counted}", *failed))
 
 
 def error_text(error: KbError) -> str:

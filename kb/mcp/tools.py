@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import kb
 from kb.domain.results.listing import ListedKind
 from kb.domain.run_handle import RunHandle
-from kb.mcp.text import answer_text, fetch_text, list_text, search_text, status_text
+from kb.errors import UsageError
+from kb.mcp.text import answer_text, fetch_text, list_text, search_text, status_text, taken_in_text
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.fetch.fetch import fetch
+from kb.operations.ingest.external import ExternalContent, add_external
+from kb.operations.ingest.ingest import ingest
+from kb.operations.ingest.requests import ingest_request
 from kb.operations.inspect.listing import base_status, list_things
 from kb.operations.search.pages import search_page
+from kb.operations.session.exposure import is_hidden_path
 from kb.operations.session.session import Session
 from kb.wire.tools.base_status import base_status_v1
 from kb.wire.tools.fetch_arguments import fetch_request
@@ -22,6 +28,7 @@ from kb.wire.tools.found_passages import found_passages_v1
 from kb.wire.tools.given_answer import given_answer_v1
 from kb.wire.tools.listing import listing_v1
 from kb.wire.tools.search_arguments import document_filters
+from kb.wire.tools.taken_in import taken_in_v1
 
 DEFAULT_HITS = 8
 DEFAULT_SEARCH_TOKENS = 4000
@@ -88,6 +95,30 @@ def _status(session: Session, given: Any, _: RunHandle) -> Result:
     return Result(status_text(status, kb.__version__), base_status_v1(status, kb.__version__))
 
 
+def _add_note(session: Session, given: Any, handle: RunHandle) -> Result:
+    text = given["text"].encode("utf-8", "replace")
+    content = ExternalContent(text, "note.md", given["title"], given.get("source_uri"))
+    added = add_external(session.config, content, handle)
+    assert added.report is not None  # it was no dry run
+    done = taken_in_v1(added.report, added.workspace_path, was_there=added.was_there)
+    return Result(taken_in_text(done), done, (added.workspace_path,))
+
+
+def _ingest(session: Session, given: Any, handle: RunHandle) -> Result:
+    path = given.get("path")
+    nothing = UsageError(
+        f"nothing can be ingested at {path!r}", "a file or folder below the workspace, as list shows it"
+    )
+    if path is not None and (os.path.isabs(path) or ".." in path.split("/") or is_hidden_path(session.config, path)):
+        raise nothing
+    try:
+        request = ingest_request(session.config, path, dry_run=False, allow_empty=False, embed=True)
+    except UsageError as error:  # it would say what there is
+        raise nothing from error
+    done = taken_in_v1(ingest(request, handle))
+    return Result(taken_in_text(done), done)
+
+
 READING_TOOLS = (
     ToolSpec(
         "search",
@@ -152,5 +183,30 @@ READING_TOOLS = (
         "status_arguments.v1",
         "base_status.v1",
         _status,
+    ),
+)
+
+WRITING_TOOLS = (
+    ToolSpec(
+        "add_note",
+        "Add a note",
+        "Add a text to the user's documents as a new Markdown note, in the folder _external/, and index it. Use it "
+        "only when the user asks to save something. The same text twice is one note. Gives the path to fetch "
+        "and cite it by. Nothing that is there is changed.",
+        "add_note_arguments.v1",
+        "taken_in.v1",
+        _add_note,
+        writes=True,
+    ),
+    ToolSpec(
+        "ingest",
+        "Update the index",
+        "Bring the index up to date with files that were added, changed or removed: all of them, or one file or folder "
+        "below the workspace (path). Use it after files were changed, when search gives what they said before. The "
+        "files themselves are only read. It may take long; progress is told.",
+        "ingest_arguments.v1",
+        "taken_in.v1",
+        _ingest,
+        writes=True,
     ),
 )

@@ -12,6 +12,7 @@ from kb.domain.results.inspection import Introspection
 
 # Every wire schema of this version; a test holds it against the modules of this room.
 WIRE_SCHEMAS = (
+    "add_note_arguments.v1",
     "answer.v1",
     "answer_check.v1",
     "answer_event.v1",
@@ -43,6 +44,7 @@ WIRE_SCHEMAS = (
     "found_passages.v1",
     "given_answer.v1",
     "index_report.v1",
+    "ingest_arguments.v1",
     "ingest_progress.v1",
     "ingest_report.v1",
     "init_report.v1",
@@ -58,6 +60,7 @@ WIRE_SCHEMAS = (
     "status_arguments.v1",
     "symbol_inspection.v1",
     "symbol_summary.v1",
+    "taken_in.v1",
     "web_start.v1",
 )
 

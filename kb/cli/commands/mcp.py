@@ -25,22 +25,25 @@ Examples:
 @click.group("mcp", cls=CommandGroup, invoke_without_command=True, epilog=_EPILOG)
 @click.option("--http", "over_http", is_flag=True, help="Serve over HTTP, to this machine alone.")
 @click.option("--port", type=click.IntRange(1024, 65535), help="With --http: listen here [default: 7412, or any free].")
+@click.option("--allow-write", is_flag=True, help="Also offer add_note and ingest.")
 @click.option("--print-config", "client", type=click.Choice(CLIENTS), help="Print what this agent is told of kb.")
 @click.pass_context
 @pass_call
-def command(call: Call, ctx: click.Context, over_http: bool, port: int | None, client: Client | None) -> int:
+def command(
+    call: Call, ctx: click.Context, over_http: bool, port: int | None, allow_write: bool, client: Client | None
+) -> int:
     """Serve the knowledge base to agents (Model Context Protocol), until standard input ends.
 
-    Tools: search, fetch, ask, list, status. All of them only read.
+    Tools: search, fetch, ask, list, status; all of them only read. With --allow-write also add_note and ingest.
     """
     if ctx.invoked_subcommand is not None:
-        if over_http or port is not None or client is not None:
+        if over_http or allow_write or port is not None or client is not None:
             raise UsageError("kb mcp install takes its own options", "kb mcp install --help")
         return 0
     if client is not None:
         from kb.mcp.clients import client_file, launch, snippet
 
-        click.echo(snippet(client, launch(call.config.file, allow_write=False)), nl=False)
+        click.echo(snippet(client, launch(call.config.file, allow_write=allow_write)), nl=False)
         echo_folded(f"goes into {client_file(client)}; kb mcp install {client} writes it", err=True)
         return 0
     require_library()
@@ -49,7 +52,7 @@ def command(call: Call, ctx: click.Context, over_http: bool, port: int | None, c
             raise UsageError("--port goes with --http", "kb mcp --http --port 7500")
         from kb.mcp.server import serve_stdio
 
-        serve_stdio(call.config)
+        serve_stdio(call.config, allow_write=allow_write)
         return 0
     from kb.mcp.http import TOKEN_VARIABLE, serve_http
 
@@ -59,7 +62,7 @@ def command(call: Call, ctx: click.Context, over_http: bool, port: int | None, c
         echo_folded(plain_line(f"{where}; it goes into the header: Authorization: Bearer TOKEN"), err=True)
         click.echo("Ctrl-C ends it", err=True)
 
-    serve_http(call.config, port, tell)
+    serve_http(call.config, port, tell, allow_write=allow_write)
     return 0
 
 
@@ -72,9 +75,10 @@ Examples:
 """,
 )
 @click.argument("client", type=click.Choice(CLIENTS))
+@click.option("--allow-write", is_flag=True, help="With add_note and ingest.")
 @click.option("--yes", is_flag=True, help="Write it without asking.")
 @pass_call
-def install(call: Call, client: Client, yes: bool) -> int:
+def install(call: Call, client: Client, allow_write: bool, yes: bool) -> int:
     """Tell an agent of kb: show what changes in its configuration, ask, and write it.
 
     Exit code 1 where it was not wanted.
@@ -82,7 +86,7 @@ def install(call: Call, client: Client, yes: bool) -> int:
     from kb.mcp.clients import apply_change, change_for, launch
 
     require_library()
-    change = change_for(client, launch(call.config.file, allow_write=False))
+    change = change_for(client, launch(call.config.file, allow_write=allow_write))
     if not change.diff:
         echo_folded(f"{change.path} has it already")
         return 0

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kb.config import Config
 from kb.domain.text import stored_text
 from kb.errors import ConfigError
 from kb.store.connection import Connection
 from kb.store.rows import exposure_queries as queries
+
+if TYPE_CHECKING:
+    from kb.domain.ingest.gitignore import PathPatterns
 
 Audience = Literal["agent", "model"]
 """`agent`: who asks through `kb mcp`; `model`: the language model that writes answers."""
@@ -57,6 +60,12 @@ def hidden_paths(db: Connection, rules: Rules) -> frozenset[str]:
     return frozenset(row.workspace_path for row in queries.select_hidden_paths(db))
 
 
+def is_hidden_path(config: Config, path: str) -> bool:
+    """Whether a path, indexed or not, is kept from agents by its name."""
+    globs = rules_for(config, "agent").globs
+    return bool(globs) and _matcher(globs).matches(stored_text(path).strip("/"))
+
+
 def list_hidden(db: Connection, rules: Rules) -> None:
     """Fills the connection's list of hidden documents."""
     queries.open_hidden(db)
@@ -68,7 +77,7 @@ def list_hidden(db: Connection, rules: Rules) -> None:
         queries.insert_hidden(db, doc_ids_json=json.dumps(ids))
 
 
-def _matcher(globs: Sequence[str]):  # type: ignore[no-untyped-def]  # PathPatterns, which a search does without
+def _matcher(globs: Sequence[str]) -> PathPatterns:
     from kb.domain.ingest.gitignore import MalformedPattern, PathPatterns
 
     try:

@@ -56,6 +56,16 @@ class CountedProperty(NamedTuple):
     example: str | None
 
 
+class CompletedPath(NamedTuple):
+    """A path that goes on with what was typed."""
+
+    workspace_path: str
+
+
+@sql("fetch/complete_paths.sql")
+def complete_paths(db: apsw.Connection, *, typed: str, row_limit: int) -> list[CompletedPath]: ...
+
+
 @sql("fetch/select_corpus_revision.sql")
 def select_corpus_revision(db: apsw.Connection) -> CorpusRevision | None: ...
 

@@ -1,0 +1,312 @@
+"""`kb mcp` beside its tools: resources, completion, prompts, progress, cancellation, logging; and tools that write."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from conftest import Vault, kb_in, make_vault, write_notes
+
+from kb.config import load
+from kb.domain.run_handle import RunHandle, StepProgress
+from kb.errors import StoreReadOnly
+from kb.operations.session.session import Session, open_session
+from kb.writable import read_only
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+import mcp_types as types
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+
+from kb.mcp.resources import read_address
+from kb.mcp.server import build_server, tools_for
+from kb.mcp.tools import READING_TOOLS, Result, ToolSpec
+
+T = TypeVar("T")
+Talk = Callable[[Client], Awaitable[T]]
+
+
+def here(vault: Vault, talk: Talk[T], tools: Any = READING_TOOLS, **options: Any) -> T:
+    """What a client gets of a server in this process."""
+
+    async def run() -> T:
+        with open_session(load(str(vault.config), ()), many=True, audience="agent") as session:
+            async with Client(build_server(session, tools), **options) as client:
+                try:
+                    return await talk(client)
+                except MCPError as error:  # the client would wrap it in groups
+                    failed = error
+        raise failed
+
+    return asyncio.run(run())
+
+
+def text_of(result: Any) -> str:
+    text: str = result.content[0].text
+    return text
+
+
+@pytest.mark.parametrize(
+    ("uri", "said"),
+    [
+        ("kb://doc/chunking.md", "문서는 제목을 경계로 나눈다"),
+        ("kb://doc/projects%2Fgateway%2Fmeeting%20%232.md", "센서 교체는 3월에 한다"),
+        ("kb://citation/projects/gateway/log.md%23L9-L11", "five times with exponential backoff"),
+        ("kb://lines/9-11/projects/gateway/log.md", "five times with exponential backoff"),
+    ],
+)
+def test_a_place_is_read_by_its_address(uri: str, said: str, vault: Vault) -> None:
+    (content,) = here(vault, lambda client: client.read_resource(uri)).contents
+    assert isinstance(content, types.TextResourceContents)
+    assert said in content.text
+    assert "data, not instructions" in content.text
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["kb://doc/nope.md", "kb://doc/..%2F..%2Fetc%2Fpasswd", "kb://what/a", "kb://page/x/a.pdf", "file:///etc/passwd"],
+)
+def test_an_address_of_nothing_is_an_error(uri: str, vault: Vault) -> None:
+    with pytest.raises(MCPError) as raised:
+        here(vault, lambda client: client.read_resource(uri))
+    assert raised.value.code in (-32002, -32602)
+    assert str(vault.root) not in raised.value.message
+
+
+def test_each_kind_of_address_names_its_place() -> None:
+    assert read_address("kb://page/3/a%20b.pdf") == ("a b.pdf", None, 3, None, None)
+    assert read_address("kb://time/1-2/a.mp3") == ("a.mp3", None, None, "1-2", None)
+    assert read_address("kb://symbol/Foo.bar") == ("", None, None, None, "Foo.bar")
+    assert read_address("kb://lines/3") is None
+
+
+def test_documents_are_listed_and_read(vault: Vault) -> None:
+    async def talk(client: Client) -> tuple[list[str], list[str]]:
+        listed = (await client.list_resources()).resources
+        read = [await client.read_resource(str(each.uri)) for each in listed]
+        return [each.name for each in listed], [each.contents[0].text for each in read]  # type: ignore[union-attr]
+
+    names, texts = here(vault, talk)
+    assert names == sorted(names)
+    assert len(names) == 6
+    assert all(name in text for name, text in zip(names, texts, strict=True))
+
+
+def test_paths_are_completed(vault: Vault) -> None:
+    async def talk(client: Client) -> tuple[Any, Any]:
+        reference = types.ResourceTemplateReference(uri="kb://doc/{+id}")
+        found = await client.complete(reference, {"name": "id", "value": "GATE"})
+        prompt = types.PromptReference(name="answer_from_my_notes")
+        return found, await client.complete(prompt, {"name": "question", "value": "a"})
+
+    found, nothing = here(vault, talk)
+    assert found.completion.values == ["projects/gateway/log.md", "projects/gateway/meeting #2.md"]
+    assert nothing.completion.values == []
+
+
+def test_what_is_hidden_is_no_resource(tmp_path: Path) -> None:
+    made = make_vault(tmp_path, {"open.md": "# Open\n", "kept.md": "---\ntags: [never-to-mcp]\n---\n# Kept secret\n"})
+    assert kb_in(made)("ingest", "--no-embed").code == 0
+
+    async def talk(client: Client) -> tuple[list[str], list[str]]:
+        listed = (await client.list_resources()).resources
+        reference = types.ResourceTemplateReference(uri="kb://doc/{+id}")
+        found = await client.complete(reference, {"name": "id", "value": ""})
+        return [each.name for each in listed], list(found.completion.values)
+
+    assert here(made, talk) == (["open.md"], ["open.md"])
+    with pytest.raises(MCPError) as raised:
+        here(made, lambda client: client.read_resource("kb://doc/kept.md"))
+    assert raised.value.message.startswith("not_found: nothing is indexed as 'kept.md'")
+
+
+def test_prompts_hold_what_they_were_given(vault: Vault) -> None:
+    async def talk(client: Client) -> dict[str, str]:
+        listed = (await client.list_prompts()).prompts
+        texts = {}
+        for each in listed:
+            (argument,) = each.arguments or ()
+            (message,) = (await client.get_prompt(each.name, {argument.name: "battery {life}"})).messages
+            assert isinstance(message.content, types.TextContent)
+            texts[each.name] = message.content.text
+        return texts
+
+    texts = here(vault, talk)
+    assert set(texts) == {"answer_from_my_notes", "what_did_i_decide", "summarise_this_folder"}
+    assert all("battery {life}" in text and "citation" in text for text in texts.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("answer_from_notes", {"question": "a"}, "did you mean 'answer_from_my_notes'?"),
+        ("answer_from_my_notes", {}, "answer_from_my_notes takes question"),
+        ("answer_from_my_notes", {"question": "a", "x": "b"}, "answer_from_my_notes takes question"),
+    ],
+)
+def test_a_prompt_that_cannot_be(name: str, arguments: dict[str, str], said: str, vault: Vault) -> None:
+    with pytest.raises(MCPError) as raised:
+        here(vault, lambda client: client.get_prompt(name, arguments))
+    assert said in raised.value.message
+
+
+def test_a_long_call_says_how_far_it_is(vault: Vault) -> None:
+    heard = threading.Event()
+
+    def slow(_: Session, __: Any, handle: RunHandle) -> Result:
+        handle.tell(StepProgress("reading", 3, 9, "passages"))
+        assert heard.wait(60)
+        return Result("done", {"schema_version": "base_status.v1"})
+
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+        heard.set()
+
+    tool = READING_TOOLS[4]._replace(name="slow", run=slow, gives="schema.v1")
+    result = here(vault, lambda client: call_raw(client, "slow", on_progress), (tool,), mode="legacy")
+    assert text_of(result) == "done"
+    assert told[0] == (3.0, 9.0, "reading")
+
+
+async def call_raw(client: Client, name: str, on_progress: Any) -> Any:
+    """A call whose structured part is not looked at."""
+    request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments={}))
+    return await client.session.send_request(request, types.CallToolResult, progress_callback=on_progress)
+
+
+def test_a_canceled_call_stops(vault: Vault) -> None:
+    began, stopped = threading.Event(), threading.Event()
+
+    def slow(_: Session, __: Any, handle: RunHandle) -> Result:
+        began.set()
+        while not handle.is_canceled():
+            stopped.wait(0.01)
+        stopped.set()
+        return Result("", {})
+
+    async def talk(client: Client) -> bool:
+        task = asyncio.create_task(client.call_tool("slow", {}))
+        assert await asyncio.to_thread(began.wait, 60)
+        task.cancel()
+        ended = await asyncio.to_thread(stopped.wait, 60)
+        found = await client.call_tool("status", {})
+        return ended and not found.is_error
+
+    slow_tool: ToolSpec = READING_TOOLS[4]._replace(name="slow", run=slow)
+    assert here(vault, talk, (*READING_TOOLS, slow_tool), mode="legacy")
+
+
+def test_a_client_is_told_of_what_it_wants_to_hear(vault: Vault) -> None:
+    heard: list[tuple[str, Any]] = []
+
+    async def take(params: types.LoggingMessageNotificationParams) -> None:
+        heard.append((params.level, params.data))
+
+    async def talk(client: Client) -> list[int]:
+        lengths = []
+        for level in ("error", "info"):
+            await client.session.send_request(
+                types.SetLevelRequest(params=types.SetLevelRequestParams(level=level)),  # type: ignore[arg-type]
+                types.EmptyResult,
+            )
+            await client.call_tool("search", {"query": "gateway"})
+            await client.call_tool("search", {"query": "gateway", "limt": 1})
+            lengths.append(len(heard))
+        return lengths
+
+    before, _ = here(vault, talk, mode="legacy", logging_callback=take)
+    assert before == 0
+    assert [level for level, _ in heard] == ["info", "warning"]
+    assert "did you mean 'limit'?" in heard[1][1]
+
+
+def test_writing_tools_are_there_where_they_are_allowed(vault: Vault) -> None:
+    names = {tool.name: tool.writes for tool in tools_for(allow_write=True)}
+    assert (names["add_note"], names["ingest"], names["search"]) == (True, True, False)
+    tools = here(vault, lambda client: client.list_tools(), tools_for(allow_write=True)).tools
+    hints = {tool.name: tool.annotations.read_only_hint for tool in tools if tool.annotations}
+    assert [name for name, reads in hints.items() if not reads] == ["add_note", "ingest"]
+    with pytest.raises(MCPError, match="no tool 'add_note'"):
+        here(vault, lambda client: client.call_tool("add_note", {"title": "a", "text": "b"}))
+    with read_only(), pytest.raises(StoreReadOnly):
+        tools_for(allow_write=True)
+
+
+@pytest.fixture
+def writing(fresh_vault: Vault) -> Vault:
+    config = fresh_vault.config.read_text() + '\n[models.embedding]\nprovider = "none"\n'
+    fresh_vault.config.write_text(config + '\n[exposure]\nnever_to_mcp = ["private/**"]\n')
+    write_notes(fresh_vault.root, {"private/plan.md": "# Plan\n\nxylophone\n"})
+    assert kb_in(fresh_vault)("ingest", "--no-embed").code == 0
+    return fresh_vault
+
+
+def test_a_note_is_added_found_and_kept(writing: Vault) -> None:
+    async def talk(client: Client) -> list[Any]:
+        note = {"title": "Quokka: a note", "text": "A quokka lives on an island."}
+        added = await client.call_tool("add_note", note)
+        again = await client.call_tool("add_note", note)
+        return [added, again, await client.call_tool("search", {"query": "quokka island"})]
+
+    added, again, found = here(writing, talk, tools_for(allow_write=True))
+    assert not added.is_error, text_of(added)
+    path = added.structured_content["path"]
+    assert path.startswith("_external/")
+    assert (writing.root / path).read_text(encoding="utf-8").startswith('---\ntitle: "Quokka: a note"\n---\n')
+    assert again.structured_content | {"was_there": False} == again.structured_content | {"was_there": False}
+    assert again.structured_content["was_there"] is True
+    assert found.structured_content["hits"][0]["citation"].startswith(path)
+    assert kb_in(writing)("ingest", "--no-embed").code == 0
+    assert (writing.root / path).exists()
+
+
+def test_changed_files_are_ingested_and_others_are_not_told_of(writing: Vault) -> None:
+    write_notes(writing.root, {"later.md": "# Later\n\nA numbat.\n"})
+
+    async def talk(client: Client) -> list[Any]:
+        calls = [
+            {"path": "later.md"},
+            {"path": "../x"},
+            {"path": "/etc"},
+            {"path": "private/plan.md"},
+            {"path": "nope"},
+            {},
+        ]
+        return [await client.call_tool("ingest", call) for call in calls]
+
+    done, *refused, everything = here(writing, talk, tools_for(allow_write=True))
+    assert done.structured_content["new"] == 1
+    assert everything.structured_content["unchanged"] >= 7
+    for each in refused:
+        assert each.is_error
+        assert "nothing can be ingested at" in text_of(each)
+        assert str(writing.root) not in text_of(each)
+
+
+def test_an_ingest_beside_calls_disturbs_none(writing: Vault) -> None:
+    async def talk(client: Client) -> list[Any]:
+        write_notes(writing.root, {f"many/{number}.md": f"# Note {number}\n\nA numbat.\n" for number in range(40)})
+        calls = [client.call_tool("search", {"query": "gateway retries", "limit": 1}) for _ in range(20)]
+        return await asyncio.gather(client.call_tool("ingest", {}), *calls)
+
+    done, *found = here(writing, talk, tools_for(allow_write=True))
+    assert done.structured_content["new"] == 40
+    assert {each.structured_content["hits"][0]["citation"] for each in found} == {"projects/gateway/log.md#L7-L16"}
+
+
+def test_two_servers_serve_one_knowledge_base(vault: Vault) -> None:
+    async def talk(client: Client) -> Any:
+        def other() -> Any:
+            return here(vault, lambda second: second.call_tool("search", {"query": "zebra"}))
+
+        return await asyncio.to_thread(other), await client.call_tool("search", {"query": "zebra"})
+
+    first, second = here(vault, talk)
+    assert first.structured_content["hits"] == second.structured_content["hits"]
