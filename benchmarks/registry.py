@@ -36,6 +36,7 @@ BENCHMARKS = {
     "ocr": "character error on the rendered fixtures; time against bare tesseract",
     "scans": "made-up scans in columns, page by page: character error and time against bare tesseract",
     "code": "questions about the sources of packages: line@1, line@10, IoU@1; fetches them, needs universal-ctags",
+    "ui": "hits after a key on the page and in the terminal, first paint, memory, 8 tabs; needs models, Chromium",
     "speech": "where spoken sentences are heard; time against bare pywhispercpp; needs KB_TEST_MODEL_DIR",
 }
 
@@ -58,6 +59,7 @@ LONG = {
     "ocr",
     "scans",
     "speech",
+    "ui",
     "code",
     "media",
     "embedded_memory",

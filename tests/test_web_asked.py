@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from conftest import Vault, run_kb
@@ -116,3 +118,10 @@ def test_a_vector_question_without_models_says_what_is_missing(served: Served) -
     refused = served.ask("/api/search", {"q": "gateway", "mode": "vector"})
     assert (refused.status, refused.json["code"]) == (500, "model_missing")
     assert refused.json["hint"]
+
+
+def test_the_pictures_of_the_documentation_are_there_and_fetch_nothing() -> None:
+    docs = Path(__file__).parents[1] / "docs"
+    named = re.findall(r"!\[[^\]]+\]\((images/[^)]+)\)", (docs / "ui.md").read_text(encoding="utf-8"))
+    assert sorted(named) == sorted(f"images/{path.name}" for path in (docs / "images").iterdir())
+    assert "@font-face" not in (docs / "images" / "terminal.svg").read_text(encoding="utf-8")

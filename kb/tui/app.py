@@ -90,6 +90,7 @@ class SearchApp(App[None]):
         self._mode: SearchMode = session.defaults.mode
         self._narrowed = SearchFilters()
         self._asked = 0  # counts what was asked; the answer to an older question is not shown
+        self._shown = 0  # the last of those of which something was shown
         self._places: list[str] = []  # the citation of each row
         self._hits: list[SearchHit] = []
         self._answers: list[AnswerSummary] = []
@@ -205,6 +206,7 @@ class SearchApp(App[None]):
 
     def _newest(self, number: int, shown: Callable[[Asked], None], found: Asked) -> None:
         if number == self._asked:
+            self._shown = number
             shown(found)
 
     # Showing what came

@@ -10,13 +10,15 @@ import * as reader from "./reader.js";
 import * as stated from "./state.js";
 
 const MODES = [["hybrid", "Words + meaning"], ["lexical", "Words"], ["vector", "Meaning"]];
-const WAIT_MS = 90; // between two keys of somebody typing; a pause as long is a question
+const WAIT_MS = 30; // keys that come together are one question; so are those that come while the last is answered
 const COMPOSING_MS = 500; // a syllable that is being put together is a whole one when nothing is added for so long
 const isWide = matchMedia("(min-width: 60rem)");
 
 let state = stated.read();
 let defaults = null;
 let lastSearched = null;
+let isSearching = false;
+let isWaiting = false; // what is typed is asked once the search underway has ended
 let underway = Promise.resolve(); // the search that was asked last
 
 const field = byId("question");
@@ -67,7 +69,11 @@ async function fill(words) {
 
 async function search() {
   const began = performance.now();
-  const found = await api.get("search", "/api/search", stated.searched(state));
+  isSearching = true;
+  const found = await api.get("search", "/api/search", stated.searched(state)).finally(() => {
+    isSearching = false;
+    if (isWaiting) typed();
+  });
   if (found === null) return; // a newer question is on its way; the hits of the last one stay until then
   list.replaceChildren(...notes(found), hitList(found, state));
   status.textContent = `${summary(found)}${found.hits.length ? ` in ${Math.round(performance.now() - began)} ms` : ""}`;
@@ -196,6 +202,8 @@ async function copy(text, what) {
 const question = () => field.value.replace(/^\s*\?\s*/u, "");
 
 const typed = settled(() => {
+  isWaiting = isSearching;
+  if (isWaiting) return;
   if (question() !== state.q) go({ ...state, q: question(), at: "", passage: "", view: "", ask: "", answer: "", page: "" }, { step: false });
 }, WAIT_MS);
 
@@ -274,6 +282,7 @@ keys.listen({
       askIt();
       return;
     }
+    await underway; // of a question before this one
     typed.now();
     await underway;
     openMarked();

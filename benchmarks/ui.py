@@ -1,0 +1,160 @@
+"""What a hand and an eye wait for: hits after a key on the page and in the terminal, first paint, memory, 8 tabs.
+
+Made-up notes in two languages with vectors by the installed models; what was embedded once is kept. The page is driven
+in Chromium, whose times are its own; a key's time ends when its hits are in the document. Needs KB_TEST_MODEL_DIR, a
+Chromium and playwright.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import psutil
+
+from benchmarks.embedded_base import embedded
+from benchmarks.generated_notes import write_notes
+from benchmarks.knowledge_base import KnowledgeBase
+from benchmarks.measurement import Measurement, Table, Target
+from kb.operations.inspect.inspect import corpus_stats
+from kb.operations.session.session import open_session
+
+NOTES = 2_500
+KEYS = 60
+TABS = 8
+WORDS = "the gateway battery keeps warm 배터리 기록 정리 find note plan 물 확인 list"
+
+_KEY = """
+(text) => new Promise((done) => {
+  const field = document.getElementById("question");
+  const list = document.getElementById("list");
+  const began = performance.now();
+  const seen = new MutationObserver(() => { seen.disconnect(); done(performance.now() - began); });
+  seen.observe(list, { childList: true });
+  field.value = text;
+  field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+})
+"""
+_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
+
+
+def measure(data: Path | None = None, *, notes: int = NOTES) -> Measurement:
+    """The times and the memory of both surfaces."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        write_notes(root, notes, korean_share=0.4)
+        with embedded(root, f"{notes:,} notes") as base:
+            with open_session(base.config) as session, session.reading() as reading:
+                passages = corpus_stats(reading.db).chunks
+            page = _page(base)
+            terminal = asyncio.run(_terminal(base))
+    rows = (
+        ("page: first paint", round(page["paint"])),
+        ("page: hits after a key, p50", round(median(page["keys"]))),
+        ("page: hits after a key, p95", round(_p95(page["keys"]))),
+        (f"page: the same, {TABS} tabs at once, p50", round(median(page["tabs"]))),
+        (f"page: the same, {TABS} tabs at once, p95", round(_p95(page["tabs"]))),
+        ("terminal: hits after a key, p50", round(median(terminal))),
+        ("terminal: hits after a key, p95", round(_p95(terminal))),
+    )
+    return Measurement(
+        "ui",
+        (
+            Table(f"{passages:,} passages, words and meaning", ("what", "ms"), rows),
+            Table("Memory of kb web", ("when", "MB"), (("after that", page["mb"]),)),
+        ),
+        (
+            Target("page: first paint, ms", round(page["paint"]), "≤", 200),
+            Target("page: hits after a key, p50 ms", round(median(page["keys"])), "≤", 100),
+        ),
+        {"passages": passages, "page": page, "terminal_ms": terminal},
+    )
+
+
+def _questions() -> list[str]:
+    """A text as it grows under somebody's hands."""
+    words = " ".join(WORDS.split())
+    return [words[: 3 + index % (len(words) - 3)] for index in range(KEYS)]
+
+
+@contextmanager
+def _served(base: KnowledgeBase) -> Iterator[tuple[str, psutil.Process]]:
+    command = [sys.executable, "-m", "kb", "--config", str(base.config_path), "web", "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().rpartition(" ")[2].strip(), psutil.Process(process.pid)
+        finally:
+            process.terminate()
+
+
+def _page(base: KnowledgeBase) -> dict[str, Any]:
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    with _served(base) as (address, process), sync_playwright() as playing:
+        browser = playing.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        context = browser.new_context()
+        pages = [context.new_page() for _ in range(TABS)]
+        for page in pages:
+            page.goto(address)
+            page.wait_for_selector("html[data-ready]", state="attached")
+        first = pages[0]
+        first.bring_to_front()
+        first.goto(address.partition("?")[0])
+        first.wait_for_selector("html[data-ready]", state="attached")
+        paint = first.evaluate(_PAINT)
+        _asked(first, _questions()[:5])
+        keys = _asked(first, _questions())
+        tabs = _at_once(pages)
+        megabytes = process.memory_info().rss // 1_000_000
+        browser.close()
+    return {"paint": paint, "keys": keys, "tabs": tabs, "mb": megabytes}
+
+
+def _asked(page: Any, texts: list[str]) -> list[float]:
+    """The milliseconds of each key."""
+    return [float(page.evaluate(_KEY, text)) for text in texts]
+
+
+def _at_once(pages: list[Any]) -> list[float]:
+    """The milliseconds of each key where all tabs type at once: each begins before the others are answered."""
+    times: list[float] = []
+    for text in _questions()[:15]:
+        begun = [page.evaluate_handle(f"(text) => {{ window.key = ({_KEY})(text) }}", text + "a") for page in pages]
+        times += [float(page.evaluate("() => window.key")) for page in pages]
+        for each in begun:
+            each.dispose()
+    return times
+
+
+async def _terminal(base: KnowledgeBase) -> list[float]:
+    """The milliseconds from a key to its hits in the terminal UI."""
+    from kb.tui.app import SearchApp
+
+    times: list[float] = []
+    with open_session(base.config, many=True) as session:
+        app = SearchApp(session)
+        async with app.run_test(size=(140, 40)) as pilot:
+            for text in _questions()[:30]:
+                before = app._shown
+                began = perf_counter()
+                app._line = text
+                while app._shown == before:
+                    await asyncio.sleep(0.002)
+                times.append(1000 * (perf_counter() - began))
+            await pilot.pause()
+    return times[3:]
+
+
+def _p95(times: list[float]) -> float:
+    return sorted(times)[int(len(times) * 0.95)]
