@@ -37,6 +37,7 @@ BENCHMARKS = {
     "scans": "made-up scans in columns, page by page: character error and time against bare tesseract",
     "code": "questions about the sources of packages: line@1, line@10, IoU@1; fetches them, needs universal-ctags",
     "ui": "hits after a key on the page and in the terminal, first paint, memory, 8 tabs; needs models, Chromium",
+    "code_beside": "* notes found by words, alone and with the code of three packages beside them; fetches that",
     "speech": "where spoken sentences are heard; time against bare pywhispercpp; needs KB_TEST_MODEL_DIR",
 }
 
@@ -61,6 +62,7 @@ LONG = {
     "speech",
     "ui",
     "code",
+    "code_beside",
     "media",
     "embedded_memory",
 }

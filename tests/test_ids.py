@@ -195,3 +195,20 @@ def test_each_kind_has_ids_of_its_own() -> None:
         yield ids.chunk_id(ids.DocumentId("x"), "x", [], "x")
 
     assert len(set(all_ids())) == 3
+
+
+_PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53) + 1, 2**53 - 1)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(_PLAIN)
+def test_what_json_writes_of_plain_values_is_the_canonical_form(value: Json) -> None:
+    normal = json.loads(unicodedata.normalize("NFC", json.dumps(value, ensure_ascii=False)))
+    if json.dumps(normal, ensure_ascii=False) == json.dumps(value, ensure_ascii=False):
+        assert canonical_json(value) == rfc8785.dumps(value)

@@ -19,6 +19,9 @@ from kb.domain.spans import CodeSpan
 
 CHUNKER_VERSION = "code-unit-v1"
 
+# What a line end weighs beside the line.
+_LINE_TOKENS = 0.3
+
 # What begins with these goes on with what is before it.
 _CONTINUES = (")", "]", "}", "else", "elif", "except", "finally", "catch", "case ", ".", "*/")
 
@@ -45,7 +48,12 @@ def _pieces(
     text: str, lines: Sequence[str], starts: Sequence[int], span: CodeSpan, limit: float
 ) -> Iterator[tuple[int, int, int, int]]:
     """Characters `start`..`end` and lines `first`..`last` of each piece of a unit."""
-    weights = [token_weight(lines[at]) + 0.3 for at in range(span.line_start - 1, span.line_end)]
+    whole = "\n".join(lines[span.line_start - 1 : span.line_end])
+    if token_weight(whole) + _LINE_TOKENS * (span.line_end - span.line_start + 1) <= limit:
+        if whole.strip():
+            yield (*_trimmed(lines, starts, span.line_start, span.line_end), span.line_start, span.line_end)
+        return
+    weights = [token_weight(lines[at]) + _LINE_TOKENS for at in range(span.line_start - 1, span.line_end)]
     first = span.line_start
     while first <= span.line_end:
         last, total = first, weights[first - span.line_start]

@@ -6,6 +6,8 @@ The same input gives the same id on every machine; a changed input changes exact
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import NewType, TypeAlias
@@ -19,6 +21,9 @@ IndexId = NewType("IndexId", str)
 
 ID_CHARS = 32
 
+_MOST_EXACT = 2**53 - 1
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
 
@@ -27,9 +32,25 @@ def canonical_json(value: Json) -> bytes:
 
     Raises: ValueError for NaN, infinities and integers beyond 2**53 (RFC 8785 §3.2.2.3).
     """
+    normal = _nfc(value)
+    if _is_plain(normal):  # as all ids are: what json writes of these is the canonical form, in a tenth of the time
+        return json.dumps(normal, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
     import rfc8785
 
-    return rfc8785.dumps(_nfc(value))
+    return rfc8785.dumps(normal)
+
+
+def _is_plain(value: Json) -> bool:
+    """Whether a value holds but strings, small whole numbers, true, false and null, under keys in ASCII."""
+    if isinstance(value, str):
+        return value.isascii() or not _SURROGATE.search(value)
+    if value is None or isinstance(value, bool):
+        return True
+    if isinstance(value, int):
+        return -_MOST_EXACT <= value <= _MOST_EXACT
+    if isinstance(value, Mapping):
+        return all(key.isascii() and _is_plain(item) for key, item in value.items())
+    return isinstance(value, Sequence) and all(map(_is_plain, value))
 
 
 def content_hash(data: bytes) -> str:

@@ -122,8 +122,9 @@ def _content(text: str) -> set[str]:
 
 
 def _speaks_of_code(text: str) -> bool:
+    """Whether a question says that it asks for a definition, or for what uses one."""
     asked = {word.lower() for word in _WORD.findall(text)}
-    about = words("code_words", "about")
+    about = words("code_words", "naming")
     uses = pattern("code_words", "uses", re.IGNORECASE)
     korean_about = pattern("code_words", "about_korean")
     return bool(asked & about) or bool(uses.search(text)) or bool(korean_about.search(text))

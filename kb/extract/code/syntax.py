@@ -8,6 +8,7 @@ The marks alone decide how a file is cut into units (`kb.extract.code.units`), s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
@@ -180,13 +181,15 @@ def _last_line(node: Node) -> int:
 def _calls(lang: str) -> tuple[Query, ...]:
     from tree_sitter import Query, QueryError
 
-    queries = []
-    for text in GRAMMARS[lang].calls:
-        try:
-            queries.append(Query(_language(lang), text))
-        except QueryError:  # a version of the grammar that names its nodes otherwise
-            continue
-    return tuple(queries)
+    calls = GRAMMARS[lang].calls
+    try:
+        return (Query(_language(lang), "\n".join(calls)),)
+    except QueryError:  # a version of the grammar that names its nodes otherwise: the others serve all the same
+        queries = []
+        for text in calls:
+            with suppress(QueryError):
+                queries.append(Query(_language(lang), text))
+        return tuple(queries)
 
 
 def _references(root: Node, lang: str, symbols: Sequence[Symbol]) -> list[Reference]:
