@@ -29,6 +29,7 @@ VIEWS = {
     "lines": "/?at=chunking.md&view=raw",
     "answer": "/?q=How often does the gateway retry a failed upload&ask=1",
     "answers": "/?page=answers",
+    "vault": "/?page=vault",
     "error": "/?q=gateway&mode=vector",
 }
 

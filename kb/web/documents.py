@@ -8,11 +8,14 @@ from starlette.routing import Route
 
 from kb.operations.inspect.inspect import list_documents
 from kb.operations.inspect.shown import line_html, rendered
+from kb.operations.inspect.vault_map import near_documents, vault_map
 from kb.operations.inspect.view import kept_file, note_named, view_document
 from kb.operations.session.session import Session
 from kb.web.parameters import filters_of, path_of
 from kb.wire.inspect.doc_summary import doc_summary_v1
 from kb.wire.inspect.doc_view import doc_view_v1
+from kb.wire.inspect.near_documents import near_documents_v1
+from kb.wire.inspect.vault_map import vault_map_v1
 
 # How a browser is told what a file is. It is told to believe it, and nothing that a browser would run is among them.
 _CONTENT_TYPES = {
@@ -48,6 +51,13 @@ def document_routes(session: Session) -> list[Route]:
         found = note_named(session, path_of(request, "name"), request.query_params.get("from", ""))
         return JSONResponse(doc_summary_v1(found))
 
+    def near(request: Request) -> Response:
+        path = path_of(request)
+        return JSONResponse(near_documents_v1(path, near_documents(session, path)))
+
+    def mapped(request: Request) -> Response:
+        return JSONResponse(vault_map_v1(vault_map(session)))
+
     def file(request: Request) -> Response:
         kept = kept_file(session, path_of(request))
         shown = _CONTENT_TYPES.get(kept.media_type, "application/octet-stream")
@@ -58,5 +68,7 @@ def document_routes(session: Session) -> list[Route]:
         Route("/api/document", document),
         Route("/api/documents", documents),
         Route("/api/linked", linked),
+        Route("/api/near", near),
+        Route("/api/map", mapped),
         Route("/file", file),
     ]

@@ -51,6 +51,7 @@ WIRE_SCHEMAS = (
     "list_arguments.v1",
     "listing.v1",
     "model_status.v1",
+    "near_documents.v1",
     "reset_report.v1",
     "schema.v1",
     "search_arguments.v1",
@@ -61,6 +62,7 @@ WIRE_SCHEMAS = (
     "symbol_inspection.v1",
     "symbol_summary.v1",
     "taken_in.v1",
+    "vault_map.v1",
     "web_start.v1",
 )
 

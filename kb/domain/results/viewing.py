@@ -41,3 +41,54 @@ class FacetCount(NamedTuple):
     facet: str
     value: str
     documents: int
+
+
+class MonthCount(NamedTuple):
+    """How many documents of that kind and language are of a month."""
+
+    month: str
+    lang: str | None
+    media: str
+    documents: int
+
+
+class CopyRow(NamedTuple):
+    """A document whose file has the same bytes as another's; `asset_id` is the content they share."""
+
+    asset_id: str
+    workspace_path: str
+    title: str
+
+
+class PathRow(NamedTuple):
+    """A document, by its path."""
+
+    workspace_path: str
+    title: str
+
+
+class SlotCoverage(NamedTuple):
+    """How many chunks a model in use has embedded."""
+
+    slot: str
+    model_id: str
+    chunks: int
+    embedded: int
+
+
+class NearDocument(NamedTuple):
+    """A document near another one; `distance` is 1 − cosine of the nearest two of their passages."""
+
+    doc_id: str
+    workspace_path: str
+    title: str
+    distance: float
+
+
+class VaultMap(NamedTuple):
+    """What a list of documents does not show: their spread over time, copies, loose notes, what is not embedded."""
+
+    months: list[MonthCount]
+    copies: list[CopyRow]
+    unlinked: list[PathRow]
+    coverage: list[SlotCoverage]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from kb.domain.results.viewing import SlotCoverage
 from kb.store.connection import Connection
 from kb.store.sqlfile import sql, sql_many
 
@@ -158,6 +159,10 @@ def select_unembedded_chunks(
     after_rowid: int,
     row_limit: int,
 ) -> list[UnembeddedChunk]: ...
+
+
+@sql("embed/count_slot_chunks.sql")
+def count_slot_chunks(db: Connection) -> list[SlotCoverage]: ...
 
 
 @sql("embed/count_embedded.sql")

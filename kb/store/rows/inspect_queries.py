@@ -16,7 +16,7 @@ from kb.domain.results.inspection import (
     DocumentEmbedding,
     DocumentRow,
 )
-from kb.domain.results.viewing import FacetCount
+from kb.domain.results.viewing import CopyRow, FacetCount, MonthCount, PathRow
 from kb.store.sqlfile import sql
 
 
@@ -66,6 +66,18 @@ def count_facets(
 
 @sql("inspect/find_notes_named.sql")
 def find_notes_named(db: apsw.Connection, *, name: str) -> list[NamedNote]: ...
+
+
+@sql("inspect/count_by_month.sql")
+def count_by_month(db: apsw.Connection) -> list[MonthCount]: ...
+
+
+@sql("inspect/list_copies.sql")
+def list_copies(db: apsw.Connection, *, row_limit: int) -> list[CopyRow]: ...
+
+
+@sql("inspect/list_unlinked.sql")
+def list_unlinked(db: apsw.Connection, *, row_limit: int) -> list[PathRow]: ...
 
 
 @sql("inspect/list_documents.sql")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from kb.domain.results.viewing import NearDocument
 from kb.store.connection import Connection
 from kb.store.sqlfile import sql, sql_many
 
@@ -67,6 +68,20 @@ def count_mirror(db: Connection, *, table: MirrorTable, lance_table: str) -> Mir
 
 @sql("embed/select_chunk_rowids_of_path.sql")
 def select_chunk_rowids_of_path(db: Connection, *, workspace_path: str) -> list[MirrorKey]: ...
+
+
+class DocumentVector(NamedTuple):
+    """One vector of a document: float32 little-endian, L2 = 1."""
+
+    embedding: bytes
+
+
+@sql("embed/select_document_vectors.sql")
+def select_document_vectors(db: Connection, *, doc_id: str, row_limit: int) -> list[DocumentVector]: ...
+
+
+@sql("embed/select_near_documents.sql")
+def select_near_documents(db: Connection, *, embedding: bytes, k: int, doc_id: str) -> list[NearDocument]: ...
 
 
 @sql("embed/select_nearest_primary.sql")

@@ -8,6 +8,7 @@ import { hitList, summary } from "./hits.js";
 import * as keys from "./keys.js";
 import * as reader from "./reader.js";
 import * as stated from "./state.js";
+import { showVault } from "./vault.js";
 
 const MODES = [["hybrid", "Words + meaning"], ["lexical", "Words"], ["vector", "Meaning"]];
 const WAIT_MS = 30; // keys that come together are one question; so are those that come while the last is answered
@@ -52,6 +53,7 @@ async function fill(words) {
   document.body.classList.add("searching");
   try {
     if (state.page === "answers") await answers.showEarlier(state, list);
+    else if (state.page === "vault") await showVault(state, list);
     else if (state.answer) await showAnswer(await answers.showKept(state, list));
     else if (state.ask && state.q.trim()) await showAnswer(await answers.ask(state, list));
     else if (state.q.trim()) await search();
@@ -232,7 +234,7 @@ byId("asking").addEventListener("submit", (event) => {
   typed.now();
 });
 list.addEventListener("click", (event) => {
-  const link = event.target.closest("a.hit, a.marker");
+  const link = event.target.closest("a.hit, a.marker, a.to-document");
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
   mark(link);
@@ -242,9 +244,14 @@ list.addEventListener("click", (event) => {
   } else go({ ...state, ...placeOf(link) });
 });
 byId("reader").addEventListener("click", async (event) => {
-  const link = event.target.closest("[data-note]");
-  if (!link) return;
+  const near = event.target.closest("a.to-document");
+  const link = near ?? event.target.closest("[data-note]");
+  if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
+  if (near) {
+    go({ ...state, ...placeOf(near), view: "" });
+    return;
+  }
   const from = state.at.replace(/#(L\d|page=|xywh=|t=|caption=)[^#]*$/u, "");
   try {
     const found = await api.get("linked", "/api/linked", new URLSearchParams({ name: link.dataset.note, from }));
@@ -260,6 +267,10 @@ byId("answering").addEventListener("click", askIt);
 byId("earlier").addEventListener("click", (event) => {
   event.preventDefault();
   go({ ...state, page: "answers", answer: "", ask: "", at: "", passage: "", view: "" });
+});
+byId("vault").addEventListener("click", (event) => {
+  event.preventDefault();
+  go({ ...state, page: "vault", answer: "", ask: "", at: "", passage: "", view: "" });
 });
 byId("filtering").addEventListener("click", () => filters.open(state, go));
 byId("helping").addEventListener("click", keys.showHelp);

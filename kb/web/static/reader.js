@@ -5,6 +5,7 @@ import { byId, h } from "./dom.js";
 import { placeWord } from "./hits.js";
 import { picture, recording } from "./media.js";
 import { address, words } from "./state.js";
+import { showNear } from "./vault.js";
 
 const VIEWS = [["", "Read"], ["raw", "Lines"], ["both", "Both"]];
 const LINES_APIECE = 200; // the browser lays out what is in sight, in pieces of so many lines
@@ -33,6 +34,7 @@ export async function show(state, go) {
     reader.setAttribute("aria-label", found.document.title);
     scrollToPlace(reader);
     highlightWords(reader, state.q);
+    if (found.lines !== null) showNear(found.document.doc_path, state, reader.querySelector(".doc-body")).catch(() => null);
   } catch (error) {
     reader.hidden = false;
     reader.replaceChildren(h("div", { class: "failure", role: "alert" }, h("p", {}, error.message), h("p", {}, error.hint)));

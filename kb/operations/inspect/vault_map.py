@@ -1,0 +1,55 @@
+"""What a list of documents does not show: spread over time, copies, loose notes, coverage, and what is near a note."""
+
+from __future__ import annotations
+
+from kb.domain.results.viewing import NearDocument, VaultMap
+from kb.domain.text import stored_text
+from kb.errors import NotFound
+from kb.operations.session.session import Session
+from kb.store.rows import embed_queries, mirror_queries
+from kb.store.rows import inspect_queries as queries
+from kb.store.vectors.vector_tables import load_vector_functions
+
+# So many of one list are worth showing.
+_SHOWN = 500
+
+# A document is compared by its first passages: each is a scan of all vectors.
+_PASSAGES, _NEIGHBOURS, _NEAR = 4, 40, 8
+
+
+def vault_map(session: Session) -> VaultMap:
+    """The map, as things are now."""
+    with session.reading() as base, base.snapshot():
+        return VaultMap(
+            queries.count_by_month(base.db),
+            queries.list_copies(base.db, row_limit=_SHOWN),
+            queries.list_unlinked(base.db, row_limit=_SHOWN),
+            embed_queries.count_slot_chunks(base.db),
+        )
+
+
+def near_documents(session: Session, path: str) -> list[NearDocument]:
+    """The documents nearest to the one at `path` by meaning, the nearest first; none where nothing is embedded.
+
+    Raises: NotFound.
+    """
+    spelled = stored_text(path)
+    with session.reading() as base:
+        found = queries.find_document_ids(base.db, prefix=spelled)
+        doc_id = next((row.id for row in found if row.label == spelled), None)
+        if doc_id is None:
+            raise NotFound(f"no document {path!r}", "kb list docs shows what is indexed")
+        if not any(slot.slot == "primary" for slot in embed_queries.select_slots(base.db)):
+            return []
+        load_vector_functions(base.db)
+        nearest: dict[str, NearDocument] = {}
+        with base.snapshot():
+            for vector in mirror_queries.select_document_vectors(base.db, doc_id=doc_id, row_limit=_PASSAGES):
+                near = mirror_queries.select_near_documents(
+                    base.db, embedding=vector.embedding, k=_NEIGHBOURS, doc_id=doc_id
+                )
+                for each in near:
+                    known = nearest.get(each.doc_id)
+                    if known is None or each.distance < known.distance:
+                        nearest[each.doc_id] = each
+    return sorted(nearest.values(), key=lambda each: (each.distance, each.workspace_path))[:_NEAR]

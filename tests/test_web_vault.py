@@ -1,0 +1,87 @@
+"""The vault as a whole on the page: over time, what is there twice, what hangs loose, what is near a note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import chromium, let_in, needs_browser
+from conftest import Vault, make_vault, run_kb
+from fake_embedder import PRIMARY, SECONDARY, FakeModels, models
+from web_fixtures import Served, serving
+
+from kb.wire.schemas import validate
+
+__all__ = ["models"]
+
+NOTES = {
+    "a.md": "# Pump\n\nThe bilge pump needs a new hose and a float switch.\n",
+    "copy/a.md": "# Pump\n\nThe bilge pump needs a new hose and a float switch.\n",
+    "near.md": "# Bilge\n\nThe bilge pump has a new float switch, see [[a]].\n",
+    "far.md": "# 빵\n\n오븐을 예열하고 반죽을 넣는다.\n",
+    "dated.md": "---\ncreated: 2024-05-06\n---\n# Old\n\nAn old note.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def embedded(models: FakeModels, tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    made = make_vault(tmp_path_factory.mktemp("vault"), NOTES)
+    with made.config.open("a", encoding="utf-8") as config:
+        config.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n')
+    assert run_kb("--config", str(made.config), "ingest").code == 0
+    return made
+
+
+@pytest.fixture(scope="module")
+def served(embedded: Vault) -> Iterator[Served]:
+    with serving(embedded) as made:
+        yield made
+
+
+def test_the_map_says_what_a_list_does_not_show(served: Served) -> None:
+    found = served.ask("/api/map").json
+    validate("vault_map.v1", found)
+    assert [[each["doc_path"] for each in group] for group in found["copies"]] == [["a.md", "copy/a.md"]]
+    assert "near.md" not in [each["doc_path"] for each in found["unlinked"]]
+    assert len(found["unlinked"]) == 4
+    assert {"month": "2024-05", "lang": "en", "media": "markdown", "documents": 1} in found["months"]
+    assert sum(each["documents"] for each in found["months"]) == 5
+    assert [(each["passages"], each["embedded"]) for each in found["coverage"]] == [(5, 5), (5, 5)]
+
+
+def test_what_is_near_a_note_comes_the_nearest_first(served: Served) -> None:
+    found = served.ask("/api/near", {"path": "a.md"}).json
+    validate("near_documents.v1", found)
+    assert [each["doc_path"] for each in found["near"]][:2] == ["copy/a.md", "near.md"]
+    assert found["near"][0]["cosine"] == pytest.approx(1, abs=1e-3)
+    assert "a.md" not in [each["doc_path"] for each in found["near"]]
+    assert served.ask("/api/near", {"path": "none.md"}).status == 404
+
+
+def test_where_nothing_is_embedded_nothing_is_near(vault: Vault) -> None:
+    with serving(vault) as served:
+        assert served.ask("/api/near", {"path": "chunking.md"}).json["near"] == []
+        assert served.ask("/api/map").json["coverage"] == []
+
+
+@needs_browser
+def test_from_the_map_to_a_note_and_on_to_the_next(served: Served) -> None:
+    with chromium() as browser, let_in(browser, served) as watched:
+        page = watched.page
+        page.get_by_role("link", name="Vault").click()
+        page.get_by_text("4 notes that link to nothing").click()
+        page.locator("li a.to-document", has_text="far.md").first.click()
+        page.wait_for_selector("#reader .note")
+        page.locator(".near a").first.click()
+        page.wait_for_url(lambda url: "far.md" not in url)
+        page.wait_for_selector("#reader .near")
+        assert (watched.faults, watched.foreign) == ([], [])
+
+
+def test_a_vault_of_one_folder_has_no_copies(tmp_path: Path) -> None:
+    made = make_vault(tmp_path, {"only.md": "# Only\n\n[[only]]\n"})
+    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    with serving(made) as served:
+        found = served.ask("/api/map").json
+    assert (found["copies"], found["unlinked"]) == ([], [])
