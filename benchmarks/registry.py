@@ -35,6 +35,7 @@ BENCHMARKS = {
     "scale": "a warm hybrid search on 10,000, 100,000 and 1,000,000 made-up passages",
     "ocr": "character error on the rendered fixtures; time against bare tesseract",
     "scans": "made-up scans in columns, page by page: character error and time against bare tesseract",
+    "mcp": "* agents' calls against Python's, memory, many clients, a scripted agent; needs KB_TEST_MODEL_DIR",
     "code": "questions about the sources of packages: line@1, line@10, IoU@1; fetches them, needs universal-ctags",
     "ui": "hits after a key on the page and in the terminal, first paint, memory, 8 tabs; needs models, Chromium",
     "code_beside": "* notes found by words, alone and with the code of three packages beside them; fetches that",
@@ -43,6 +44,7 @@ BENCHMARKS = {
 
 
 LONG = {
+    "mcp",
     "hybrid",
     "extractive",
     "refusal",
@@ -69,7 +71,18 @@ LONG = {
 """Left out of `all`: they need installed models or engines, or take longer than the rest together."""
 
 
-SAMPLED = ("hybrid", "extractive", "refusal", "reading", "read_cost", "fusion", "term_choice", "quality", "peers")
+SAMPLED = (
+    "hybrid",
+    "extractive",
+    "refusal",
+    "reading",
+    "read_cost",
+    "fusion",
+    "term_choice",
+    "quality",
+    "peers",
+    "mcp",
+)
 """Those that ask as many of the judged questions as --questions says."""
 
 

@@ -16,7 +16,7 @@ from conftest import Vault, cpu_limited, kb_in
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-import httpx
+import httpx2 as httpx
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from test_mcp import INITIALIZE, command, environment

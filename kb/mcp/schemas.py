@@ -10,15 +10,17 @@ _LEFT_OUT = frozenset({"$schema", "$id", "title"})
 
 def compact_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """`schema` without ids and the titles that repeat the names of its properties."""
+    needed = schema.get("required", [])
     return {
-        name: _properties(part) if name in ("properties", "$defs") else _compact(part)
+        name: _properties(part, needed) if name in ("properties", "$defs") else _compact(part)
         for name, part in schema.items()
         if name not in _LEFT_OUT
     }
 
 
-def _properties(named: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _compact(part) for name, part in named.items()}
+def _properties(named: Mapping[str, Any], needed: list[str]) -> dict[str, Any]:
+    """The properties, those that are needed first."""
+    return {name: _compact(named[name]) for name in sorted(named, key=lambda name: name not in needed)}
 
 
 def _compact(part: Any) -> Any:
