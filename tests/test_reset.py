@@ -110,6 +110,8 @@ def test_answers_go_with_their_conversations_and_nothing_else(indexed: Vault) ->
 
 
 def test_everything_leaves_what_is_the_users(indexed: Vault) -> None:
+    for name in ("mcp-token", "audit.sqlite"):
+        (indexed.sqlite.parent / name).write_bytes(b"")
     assert call(indexed, "reset", "everything", "--yes").code == 0
     left = files(indexed)
     assert {"kb.toml", "data/golden.yaml", "notes/projects/gateway/log.md"} <= left

@@ -13,6 +13,7 @@ from kb.config import Config
 from kb.domain.results.upkeep import RemovedPart, ResetPart, ResetReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import KbError, StoreError
+from kb.operations.answers.audit import audit_file
 from kb.operations.opening.writer import writing
 from kb.operations.session.session import open_session
 from kb.store.caches.artifacts import remove_artifacts_of_others
@@ -29,6 +30,7 @@ _DOCUMENTS_A_TRANSACTION = 200
 _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal", "")  # the file itself goes last: until then there is a knowledge base
 _CACHES = ("vectors.sqlite", "derived.sqlite")
 _LAST_SHOWN = "last_shown.json"
+_MCP_TOKEN = "mcp-token"
 
 
 def plan_reset(config: Config, part: ResetPart) -> ResetReport:
@@ -150,8 +152,11 @@ def _places(config: Config) -> list[Path]:
     folders = [config.vector_dir, config.asset_dir, config.artifact_dir, config.runs_dir]
     caches = [config.cache_dir / name for name in _CACHES]
     caches = [path.with_name(path.name + suffix) for path in caches for suffix in _SQLITE_SUFFIXES]
+    audit = audit_file(config)
+    audits = [audit.with_name(audit.name + suffix) for suffix in _SQLITE_SUFFIXES]
+    files = [*audits, config.data_dir / _MCP_TOKEN, config.data_dir / _LAST_SHOWN]
     database = [config.sqlite.with_name(config.sqlite.name + suffix) for suffix in _SQLITE_SUFFIXES]
-    return [path for path in (*folders, *caches, config.data_dir / _LAST_SHOWN, *database) if os.path.lexists(path)]
+    return [path for path in (*folders, *caches, *files, *database) if os.path.lexists(path)]
 
 
 def _below(path: Path) -> Iterator[Path]:
