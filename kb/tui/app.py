@@ -42,6 +42,7 @@ from kb.private import users_surroundings
 from kb.tui.clean import clean, clean_line
 from kb.tui.dialogs import FiltersDialog, KeysDialog, in_force
 from kb.tui.judged import Judgements
+from kb.tui.others import DoctorScreen, DocumentsScreen, RunsScreen
 from kb.tui.preview import Preview
 from kb.tui.rows import answer_row, answer_text, counted, hit_row, matched_words, place_row
 
@@ -79,6 +80,9 @@ class SearchApp(App[None]):
         Binding("ctrl+t", "verify", "Verify", priority=True, show=False),
         Binding("ctrl+j,ctrl+enter", "ask", "Ask", priority=True, show=False),
         Binding("f1", "keys", "Keys", priority=True),
+        Binding("f2", "documents", "Documents", priority=True),
+        Binding("f3", "doctor", "Doctor", priority=True),
+        Binding("f4", "runs", "Runs", priority=True),
         Binding("escape", "back", "Back", show=False),
     ]
 
@@ -426,6 +430,24 @@ class SearchApp(App[None]):
     def action_keys(self) -> None:
         """All keys."""
         self.push_screen(KeysDialog())
+
+    def action_documents(self) -> None:
+        """All documents by their folders; the one that is chosen is shown."""
+        self.push_screen(DocumentsScreen(self._session), self._show_chosen)
+
+    def _show_chosen(self, path: str | None) -> None:
+        if path is not None:
+            self._next()
+            self._hits, self._answer, self._answers = [], None, []
+            self._show_rows([Option(clean_line(path))], [path])
+
+    def action_doctor(self) -> None:
+        """The checks of the doctor."""
+        self.push_screen(DoctorScreen(self._session))
+
+    def action_runs(self) -> None:
+        """Evaluation runs."""
+        self.push_screen(RunsScreen(self._session))
 
     async def action_back(self) -> None:
         """From an answer to the hits, from a question to an empty line."""

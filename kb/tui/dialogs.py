@@ -34,6 +34,7 @@ KEYS = (
     ("Ctrl-T", "whether the quotations of the answer still stand in their files"),
     ("PgUp PgDn", "scroll the document"),
     ("F1, or ? and Enter", "these keys"),
+    ("F2 F3 F4", "documents by folder, the doctor's checks, evaluation runs and what changed"),
     ("Esc", "back: from the answer to the hits, from a question to an empty line"),
     ("Ctrl-C", "ends"),
 )
