@@ -13,11 +13,12 @@ import pytest
 from conftest import NOTES, Kb, Vault, kb_in, make_vault, write_notes
 
 from kb.config import load
-from kb.operations.answers.audit import AuditLog
+from kb.operations.answers.audit import AuditLog, audit_file
 from kb.operations.session.session import open_session
 from kb.store.migrate import migrate
 from kb.store.rows import exposure_queries
 from kb.store.sqlfile import sql_text
+from kb.writable import read_only
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -250,6 +251,13 @@ def test_what_an_agent_is_given_is_recorded(fresh_vault: Vault) -> None:
     assert len(kb("audit", "list", "--tool", "fetch", "--json").lines) == 1
     assert kb("audit", "list", "--client", "nobody").code == 1
     assert "chunking.md#L1-L3" in kb("audit", "list").stdout
+
+
+def test_nothing_is_recorded_in_read_only_mode(fresh_vault: Vault) -> None:
+    assert kb_in(fresh_vault)("ingest", "--no-embed").code == 0
+    with read_only():
+        called(fresh_vault, ("search", {"query": "gateway"}), audit=True)
+    assert not audit_file(load(str(fresh_vault.config), ())).exists()
 
 
 def test_recording_leaves_the_index_as_it_was(fresh_vault: Vault) -> None:

@@ -154,6 +154,13 @@ def test_a_token_of_the_environment_is_taken(vault: Vault, tmp_path: Path) -> No
     assert answer.status_code == 200
 
 
+def test_no_token_is_made_in_read_only_mode(fresh_vault: Vault) -> None:
+    ran = kb_in(fresh_vault)("--read-only", "mcp", "--http")
+    assert (ran.code, "KB_MCP_TOKEN" in ran.stderr + str(ran.stdout)) == (2, False)
+    assert "read-only mode" in ran.stderr
+    assert not (fresh_vault.sqlite.parent / "mcp-token").exists()
+
+
 def test_a_port_that_is_taken_and_one_without_http(vault: Vault, served: Served) -> None:
     kb = kb_in(vault)
     port = served.url.rpartition(":")[2].partition("/")[0]

@@ -301,6 +301,22 @@ def test_an_ingest_beside_calls_disturbs_none(writing: Vault) -> None:
     assert {each.structured_content["hits"][0]["citation"] for each in found} == {"projects/gateway/log.md#L7-L16"}
 
 
+def test_a_reset_beside_calls_is_told_and_an_ingest_mends_it(writing: Vault) -> None:
+    kb = kb_in(writing)
+
+    async def talk(client: Client) -> list[Any]:
+        found = [await client.call_tool("search", {"query": "gateway retries", "limit": 1})]
+        assert kb("reset", "everything", "--yes").code == 0
+        found.append(await client.call_tool("search", {"query": "gateway retries", "limit": 1}))
+        assert kb("ingest").code == 0
+        return [*found, await client.call_tool("search", {"query": "gateway retries", "limit": 1})]
+
+    before, gone, after = here(writing, talk)
+    assert text_of(gone).startswith("not_indexed: ")
+    assert gone.is_error
+    assert after.structured_content["hits"] == before.structured_content["hits"]
+
+
 def test_two_servers_serve_one_knowledge_base(vault: Vault) -> None:
     async def talk(client: Client) -> Any:
         def other() -> Any:

@@ -26,7 +26,6 @@ from kb.mcp.tools import Result, ToolSpec
 from kb.operations.answers.audit import AuditLog
 from kb.operations.opening.clock import now_utc
 from kb.operations.session.session import Session
-from kb.operations.session.token_counter import token_counter
 from kb.wire.schemas import json_schemas, read_arguments
 
 T = TypeVar("T")
@@ -101,10 +100,9 @@ class Door:
         """Keeps what an agent was given for `kb audit list`."""
         if self._audit is None:
             return
-        tokens = token_counter(self.session.config, self.session.models).count(text)
         kept = (visible_line(client)[:_NAME_CHARS], tool, visible_line(asked)[:_ASKED_CHARS])
         places_json = json.dumps([visible_line(place) for place in places], ensure_ascii=False)
-        self._audit.add(Disclosure(now_utc(), *kept, places_json, tokens, outcome))
+        self._audit.add(Disclosure(now_utc(), *kept, places_json, 0, outcome), text)
 
     def _unknown(self, name: str) -> str:
         near = get_close_matches(name, self._tools, n=1, cutoff=0.4)

@@ -27,6 +27,7 @@ from kb.errors import StoreReadOnly, UsageError
 from kb.mcp.server import build_server, tools_for, warm
 from kb.operations.answers.audit import AuditLog
 from kb.operations.session.session import open_session
+from kb.writable import require_writable
 
 PATH = "/mcp"
 HOST = "127.0.0.1"
@@ -120,6 +121,7 @@ def _token(data_dir: Path) -> tuple[str, Path | None]:
             return kept, path
     except (OSError, ValueError):
         pass
+    require_writable(f"{path}, which would keep a token,")
     made = secrets.token_urlsafe(32)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

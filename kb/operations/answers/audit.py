@@ -11,6 +11,9 @@ from threading import Thread
 from kb.config import Config
 from kb.domain.results.disclosure import Disclosure
 from kb.errors import StoreError
+from kb.operations.session.loaded_models import LoadedModels
+from kb.operations.session.token_counter import token_counter
+from kb.private import is_read_only
 from kb.store.caches.audit_log import list_disclosures, open_audit, write_disclosures
 
 _FILE = "audit.sqlite"
@@ -27,13 +30,14 @@ class AuditLog:
 
     def __init__(self, config: Config) -> None:
         self._path = audit_file(config)
-        self._queue: SimpleQueue[Disclosure | None] = SimpleQueue()
+        self._count = token_counter(config, LoadedModels(config.model_dir)).count
+        self._queue: SimpleQueue[tuple[Disclosure, str] | None] = SimpleQueue()
         self._thread = Thread(target=self._write, name="kb-audit", daemon=True)
         self._thread.start()
 
-    def add(self, disclosure: Disclosure) -> None:
-        """Records a call."""
-        self._queue.put(disclosure)
+    def add(self, disclosure: Disclosure, text: str) -> None:
+        """Records a call that gave `text`, whose tokens are counted beside it, too."""
+        self._queue.put((disclosure, text))
 
     def close(self) -> None:
         """Waits until all is written."""
@@ -47,10 +51,10 @@ class AuditLog:
             while len(batch) < _BATCH and not self._queue.empty():
                 batch.append(self._queue.get())
             ended = None in batch
-            self._keep([each for each in batch if each is not None])
+            self._keep([each[0]._replace(tokens=self._count(each[1])) for each in batch if each is not None])
 
     def _keep(self, batch: list[Disclosure]) -> None:
-        if not batch or not self._path.parent.is_dir():  # before kb init there is nothing to give
+        if not batch or is_read_only() or not self._path.parent.is_dir():  # before kb init there is nothing to give
             return
         try:
             with closing(open_audit(self._path)) as db:
