@@ -310,7 +310,7 @@ def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAsser
     (summed,) = db.execute("SELECT sum(occurrences) FROM korean_units").fetchall()[0]
     assert total.total == summed
     eligible = retrieve_queries.select_eligible_documents(
-        db, tags_json=None, lang=None, trust_json=None, media=None, symbol_glob=None, symbol_kind=None
+        db, tags_json=None, lang=None, trust_json=None, media=None, symbol_glob=None, symbol_kind=None, repo=None
     )
     assert [row.workspace_path for row in eligible] == sorted(ALL)
 

@@ -52,11 +52,15 @@ def serve(
         )
         tell(address)
         threading.Thread(target=_load_models, args=(session,), daemon=True).start()
-        opened = _open(address, session.config.data_dir) if opens else None
-        with suppress(KeyboardInterrupt):
+        page = session.config.data_dir / f"open-page.{os.getpid()}.html"
+        try:
+            if opens:
+                _open(address, page)
             server.run(sockets=[listening])
-        if opened is not None:
-            opened.unlink(missing_ok=True)
+        except KeyboardInterrupt:
+            pass  # the way to end it
+        finally:
+            page.unlink(missing_ok=True)
 
 
 def _listen(port: int | None) -> socket.socket:
@@ -84,18 +88,13 @@ def _load_models(session: Session) -> None:
         search(session, SearchQuery("kb", session.defaults.mode, 1))
 
 
-def _open(address: str, folder: Path) -> Path | None:
+def _open(address: str, path: Path) -> None:
     """Shows the address in the browser by way of a file only its user can read: arguments anybody on the machine sees.
 
-    Returns the file; None where there is no browser, or no place for a file.
+    Without a browser, or a place for the file, nothing is shown.
     """
-    path = folder / f"open-page.{os.getpid()}.html"
     escaped = address.replace("&", "&amp;")
-    try:
+    with suppress(OSError, webbrowser.Error):
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(f'<!doctype html><title>kb</title><meta http-equiv="refresh" content="0;url={escaped}">')
         webbrowser.get().open(path.as_uri())
-    except (OSError, webbrowser.Error):
-        path.unlink(missing_ok=True)
-        return None
-    return path
