@@ -5,21 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import process_time
 from typing import NamedTuple
 
 from benchmarks import code_answers
-from benchmarks.code_set import KINDS, Question, fetch_sources, files_of, questions_of
+from benchmarks.code_set import KINDS, SEED, Question, fetch_sources, files_of, questions_of
 from benchmarks.knowledge_base import knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
 from kb.domain.citations import cited_lines
+from kb.domain.results.ingest import IngestReport
 from kb.domain.search import SearchHit, SearchQuery
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 
 _DEPTH = 10
+_OTHER_DRAWS = (15, 16, 17)
 
 
 class Outcome(NamedTuple):
@@ -52,18 +54,40 @@ def measure(data: Path | None, *, verbose: bool = bool(os.environ.get("KB_CODE_M
                     first = hits[0].citation.to_uri() if hits else "-"
                     right = f"{question.path}#L{question.line}-L{question.end}"
                     print(f"{question.kind}\t{question.text}\t{right}\t{first}")
+            draws = {SEED: outcomes}
+            others = {seed: questions_of(root, files, seed) for seed in _OTHER_DRAWS}
+            for seed, drawn in others.items():
+                draws[seed] = [
+                    outcome(each, search(session, SearchQuery(each.text, "lexical", _DEPTH)).hits) for each in drawn
+                ]
             judged = code_answers.judge_all(session, root, questions)
-            weights = code_answers.fit(
-                code_answers.judge_all(session, root, questions_of(root, files, code_answers.FIT_SEED))
-            )
+            weights = code_answers.fit(code_answers.judge_all(session, root, others[code_answers.FIT_SEED]))
     found = _measurement(questions, outcomes, len(files), report.counts.chunks_indexed, seconds)
     answers, targets = code_answers.tables(judged, weights)
     return Measurement(
         found.name,
-        (*found.tables, *answers),
+        (*found.tables, _by_draw({SEED: questions, **others}, draws), *answers, _stages(report, len(files))),
         (*found.targets, *targets),
         {**found.figures, "fitted": weights},
     )
+
+
+def _by_draw(questions: Mapping[int, Sequence[Question]], outcomes: Mapping[int, Sequence[Outcome]]) -> Table:
+    """The same kinds of questions, drawn again: the weights of ranking were chosen on the first draw."""
+    rows = []
+    for seed, drawn in questions.items():
+        found = list(zip(drawn, outcomes[seed], strict=True))
+        described = [each.line_at_1 for question, each in found if question.kind in ("doc", "behaviour")]
+        named = [each.line_at_1 for question, each in found if question.kind in ("name", "bare name", "korean")]
+        rows.append((f"draw {seed}", len(found), _mean(named), _mean(described), *_means(outcomes[seed])))
+    columns = ("draw", "questions", "named line@1", "described line@1", "all line@1", "line@10", "IoU@1")
+    return Table("By draw of questions; ranking was tuned on draw 14", columns, tuple(rows))
+
+
+def _stages(report: IngestReport, files: int) -> Table:
+    """Where the time of the ingest went, by the clock."""
+    rows = [(name, round(ns / 1e9, 2)) for name, ns in report.stages.ns.items()]
+    return Table(f"Ingest of {files} files by stage", ("stage", "seconds"), tuple(rows))
 
 
 def outcome(question: Question, hits: Sequence[SearchHit]) -> Outcome:

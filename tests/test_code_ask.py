@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Vault, make_vault, run_kb
+from ollama_fixtures import playing
 
 from kb.answer.code_quoting import statement_at
 
@@ -129,3 +130,19 @@ def test_a_definition_longer_than_a_passage_is_quoted_to_the_end_of_a_statement(
 )
 def test_a_statement_goes_as_far_as_its_brackets(lines: list[str], at: int, around: tuple[int, int]) -> None:
     assert statement_at(lines, at) == around
+
+
+def test_what_a_model_writes_of_code_is_checked_against_it_and_cites_its_lines(code: Vault) -> None:
+    said = "It retries the upload of a batch while the network is down; the pause doubles each time [1]."
+    with playing([{"text": said}, {"done": {}}]) as server:
+        named = (f"endpoint={server.endpoint}", "provider=ollama", "model=scripted")
+        model = [part for name in named for part in ("--set", f"models.llm.{name}")]
+        ran = run_kb("--config", str(code.config), *model, "ask", "--json", "what retries the upload")
+    assert ran.stderr == ""
+    answer = ran.json
+    assert (answer["model"]["provider"], answer["grounded"]) == ("ollama", True)
+    (claim,) = answer["claims"]
+    assert (claim["citation"]["kind"], claim["citation"]["path"]) == ("code", "gateway/upload.py")
+    lines = (code.root / "gateway/upload.py").read_text("utf-8").split("\n")
+    start, end = claim["citation"]["line_start"], claim["citation"]["line_end"]
+    assert claim["quote"] == "\n".join(lines[start - 1 : end])
