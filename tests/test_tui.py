@@ -26,12 +26,19 @@ from kb.tui.app import SearchApp
 Play = Callable[[Pilot[None], SearchApp], Awaitable[None]]
 
 
-def played(vault: Vault, play: Play, *settings: str, size: tuple[int, int] = (120, 36), question: str = "") -> None:
+def played(
+    vault: Vault,
+    play: Play,
+    *settings: str,
+    size: tuple[int, int] = (120, 36),
+    question: str = "",
+    may_write: bool = True,
+) -> None:
     """The app on a vault, played by its keys."""
 
     async def run() -> None:
         with open_session(load(str(vault.config), settings), many=True) as session:
-            app = SearchApp(session, question)
+            app = SearchApp(session, question, may_write=may_write)
             async with app.run_test(size=size) as pilot:
                 await play(pilot, app)
 
@@ -325,3 +332,24 @@ def test_two_runs_are_compared(tmp_path: Path) -> None:
         await until(pilot, lambda: "no earlier run" in shown(app))
 
     played(vault, play)
+
+
+def test_where_nothing_may_be_written_nothing_is_kept(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, NOTES)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "gateway retries")
+        await until(pilot, lambda: rows(app) > 1)
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: "read-only" in shown(app))
+
+    played(vault, play, may_write=False)
+    assert list(vault.sqlite.parent.glob("*.yaml")) == []
+    said = run_kb(
+        *("--config", str(vault.config), "--set", "rag.score_gate=0", "ui", "--plain"),
+        stdin="?How often does the gateway retry a failed upload\n",
+        env={"KB_READ_ONLY": "1"},
+    )
+    assert "five times" in said.stdout
+    assert run_kb("--config", str(vault.config), "answers", "list", "--json").stdout == ""

@@ -380,6 +380,9 @@ class SearchApp(App[None]):
         at = self._at
         if at is None or at >= len(self._hits):
             return
+        if not self._may_write:
+            self._status("read-only: judgements are not kept")
+            return
         mark = self._judged.judge(self._hits[at], is_good)
         self._rows.replace_option_prompt_at_index(at, hit_row(self._hits[at], mark))
         self._status("")

@@ -38,9 +38,9 @@ _STATES = {
 _FILTERS = {"lang": "lang", "media": "media", "dated": "dated", "symbol": "symbol", "kind": "symbol_kind"}
 
 
-def converse(session: Session, question: str, typed: TextIO, shown: TextIO) -> int:
-    """Answers lines until `q` or the end of input. Returns the exit code."""
-    talk = _Talk(session, shown)
+def converse(session: Session, question: str, typed: TextIO, shown: TextIO, *, may_write: bool) -> int:
+    """Answers lines until `q` or the end of input; answers are kept where it `may_write`. Returns the exit code."""
+    talk = _Talk(session, shown, may_write)
     if question:
         talk.take(question)
     else:
@@ -63,9 +63,10 @@ def converse(session: Session, question: str, typed: TextIO, shown: TextIO) -> i
 class _Talk:
     """What was shown last, and how it is asked."""
 
-    def __init__(self, session: Session, shown: TextIO) -> None:
+    def __init__(self, session: Session, shown: TextIO, may_write: bool) -> None:
         self._session = session
         self._shown = shown
+        self._may_write = may_write
         self._mode: SearchMode = session.defaults.mode
         self._filters = SearchFilters()
         self._places: list[Citation] = []
@@ -119,7 +120,7 @@ class _Talk:
 
     def _ask(self, question: str) -> None:
         query = self._session.defaults.query(question, self._mode, None, self._filters)
-        answer = ask(self._session, AskRequest(*query), RunHandle())
+        answer = ask(self._session, AskRequest(*query, keep=self._may_write), RunHandle())
         self._places = [each.citation for each in answer.citations]
         self._show_answer(answer)
 

@@ -10,6 +10,7 @@ from kb.cli.call import Call, pass_call
 from kb.errors import UsageError
 from kb.models.requirements import lacking_packages, require
 from kb.operations.session.session import open_session
+from kb.private import is_read_only
 
 _EPILOG = """\b
 Examples:
@@ -35,11 +36,11 @@ def command(call: Call, question: tuple[str, ...], plain: bool) -> int:
         if plain:
             from kb.tui.plain import converse
 
-            return converse(session, asked, sys.stdin, sys.stdout)
+            return converse(session, asked, sys.stdin, sys.stdout, may_write=not is_read_only())
         require("kb ui", lacking_packages(("textual",), "ui"))
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError("kb ui needs a terminal", "kb ui --plain reads lines, kb search prints hits")
         from kb.tui.app import SearchApp
 
-        SearchApp(session, asked).run(mouse=True)
+        SearchApp(session, asked, may_write=not is_read_only()).run(mouse=True)
     return 0

@@ -8,6 +8,7 @@ from kb.cli.call import Call, pass_call
 from kb.cli.output.terminal import plain_line
 from kb.models.requirements import lacking_packages, require
 from kb.operations.session.session import open_session
+from kb.private import is_read_only
 
 _EPILOG = """\b
 Examples:
@@ -40,5 +41,13 @@ def command(call: Call, question: tuple[str, ...], port: int | None, opens: bool
             click.echo(f"kb's page: {plain_line(address)}")
             click.echo("Ctrl-C ends it", err=True)
 
-        serve(session, port, may_write=allow_write, opens=opens, question=" ".join(question), tell=tell)
+        may_write = not is_read_only()
+        serve(
+            session,
+            port,
+            may_write=allow_write and may_write,
+            opens=opens and may_write,
+            question=" ".join(question),
+            tell=tell,
+        )
     return 0
