@@ -131,9 +131,9 @@ function flowing(text) {
 }
 
 function withMarkers(text, places, state) {
-  return text.split(/(\[\d+\])/u).map((part) => {
+  return text.split(/(\[\d+\])/u).flatMap((part) => {
     const place = places.get(part);
-    if (!place) return part;
+    if (!place) return flowing(part);
     return h("a", { class: "marker", ...leadsTo(place.citation, place.chunk_id, state), "aria-label": `Place ${part.slice(1, -1)}` }, part.slice(1, -1));
   });
 }
