@@ -63,10 +63,10 @@ def measure(data: Path | None, *, verbose: bool = bool(os.environ.get("KB_CODE_M
             judged = code_answers.judge_all(session, root, questions)
             weights = code_answers.fit(code_answers.judge_all(session, root, others[code_answers.FIT_SEED]))
     found = _measurement(questions, outcomes, len(files), report.counts.chunks_indexed, seconds)
-    answers, targets = code_answers.tables(judged, weights)
+    answers, targets = code_answers.tables(judged)
     return Measurement(
         found.name,
-        (*found.tables, _by_draw({SEED: questions, **others}, draws), *answers, _stages(report, len(files))),
+        (*found.tables, _by_draw({SEED: questions, **others}, draws), *answers, _stages(report, len(files), seconds)),
         (*found.targets, *targets),
         {**found.figures, "fitted": weights},
     )
@@ -84,10 +84,15 @@ def _by_draw(questions: Mapping[int, Sequence[Question]], outcomes: Mapping[int,
     return Table("By draw of questions; ranking was tuned on draw 14", columns, tuple(rows))
 
 
-def _stages(report: IngestReport, files: int) -> Table:
-    """Where the time of the ingest went, by the clock."""
-    rows = [(name, round(ns / 1e9, 2)) for name, ns in report.stages.ns.items()]
-    return Table(f"Ingest of {files} files by stage", ("stage", "seconds"), tuple(rows))
+def _stages(report: IngestReport, files: int, cpu_s: float) -> Table:
+    """Where the time of the ingest went: shares, which other work on the machine does not change."""
+    total = sum(report.stages.ns.values()) or 1
+    rows = [(name, round(ns / total, 3)) for name, ns in report.stages.ns.items()]
+    return Table(
+        f"Ingest of {files} files: {cpu_s:.1f} s of processor time, by stage",
+        ("stage", "share of the time"),
+        tuple(rows),
+    )
 
 
 def outcome(question: Question, hits: Sequence[SearchHit]) -> Outcome:

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from benchmarks.code_set import Question
 from benchmarks.measurement import Table, Target
 from benchmarks.weight_fitting import auroc, fit_likelihood
-from benchmarks.weight_fitting import likelihood as fitted_likelihood
 from kb.answer.code_judging import MODEL, code_evidence, code_features
 from kb.answer.code_quoting import answering
 from kb.domain.citations import cited_lines
@@ -116,7 +115,7 @@ def fit(judged: Sequence[Judged]) -> dict[str, float]:
     return {name: round(value, 3) for name, value in sorted(found.items())}
 
 
-def tables(judged: Sequence[Judged], weights: dict[str, float]) -> tuple[tuple[Table, ...], tuple[Target, ...]]:
+def tables(judged: Sequence[Judged]) -> tuple[tuple[Table, ...], tuple[Target, ...]]:
     """What kb is sure of, by kind of question, and how often that is right."""
     rows = []
     for kind in dict.fromkeys(each.kind for each in judged):
@@ -137,16 +136,11 @@ def tables(judged: Sequence[Judged], weights: dict[str, float]) -> tuple[tuple[T
         "refused ",
     )
     shipped = [each.likelihood for each in judged]
-    refitted = [fitted_likelihood(weights, each.features) for each in judged]
     truth = [each.right for each in judged]
     return (
         (
             Table("Answers, sure from .9 on; `left out`: asked without the package that answers", columns, tuple(rows)),
-            Table(
-                f"The model {MODEL}",
-                ("", "AUROC"),
-                (("as shipped", round(auroc(shipped, truth), 3)), ("fitted now", round(auroc(refitted, truth), 3))),
-            ),
+            Table(f"The model {MODEL}", ("", "AUROC"), (("as shipped", round(auroc(shipped, truth), 3)),)),
         ),
         (
             Target("right among the sure answers", _share([each.right for each in sure]), "≥", 0.9),
