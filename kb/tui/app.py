@@ -224,7 +224,7 @@ class SearchApp(App[None]):
         said = (
             counted(len(result.hits), "hit") if result.hits else f"nothing found for: {clean_line(result.query.text)}"
         )
-        self._status(said if result.note is None else f"{said} · {clean_line(result.note)}")
+        self._status(said, clean_line(result.note or ""))
 
     def _show_answer(self, answer: Answer) -> None:
         self._answer, self._answers, self._hits = answer, [], []
@@ -289,8 +289,8 @@ class SearchApp(App[None]):
     def _fail(self, error: KbError) -> None:
         self._status(f"{clean_line(error.message)}{f' · {clean_line(error.hint)}' if error.hint else ''}")
 
-    def _status(self, said: str) -> None:
-        parts = [said, MODES[self._mode], *in_force(self._narrowed), self._judged.said]
+    def _status(self, said: str, note: str = "") -> None:
+        parts = [said, MODES[self._mode], *in_force(self._narrowed), self._judged.said, note]
         self._known.update(" · ".join(filter(None, parts)))
 
     # Keys

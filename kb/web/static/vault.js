@@ -6,6 +6,7 @@ import { address } from "./state.js";
 
 const NAMES = { ko: "Korean", en: "English", und: "no language", markdown: "notes", pdf: "PDFs", image: "pictures", audio: "recordings", code: "code" };
 const number = (value) => value.toLocaleString("en");
+const counted = (value, thing) => `${number(value)} ${thing}${value === 1 ? "" : "s"}`;
 
 /** The map, and the documents by their folders. */
 export async function showVault(state, holder) {
@@ -18,8 +19,8 @@ export async function showVault(state, holder) {
       h("h1", {}, "Your vault"),
       coverage(map.coverage),
       months(map.months),
-      part(`${number(map.copies.length)} groups of files with the same bytes`, map.copies.map((group) => h("li", {}, group.map((each) => [link(each, state), " "])))),
-      part(`${number(map.unlinked.length)} notes that link to nothing`, map.unlinked.map((each) => h("li", {}, link(each, state)))),
+      part(`${counted(map.copies.length, "group")} of files with the same bytes`, map.copies.map((group) => h("li", {}, group.map((each) => [link(each, state), " "])))),
+      part(`${counted(map.unlinked.length, "note")} that link to nothing`, map.unlinked.map((each) => h("li", {}, link(each, state)))),
       h("h2", {}, `${number(documents.length)} documents`),
       folders(documents, state),
     ),
