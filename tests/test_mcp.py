@@ -384,6 +384,25 @@ def test_many_calls_at_once_get_their_own_answers(vault: Vault) -> None:
     assert [each.structured_content["hits"] for each in here(vault, talk)] == [alone[word] for word in words * 5]
 
 
+def test_schemas_are_made_once_however_often_tools_are_listed_and_called(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kb.mcp import door
+
+    made: list[int] = []
+    there = door.json_schemas
+    monkeypatch.setattr(door, "json_schemas", lambda: made.append(1) or there())
+    door.described.cache_clear()
+
+    async def talk(client: Client) -> None:
+        for _ in range(3):
+            await client.list_tools()
+            await client.call_tool("status", {})
+
+    here(vault, talk)
+    assert made == [1]
+
+
 def test_nothing_but_the_command_imports_the_library(kb: Kb, vault: Vault, tmp_path: Path) -> None:
     from test_contract_imports import loaded_by
 

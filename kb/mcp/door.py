@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 import traceback
@@ -47,6 +48,11 @@ class Door:
     async def list_tools(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """The tools, as agents choose by."""
         return types.ListToolsResult(tools=described(tuple(self._tools.values())))
+
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        """What a tool takes."""
+        found = (tool.input_schema for tool in described(tuple(self._tools.values())) if tool.name == name)
+        return next(found, None)
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         """What a tool gives. What goes wrong in it is a result that says so; only an unknown tool is an error."""
@@ -120,8 +126,9 @@ def client_name(ctx: Context) -> str:
     return "unnamed" if params is None else params.client_info.name
 
 
-def described(tools: Sequence[ToolSpec]) -> list[types.Tool]:
-    """The tools as they are listed."""
+@functools.cache
+def described(tools: tuple[ToolSpec, ...]) -> list[types.Tool]:
+    """The tools as they are listed; made once, as over HTTP each call is held against its tool's schema."""
     schemas = json_schemas()
     return [
         types.Tool(

@@ -43,6 +43,7 @@ def build_server(
         version=kb.__version__,
         title="kb",
         instructions=INSTRUCTIONS,
+        get_tool_input_schema=door.input_schema,
         on_list_tools=door.list_tools,
         on_call_tool=door.call_tool,
         on_list_resources=resources.list,
