@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 from web_fixtures import Served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request
+
+Test = TypeVar("Test", bound=Callable[..., object])
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -24,7 +26,15 @@ LACKING = (
     else ""
 )
 
-needs_browser = pytest.mark.skipif(bool(LACKING), reason=LACKING)
+NEEDS_BROWSER = [pytest.mark.skipif(bool(LACKING), reason=LACKING), pytest.mark.slow]
+"""The marks of a module that drives a browser: a real engine, so not in the default run."""
+
+
+def needs_browser(test: Test) -> Test:
+    """Gives a test these marks."""
+    for mark in NEEDS_BROWSER:
+        test = mark(test)
+    return test
 
 
 class Watched:

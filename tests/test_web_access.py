@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser import Watched, chromium, let_in, needs_browser
+from browser import NEEDS_BROWSER, Watched, chromium, let_in
 from conftest import Vault
 from web_fixtures import Served, serving
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _FOUND = find_spec("axe_playwright_python")
 pytestmark = [
-    needs_browser,
+    *NEEDS_BROWSER,
     pytest.mark.skipif(_FOUND is None, reason="axe-playwright-python is not installed"),
 ]
 

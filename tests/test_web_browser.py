@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pytest
-from browser import Watched, chromium, let_in, needs_browser
+from browser import NEEDS_BROWSER, Watched, chromium, let_in
 from conftest import NOTES, Vault, make_vault, run_kb
 from test_note_html import HOSTILE
 from web_fixtures import Served, serving
@@ -16,7 +16,7 @@ from web_fixtures import Served, serving
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = needs_browser
+pytestmark = NEEDS_BROWSER
 
 HOSTILE_NAME = "x<img src=y onerror=alert(1)>.md"
 

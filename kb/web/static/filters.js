@@ -41,15 +41,21 @@ export function showChosen(state, go) {
   button.textContent = labels.length ? `Filters (${labels.length})` : "Filters";
 }
 
-/** Opens the filters. */
-export async function open(state, go) {
+/** Opens the filters. `current` gives the state as it is: what was typed last may still be on its way into it. */
+export async function open(current, go) {
   const dialog = byId("filters");
+  await fill(dialog, current, go);
+  if (!dialog.open) dialog.showModal();
+}
+
+async function fill(dialog, current, go) {
+  const state = current();
   const found = await get("facets", "/api/facets", filtered(state));
   if (found === null) return;
   const close = () => dialog.close();
-  const choose = (next) => {
-    go(next);
-    open(next, go);
+  const choose = (change) => {
+    go(change(current()));
+    fill(dialog, current, go); // where it was closed meanwhile it stays so
   };
   dialog.replaceChildren(
     h("header", {}, h("h2", { id: "filters-title" }, "Filters"), h("button", { type: "button", class: "quiet", onclick: close }, "Done")),
@@ -60,7 +66,6 @@ export async function open(state, go) {
       WRITTEN.map(([name, title, example]) => written(name, title, example, state, choose)),
     ),
   );
-  if (!dialog.open) dialog.showModal();
 }
 
 function group(values, title, name, state, choose) {
@@ -74,7 +79,7 @@ function group(values, title, name, state, choose) {
       const on = chosen.includes(filter);
       return h(
         "button",
-        { type: "button", class: "value", "aria-pressed": String(on), onclick: () => choose(on ? without(state, name, filter) : withValue(state, name, filter)) },
+        { type: "button", class: "value", "aria-pressed": String(on), onclick: () => choose((now) => (on ? without(now, name, filter) : withValue(now, name, filter))) },
         h("span", {}, named(name, value)),
         h("span", { class: "count" }, documents.toLocaleString("en")),
       );
@@ -86,7 +91,7 @@ function written(name, title, example, state, choose) {
   const field = h("input", { type: "text", id: `filter-${name}`, value: state[name] || null, placeholder: example, spellcheck: "false" });
   const submit = (event) => {
     event.preventDefault();
-    choose({ ...state, [name]: field.value.trim() });
+    choose((now) => ({ ...now, [name]: field.value.trim() }));
   };
   return h("fieldset", {}, h("legend", {}, title), h("form", { onsubmit: submit }, h("label", { for: field.id, class: "unseen" }, title), field, h("button", { class: "quiet" }, "Set")));
 }

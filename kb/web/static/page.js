@@ -272,7 +272,7 @@ byId("vault").addEventListener("click", (event) => {
   event.preventDefault();
   go({ ...state, page: "vault", answer: "", ask: "", at: "", passage: "", view: "" });
 });
-byId("filtering").addEventListener("click", () => filters.open(state, go));
+byId("filtering").addEventListener("click", () => filters.open(() => state, go));
 byId("helping").addEventListener("click", keys.showHelp);
 addEventListener("popstate", () => {
   const previous = state;
@@ -300,7 +300,7 @@ keys.listen({
   },
   back,
   mode: changeMode,
-  filters: () => filters.open(state, go),
+  filters: () => filters.open(() => state, go),
   copyPlace: () => copy(state.at, "citation"),
   copyText: () => copy(reader.shownText(), "text"),
   view: () => state.at && go({ ...state, view: { "": "raw", raw: "both", both: "" }[state.view] }),
