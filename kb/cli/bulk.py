@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -26,6 +27,7 @@ def run_bulk(config: Config, mode: SearchMode | None, k: int | None) -> int:
 
     A bad line is an item with an error. Exit code 0. Raises: NotIndexed and its kin.
     """
+    gc.enable()  # there may be millions of questions
     with open_session(config, many=True) as session:
         with session.reading():
             pass  # what cannot be read at all is no fault of a line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -47,6 +48,7 @@ def command(
         echo_folded(f"goes into {client_file(client)}; kb mcp install {client} writes it", err=True)
         return 0
     require_library()
+    gc.enable()  # it works on for days
     if not over_http:
         if port is not None:
             raise UsageError("--port goes with --http", "kb mcp --http --port 7500")

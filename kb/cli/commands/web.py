@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import click
 
 from kb.cli.call import Call, pass_call
@@ -32,6 +34,8 @@ def command(call: Call, question: tuple[str, ...], port: int | None, opens: bool
     """
     require("kb web", lacking_packages(("starlette", "uvicorn", "nh3"), "web"))
     from kb.web.serve import serve
+
+    gc.enable()  # it works on for days
 
     with open_session(call.config, many=True) as session:
         with session.reading():
