@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import Kb, Vault
+from conftest import Kb, Vault, run_kb
 
 from kb.mcp.clients import CLIENTS, Client, client_file, launch
 
@@ -112,3 +112,10 @@ def test_strange_names_come_through(tmp_path: Path) -> None:
 def test_the_file_is_where_the_client_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     assert client_file("claude").parts[-4:-1] == ("Library", "Application Support", "Claude")
+
+
+def test_in_read_only_mode_nothing_is_written(vault: Vault) -> None:
+    ran = run_kb("--config", str(vault.config), "--read-only", "mcp", "install", "cursor", "--yes")
+    assert ran.code == 2
+    assert "read-only mode" in ran.stderr
+    assert not client_file("cursor").exists()

@@ -8,6 +8,10 @@ from typing import TypeAlias
 Range: TypeAlias = tuple[int, int]
 """The [start, end) characters of a text."""
 
+ACTS_ON_TERMINALS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+"""The characters, as in a pattern's brackets, that no document may send to a terminal: they move the cursor, change
+colours, set titles or turn the line around; and lone surrogates."""
+
 
 def stored_text(text: str) -> str:
     """`text` in NFC; lone surrogates (bytes of an argument that are no UTF-8, escapes of JSON) become `?`."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from kb.errors import StoreReadOnly, UsageError
+from kb.writable import require_writable
 
 Client = Literal["claude", "claude-code", "cursor", "vscode", "codex", "gemini", "zed"]
 CLIENTS: tuple[Client, ...] = get_args(Client)
@@ -112,6 +113,7 @@ def change_for(client: Client, start: Launch) -> Change:
 
 def apply_change(change: Change) -> None:
     """Writes the file whole, in place of the one there; a link stays a link. Raises: UsageError, StoreReadOnly."""
+    require_writable(str(change.path))
     path = Path(os.path.realpath(change.path))
     now = path.read_text(encoding="utf-8") if path.exists() else None
     if now != change.before:

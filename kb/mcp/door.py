@@ -128,7 +128,7 @@ def client_name(ctx: Context) -> str:
 
 @functools.cache
 def described(tools: tuple[ToolSpec, ...]) -> list[types.Tool]:
-    """The tools as they are listed; made once, as over HTTP each call is held against its tool's schema."""
+    """The tools as they are listed. Made once: over HTTP the library checks each call by its tool's schema."""
     schemas = json_schemas()
     return [
         types.Tool(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+from kb.domain.text import ACTS_ON_TERMINALS
+
+# Characters without a width, too: Textual counts cells.
+_CONTROL = re.compile(rf"[{ACTS_ON_TERMINALS}\u200b\ufeff]")
 
 
 def clean(text: str) -> str:

@@ -65,7 +65,7 @@ class Preview(ScrollView, can_focus=True):
         return "\n".join(cited)
 
     def on_resize(self) -> None:
-        """The lines fold anew."""
+        """The lines are folded again, to the new width."""
         self._fold()
 
     def render_line(self, y: int) -> Strip:

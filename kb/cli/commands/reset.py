@@ -16,7 +16,7 @@ from kb.operations.admin.reset import RESET_PARTS, plan_reset, reset
 _AGAIN = {
     "vectors": "kb index --embeddings makes them again",
     "index": "kb ingest reads your files again",
-    "everything": "kb ingest begins anew",
+    "everything": "kb ingest starts from the beginning",
 }
 
 

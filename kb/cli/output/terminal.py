@@ -9,6 +9,8 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 
+from kb.domain.text import ACTS_ON_TERMINALS
+
 _FENCES = ("```", "~~~")
 
 # A word too long for a line is broken behind one of these, as long as a third of the line is filled.
@@ -23,7 +25,7 @@ def plain(text: str) -> str:
 @functools.cache
 def _control() -> re.Pattern[str]:
     """What must not reach a terminal from a document: it moves the cursor, changes colours or sets titles."""
-    return re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+    return re.compile(f"[{ACTS_ON_TERMINALS}]")
 
 
 def plain_line(text: str) -> str:
