@@ -146,10 +146,10 @@ async def _terminal(base: KnowledgeBase) -> list[float]:
         app = SearchApp(session)
         async with app.run_test(size=(140, 40)) as pilot:
             for text in _questions()[:30]:
-                before = app._shown
+                before = app._asking.shown
                 began = perf_counter()
                 app._line = text
-                while app._shown == before:
+                while app._asking.shown == before:
                     await asyncio.sleep(0.002)
                 times.append(1000 * (perf_counter() - began))
             await pilot.pause()

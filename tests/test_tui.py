@@ -69,7 +69,7 @@ def shown(app: SearchApp) -> str:
 
 
 def rows(app: SearchApp) -> int:
-    return app._rows.option_count
+    return app._found._list.option_count
 
 
 def test_hits_come_as_one_types_and_the_place_stands_beside_them(vault: Vault) -> None:
@@ -91,12 +91,12 @@ def test_what_was_found_stays_until_the_next_is_there_and_an_older_answer_is_dro
     async def play(pilot: Pilot[None], app: SearchApp) -> None:
         await typed(pilot, "gateway")
         await until(pilot, lambda: rows(app) > 1)
-        older = app._asked
+        older = app._asking.newest
         await typed(pilot, " zzzz")
         assert rows(app) > 1
         await typed(pilot, "귤")
-        await until(pilot, lambda: app._asked > older)
-        app._newest(older, app._status, "this is old")
+        await until(pilot, lambda: app._asking.newest > older)
+        app._asking.show(older, app._status, "this is old")
         assert "this is old" not in shown(app)
 
     played(vault, play)
