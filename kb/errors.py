@@ -38,6 +38,7 @@
         ├── ModelNotPulled  model_not_pulled
         ├── ModelTimeout    timeout
         ├── StreamBroken    stream_broken
+        ├── PluginFailed    plugin_failed
         └── PromptTooLong   prompt_too_long
 
 A refusal and "no hit" are values, not exceptions.
@@ -282,6 +283,12 @@ class StreamBroken(ModelError):
     """The text being made broke off, or what came is not what was agreed on."""
 
     code = "stream_broken"
+
+
+class PluginFailed(ModelError):
+    """What another package brings cannot be loaded, or failed at its work."""
+
+    code = "plugin_failed"
 
 
 class PromptTooLong(ModelError):

@@ -8,9 +8,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Vault, make_vault, run_kb
+from plugin_fixtures import CUES
 
 import kb
 from kb import FetchTarget, KnowledgeBase, SearchFilters, open_knowledge_base
@@ -31,9 +33,11 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     vault.config.rename(tmp_path / "notes" / "kb.toml")
     monkeypatch.chdir(tmp_path)
     said = []
-    assert len(EXAMPLES) == 3
+    assert len(EXAMPLES) == 4
+    left: dict[str, Any] = {"print": lambda *words: said.append(" ".join(map(str, words)))}
     for example in EXAMPLES:
-        exec(compile(example, str(PAGE), "exec"), {"print": lambda *words: said.append(" ".join(map(str, words)))})
+        exec(compile(example, str(PAGE), "exec"), left)
+    assert [block.last_line for block in left["Subtitles"]().extract(CUES, "srt").blocks] == [4, 8, 12]
     assert said[0].startswith("1 projects/gateway/log.md#L")
     assert any(line.startswith("answered") for line in said)
     assert said[-1].startswith("query_syntax")
@@ -42,7 +46,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_what_the_page_lists_is_what_there_is() -> None:
     listed = {
         name
-        for row in re.findall(r"^\| (`.*?`) \|", PAGE.read_text("utf-8"), re.M)
+        for row in re.findall(r"^\| (`.*?`) \|", PAGE.read_text("utf-8").partition("## Errors")[0], re.M)
         for name in re.findall(r"`(\w+)", row)
     }
     public = {name for name in vars(KnowledgeBase) if not name.startswith("_")}

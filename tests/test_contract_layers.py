@@ -21,7 +21,7 @@ ROWS = (
     ("answer",),
     ("retrieve", "workers", "assemble"),
     ("scan", "extract", "chunk", "store", "embed", "llm"),
-    ("language", "config", "models", "runtimes"),
+    ("language", "config", "models", "plugins", "runtimes"),
     ("domain",),
     ("installation", "writable"),
     ("errors", "private"),
@@ -40,7 +40,7 @@ INNER_ROWS = {
     ),
     "extract": (
         ("cited_text", "registry"),
-        ("audio", "code", "image", "markdown", "pdf"),
+        ("audio", "code", "image", "markdown", "pdf", "plugin"),
         ("decode", "highlight", "numbered_blocks", "ocr"),
     ),
     "answer": (
@@ -90,6 +90,7 @@ INNER_ROWS = {
         ("code_hits",),
         ("documents",),
         ("chunks", "citations"),
+        ("plugins",),
         ("media_citations", "spans"),
         (
             "candidates",

@@ -60,19 +60,18 @@ def test_a_file_is_told_by_its_whole_name_or_by_its_extension(name: str, media_t
     assert (found.media_type if found else None) == media_type
 
 
-def test_a_kind_told_by_its_whole_name_is_walked_and_included(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_told_by_its_whole_name_is_walked_and_included(tmp_path: Path) -> None:
     table = Kinds(*(kind for kind in KINDS.kinds if kind.family != "code"), BUILD)
-    monkeypatch.setattr(kinds, "KINDS", table)
     for name in ("Dockerfile", "A/Dockerfile", "A/Makefile", "note.md"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("x")
-    events = list(walk(tmp_path, include=table.include_patterns(), exclude=[]))
+    events = list(walk(tmp_path, include=table.include_patterns(), exclude=[], kinds=table))
     found = [event.workspace_path for event in events if isinstance(event, ScannedFile)]
     assert sorted(found) == ["A/Dockerfile", "Dockerfile", "note.md"]
     (totals,) = [event for event in events if isinstance(event, ScanTotals)]
     assert totals.unsupported == {"": 1}
-    assert list(walk(tmp_path, include=["/a/**"], exclude=[]))[:-1] == []  # the folder A is not spelled so
+    assert list(walk(tmp_path, include=["/a/**"], exclude=[], kinds=table))[:-1] == []  # the folder A is not spelled so
 
 
 def test_what_is_asked_for_by_default_and_told_in_help_comes_from_the_table() -> None:

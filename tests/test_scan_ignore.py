@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+import kb.domain.kinds
 import kb.scan.ignore
 import kb.scan.walk
 from kb.domain.kinds import MARKDOWN
@@ -93,7 +94,7 @@ CASES = [
 @pytest.fixture
 def every_file_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of any name are scanned, and only ignore files decide, as in git."""
-    monkeypatch.setattr(kb.scan.walk, "media_type_of", lambda name: MARKDOWN)
+    monkeypatch.setattr(kb.domain.kinds.Kinds, "media_type_of", lambda table, name: MARKDOWN)
     monkeypatch.setattr(kb.scan.ignore, "BUILTIN_PATTERNS", (".git/",))
 
 

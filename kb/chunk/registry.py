@@ -28,13 +28,17 @@ CHUNKERS: dict[str, Chunker] = {
 
 
 def cut_document(document: Document, family: MediaFamily, policy: ChunkPolicy) -> tuple[Chunk, ...]:
-    """The document's chunks, as its family is cut."""
+    """The document's chunks, as its family is cut. Raises: ExtractFailed where another package's chunker fails."""
+    if family in policy.chunkers:
+        from kb.chunk.plugin_sections import chunk_by_plugin  # which an ingest without plugins does without
+
+        return chunk_by_plugin(document, policy_of(family, policy), policy.chunkers[family])
     return _chunker(family).cut(document, policy_of(family, policy))
 
 
 def policy_of(family: MediaFamily, policy: ChunkPolicy) -> ChunkPolicy:
     """The policy with the version of that family's chunker."""
-    version = _chunker(family).version
+    version = policy.chunkers[family].version if family in policy.chunkers else _chunker(family).version
     return policy if version is None else replace(policy, chunker_version=version)
 
 

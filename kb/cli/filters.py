@@ -12,13 +12,15 @@ from kb.cli.options import option
 from kb.domain.search import SearchFilters
 
 
-def _known(_: click.Context, __: click.Parameter, media: str | None) -> str | None:
+def _known(ctx: click.Context, _: click.Parameter, media: str | None) -> str | None:
     """The kind of file, which is one that kb reads: a slip is told rather than nothing found."""
     if media is not None:
         from kb.domain.kinds import KINDS
 
-        if media.partition("/")[0] not in KINDS.families:
-            raise click.BadParameter(f"{media!r} is no kind of file that kb reads ({', '.join(KINDS.families)})")
+        family = media.partition("/")[0]
+        if family not in KINDS.families and family not in (read := ctx.obj.config.plugins.extractors):
+            known = ", ".join((*KINDS.families, *read))
+            raise click.BadParameter(f"{media!r} is no kind of file that kb reads ({known})")
     return media
 
 

@@ -174,6 +174,13 @@ class RerankConfig(Section):
     passages: int = 20
 
 
+class PluginsConfig(Section):
+    """What other packages bring, by their entry points: who reads files, and who cuts which (KIND=NAME)."""
+
+    extractors: tuple[str, ...] = ()
+    chunkers: tuple[str, ...] = ()
+
+
 class EvalConfig(Section):
     """What `kb eval` measures against."""
 
@@ -214,6 +221,7 @@ class Config(Section):
     search: SearchConfig = SearchConfig()
     rerank: RerankConfig = RerankConfig()
     rag: RagConfig = RagConfig()
+    plugins: PluginsConfig = PluginsConfig()
     eval: EvalConfig = EvalConfig()
     exposure: ExposureConfig = ExposureConfig()
     file: Path | None = None

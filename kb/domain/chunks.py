@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kb.domain.ids import BlockId, ChunkId, DocumentId
+from kb.domain.plugins import SectionChunker
 from kb.domain.spans import SourceSpan
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkPolicy:
-    """How a document is cut. Sizes are in estimated tokens (`kb.chunk.tokens`)."""
+    """How a document is cut. Sizes are in estimated tokens (`kb.chunk.tokens`).
+
+    `chunkers` are those of other packages, by the family of files that each cuts.
+    """
 
     target_tokens: int
     overlap_tokens: int
     respect_markdown_headings: bool
     chunker_version: str
+    chunkers: Mapping[str, PluginChunker] = field(default_factory=dict)
+
+
+class PluginChunker(NamedTuple):
+    """A chunker of another package; `version` is part of the ids of the chunks it makes."""
+
+    label: str
+    version: str
+    chunker: SectionChunker
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 All that depends on the kind of a file is asked of `KINDS`: which files a walk takes, what the default of
 `workspace.include` is, what `--media` takes, by which extractor and chunker a file is read and cut. Those have an entry
-for each name that is here in `extract/registry.py` and `chunk/registry.py`.
+for each name that is here in `extract/registry.py` and `chunk/registry.py`. An extractor that another package brings
+has a family of its own, called as it is.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ MediaType = NewType("MediaType", str)
 
 MediaFamily = Literal["markdown", "pdf", "image", "audio", "code"]
 """A media type without what follows its slash: what one extractor reads and one `--media` names."""
+
+PLUGIN_EXTRACTOR = "plugin"
 
 CitationKind = Literal["line", "page", "region", "time", "code"]
 
@@ -90,9 +93,18 @@ class Kinds:
         stem, _, extension = bare.rpartition(".")  # a hidden file like ".md" has no stem
         return self._of_name.get(bare) or (self._of_extension.get(extension.lower()) if stem else None)
 
+    def media_type_of(self, name: str) -> MediaType | None:
+        """The media type of the file called `name` (a bare name or a path); None if kb does not read it."""
+        found = self.type_of(name)
+        return found.media_type if found else None
+
     def kind_of(self, family: MediaFamily) -> Kind:
-        """The kind of that family."""
-        return self._kind_of_family[family]
+        """The kind of that family; one that kb does not know is what a plugin read, installed or not."""
+        return self._kind_of_family.get(family) or plugin_kind(family, ())
+
+    def and_kind(self, kind: Kind) -> Kinds:
+        """The table with one more kind."""
+        return Kinds(*self.kinds, kind)
 
     def spellings(self) -> tuple[str, ...]:
         """How the names of files that kb reads end, or are: `*.md`, `Dockerfile`."""
@@ -101,6 +113,13 @@ class Kinds:
     def include_patterns(self) -> tuple[str, ...]:
         """Patterns, as in .gitignore, that take in every file of these kinds."""
         return tuple(f"**/{spelling}" for spelling in self.spellings())
+
+
+def plugin_kind(name: str, extensions: tuple[str, ...]) -> Kind:
+    """The kind of text files that the extractor called `name` reads: `subtitles/srt`."""
+    types = tuple(FileType(f"{name}/{extension}", (extension,)) for extension in extensions)
+    family = cast(MediaFamily, name)
+    return Kind(family, types, extractor=PLUGIN_EXTRACTOR, chunker="headings", citation="line")
 
 
 def _source(language: str, extensions: str, names: str = "") -> FileType:
@@ -177,9 +196,8 @@ KINDS = Kinds(
 
 
 def media_type_of(name: str) -> MediaType | None:
-    """The media type of the file called `name` (a bare name or a path); None if kb does not read it."""
-    found = KINDS.type_of(name)
-    return found.media_type if found else None
+    """The media type of the file called `name` (a bare name or a path); None if kb does not read it by itself."""
+    return KINDS.media_type_of(name)
 
 
 def extension_of(name: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder
-from kb.embed.model_files import LLAMA_CPP, OLLAMA
+from kb.embed.model_files import LLAMA_CPP, OLLAMA, PLUGIN
 from kb.errors import ModelMissing
 from kb.models.manifest import InstalledModel, read_installed
 
@@ -34,6 +34,10 @@ def embedding_model(model_dir: Path, name: str, provider: Provider | None = None
         from kb.embed.gguf_adapter import gguf_model
 
         return gguf_model(provider, name)
+    if provider is not None and provider.name == PLUGIN:
+        from kb.embed.plugin_adapter import plugin_model
+
+        return plugin_model(name)
     from kb.embed.fastembed_adapter import hub_model
 
     return hub_model(name, provider)
@@ -52,6 +56,10 @@ def bulk_embedder(model_dir: Path, name: str, threads: int, provider: Provider |
         from kb.embed.gguf_adapter import open_gguf_embedder
 
         return open_gguf_embedder(provider, name, threads)
+    if provider is not None and provider.name == PLUGIN:
+        from kb.embed.plugin_adapter import open_plugin_embedder
+
+        return open_plugin_embedder(name)
     from kb.embed.fastembed_adapter import open_hub_embedder
 
     return open_hub_embedder(model_dir, name, threads, provider)
@@ -70,6 +78,10 @@ def query_encoder(model_dir: Path, name: str, provider: Provider | None = None) 
         from kb.embed.gguf_adapter import open_gguf_embedder
 
         return open_gguf_embedder(provider, name, _QUERY_THREADS)
+    if provider is not None and provider.name == PLUGIN:
+        from kb.embed.plugin_adapter import open_plugin_embedder
+
+        return open_plugin_embedder(name)
     from kb.embed.fastembed_adapter import HubQueryEncoder, open_hub_embedder
 
     return HubQueryEncoder(open_hub_embedder(model_dir, name, 1, provider))

@@ -10,6 +10,6 @@ MODEL_FILE = "onnx/model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 
 # Providers of models that kb does not assemble: what the versions of their models begin with.
-HUB, OLLAMA, LLAMA_CPP = "fastembed", "ollama", "llama_cpp"
+HUB, OLLAMA, LLAMA_CPP, PLUGIN = "fastembed", "ollama", "llama_cpp", "plugin"
 
 GGUF_SUFFIX = ".gguf"

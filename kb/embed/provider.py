@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.embed.families import AS_FAMILY, TextForm, text_form
-from kb.embed.model_files import GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA
+from kb.embed.model_files import GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA, PLUGIN
 
 if TYPE_CHECKING:
     from kb.runtimes.ollama_http import OllamaServer
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """`name`: installed, fastembed, ollama or llama_cpp; auto is fastembed for what is not installed.
+    """`name`: installed, fastembed, ollama, llama_cpp or plugin; auto is fastembed for what is not installed.
 
     The prefixes and the pooling are those of the configured `model`; any other has those of its family. `endpoint` and
     the times are those of the Ollama server; `gguf_places` are the folders where GGUF files are looked for.
@@ -35,7 +35,9 @@ class Provider:
     def of_version(self, version: str) -> Provider:
         """The one that made vectors of that version, whatever is configured now."""
         made_by = version.partition(":")[0]
-        return replace(self, name=made_by) if made_by in (HUB, OLLAMA, LLAMA_CPP) else replace(self, name="auto")
+        return (
+            replace(self, name=made_by) if made_by in (HUB, OLLAMA, LLAMA_CPP, PLUGIN) else replace(self, name="auto")
+        )
 
     def form(self, name: str) -> TextForm:
         """How texts are given to the model called `name`."""

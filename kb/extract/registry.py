@@ -16,7 +16,7 @@ from kb.domain.documents import Document
 from kb.domain.ids import AssetId
 from kb.domain.ingest.derived import Derived, DerivedName
 from kb.domain.ingest.steps import Assemble, Extract, StepModule
-from kb.domain.kinds import KINDS, MediaFamily
+from kb.domain.kinds import KINDS, PLUGIN_EXTRACTOR, MediaFamily
 from kb.domain.paths import WorkspacePath
 from kb.extract.code.installed import parser_version
 
@@ -24,15 +24,21 @@ from kb.extract.code.installed import parser_version
 class Step(NamedTuple):
     """One result that is derived from a file, and the module that derives it (`kb.domain.ingest.steps`).
 
-    Without one that `is_required` there is no document at all.
+    Without one that `is_required` there is no document at all. `plugin` is the extractor whose step it is, where
+    another package brings it.
     """
 
     name: DerivedName
     module: str
     is_required: bool = False
+    plugin: str | None = None
 
     def load(self) -> StepModule:
         """The step's module; its engine is imported when it derives."""
+        if self.plugin is not None:
+            from kb.extract.plugin.text import PluginStep  # which an ingest without plugins does without
+
+            return PluginStep(self.plugin)
         return cast(StepModule, import_module(self.module))
 
 
@@ -65,7 +71,13 @@ class Extractor:
 
 def extractor_of(family: MediaFamily) -> Extractor:
     """What files of that family are read by."""
-    return EXTRACTORS[KINDS.kind_of(family).extractor]
+    named = KINDS.kind_of(family).extractor
+    return _plugin_extractor(family) if named == PLUGIN_EXTRACTOR else EXTRACTORS[named]
+
+
+def _plugin_extractor(name: str) -> Extractor:
+    step = Step("plugin-text", "kb.extract.plugin.text", is_required=True, plugin=name)
+    return Extractor("plugin-v1", "kb.extract.plugin.document", "assemble_plugin", (step,))
 
 
 # `parser_version` repeats the module's own constant, which cannot be read without importing its parser.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from kb.domain.ingest.gitignore import MalformedPattern
-from kb.domain.kinds import MediaType, media_type_of
+from kb.domain.kinds import KINDS, Kinds, MediaType
 from kb.errors import ConfigError
 from kb.scan.ignore import Level, rules_of
 
@@ -21,7 +21,8 @@ _NAMES_FILES = re.compile(r"[\w\u0080-\uffff]")
 class TextKinds:
     """What files of no known media type are, as far as the configuration asks for them."""
 
-    def __init__(self, include: Sequence[str], is_included: Callable[[str], bool]) -> None:
+    def __init__(self, include: Sequence[str], is_included: Callable[[str], bool], kinds: Kinds = KINDS) -> None:
+        self.kinds = kinds
         self._is_included = is_included
         try:
             self._named = Level(rules_of((each for each in include if _names_files(each)), "config"))
@@ -50,7 +51,7 @@ class TextKinds:
         if match is None:
             return None
         usual = f"{name}.{_EXTENSIONS.get(match[1], 'sh')}"
-        return media_type_of(usual) if self._is_included(folder + usual) else None
+        return self.kinds.media_type_of(usual) if self._is_included(folder + usual) else None
 
 
 def _names_files(pattern: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from operator import attrgetter
 from pathlib import Path
 
-from kb.domain.kinds import media_type_of
+from kb.domain.kinds import KINDS, Kinds
 from kb.domain.paths import WorkspacePath
 from kb.errors import FileError, FileUnreadable, FileVanished, PathNotUnicode, UsageError
 from kb.scan.events import FailedFile, OutsideLink, ScanEvent, ScannedFile, ScanTotals, SkippedFile
@@ -28,7 +28,13 @@ from kb.scan.unread import UnreadKinds
 
 
 def walk(
-    root: Path, *, include: Sequence[str], exclude: Sequence[str], scope: str = "", follow_outside: bool = True
+    root: Path,
+    *,
+    include: Sequence[str],
+    exclude: Sequence[str],
+    scope: str = "",
+    follow_outside: bool = True,
+    kinds: Kinds = KINDS,
 ) -> Iterator[ScanEvent]:
     """The files below `root` as events, in the order of their names, files before folders; last the totals.
 
@@ -58,7 +64,7 @@ def walk(
     start = _inside(real_root, scope)
     rules = IgnoreRules.at_root(exclude)
     included = IncludePatterns(include)
-    texts = TextKinds(include, included.matches)
+    texts = TextKinds(include, included.matches, kinds)
     return _Walk(real_root, root_stat, included, texts, rules, follow_outside).events(start)
 
 
@@ -100,7 +106,7 @@ class _Walk:
         self._follow_outside = follow_outside
         self._led_out: list[OutsideLink] = []  # followed, and not yet told
         self._included = include.matches
-        self._unread = UnreadKinds(include.matches)
+        self._unread = UnreadKinds(include.matches, texts.kinds)
         self._texts = texts
         self._not_included = 0
         # Device and inode of what was reached through links; the root, lest a link to above it starts over.
@@ -190,7 +196,7 @@ class _Walk:
 
         The order of the questions is that of their cost; `stat`, the only system call, comes last.
         """
-        media_type = media_type_of(name)
+        media_type = self._texts.kinds.media_type_of(name)
         is_told_by_name = media_type is not None
         if media_type is None:
             media_type = self._texts.media_type(
@@ -280,7 +286,7 @@ class _Walk:
         path = folder.prefix + name
         if folder.rules.source_ignoring(path, name, is_directory) is not None:
             return False
-        if is_directory or media_type_of(name) is not None:
+        if is_directory or self._texts.kinds.media_type_of(name) is not None:
             return is_directory or self._included(path)
         told = self._texts.media_type(
             folder.prefix, name, source, is_executable=lambda: os.path.isfile(source) and os.access(source, os.X_OK)

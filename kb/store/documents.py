@@ -22,6 +22,7 @@ _DERIVED_KINDS: dict[DerivedName, str] = {
     "ocr": "ocr_applied",
     "caption": "caption_applied",
     "transcript": "transcribed",
+    "plugin-text": "text_extracted",
 }
 
 

@@ -59,7 +59,7 @@ def command(
         allow_empty=allow_empty,
         moved=moved,
         embed=not no_embed,
-        families=KINDS.families if media is None else media_families(media),
+        families=None if media is None else media_families(media, call.config),
     )
     if as_json:
         from kb.operations.opening.clock import now_utc

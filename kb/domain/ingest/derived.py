@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple, cast
 from kb.domain.ids import Json
 from kb.domain.spans import Box
 
-DerivedName = Literal["pdf-text", "ocr", "caption", "transcript"]
-DERIVED_NAMES: tuple[DerivedName, ...] = ("pdf-text", "ocr", "caption", "transcript")
+DerivedName = Literal["pdf-text", "ocr", "caption", "transcript", "plugin-text"]
+DERIVED_NAMES: tuple[DerivedName, ...] = ("pdf-text", "ocr", "caption", "transcript", "plugin-text")
 
 
 class Engine(NamedTuple):

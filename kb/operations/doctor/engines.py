@@ -5,16 +5,19 @@ One that is missing costs those files, nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from kb.config import Config
 from kb.domain.checks import Check
+from kb.domain.plugins import PLUGIN_KINDS, PluginKind
+from kb.embed.model_files import PLUGIN
 from kb.errors import KbError, ModelMissing
 from kb.extract.code.grammars import GRAMMARS
 from kb.extract.code.installed import lacking_module
 from kb.extract.registry import EXTRACTORS
 from kb.installation import extra_command
 from kb.operations.ingest.requests import extraction_plan
+from kb.plugins import find_plugin, installed_plugins
 
 
 def check_grammars() -> Iterator[Check]:
@@ -26,6 +29,47 @@ def check_grammars() -> Iterator[Check]:
     modules = ", ".join(dict.fromkeys(lacking.values()))
     detail = f"{', '.join(lacking)} are cut by paragraphs: {modules} not installed"
     yield Check("grammars", False, detail, extra_command("code"), needed=False)
+
+
+def check_plugins(config: Config) -> Iterator[Check]:
+    """One check a plugin that is installed or named: who brings it, and whether it loads where it is used."""
+    used = _used_plugins(config)
+    for kind in PLUGIN_KINDS:
+        installed = {each.name: each for each in installed_plugins(kind)}
+        for name in dict.fromkeys((*installed, *used[kind])):
+            label = f"plugin_{kind}"
+            if name not in used[kind]:
+                found = installed[name]
+                use = _USED_BY[kind].format(name)
+                yield Check(label, True, f"{name} of {found.package} {found.version}: installed, not used ({use})")
+                continue
+            try:
+                plugin = find_plugin(kind, name)
+                plugin.load()
+            except KbError as error:
+                yield Check(label, False, error.message, error.hint)
+            else:
+                yield Check(label, True, f"{name} of {plugin.package} {plugin.version}")
+
+
+def _used_plugins(config: Config) -> Mapping[PluginKind, Sequence[str]]:
+    embedding, rerank = config.models_embedding, config.rerank
+    return {
+        "extractor": config.plugins.extractors,
+        "chunker": [pair.partition("=")[2] for pair in config.plugins.chunkers],
+        "embedder": [embedding.model] if embedding.provider == PLUGIN else (),
+        "reranker": [rerank.model] if rerank.provider == PLUGIN else (),
+        "claim_judge": (),
+    }
+
+
+_USED_BY: Mapping[PluginKind, str] = {
+    "extractor": "add {} to plugins.extractors",
+    "chunker": "add KIND={} to plugins.chunkers",
+    "embedder": 'models.embedding.provider = "plugin", models.embedding.model = "{}"',
+    "reranker": 'rerank.provider = "plugin", rerank.model = "{}"',
+    "claim_judge": "set rag.claim_judge",
+}
 
 
 def check_engines(config: Config) -> Iterator[Check]:

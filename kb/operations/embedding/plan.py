@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kb.config import Config
 from kb.domain.embeddings import EmbeddingModel
-from kb.embed.model_files import ASSEMBLED, GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA
+from kb.embed.model_files import ASSEMBLED, GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA, PLUGIN
 from kb.embed.provider import Provider
 from kb.errors import ConfigError
 from kb.store.vectors.vector_tables import SLOTS, Slot
@@ -85,7 +85,7 @@ def configured_models(config: Config) -> tuple[str, ...]:
     embedding = config.models_embedding
     if embedding.provider == "none":
         return ()
-    if embedding.provider in (HUB, OLLAMA, LLAMA_CPP):
+    if embedding.provider in (HUB, OLLAMA, LLAMA_CPP, PLUGIN):
         _require_name_of_provider(embedding.provider, embedding.model)
     name = embedding.model
     if embedding.provider == LLAMA_CPP:

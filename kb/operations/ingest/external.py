@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 from kb.config import Config
 from kb.domain.ids import content_hash
-from kb.domain.kinds import KINDS, extension_of, family_of, media_type_of
+from kb.domain.kinds import extension_of, family_of, media_type_of
 from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.errors import DiskFull, FileTooLarge, StoreReadOnly, UsageError
 from kb.operations.ingest.ingest import ingest
+from kb.operations.ingest.plugins import ingest_plugins
 from kb.operations.ingest.requests import ingest_request
 from kb.private import make_folder_for_user, users_surroundings
 from kb.scan.read import read_bytes
@@ -109,9 +110,10 @@ def _take_back(file: Path, was_there: bool) -> None:
 
 def _checked(config: Config, content: ExternalContent) -> bytes:
     """The bytes to store. Raises: UsageError, FileTooLarge."""
-    media_type = media_type_of(content.name)
+    kinds = ingest_plugins(config).kinds
+    media_type = kinds.media_type_of(content.name)
     if media_type is None:
-        known = ", ".join(name.removeprefix("*.") for name in KINDS.spellings())
+        known = ", ".join(name.removeprefix("*.") for name in kinds.spellings())
         raise UsageError(f"kb does not read files like {content.name!r}", f"--name says what it is; kb reads {known}")
     if not content.data.strip():
         raise UsageError("there is nothing in it", 'example: echo "# Title" | kb ingest-file - --name note.md')

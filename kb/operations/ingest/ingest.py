@@ -15,7 +15,7 @@ from kb.domain.ingest.ingest_events import Finished, ScanCompleted, ScanStarted
 from kb.domain.kinds import family_of
 from kb.domain.results.ingest import IngestItem, IngestReport
 from kb.domain.run_handle import RunHandle
-from kb.errors import KbError, ModelMissing, ModelNotPulled, ModelUnreachable, StoreError, UsageError
+from kb.errors import KbError, ModelMissing, ModelNotPulled, ModelUnreachable, PluginFailed, StoreError, UsageError
 from kb.extract.registry import extractor_of
 from kb.language.korean import release_analyser
 from kb.operations.ingest.changed import index_changed
@@ -111,7 +111,7 @@ def _embed(run: IngestRun) -> None:
             if not done.aborted:
                 embed_sentences(run.db, plan, run.handle)
                 update_background(run.db, plan)
-        except (ModelMissing, ModelUnreachable, ModelNotPulled) as error:
+        except (ModelMissing, ModelUnreachable, ModelNotPulled, PluginFailed) as error:
             report.notes.append(f"{error.message}: passages are found by their words only ({error.hint})")
             return
     report.counts.embeddings_indexed = done.embedded + done.from_cache
@@ -145,6 +145,7 @@ def _scan(run: IngestRun) -> deque[ScannedFile]:
             exclude=request.exclude,
             scope=request.scope,
             follow_outside=request.follow_outside,
+            kinds=request.plugins.kinds,
         ):
             if isinstance(event, ScannedFile):
                 known = run.vanished.pop(event.workspace_path, None)
@@ -173,7 +174,8 @@ def _scan(run: IngestRun) -> deque[ScannedFile]:
                 report.add(IngestItem("error", event.workspace_path, error=event.error))
             else:
                 report.unsupported, report.not_included = event.unsupported, event.not_included
-    if known_count and not report.counts.scanned and not request.scope and not request.allow_empty:
+    looked_at_all = not request.scope and not request.plugins.uncut
+    if known_count and not report.counts.scanned and looked_at_all and not request.allow_empty:
         raise UsageError(
             f"no file to index below {request.root}, but {known_count} are in the knowledge base",
             "is the folder mounted? to empty the knowledge base all the same: kb ingest --allow-empty",
@@ -188,7 +190,7 @@ def _remove_vanished(run: IngestRun) -> None:
     """Removes the documents whose files are gone, unless nothing could be learned of the folder they were in."""
     with run.report.stages.measure("store"):
         for path in sorted(run.vanished):
-            if not run.would_have_met(path):
+            if not run.would_have_met(path) or run.request.plugins.is_lacking(run.vanished[path][3].partition("/")[0]):
                 continue
             if not run.request.dry_run:
                 with transaction(run.db):

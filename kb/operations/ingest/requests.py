@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import cast
 
 from kb.config import Config
 from kb.domain.chunks import ChunkPolicy
 from kb.domain.ingest.steps import CaptionSettings, ExtractSettings, OcrSettings, SpeechSettings
-from kb.domain.kinds import KINDS, MediaFamily, extension_of, media_type_of
+from kb.domain.kinds import KINDS, Kinds, MediaFamily, extension_of
 from kb.errors import UsageError
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.ingest.pdf_passwords import PdfPasswords
+from kb.operations.ingest.plugins import ingest_plugins
 from kb.operations.ingest.prepare import AssetPolicy
 from kb.operations.ingest.run import ExtractionPlan, IngestRequest
 from kb.operations.opening.privacy import private_places
@@ -29,33 +31,37 @@ def ingest_request(
     dry_run: bool,
     allow_empty: bool,
     embed: bool,
-    families: Sequence[MediaFamily] = KINDS.families,
+    families: Sequence[MediaFamily] | None = None,
     moved: bool = False,
 ) -> IngestRequest:
     """The ingest of the whole workspace, or of `path` below it (relative to the working directory or to the root).
 
-    `families` are the kinds of files that are looked at; what is stored of others stays as it is.
+    `families` are the kinds of files that are looked at, None all of them; what is stored of others stays as it is.
 
     Raises: UsageError when `path` is not below the workspace root, or a file of a kind kb does not read.
     """
+    plugins = ingest_plugins(config)
+    wanted = plugins.kinds.families if families is None else families
     return IngestRequest(
         sqlite=config.sqlite,
         root=config.workspace_root,
-        include=config.workspace.include,
+        include=(*config.workspace.include, *plugins.include),
         exclude=config.workspace.exclude,
         policy=ChunkPolicy(
             config.chunking.target_tokens,
             config.chunking.overlap_tokens,
             config.chunking.respect_markdown_headings,
             config.chunking.chunker_version,
+            plugins.chunkers,
         ),
         assets=AssetPolicy(config.asset_dir, config.storage.copy_threshold_mb * _MB, config.artifact_dir),
         max_file_bytes=config.indexing.max_file_mb * _MB,
         max_markdown_bytes=config.indexing.max_markdown_mb * _MB,
-        extraction=extraction_plan(config, families),
+        extraction=extraction_plan(config, [each for each in wanted if each not in plugins.uncut]),
         places=private_places(config),
+        plugins=plugins,
         embedding=embedding_plan(config) if embed and config.models_embedding.provider != "none" else None,
-        scope=_scope(config, path),
+        scope=_scope(config, path, plugins.kinds),
         follow_outside=config.workspace.follow_outside,
         dry_run=dry_run,
         allow_empty=allow_empty,
@@ -63,18 +69,17 @@ def ingest_request(
     )
 
 
-def media_families(words: str) -> tuple[MediaFamily, ...]:
-    """`markdown,pdf` as the families it names.
+def media_families(words: str, config: Config) -> tuple[MediaFamily, ...]:
+    """`markdown,pdf` as the families it names, those of configured extractors among them.
 
     Raises: UsageError for a word that is none.
     """
     named = [word.strip() for word in words.split(",")]
+    families = (*KINDS.families, *(cast(MediaFamily, name) for name in config.plugins.extractors))
     for word in named:
-        if word not in KINDS.families:
-            raise UsageError(
-                f"no kind of file {word!r}", f"one or more of {', '.join(KINDS.families)}, joined by commas"
-            )
-    return tuple(family for family in KINDS.families if family in named)
+        if word not in families:
+            raise UsageError(f"no kind of file {word!r}", f"one or more of {', '.join(families)}, joined by commas")
+    return tuple(family for family in families if family in named)
 
 
 def extraction_plan(config: Config, families: Sequence[MediaFamily] = KINDS.families) -> ExtractionPlan:
@@ -104,7 +109,7 @@ def _speech_settings(config: Config) -> SpeechSettings | None:
     return SpeechSettings(config.audio.model, config.model_dir, config.audio.language, threads)
 
 
-def _scope(config: Config, path: str | None) -> str:
+def _scope(config: Config, path: str | None, kinds: Kinds) -> str:
     """`path` relative to the workspace root; a path that is in the working directory wins over one in the root."""
     if path is None:
         return ""
@@ -114,13 +119,13 @@ def _scope(config: Config, path: str | None) -> str:
         raise UsageError(
             f"{path} is not below the workspace {root}", "name a file or folder in it, or set workspace.root"
         )
-    _refuse_unread_kind(config, below)
+    _refuse_unread_kind(config, below, kinds)
     return below
 
 
-def _refuse_unread_kind(config: Config, below: str) -> None:
+def _refuse_unread_kind(config: Config, below: str, kinds: Kinds) -> None:
     full = os.path.join(config.workspace_root, below)
-    if os.path.isdir(full) or media_type_of(full) is not None:
+    if os.path.isdir(full) or kinds.media_type_of(full) is not None:
         return
     folder, slash, name = str(below).rpartition("/")
     include = config.workspace.include
@@ -129,7 +134,7 @@ def _refuse_unread_kind(config: Config, below: str) -> None:
     if texts.media_type(folder + slash, name, full, is_executable=lambda: can_run) is not None:
         return
     kind = extension_of(full)
-    known = ", ".join(name.removeprefix("*.") for name in KINDS.spellings())
+    known = ", ".join(name.removeprefix("*.") for name in kinds.spellings())
     raise UsageError(
         f"kb does not read {kind} files" if kind else f"{os.path.basename(full)} has no extension that kb knows",
         f"it reads {known}; save a document as PDF, a picture as JPEG or PNG",

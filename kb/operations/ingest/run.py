@@ -17,6 +17,7 @@ from kb.domain.run_handle import RunHandle
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.ingest.engines import Engines
 from kb.operations.ingest.pdf_passwords import PdfPasswords
+from kb.operations.ingest.plugins import NO_PLUGINS, IngestPlugins
 from kb.operations.ingest.prepare import AssetPolicy, pipeline_tail
 from kb.operations.opening.privacy import PrivatePlaces
 from kb.store.connection import Connection
@@ -50,6 +51,7 @@ class IngestRequest:
     max_markdown_bytes: int
     extraction: ExtractionPlan
     places: PrivatePlaces
+    plugins: IngestPlugins = NO_PLUGINS
     embedding: EmbeddingPlan | None = None
     scope: str = ""
     follow_outside: bool = True
@@ -95,7 +97,8 @@ class IngestRun:
         self.total -= 1
 
     def lacking(self) -> Iterator[str]:
-        """One line for each engine that cannot be used and that files of this run needed."""
+        """One line for each engine that cannot be used and that files of this run needed, and for each plugin."""
+        yield from self.request.plugins.notes()
         for note, count in self.uncut.items():
             from kb.installation import extra_command  # where nothing is lacking no hint is due
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kb.config import Config
 from kb.domain.reranking import PairOrder, PairScorer
-from kb.embed.model_files import LLAMA_CPP
+from kb.embed.model_files import LLAMA_CPP, PLUGIN
 from kb.errors import ConfigError
 from kb.operations.embedding.plan import gguf_places
 from kb.operations.session.loaded_models import LoadedModels
@@ -40,13 +40,17 @@ def configured_pair_order(config: Config, models: LoadedModels) -> PairOrder:
 
 
 def open_pair_scorer(config: Config) -> PairScorer:
-    """The cross-encoder that is configured, loaded. Raises: ConfigError, ModelMissing, ModelCorrupt."""
+    """The cross-encoder that is configured, loaded. Raises: ConfigError, ModelMissing, ModelCorrupt, PluginFailed."""
     _require_model(config)
     rerank, threads = config.rerank, config.models_embedding.threads or os.cpu_count() or 1
     if rerank.provider == LLAMA_CPP:
         from kb.embed.gguf_adapter import open_gguf_scorer
 
         return open_gguf_scorer(gguf_places(config, rerank.model), Path(rerank.model).name, threads)
+    if rerank.provider == PLUGIN:
+        from kb.embed.plugin_adapter import open_plugin_scorer
+
+        return open_plugin_scorer(rerank.model)
     from kb.embed.fastembed_pairs import open_hub_scorer
 
     return open_hub_scorer(config.model_dir, rerank.model, threads)

@@ -1,0 +1,97 @@
+"""What other packages bring to kb, found by their entry points: extractors, chunkers, embedders, rerankers, judges.
+
+    [project.entry-points."kb.extractors"]
+    subtitles = "kb_subtitles:Subtitles"
+
+Nothing is looked for before a configuration names a plugin, and none is loaded that it does not name. A package that
+brings one imports the types it needs from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple
+
+from kb.domain.plugins import (
+    PLUGIN_KINDS,
+    ExtractedText,
+    PassageReranker,
+    PluginKind,
+    SectionChunker,
+    SupportJudge,
+    TextBlock,
+    TextEmbedder,
+    TextExtractor,
+)
+from kb.errors import KbError, ModelMissing, PluginFailed, worded
+
+__all__ = [
+    "ExtractedText",
+    "PassageReranker",
+    "SectionChunker",
+    "SupportJudge",
+    "TextBlock",
+    "TextEmbedder",
+    "TextExtractor",
+]
+
+_WORDED = {kind: kind.replace("_", " ") for kind in PLUGIN_KINDS}
+
+
+class Plugin(NamedTuple):
+    """A plugin as its package announces it; nothing of it is loaded."""
+
+    kind: PluginKind
+    name: str
+    package: str
+    version: str
+    entry_point: EntryPoint
+
+    @property
+    def label(self) -> str:
+        """`the extractor subtitles of kb-subtitles 0.1.0`: what its failures are told by."""
+        return f"the {_WORDED[self.kind]} {self.name} of {self.package} {self.version}"
+
+    def load(self) -> Any:
+        """What the entry point names, called. Raises: PluginFailed."""
+        with told_by(self, "reinstall its package, or take it out of the configuration"):
+            return self.entry_point.load()()
+
+
+def group_of(kind: PluginKind) -> str:
+    """`kb.extractors`: the group of entry points of that kind."""
+    return f"kb.{kind}s"
+
+
+def installed_plugins(kind: PluginKind) -> list[Plugin]:
+    """All that are installed, by name; of two with one name the first that Python finds."""
+    found: dict[str, Plugin] = {}
+    for each in entry_points(group=group_of(kind)):
+        package = each.dist
+        if package is not None and each.name not in found:
+            found[each.name] = Plugin(kind, each.name, package.name, package.version, each)
+    return sorted(found.values())
+
+
+def find_plugin(kind: PluginKind, name: str) -> Plugin:
+    """The one called `name`. Raises: ModelMissing where there is none."""
+    installed = installed_plugins(kind)
+    for plugin in installed:
+        if plugin.name == name:
+            return plugin
+    others = ", ".join(each.name for each in installed)
+    known = f"there is {others}" if others else "none is; install its package for the Python that runs kb"
+    raise ModelMissing(f"no {_WORDED[kind]} called {name} is installed", f"{known} (kb doctor lists plugins)")
+
+
+@contextmanager
+def told_by(plugin: Plugin, hint: str) -> Iterator[None]:
+    """Whatever the plugin raises inside becomes a failure with its name. Raises: PluginFailed."""
+    try:
+        yield
+    except KbError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginFailed(f"{plugin.label} failed ({type(error).__name__}): {worded(error)}", hint) from error
