@@ -83,6 +83,7 @@ def test_a_rule_tried_in_sql_ranks_as_a_search_by_it(setting: Setting, depth: in
         queries.fill_grid(reader.db, settings_json=json.dumps([setting]), run_no=runs["now"].run_no)
         tried = {score.fold: score.ndcg_at_10 for score in queries.score_grid(reader.db, folds=10**9)}
         whole = queries.score_grid(reader.db, folds=1)
+        ranked = {row.query_id: row.ndcg_at_10 for row in queries.rank_grid(reader.db, run_no=runs["now"].run_no)}
         asked = {row.query_id: row for row in queries.select_query_metrics(reader.db, run_id=searched)}
         documents = {
             row.query_id: len({hit["path"] for hit in json.loads(row.result_json)["hits"]})
@@ -93,6 +94,7 @@ def test_a_rule_tried_in_sql_ranks_as_a_search_by_it(setting: Setting, depth: in
     assert len(compared) > QUESTIONS / 2
     for number in compared:
         assert tried[number + 1] == pytest.approx(asked[f"q{number:02}"].ndcg_at_10), number
+    assert ranked == pytest.approx({f"q{fold - 1:02}": value for fold, value in tried.items()})
     assert len(whole) == 1
     assert whole[0].questions == QUESTIONS
     assert whole[0].ndcg_at_10 == pytest.approx(sum(tried.values()) / QUESTIONS)

@@ -30,6 +30,8 @@ VIEWS = {
     "answer": "/?q=How often does the gateway retry a failed upload&ask=1",
     "answers": "/?page=answers",
     "vault": "/?page=vault",
+    "runs": "/?page=runs",
+    "weights": "/?page=weights",
     "error": "/?q=gateway&mode=vector",
 }
 

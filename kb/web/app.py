@@ -20,6 +20,7 @@ from kb.errors import FileError, InvalidCitation, KbError, NotFound, NotIndexed,
 from kb.operations.session.session import Session
 from kb.web.answering import answer_routes
 from kb.web.documents import document_routes
+from kb.web.evaluations import evaluation_routes
 from kb.web.guard import Guard, Keys
 from kb.web.searching import search_routes
 from kb.wire.error import error_v1
@@ -37,6 +38,7 @@ def page_app(session: Session, keys: Keys, port: int, *, may_write: bool) -> Gua
         *search_routes(session, keys.csrf, may_write=may_write),
         *document_routes(session),
         *answer_routes(session, may_write=may_write),
+        *evaluation_routes(session),
     ]
     return Guard(Starlette(routes=routes, exception_handlers={KbError: _error, 404: _no_such_address}), keys, port)
 

@@ -69,3 +69,34 @@ class TuneReport(NamedTuple):
 
     run: RunRow
     tuning: Tuning
+
+
+class Worth(NamedTuple):
+    """How a rule ranks: one question, or all of them on average. `first_rank` is of the first relevant document."""
+
+    ndcg_at_10: float
+    recall_at_10: float
+    first_rank: int | None = None
+
+
+class TriedQuestion(NamedTuple):
+    """A question under the rule that is in force and under the one that is tried."""
+
+    query_id: str
+    query: str
+    lang: str | None
+    category: str | None
+    now: Worth
+    tried: Worth
+
+
+class Trial(NamedTuple):
+    """One fusion rule tried on a run's candidates. `is_read`: passages are read now, which the rule does not order."""
+
+    run: RunRow
+    current: Setting
+    setting: Setting
+    now: Worth
+    tried: Worth
+    questions: tuple[TriedQuestion, ...]
+    is_read: bool

@@ -8,7 +8,7 @@ from collections import defaultdict
 from kb.config import Config
 from kb.config.editing import with_values
 from kb.domain.results.measured import RunRow
-from kb.domain.results.tuning import Scored, TuneReport, Tuning, config_values
+from kb.domain.results.tuning import Scored, Setting, TuneReport, Tuning, config_values
 from kb.errors import NotFound, UsageError
 from kb.eval.tuning import FOLDS, FoldScore, chosen_by_fold, grid, held_out_gain, setting_of
 from kb.operations.evaluate.runs import find_run
@@ -37,28 +37,41 @@ def tune(session: Session, named: str | None) -> TuneReport:
     Raises: NotFound; UsageError for a run that is not whole, or whose passages were put in order by reading them.
     """
     with session.reading() as base:
-        runs = queries.select_runs(base.db)
-        fused = [run for run in runs if run.mode == "hybrid" and run.finished_at and not _is_read(run)]
-        if not named and not fused:
-            read = any(run.mode == "hybrid" and run.finished_at for run in runs)
-            hint = _READ_RUN if read else _FUSED_RUN
-            raise NotFound("there is no whole hybrid run that the fusion rule put in order", hint)
-        run = find_run(runs, named) if named else fused[0]
-        if run not in fused:
-            name = run.name or run.run_id[:8]
-            if run.finished_at and _is_read(run):
-                raise UsageError(f"{name} was put in order by reading, not by the fusion rule", _READ_RUN)
-            raise UsageError(f"{name} cannot be tuned on", "it takes a hybrid run that is whole: kb eval list")
+        run = tunable_run(base.db, named)
         return TuneReport(run, _tuning(base.db, run))
 
 
-def _is_read(run: RunRow) -> bool:
-    """Whether what the passages were ranked by reads them: the fusion rule then decides nothing."""
-    ranking = json.loads(run.versions_json).get("ranking", "")
+def tunable_run(db: Connection, named: str | None) -> RunRow:
+    """A whole hybrid run that a fusion rule put in order: the newest, or the one that is named.
+
+    Raises: NotFound; UsageError for a run that is none.
+    """
+    runs = queries.select_runs(db)
+    fused = [run for run in runs if run.mode == "hybrid" and run.finished_at and not _was_read(run)]
+    if not named and not fused:
+        read = any(run.mode == "hybrid" and run.finished_at for run in runs)
+        hint = _READ_RUN if read else _FUSED_RUN
+        raise NotFound("there is no whole hybrid run that the fusion rule put in order", hint)
+    run = find_run(runs, named) if named else fused[0]
+    if run not in fused:
+        name = run.name or run.run_id[:8]
+        if run.finished_at and _was_read(run):
+            raise UsageError(f"{name} was put in order by reading, not by the fusion rule", _READ_RUN)
+        raise UsageError(f"{name} cannot be tuned on", "it takes a hybrid run that is whole: kb eval list")
+    return run
+
+
+def _was_read(run: RunRow) -> bool:
+    return reads(json.loads(run.versions_json).get("ranking", ""))
+
+
+def reads(ranking: str) -> bool:
+    """Whether what passages are ranked by reads them: the fusion rule then decides nothing."""
     return "/reading@" in ranking or "/cross_encoder@" in ranking
 
 
-def _tuning(db: Connection, run: RunRow) -> Tuning:
+def ran_by(run: RunRow) -> Setting:
+    """The fusion rule that a run was made with."""
     settings = json.loads(run.config_snapshot_json)
     rule = fusion_rule(Config())._replace(
         fusion=settings["search.hybrid_fusion"],
@@ -66,8 +79,11 @@ def _tuning(db: Connection, run: RunRow) -> Tuning:
         rrf_k=settings["search.rrf_k"],
         rrf_lexical_weight=settings["search.rrf_lexical_weight"],
     )
-    least = 2 * run.k
-    tried = grid(setting_of(rule, max(settings["search.candidate_depth"], least)), least)
+    return setting_of(rule, max(settings["search.candidate_depth"], 2 * run.k))
+
+
+def _tuning(db: Connection, run: RunRow) -> Tuning:
+    tried = grid(ran_by(run), 2 * run.k)
     queries.open_grid(db)
     queries.fill_grid(db, settings_json=json.dumps(tried), run_no=run.run_no)
     chosen, means = chosen_by_fold(FoldScore(*score) for score in queries.score_grid(db, folds=FOLDS))

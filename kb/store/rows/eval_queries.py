@@ -86,12 +86,29 @@ class GridScore(NamedTuple):
     ndcg_at_10: float
 
 
+class GridRank(NamedTuple):
+    """How a fusion rule ranks one question."""
+
+    setting_no: int
+    query_id: str
+    query: str
+    lang: str | None
+    category: str | None
+    ndcg_at_10: float
+    recall_at_10: float
+    first_rank: int | None
+
+
 @sql("eval/fill_grid.sql")
 def fill_grid(db: Connection, *, settings_json: str, run_no: int) -> None: ...
 
 
 @sql("eval/score_grid.sql")
 def score_grid(db: Connection, *, folds: int) -> list[GridScore]: ...
+
+
+@sql("eval/rank_grid.sql")
+def rank_grid(db: Connection, *, run_no: int) -> list[GridRank]: ...
 
 
 @sql("eval/insert_run.sql")

@@ -43,3 +43,13 @@ export function settled(work, ms) {
   later.cancel = () => clearTimeout(timer);
   return later;
 }
+
+/** A button that copies `text`, and says so. */
+export function copied(text, words) {
+  const button = h("button", { type: "button", class: "quiet", onclick: async () => {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = words; }, 1500);
+  } }, words);
+  return button;
+}

@@ -13,6 +13,7 @@ import { showVault } from "./vault.js";
 const MODES = [["hybrid", "Words + meaning"], ["lexical", "Words"], ["vector", "Meaning"]];
 const WAIT_MS = 30; // keys that come together are one question; so are those that come while the last is answered
 const COMPOSING_MS = 500; // a syllable that is being put together is a whole one when nothing is added for so long
+const ASKED = ["q", "mode", "k", ...stated.FILTERS, "ask", "answer", "page", "before", "after"]; // what fills the list
 const isWide = matchMedia("(min-width: 60rem)");
 
 let state = stated.read();
@@ -38,7 +39,7 @@ function render(previous) {
   if (field.value !== state.q && document.activeElement !== field) field.value = state.q;
   filters.showChosen(state, go);
   showMode();
-  const words = stated.words(state, ["q", "mode", "k", ...stated.FILTERS, "ask", "answer", "page"]).toString();
+  const words = stated.words(state, ASKED).toString();
   if (words !== lastSearched) underway = fill(words);
   else markOpen();
   document.title = state.q ? `${state.q} · kb` : "kb";
@@ -53,7 +54,7 @@ async function fill(words) {
   document.body.classList.add("searching");
   try {
     if (state.page === "answers") await answers.showEarlier(state, list);
-    else if (state.page === "vault") await showVault(state, list);
+    else if (state.page) await showVault(state, list, go);
     else if (state.answer) await showAnswer(await answers.showKept(state, list));
     else if (state.ask && state.q.trim()) await showAnswer(await answers.ask(state, list));
     else if (state.q.trim()) await search();
@@ -87,7 +88,7 @@ function showAnswer(answer) {
   if (defaults?.may_write && !state.answer) {
     state = { ...state, ask: "", answer: answer.retrieval.trace_id };
     stated.keep(state, { step: false });
-    lastSearched = stated.words(state, ["q", "mode", "k", ...stated.FILTERS, "ask", "answer", "page"]).toString();
+    lastSearched = stated.words(state, ASKED).toString();
   }
   if (!state.answer || !answer.claims.some((each) => each.quote)) return;
   const button = h("button", { type: "button", class: "quiet", onclick: () => answers.check(state.answer, list) }, "Check its quotations against the files");
@@ -234,6 +235,12 @@ byId("asking").addEventListener("submit", (event) => {
   typed.now();
 });
 list.addEventListener("click", (event) => {
+  const part = event.target.closest("a[data-page]");
+  if (part && !event.metaKey && !event.ctrlKey && !event.shiftKey) {
+    event.preventDefault();
+    go({ ...stated.EMPTY, page: part.dataset.page });
+    return;
+  }
   const link = event.target.closest("a.hit, a.marker, a.to-document");
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();

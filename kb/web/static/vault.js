@@ -2,28 +2,38 @@
 
 import { get } from "./api.js";
 import { h } from "./dom.js";
-import { address } from "./state.js";
+import { showRuns, showWeights } from "./evaluation.js";
+import { address, EMPTY } from "./state.js";
 
 const NAMES = { ko: "Korean", en: "English", und: "no language", markdown: "notes", pdf: "PDFs", image: "pictures", audio: "recordings", code: "code" };
 const number = (value) => value.toLocaleString("en");
 const counted = (value, thing) => `${number(value)} ${thing}${value === 1 ? "" : "s"}`;
 
+/** The parts of the vault's page: the map, evaluation runs, weights. Each is a state with an address of its own. */
+const PARTS = [["vault", "Map"], ["runs", "Evaluation"], ["weights", "Weights"]];
+const SHOWS = { vault: showMap, runs: showRuns, weights: showWeights };
+
+/** The part that the state names, below the names of all. */
+export async function showVault(state, holder, go) {
+  const parts = h("nav", { class: "segments parts", "aria-label": "Parts of the vault" }, PARTS.map(([page, word]) => h("a", { href: address({ ...EMPTY, page }), "data-page": page, "aria-current": page === state.page ? "page" : null }, word)));
+  const body = h("div", {});
+  holder.replaceChildren(h("div", { class: "vault" }, h("h1", {}, "Your vault"), parts, body));
+  await (SHOWS[state.page] ?? showMap)(state, body, go);
+}
+
 /** The map, and the documents by their folders. */
-export async function showVault(state, holder) {
+async function showMap(state, holder) {
   const [map, documents] = await Promise.all([get("map", "/api/map"), get("documents", "/api/documents")]);
   if (!map || !documents) return;
   holder.replaceChildren(
-    h(
-      "div",
-      { class: "vault" },
-      h("h1", {}, "Your vault"),
+    ...[
       coverage(map.coverage),
       months(map.months),
       part(`${counted(map.copies.length, "group")} of files with the same bytes`, map.copies.map((group) => h("li", {}, group.map((each) => [link(each, state), " "])))),
       part(`${counted(map.unlinked.length, "note")} that link to nothing`, map.unlinked.map((each) => h("li", {}, link(each, state)))),
       h("h2", {}, `${number(documents.length)} documents`),
       folders(documents, state),
-    ),
+    ].flat().filter(Boolean),
   );
 }
 
