@@ -31,7 +31,14 @@ CACHE_SCRIPTS = ("cache/open.sql", "cache/create_vectors.sql", "cache/create_der
 
 # Scripts that no stub binds: run whole by the code that opens or migrates a file, or read by people.
 UNBOUND_FOLDERS = ("views/", "triggers/")
-EXPOSURE_SCRIPTS = ("exposure/open_hidden.sql", "exposure/hide.sql", "exposure/show.sql")
+EXPOSURE_SCRIPTS = (
+    "exposure/open_hidden.sql",
+    "exposure/hide.sql",
+    "exposure/show.sql",
+    "exposure/open_hidden_paths.sql",
+    "exposure/hide_answers.sql",
+    "exposure/show_answers.sql",
+)
 UNBOUND_FILES = {"schema/open_writer.sql", "eval/open_grid.sql", *EXPOSURE_SCRIPTS, *CACHE_SCRIPTS}
 
 for module in pkgutil.walk_packages(kb.store.__path__, "kb.store."):
@@ -75,6 +82,7 @@ def migrated() -> apsw.Connection:
         remake_mirror(db, slot, 8)
     db.execute(sql_text("eval/open_grid.sql"))
     db.execute(sql_text("exposure/open_hidden.sql"))
+    db.execute(sql_text("exposure/open_hidden_paths.sql"))
     return db
 
 

@@ -100,7 +100,7 @@ def serving(vault: Vault, *settings: str, may_write: bool = False) -> Iterator[S
     listening.listen()
     port = int(listening.getsockname()[1])
     keys = new_keys()
-    with open_session(load(str(vault.config), settings), many=True) as session:
+    with open_session(load(str(vault.config), settings), many=True, audience="page") as session:
         app = page_app(session, keys, port, may_write=may_write)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -192,6 +192,7 @@ class ExposureConfig(Section):
 
     never_to_mcp: tuple[str, ...] = ("#never-to-mcp",)
     never_to_llm: tuple[str, ...] = ("#never-to-llm",)
+    never_to_web: tuple[str, ...] = ("#never-to-web",)
 
 
 class RagConfig(Section):

@@ -2,11 +2,12 @@
 --
 -- A name is looked for among temporary things first, so every statement that this connection runs, those written later
 -- too, reads through these. The views of the main schema do not, and are made again here.
--- version 2
+-- version 3
 DROP VIEW IF EXISTS temp.corpus_stats;
 DROP VIEW IF EXISTS temp.document_overview;
 DROP VIEW IF EXISTS temp.chunk_source;
 DROP VIEW IF EXISTS temp.chunk_sentences;
+DROP VIEW IF EXISTS temp.embedding_records;
 DROP VIEW IF EXISTS temp.assets;
 DROP VIEW IF EXISTS temp.symbol_refs;
 DROP VIEW IF EXISTS temp.symbols;
@@ -80,6 +81,13 @@ CREATE TEMP VIEW chunk_sentences AS
 SELECT
   chunk_rowid, position, start_char, end_char, vector
 FROM main.chunk_sentences
+WHERE chunk_rowid IN (SELECT c.chunk_rowid FROM temp.chunks AS c);
+
+CREATE TEMP VIEW embedding_records AS
+SELECT
+  embedding_id, chunk_id, model_id, model_version, dimensions, lance_table,
+  created_at, chunk_rowid, status, token_count, passage_version
+FROM main.embedding_records
 WHERE chunk_rowid IN (SELECT c.chunk_rowid FROM temp.chunks AS c);
 
 -- As the view of that name, over what is left.

@@ -1,9 +1,10 @@
 -- Let a connection see all documents again.
--- version 1
+-- version 2
 DROP VIEW IF EXISTS temp.corpus_stats;
 DROP VIEW IF EXISTS temp.document_overview;
 DROP VIEW IF EXISTS temp.chunk_source;
 DROP VIEW IF EXISTS temp.chunk_sentences;
+DROP VIEW IF EXISTS temp.embedding_records;
 DROP VIEW IF EXISTS temp.assets;
 DROP VIEW IF EXISTS temp.symbol_refs;
 DROP VIEW IF EXISTS temp.symbols;

@@ -37,7 +37,7 @@ def command(call: Call, question: tuple[str, ...], port: int | None, opens: bool
 
     gc.enable()  # it works on for days
 
-    with open_session(call.config, many=True) as session:
+    with open_session(call.config, many=True, audience="page") as session:
         with session.reading():
             pass  # what is wrong with the knowledge base is told here, and not on a page that cannot work
 

@@ -63,5 +63,6 @@ def _measured(db: Connection, run: RunRow) -> MeasuredRun:
             ),
         )
         for metrics in queries.select_query_metrics(db, run_id=run.run_id)
+        if metrics.query_id in results  # on the page some questions may be hidden
     }
     return MeasuredRun(run, tuple(queries.select_group_metrics(db, run_id=run.run_id)), answered)

@@ -15,6 +15,7 @@ _SHOWN = 500
 
 # A document is compared by its first passages: each is a scan of all vectors.
 _PASSAGES, _NEIGHBOURS, _NEAR = 4, 40, 8
+_NEIGHBOURS_OF_HIDDEN = 400  # of which those that are hidden are left out
 
 
 def vault_map(session: Session) -> VaultMap:
@@ -43,10 +44,11 @@ def near_documents(session: Session, path: str) -> list[NearDocument]:
             return []
         load_vector_functions(base.db)
         nearest: dict[str, NearDocument] = {}
+        looked_at = _NEIGHBOURS_OF_HIDDEN if base.hides else _NEIGHBOURS
         with base.snapshot():
             for vector in mirror_queries.select_document_vectors(base.db, doc_id=doc_id, row_limit=_PASSAGES):
                 near = mirror_queries.select_near_documents(
-                    base.db, embedding=vector.embedding, k=_NEIGHBOURS, doc_id=doc_id
+                    base.db, embedding=vector.embedding, k=looked_at, doc_id=doc_id
                 )
                 for each in near:
                     known = nearest.get(each.doc_id)

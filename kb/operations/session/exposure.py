@@ -1,4 +1,4 @@
-"""Which documents are kept from agents and language models, by path and tag, and how a connection loses sight of them.
+"""Which documents are kept from agents, language models and the page, and how a connection loses sight of them.
 
 What is hidden is hidden in SQL: names of tables mean what is left (`sql/exposure/hide.sql`), so no tool, no id, no
 error and no statement written later can reach past it.
@@ -19,8 +19,8 @@ from kb.store.rows import exposure_queries as queries
 if TYPE_CHECKING:
     from kb.domain.ingest.gitignore import PathPatterns
 
-Audience = Literal["agent", "model"]
-"""`agent`: who asks through `kb mcp`; `model`: the language model that writes answers."""
+Audience = Literal["agent", "model", "page"]
+"""`agent`: who asks through `kb mcp`; `model`: the language model that writes answers; `page`: `kb web`'s."""
 
 
 class Rules(NamedTuple):
@@ -33,7 +33,11 @@ class Rules(NamedTuple):
 def rules_for(config: Config, audience: Audience) -> Rules:
     """The rules of a configuration. An agent is a language model, too."""
     exposure = config.exposure
-    written = (*exposure.never_to_mcp, *exposure.never_to_llm) if audience == "agent" else exposure.never_to_llm
+    written = {
+        "agent": (*exposure.never_to_mcp, *exposure.never_to_llm),
+        "model": exposure.never_to_llm,
+        "page": exposure.never_to_web,
+    }[audience]
     tags = tuple(dict.fromkeys(stored_text(rule[1:].strip()) for rule in written if rule.startswith("#")))
     globs = tuple(dict.fromkeys(stored_text(rule) for rule in written if not rule.startswith("#")))
     return Rules(tuple(tag for tag in tags if tag), globs)
@@ -52,6 +56,24 @@ def hide_documents(db: Connection, rules: Rules) -> int:
     else:
         queries.show(db)
     return hidden
+
+
+def hide_answers(db: Connection, rules: Rules) -> None:
+    """Hides answers, conversations and evaluations as far as they were made of hidden documents; those are listed.
+
+    A glob hides by the path that was cited, also where no document lies there any more.
+    """
+    queries.open_hidden_paths(db)
+    cited: list[str] = []
+    if rules.globs:
+        matches = _matcher(rules.globs)
+        cited = [row.workspace_path for row in queries.select_cited_paths(db) if matches.matches(row.workspace_path)]
+    queries.insert_hidden_paths(db, paths_json=json.dumps(cited, ensure_ascii=False))
+    found = queries.count_hidden_paths(db)
+    if found is not None and found.hidden:
+        queries.hide_answers(db)
+    else:
+        queries.show_answers(db)
 
 
 def hidden_paths(db: Connection, rules: Rules) -> frozenset[str]:

@@ -104,7 +104,7 @@ class KnowledgeBase:
 
     def hidden_from_models(self) -> frozenset[str]:
         """The paths of documents that no language model is given to read; what is hidden here is not among the hits."""
-        if self._audience is not None:
+        if self._audience == "agent":
             return frozenset()
         from kb.operations.session.exposure import hidden_paths, rules_for
 
@@ -126,9 +126,12 @@ class KnowledgeBase:
         """Hides what the audience does not see, by the documents as they are now. Raises: ConfigError."""
         if self._audience is None or self._is_hidden:
             return
-        from kb.operations.session.exposure import hide_documents, rules_for
+        from kb.operations.session.exposure import hide_answers, hide_documents, rules_for
 
-        self.hides = hide_documents(self.db, rules_for(self._given, self._audience)) > 0
+        rules = rules_for(self._given, self._audience)
+        self.hides = hide_documents(self.db, rules) > 0
+        if self._audience == "page":
+            hide_answers(self.db, rules)  # agents are shown none
         # Words that only hidden documents have must not be offered for a slip.
         self.config = self._given.without_widening() if self.hides else self._given
         self._is_hidden = True

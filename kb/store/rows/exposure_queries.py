@@ -17,13 +17,13 @@ class DocumentPath(NamedTuple):
 
 
 class HiddenCount(NamedTuple):
-    """How many documents are hidden."""
+    """How many documents or paths are hidden."""
 
     hidden: int
 
 
 class HiddenPath(NamedTuple):
-    """Where a hidden document lies."""
+    """Where a document lies or lay."""
 
     workspace_path: str
 
@@ -48,6 +48,18 @@ def count_hidden(db: apsw.Connection) -> HiddenCount | None: ...
 def select_hidden_paths(db: apsw.Connection) -> list[HiddenPath]: ...
 
 
+@sql("exposure/select_cited_paths.sql")
+def select_cited_paths(db: apsw.Connection) -> list[HiddenPath]: ...
+
+
+@sql("exposure/insert_hidden_paths.sql")
+def insert_hidden_paths(db: apsw.Connection, *, paths_json: str) -> None: ...
+
+
+@sql("exposure/count_hidden_paths.sql")
+def count_hidden_paths(db: apsw.Connection) -> HiddenCount | None: ...
+
+
 def open_hidden(db: apsw.Connection) -> None:
     """Begins an empty list of hidden documents."""
     db.execute(sql_text("exposure/open_hidden.sql"))
@@ -61,3 +73,18 @@ def hide(db: apsw.Connection) -> None:
 def show(db: apsw.Connection) -> None:
     """The connection reads all of them again."""
     db.execute(sql_text("exposure/show.sql"))
+
+
+def open_hidden_paths(db: apsw.Connection) -> None:
+    """Begins empty lists of hidden paths and of what was made of them."""
+    db.execute(sql_text("exposure/open_hidden_paths.sql"))
+
+
+def hide_answers(db: apsw.Connection) -> None:
+    """From now on the connection reads answers, conversations and evaluations without what is hidden."""
+    db.execute(sql_text("exposure/hide_answers.sql"))
+
+
+def show_answers(db: apsw.Connection) -> None:
+    """The connection reads all of them again."""
+    db.execute(sql_text("exposure/show_answers.sql"))
