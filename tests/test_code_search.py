@@ -289,3 +289,32 @@ def test_notes_are_searched_by_meaning_however_much_code_there_is_without_vector
     db.execute("DELETE FROM embedding_records WHERE rowid = (SELECT max(rowid) FROM embedding_records)")
     assert [row.chunks for row in select_incomplete_slots(db)] == [2], "the two notes"
     db.close()
+
+
+def test_where_a_method_is_called_is_told_of_its_own_type(tmp_path: Path) -> None:
+    files = {
+        "base.py": "class KnowledgeBase:\n    def refresh(self):\n        pass\n",
+        "session.py": "from base import KnowledgeBase\n\n\ndef reading(base: KnowledgeBase):\n    base.refresh()\n",
+        "screen.py": "class Screen:\n    def show(self):\n        self.refresh()\n        self.refresh()\n",
+        "bench.py": "def main():\n    with knowledge_base() as base:\n        pass\n",
+        "made.py": "def knowledge_base():\n    pass\n",
+    }
+    vault = make_vault(tmp_path, files)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    assert uris(vault, "KnowledgeBase.refresh를 어디서 부르나")[0] == "session.py#L4-L5"
+    asked = run_kb(
+        "--config", str(vault.config), "ask", "--provider", "extractive", "--json", "who calls KnowledgeBase.refresh"
+    )
+    assert [each["citation"]["uri"] for each in asked.json["citations"]] == ["session.py#L5"]
+
+
+def test_a_plain_word_is_a_name_only_where_it_can_be_one(tmp_path: Path) -> None:
+    files = {
+        "notes/rows.md": "# Rows\n\nSQLite and Lance are kept consistent.\n\n## A unit\n\nA unit is a row.\n",
+        "config.py": "class Config:\n    def sqlite(self):\n        return 1\n\n\ndef unit(index):\n    return index\n",
+    }
+    vault = make_vault(tmp_path, files)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    assert uris(vault, "how are SQLite and Lance kept consistent")[0].startswith("notes/")
+    assert uris(vault, "what is a unit")[0].startswith("notes/")
+    assert uris(vault, "where is unit defined")[0] == "config.py#L6-L7"

@@ -14,7 +14,8 @@ from kb.store.connection import Connection
 from kb.store.rows.code_queries import select_symbol_names
 from kb.store.tokens import indexed_token
 
-_WORD = re.compile(r"[^\W_]+")
+# A word; what stands right behind Latin letters in another script is a particle: `refresh를`.
+_WORD = re.compile(r"[A-Za-z0-9]+|(?<![A-Za-z0-9])[^\W_A-Za-z0-9]+")
 _READ_CHARS = 4_000
 _MAX_TERMS = 48
 # A question of so many words beside those that ask may mean a plain word as a name; of more, it describes more than
@@ -22,6 +23,7 @@ _MAX_TERMS = 48
 FEW_WORDS = 3
 # A plain word is a name where a question about code says no more beside it than where that is.
 _NAME_AND_PLACE = 2
+_WITH_ARTICLE = re.compile(r"\b(?:an?|the) ([A-Za-z]\w*)", re.IGNORECASE)
 _QUOTED = re.compile(r"`([^`\n]+)`")
 
 
@@ -37,8 +39,9 @@ class CodeQuestion(NamedTuple):
 
     `tokens` are the words as the index holds them and as they are searched, which `match_expr` joins. `named` are the
     definitions that the question names, as they are defined, and `spelled` the names as it spells them; `words_beside`
-    counts what it says beside them; `qualified` is what it writes around names: `Foo.bar`. `wants_uses`: it asks where
-    they are used. `is_of_code`: it can mean nothing but code.
+    counts what it says beside them; `qualified` is what it writes around names: `Foo.bar`. `used` are those whose uses
+    it asks for; `owner_expr` finds what mentions the type or module that it says they are of. `is_of_code`: it can mean
+    nothing but code.
     """
 
     match_expr: str
@@ -47,9 +50,10 @@ class CodeQuestion(NamedTuple):
     named: tuple[str, ...]
     spelled: frozenset[str]
     qualified: tuple[str, ...]
+    used: tuple[str, ...]
+    owner_expr: str
     places: tuple[Place, ...]
     words_beside: int
-    wants_uses: bool
     wants_tests: bool
     is_of_code: bool
 
@@ -70,6 +74,8 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
     named = tuple(_meant(known, names, text, written))
     tokens = {token: word for word in searched if (token := indexed_token(db, word))}
     words_beside = len(_content(bare) - {name.lower() for name in named for name in _WORD.findall(name)})
+    qualified = tuple(_dotted(name) for name in written if _dotted(name).count("."))
+    owners = [name.split(".")[-2] for name in qualified]
     means_names = any(_is_written_as_name(name, text) for name in names if squashed(name) in map(squashed, named))
     return CodeQuestion(
         match_expr=" OR ".join(f'"{word}"' for word in tokens.values()),
@@ -77,10 +83,11 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
         terms=tuple(dict.fromkeys([*searched, *written])),
         named=named,
         spelled=frozenset(names),
-        qualified=tuple(_dotted(name) for name in written if _dotted(name).count(".")),
+        qualified=qualified,
+        used=tuple(_used(named, qualified, text)),
+        owner_expr=" OR ".join(f'"{name}"' for name in owners),
         places=places,
         words_beside=words_beside,
-        wants_uses=bool(pattern("code_words", "uses", re.IGNORECASE).search(text)),
         wants_tests="test" in text.lower(),
         is_of_code=bool(places)
         or (words_beside <= FEW_WORDS and bool(named) and (means_names or _speaks_of_code(text))),
@@ -95,21 +102,34 @@ def _candidates(text: str, written: Sequence[str]) -> list[str]:
     return found or [part for part in parts if len(parts) == 1 or part.lower() not in english()]
 
 
+def _used(named: Sequence[str], qualified: Sequence[str], text: str) -> Iterator[str]:
+    """The names whose uses are asked for: of `Foo.bar` that of `bar`."""
+    around = {squashed(part) for name in qualified for part in name.split(".")[:-1]}
+    if pattern("code_words", "uses", re.IGNORECASE).search(text):
+        yield from (name for name in named if squashed(name) not in around)
+
+
 def _meant(known: Sequence[str], names: Sequence[str], text: str, written: Sequence[str]) -> Iterator[str]:
     """The known names that the question means as names.
 
     What is written as only names are is one. A word like any other is one where the question says little else: with a
-    capital inside it, of few words; without, where it is all there is, or all that is asked of code.
+    capital inside it, of few words; without, where it is all there is, or all that is asked of code. Written with an
+    article it is a noun, and what it is made of cannot be more than what the name is: `SQLite` is no `sqlite`.
     """
     wanted = {squashed(name): name for name in names}
     content = _content(text)
     first = (_WORD.search(text) or [""])[0]
     is_code = len(content) <= _NAME_AND_PLACE and _speaks_of_code(text)
+    members = {part for each in written if "." in _dotted(each) for part in _dotted(each).split(".")}
+    nouns = set(_WITH_ARTICLE.findall(text))
     for name in known:
         asked = wanted.get(squashed(name), "")
-        as_name = _is_written_as_name(asked, text)
+        as_name = _is_written_as_name(asked, text) or asked in members
         is_capital = asked[:1].isupper() and asked != first and len(content) <= FEW_WORDS
-        if as_name or (asked == name and (is_capital or is_code or len(content) <= 1 or len(written) == 1)):
+        is_all = (len(content) <= 1 and asked not in nouns) or len(written) == 1
+        if (as_name and len(parts_of(asked)) <= len(parts_of(name))) or (
+            asked == name and (is_capital or is_code or is_all)
+        ):
             yield name
 
 

@@ -75,20 +75,28 @@ def search_source_code(
         match_expr=question.match_expr or _NOTHING,
         names_json=json.dumps([squashed(name) for name in question.named]),
         places_json=json.dumps([[place.path.lstrip("./"), place.line] for place in question.places]),
-        used_json=json.dumps(question.named if question.wants_uses else ()),
+        used_json=json.dumps(question.used),
+        owner_expr=question.owner_expr or _NOTHING,
         doc_ids_json=eligible_documents(db, query.filters),
         symbol_glob=query.filters.symbol,
         symbol_kind=query.filters.symbol_kind,
         depth=max(DEPTH, 2 * query.k),
     )
     most = _bm25_max(db, [token for token, _ in question.tokens])
-    scored = [_used(row, question, weights) if row.uses_json else _scored(row, question, most, weights) for row in rows]
+    # Of what is said to be a member, uses where its owner is mentioned are those of another one nowhere else.
+    owned = any(row.by_owner for row in rows)
+    scored = [
+        _used(row, question, weights)
+        if row.uses_json and (row.by_owner or not owned)
+        else _scored(row, question, most, weights)
+        for row in rows
+    ]
     scored.sort(key=lambda each: (-each.score, each.row.workspace_path, each.row.chunk_id))
     best = _once(scored)[: query.k]
     hits = tuple(_hit(each, rank, question, snippet_chars, index_version) for rank, each in enumerate(best, 1))
     hits = with_repositories(db, hits)
     found = tuple(_found_by(each, hit) for each, hit in zip(best, hits, strict=True))
-    wants_uses = question.wants_uses and bool(question.named)
+    wants_uses = bool(question.used)
     return hits, CodeFound(found, question.tokens, question.is_of_code, wants_uses, question.words_beside)
 
 

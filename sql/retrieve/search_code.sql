@@ -2,11 +2,12 @@
 -- trace names, or call or construct what is asked for, whatever rank they have.
 --
 -- What they define is given with them: code is put in order by it (kb/retrieve/code_search.py).
--- version 5
+-- version 6
 -- param match_expr TEXT  FTS5 expression over symbol, path, doc, text, identifiers and tokenized_korean_text
 -- param names_json TEXT  JSON array of the names that the question names, as folded_name has them
 -- param places_json TEXT  JSON array of [path or the end of one, line]
 -- param used_json TEXT  JSON array of the names that it asks the uses of
+-- param owner_expr TEXT  FTS5 expression for what it says they are members of
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param symbol_glob TEXT?  only chunks that define a name, plain or qualified, that matches; NULL = any
 -- param symbol_kind TEXT?  only chunks that define something of that kind; NULL = any
@@ -24,6 +25,7 @@
 -- column chunker_version TEXT  label of the chunker
 -- column lexical_score REAL  −bm25, words of names and paths weighted; 0 where only the name is met
 -- column uses_json TEXT?  JSON array of the lines on which it uses one of those names; NULL for none
+-- column by_owner INTEGER?  whether its document mentions what they are members of; NULL where it uses none
 -- column defines_json TEXT  JSON array of [name, qualified name, kind, line_start, defined_at, line_end, signature, doc or null]
 WITH
 eligible AS (
@@ -49,15 +51,25 @@ placed AS (
     AND p.value ->> 1 BETWEEN c.source_spans_json ->> '$[0].line_start' AND c.source_spans_json ->> '$[0].line_end'
   WHERE :doc_ids_json IS NULL OR c.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
 ),
+owning AS MATERIALIZED (
+  SELECT DISTINCT c.doc_id
+  FROM code_fts AS f
+  JOIN chunks AS c ON c.chunk_rowid = f.rowid
+  WHERE code_fts MATCH :owner_expr
+),
 using_them AS (
-  SELECT c.chunk_rowid, json_group_array(r.line) AS uses_json, count(*) AS uses
+  SELECT
+    c.chunk_rowid,
+    json_group_array(r.line) AS uses_json,
+    count(*) AS uses,
+    r.doc_id IN (SELECT o.doc_id FROM owning AS o) AS by_owner
   FROM symbol_refs AS r
   JOIN chunks AS c ON c.doc_id = r.doc_id
     AND r.line BETWEEN c.source_spans_json ->> '$[0].line_start' AND c.source_spans_json ->> '$[0].line_end'
   WHERE r.name IN (SELECT value FROM json_each(:used_json))
     AND (:doc_ids_json IS NULL OR c.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
   GROUP BY c.chunk_rowid
-  ORDER BY uses DESC, c.chunk_id
+  ORDER BY by_owner DESC, uses DESC, c.chunk_id
   LIMIT :depth
 ),
 lexical_hits AS MATERIALIZED (
@@ -77,15 +89,19 @@ lexical_hits AS MATERIALIZED (
   LIMIT :depth
 ),
 found AS MATERIALIZED (
-  SELECT chunk_rowid, max(lexical_score) AS lexical_score, max(uses_json) AS uses_json
+  SELECT
+    chunk_rowid,
+    max(lexical_score) AS lexical_score,
+    max(uses_json) AS uses_json,
+    max(by_owner) AS by_owner
   FROM (
-    SELECT chunk_rowid, lexical_score, NULL AS uses_json FROM lexical_hits
+    SELECT chunk_rowid, lexical_score, NULL AS uses_json, NULL AS by_owner FROM lexical_hits
     UNION ALL
-    SELECT chunk_rowid, 0.0, NULL FROM defining WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
+    SELECT chunk_rowid, 0.0, NULL, NULL FROM defining WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
     UNION ALL
-    SELECT chunk_rowid, 0.0, NULL FROM placed WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
+    SELECT chunk_rowid, 0.0, NULL, NULL FROM placed WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
     UNION ALL
-    SELECT chunk_rowid, 0.0, uses_json FROM using_them WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
+    SELECT chunk_rowid, 0.0, uses_json, by_owner FROM using_them WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
   )
   GROUP BY chunk_rowid
 )
@@ -103,6 +119,7 @@ SELECT
   c.chunker_version,
   f.lexical_score,
   f.uses_json,
+  f.by_owner,
   (
     SELECT json_group_array(json_array(
       s.name, s.qualified_name, s.kind, s.line_start, s.defined_at, s.line_end, s.signature, s.doc

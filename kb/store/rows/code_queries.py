@@ -24,6 +24,7 @@ class CodeRow(NamedTuple):
     chunker_version: str
     lexical_score: float
     uses_json: str | None
+    by_owner: int | None
     defines_json: str
 
 
@@ -48,6 +49,7 @@ def search_code(
     names_json: str,
     places_json: str,
     used_json: str,
+    owner_expr: str,
     doc_ids_json: str | None,
     symbol_glob: str | None,
     symbol_kind: str | None,
