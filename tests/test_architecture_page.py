@@ -1,16 +1,20 @@
-"""docs/architecture.md: what it names is there."""
+"""docs/architecture.md and docs/adding.md: what they name is there."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
+
 REPOSITORY = Path(__file__).parents[1]
 PAGE = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
-def test_every_file_and_folder_named_exists() -> None:
-    named = set(re.findall(r"`((?:[\w*]+/)+[\w.*]*|[\w/]+\.(?:py|sql))`", PAGE))
+@pytest.mark.parametrize("page", ["architecture.md", "adding.md"])
+def test_every_file_and_folder_named_exists(page: str) -> None:
+    text = (REPOSITORY / "docs" / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[\w*]+/)+[\w.*]*|[\w/]+\.(?:py|sql))`", text))
     missing = [
         path for path in named if not any(list(base.glob(path)) for base in (REPOSITORY, REPOSITORY / "kb") if path)
     ]

@@ -318,3 +318,26 @@ def test_a_plain_word_is_a_name_only_where_it_can_be_one(tmp_path: Path) -> None
     assert uris(vault, "how are SQLite and Lance kept consistent")[0].startswith("notes/")
     assert uris(vault, "what is a unit")[0].startswith("notes/")
     assert uris(vault, "where is unit defined")[0] == "config.py#L6-L7"
+
+
+def test_beside_code_a_page_that_was_generated_comes_after_one_that_was_written(tmp_path: Path) -> None:
+    written = "# Refusals\n\nThe gateway refuses a batch when the tank is full or the seal is broken.\n"
+    listed = "---\ntrust_level: generated\n---\n# Tools\n\nThe gateway refuses a batch. A batch the gateway refuses.\n"
+    vault = make_vault(tmp_path, {"docs/a.md": listed, "docs/b.md": written})
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    question = "when does the gateway refuse a batch"
+    assert [uri.partition("#")[0] for uri in uris(vault, question)] == ["docs/a.md", "docs/b.md"]
+    (vault.root / "gateway.py").write_text("def gateway():\n    pass\n")
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    notes = [uri.partition("#")[0] for uri in uris(vault, question) if ".md" in uri]
+    assert notes == ["docs/b.md", "docs/a.md"]
+
+
+def test_words_that_only_say_that_code_is_asked_for_count_for_notes(tmp_path: Path) -> None:
+    files = {
+        "notes/units.md": "# How code is cut\n\nA unit of source code is a definition with its comment.\n",
+        "units.py": 'class KnownUnit:\n    """A unit."""\n\n\ndef unit_of_a_unit():\n    """The unit."""\n',
+    }
+    vault = make_vault(tmp_path, files)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    assert uris(vault, "what is a unit of source code")[0].startswith("notes/")

@@ -46,7 +46,8 @@ class CodeFound(NamedTuple):
 
     `tokens` are its words as the index of code holds them and as they are searched; `is_of_code`: it can mean nothing
     but code, being a line of a stack trace or naming a definition as only definitions are named; `wants_uses`: it asks
-    where something is used; `words_beside` counts what it says beside names.
+    where something is used; `words_beside` counts what it says beside names; `searched_share` is the part of its
+    words, 0 to 1, that code is searched by.
     """
 
     hits: tuple[CodeHit, ...]
@@ -54,6 +55,7 @@ class CodeFound(NamedTuple):
     is_of_code: bool
     wants_uses: bool
     words_beside: int
+    searched_share: float
 
     @property
     def shown_rivals(self) -> float:

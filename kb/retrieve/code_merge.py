@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from kb.domain.code_hits import CodeHit
@@ -11,10 +12,11 @@ from kb.retrieve.ranking_version import code_ranking
 from kb.retrieve.terms import bm25_max
 from kb.retrieve.weights import load_weights
 from kb.store.connection import Connection
+from kb.store.rows.code_queries import select_generated_documents
 
 
 def with_code(db: Connection, query: SearchQuery, result: SearchResult, *, snippet_chars: int) -> SearchResult:
-    """The result with source code among its hits. Notes keep their order, and so does code.
+    """The result with source code among its hits. Code keeps its order, and so do notes that people wrote.
 
     Raises: UsageError for a filter that cannot be.
     """
@@ -25,11 +27,13 @@ def with_code(db: Connection, query: SearchQuery, result: SearchResult, *, snipp
     if not code:
         return result
     most = bm25_max(db, result.searched) if result.searched else None
+    notes = _written_before_generated(db, result.hits, weights.of("generated"))
     hits = merged(
-        result.hits,
+        notes,
         list(zip(code, found.hits, strict=True)),
-        [_share(hit, most) for hit in result.hits],
+        [_share(hit, most) for hit in notes],
         weights.of("margin"),
+        found.searched_share,
     )
     return result._replace(
         hits=tuple(hit._replace(rank=rank) for rank, hit in enumerate(hits[: query.k], 1)),
@@ -40,17 +44,36 @@ def with_code(db: Connection, query: SearchQuery, result: SearchResult, *, snipp
     )
 
 
+def _written_before_generated(db: Connection, hits: Sequence[SearchHit], weight: float) -> list[SearchHit]:
+    """The notes in the order of their scores, that of a page which says it was generated multiplied by `weight`.
+
+    Where there is code, such pages list it again (options, statements, tools) in most of a question's words.
+    """
+    rows = select_generated_documents(db, doc_ids_json=json.dumps([hit.doc_id for hit in hits]))
+    generated = {row.doc_id for row in rows}
+    return (
+        sorted(hits, key=lambda hit: -hit.score * (weight if hit.doc_id in generated else 1.0))
+        if generated
+        else [*hits]
+    )
+
+
 def merged(
-    notes: Sequence[SearchHit], code: Sequence[tuple[SearchHit, CodeHit]], shares: Sequence[float], margin: float
+    notes: Sequence[SearchHit],
+    code: Sequence[tuple[SearchHit, CodeHit]],
+    shares: Sequence[float],
+    margin: float,
+    searched_share: float = 1.0,
 ) -> list[SearchHit]:
     """Both in one order; `shares` are how much of the question's words each note has, 0 to 1.
 
-    Code that is not named comes before a note where its share is by `margin` the larger: comments must not drown notes.
+    Code is searched by `searched_share` of those words. What is not named in it comes before a note where its share of
+    all of them is by `margin` the larger: comments must not drown notes.
     """
     order: list[SearchHit] = []
     at = 0
     for hit, found in code:
-        while at < len(notes) and not found.is_named and found.share < max(shares[at:]) + margin:
+        while at < len(notes) and not found.is_named and found.share * searched_share < max(shares[at:]) + margin:
             order.append(notes[at])
             at += 1
         order.append(hit)

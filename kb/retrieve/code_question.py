@@ -41,7 +41,8 @@ class CodeQuestion(NamedTuple):
     definitions that the question names, as they are defined, and `spelled` the names as it spells them; `words_beside`
     counts what it says beside them; `qualified` is what it writes around names: `Foo.bar`. `used` are those whose uses
     it asks for; `owner_expr` finds what mentions the type or module that it says they are of. `is_of_code`: it can mean
-    nothing but code.
+    nothing but code. `searched_share`: the part of its words, 0 to 1, that code is searched by; what only
+    says that it is about code is left to notes.
     """
 
     match_expr: str
@@ -56,6 +57,7 @@ class CodeQuestion(NamedTuple):
     words_beside: int
     wants_tests: bool
     is_of_code: bool
+    searched_share: float
 
 
 def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQuestion:
@@ -91,7 +93,13 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
         wants_tests="test" in text.lower(),
         is_of_code=bool(places)
         or (words_beside <= FEW_WORDS and bool(named) and (means_names or _speaks_of_code(text))),
+        searched_share=len(tokens) / (len(tokens) + _left_to_notes(terms)) if tokens else 0.0,
     )
+
+
+def _left_to_notes(terms: Sequence[str]) -> int:
+    """How many of the terms say that the question is about code, and are no kind of definition."""
+    return len({term.lower() for term in terms} & (words("code_words", "about") - words("code_words", "naming")))
 
 
 def _candidates(text: str, written: Sequence[str]) -> list[str]:

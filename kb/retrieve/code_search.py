@@ -97,7 +97,8 @@ def search_source_code(
     hits = with_repositories(db, hits)
     found = tuple(_found_by(each, hit) for each, hit in zip(best, hits, strict=True))
     wants_uses = bool(question.used)
-    return hits, CodeFound(found, question.tokens, question.is_of_code, wants_uses, question.words_beside)
+    words = question.words_beside, question.searched_share
+    return hits, CodeFound(found, question.tokens, question.is_of_code, wants_uses, *words)
 
 
 def with_repositories(db: Connection, hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:

@@ -3,7 +3,7 @@
 -- `rank`, `sentence`, `look` and `days` order the passages of a hybrid search, `right` and `about` judge the first of them,
 -- `code` orders source code, `code_right` judges the first of it. docs/retrieval.md, docs/answers.md and docs/code.md say what was fitted on what, and what it
 -- reaches.
--- version 4
+-- version 5
 CREATE VIEW shipped_weights AS
 WITH shipped (model, version, feature, weight) AS (
   VALUES
@@ -40,6 +40,7 @@ WITH shipped (model, version, feature, weight) AS (
     ('look', 'look-2', 'logit', 0.9186),
     ('look', 'look-2', 'sentence', 0.7313),
     ('code', 'code-2', 'among_words', 0.2),
+    ('code', 'code-2', 'generated', 0.5),
     ('code', 'code-2', 'in_tests', -0.15),
     ('code', 'code-2', 'kind.constructor', -0.03),
     ('code', 'code-2', 'kind.field', -0.3),

@@ -41,6 +41,12 @@ class SymbolName(NamedTuple):
     name: str
 
 
+class GeneratedDocument(NamedTuple):
+    """A document that says that no person wrote it."""
+
+    doc_id: str
+
+
 @sql("retrieve/search_code.sql")
 def search_code(
     db: Connection,
@@ -55,6 +61,10 @@ def search_code(
     symbol_kind: str | None,
     depth: int,
 ) -> list[CodeRow]: ...
+
+
+@sql("retrieve/select_generated_documents.sql")
+def select_generated_documents(db: Connection, *, doc_ids_json: str) -> list[GeneratedDocument]: ...
 
 
 @sql("retrieve/select_code_counts.sql")
