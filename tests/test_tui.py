@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from conftest import NOTES, Vault, make_vault, measured_vault, run_kb
+from conftest import NOTES, Vault, make_vault, run_kb
 from rich.cells import cell_len
 from syrupy.assertion import SnapshotAssertion
 
@@ -311,25 +311,6 @@ def test_the_doctor_says_what_is_wrong(vault: Vault) -> None:
         assert "fault" in shown(app)
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
-
-    played(vault, play)
-
-
-def test_two_runs_are_compared(tmp_path: Path) -> None:
-    question = 'id: q1\n  query: "gateway retries"\n  expected: ["projects/gateway/log.md#L11"]\n'
-    golden = f"suite: own\nquestions:\n\n- {question}"
-    vault = measured_vault(tmp_path, golden)
-    for name in ("first", "second"):
-        assert run_kb("--config", str(vault.config), "eval", "run", "--name", name).code == 0
-
-    async def play(pilot: Pilot[None], app: SearchApp) -> None:
-        await pilot.press("f4")
-        await until(pilot, lambda: "2 evaluation runs" in shown(app))
-        assert "first" in shown(app)
-        await pilot.press("enter")
-        await until(pilot, lambda: "→" in shown(app))
-        await pilot.press("down", "enter")
-        await until(pilot, lambda: "no earlier run" in shown(app))
 
     played(vault, play)
 

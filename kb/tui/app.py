@@ -19,11 +19,11 @@ from textual.worker import Worker, WorkerState
 
 from kb.domain.answers.answer import Answer
 from kb.domain.answers.answer_events import Generated, Retrieved
-from kb.domain.results.answers import AnswerCheck, AnswerSummary
+from kb.domain.results.answers import AnswerCheck, AnswerSummary, SessionRow
 from kb.domain.results.viewing import DocumentView, FacetCount
 from kb.domain.search import SearchFilters, SearchMode, SearchQuery, SearchResult
 from kb.errors import KbError
-from kb.operations.answers.history import find_answer, list_answers
+from kb.operations.answers.history import Conversation, find_answer, list_answers, list_sessions, show_session
 from kb.operations.answers.open_citation import find_opening
 from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
@@ -37,10 +37,13 @@ from kb.tui.asking import Asking
 from kb.tui.clean import clean_line
 from kb.tui.dialogs import FiltersDialog, KeysDialog, in_force
 from kb.tui.found import Found, Row
+from kb.tui.ingesting import IngestScreen
 from kb.tui.judged import Judgements
-from kb.tui.others import DoctorScreen, DocumentsScreen, RunsScreen
+from kb.tui.others import DoctorScreen, DocumentsScreen
 from kb.tui.preview import Preview
 from kb.tui.rows import counted, matched_words
+from kb.tui.runs import RunsScreen
+from kb.tui.talks import TalksDialog, talk_text
 
 DEBOUNCE_S = 0.12
 NARROW = 100  # cells; below, the document stands under the hits
@@ -76,6 +79,8 @@ class SearchApp(App[None]):
         Binding("f2", "documents", "Documents", priority=True),
         Binding("f3", "doctor", "Doctor", priority=True),
         Binding("f4", "runs", "Runs", priority=True),
+        Binding("f5", "ingest", "Ingest", priority=True),
+        Binding("f6", "talks", "Conversations", priority=True),
         Binding("escape", "back", "Back", show=False),
     ]
 
@@ -86,6 +91,7 @@ class SearchApp(App[None]):
         self._may_write = may_write
         self._mode: SearchMode = session.defaults.mode
         self._narrowed = SearchFilters()
+        self._talk: str | None = None  # the conversation that questions go on with
         self._asking = Asking(self, self._fail)
         self._typing: Timer | None = None
         self._judged = Judgements(session)
@@ -217,7 +223,8 @@ class SearchApp(App[None]):
         self._status(f"{clean_line(error.message)}{f' · {clean_line(error.hint)}' if error.hint else ''}")
 
     def _status(self, said: str, note: str = "") -> None:
-        parts = [said, MODES[self._mode], *in_force(self._narrowed), self._judged.said, note]
+        talk = f"in {clean_line(self._talk)}" if self._talk else ""
+        parts = [said, MODES[self._mode], *in_force(self._narrowed), talk, self._judged.said, note]
         self._known.update(" · ".join(filter(None, parts)))
 
     # Keys
@@ -257,7 +264,7 @@ class SearchApp(App[None]):
         self._found.begin_answer()
         self._status("looking for passages …")
         handle = self._asking.handle(number, self._show_event)
-        request = AskRequest(*self._query(words), keep=self._may_write)
+        request = AskRequest(*self._query(words), session_id=self._talk, keep=self._may_write)
         self._asking.ask("ask", number, lambda: ask(self._session, request, handle), self._show_answer, waits=True)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -371,6 +378,35 @@ class SearchApp(App[None]):
     def action_runs(self) -> None:
         """Evaluation runs."""
         self.push_screen(RunsScreen(self._session))
+
+    def action_ingest(self) -> None:
+        """What the last ingest left unread; begins another."""
+        self.push_screen(IngestScreen(self._session, may_write=self._may_write))
+
+    def action_talks(self) -> None:
+        """The conversations, at the side."""
+        newest = self._asking.newest
+        self._asking.ask("talks", newest, lambda: list_sessions(self._session), self._choose_talk)
+
+    def _choose_talk(self, rows: list[SessionRow]) -> None:
+        known = {row.session_id for row in rows}
+
+        def chosen(name: str | None) -> None:
+            if name is None:
+                return
+            self._talk = name or None
+            if name in known:
+                number = self._asking.begin()
+                self._asking.ask("talks", number, lambda: show_session(self._session, name), self._show_talk)
+            else:
+                self._status(f"a new conversation: ?… begins {clean_line(name)}" if name else "questions stand alone")
+
+        self.push_screen(TalksDialog(rows, self._talk), chosen)
+
+    def _show_talk(self, talk: Conversation) -> None:
+        self._found.show_text(talk_text(talk))
+        self._document.say("")
+        self._status(counted(len(talk.turns), "question"))
 
     async def action_back(self) -> None:
         """From an answer to the hits, from a question to an empty line."""

@@ -35,6 +35,8 @@ KEYS = (
     ("PgUp PgDn", "scroll the document"),
     ("F1, or ? and Enter", "these keys"),
     ("F2 F3 F4", "documents by folder, the doctor's checks, evaluation runs and what changed"),
+    ("F5", "reads new and changed files; what was not read, and why"),
+    ("F6", "conversations: go on with one, or name a new one; a ?question is then a part of it"),
     ("Esc", "back: from the answer to the hits, from a question to an empty line"),
     ("Ctrl-C", "ends"),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.message import Message
@@ -101,6 +102,13 @@ class Found(Vertical):
     def add_text(self, text: str) -> None:
         """A piece of the answer in the making."""
         self._text.update(f"{self._text.content}{clean(text)}")
+        self._said.scroll_end(animate=False)
+
+    def show_text(self, text: Text) -> None:
+        """A text in the place of an answer, its end in sight."""
+        self._show([], [])
+        self._said.display = True
+        self._text.update(text)
         self._said.scroll_end(animate=False)
 
     def show_answer(self, answer: Answer) -> None:

@@ -12,6 +12,7 @@ from kb.domain.citations import Citation
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchFilters, SearchHit, SearchMode
 from kb.errors import KbError, UsageError
+from kb.operations.answers.history import list_sessions, show_session
 from kb.operations.answers.locate import locate
 from kb.operations.answers.open_citation import find_opening
 from kb.operations.ask.ask import ask
@@ -21,12 +22,14 @@ from kb.operations.search.search import search
 from kb.operations.session.session import Session
 from kb.private import users_surroundings
 from kb.tui.clean import clean, clean_line
+from kb.tui.rows import counted
 
 _HELP = """\
 words        search           ?words  ask
 N            read place N     o N     open it in your editor or viewer
 c N          its citation     m       by words and meaning, by words, by meaning
 f            filters          f NAME=VALUE sets one (tag, lang, media, folder, dated), f NAME= takes it away
+s            conversations    s NAME  goes on with one, or begins it; s - leaves it
 h            this             q       end
 """
 _MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "vector")
@@ -69,6 +72,7 @@ class _Talk:
         self._may_write = may_write
         self._mode: SearchMode = session.defaults.mode
         self._filters = SearchFilters()
+        self._talk: str | None = None  # the conversation that questions go on with
         self._places: list[Citation] = []
         self.goes_on = True
 
@@ -79,8 +83,14 @@ class _Talk:
     def take(self, line: str) -> None:
         """Does what a line asks for. Raises: KbError."""
         key, _, rest = line.partition(" ")
-        if line in ("q", "h", "m", "f"):
-            {"q": self._end, "h": self._help, "m": self._change_mode, "f": self._show_filters}[line]()
+        if line in ("q", "h", "m", "f", "s"):
+            {
+                "q": self._end,
+                "h": self._help,
+                "m": self._change_mode,
+                "f": self._show_filters,
+                "s": self._show_talks,
+            }[line]()
         elif line.isdecimal():
             self._read(self._place(line))
         elif key in ("o", "c") and rest.strip().isdecimal():
@@ -91,6 +101,8 @@ class _Talk:
                 self.say(clean_line(place.to_uri()))
         elif key == "f" and "=" in rest:
             self._filter(rest)
+        elif key == "s" and rest.strip():
+            self._go_on(rest.strip())
         elif line.startswith("?") and line[1:].strip():
             self._ask(line[1:].strip())
         elif line and line != "?":
@@ -120,7 +132,7 @@ class _Talk:
 
     def _ask(self, question: str) -> None:
         query = self._session.defaults.query(question, self._mode, None, self._filters)
-        answer = ask(self._session, AskRequest(*query, keep=self._may_write), RunHandle())
+        answer = ask(self._session, AskRequest(*query, session_id=self._talk, keep=self._may_write), RunHandle())
         self._places = [each.citation for each in answer.citations]
         self._show_answer(answer)
 
@@ -156,6 +168,26 @@ class _Talk:
     def _change_mode(self) -> None:
         self._mode = _MODES[(_MODES.index(self._mode) + 1) % len(_MODES)]
         self.say(f"Searching by: {self._mode}")
+
+    def _show_talks(self) -> None:
+        rows = list_sessions(self._session)
+        for row in rows:
+            here = " (this one)" if row.session_id == self._talk else ""
+            self.say(
+                f"{clean_line(row.session_id)}{here}: {clean_line(row.title or '')}, {counted(row.turns, 'question')}"
+            )
+        self.say("s NAME goes on with one, or begins it." if rows else "No conversations yet; s NAME begins one.")
+
+    def _go_on(self, name: str) -> None:
+        self._talk = None if name == "-" else name
+        if self._talk is None:
+            self.say("Questions stand alone.")
+            return
+        if any(row.session_id == name for row in list_sessions(self._session)):
+            for turn in show_session(self._session, name).turns:
+                self.say(f"? {clean_line(turn.question)}")
+                self.say(clean(turn.answer))
+        self.say(f"In {clean_line(name)}: ?words goes on.")
 
     def _show_filters(self) -> None:
         for facet in ("media", "folder", "tag", "lang"):

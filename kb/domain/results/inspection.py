@@ -169,3 +169,27 @@ class BoundQuery(NamedTuple):
     statement: Path
     params: Mapping[str, object]
     with_vectors: bool
+
+
+class LastIngest(NamedTuple):
+    """What the last ingest did, in files."""
+
+    finished_at: str
+    aborted: int
+    new_count: int
+    updated_count: int
+    moved_count: int
+    removed_count: int
+    unchanged_count: int
+    error_count: int
+    skipped_count: int
+    items_json: str | None
+
+
+class FileProblem(NamedTuple):
+    """A file that was not read (`is_error`), or of which there is something to say, and what helps."""
+
+    path: str
+    said: str
+    hint: str | None
+    is_error: bool

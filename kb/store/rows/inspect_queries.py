@@ -15,6 +15,7 @@ from kb.domain.results.inspection import (
     DocumentDetail,
     DocumentEmbedding,
     DocumentRow,
+    LastIngest,
 )
 from kb.domain.results.viewing import CopyRow, FacetCount, MonthCount, PathRow
 from kb.store.sqlfile import sql
@@ -118,6 +119,10 @@ def find_chunk_ids(db: apsw.Connection, *, prefix: str) -> list[FoundId]: ...
 
 @sql("inspect/select_corpus_stats.sql")
 def select_corpus_stats(db: apsw.Connection) -> CorpusStats | None: ...
+
+
+@sql("inspect/select_last_ingest.sql")
+def select_last_ingest(db: apsw.Connection) -> LastIngest | None: ...
 
 
 @sql("inspect/count_index_rows.sql")

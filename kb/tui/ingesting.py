@@ -1,0 +1,173 @@
+"""An ingest on a screen of `kb ui`: how far it is, what it did, and what was not read and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import ProgressBar, Static
+
+from kb.domain.ingest.ingest_events import AssetFinished, AssetStarted, EmbedProgress, ExtractProgress, ScanCompleted
+from kb.domain.results.ingest import IngestReport
+from kb.domain.results.inspection import FileProblem, LastIngest
+from kb.domain.run_handle import RunEvent, RunHandle
+from kb.operations.ingest.ingest import ingest
+from kb.operations.ingest.requests import ingest_request
+from kb.operations.inspect.last_ingest import LastRun, last_run, problems_of
+from kb.operations.session.session import Session
+from kb.tui.clean import clean_line
+from kb.tui.rows import counted
+from kb.tui.screens import AskingScreen
+
+_DRAWN_S = 0.2  # a slow terminal is not sent each file
+_SHOWN = 500
+_KINDS_SHOWN = 12
+
+
+class IngestScreen(AskingScreen):
+    """What the last ingest left unread; Enter begins another, Esc stops it after the document in hand."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "start", "Read what is new or changed"),
+        Binding("escape,q", "leave", "Back"),
+    ]
+
+    def __init__(self, session: Session, *, may_write: bool) -> None:
+        super().__init__(session)
+        self._may_write = may_write
+        self._handle: RunHandle | None = None
+        self._done, self._total, self._doing = 0, 0, ""
+        self._bar = ProgressBar(show_eta=False)
+        self._step = Static("", classes="title", markup=False)
+        self._text = Static("", markup=False)
+
+    def parts(self) -> ComposeResult:
+        """How far it is, and what was not read."""
+        yield self._bar
+        yield self._step
+        yield VerticalScroll(self._text, classes="report")
+
+    def on_mount(self) -> None:
+        """What the last run did."""
+        self._bar.display = False
+        self.set_interval(_DRAWN_S, self._draw)
+        self.ask(lambda: last_run(self._session), self._show_last)
+
+    def on_unmount(self) -> None:
+        """A run ends where all that it has done is whole."""
+        if self._handle is not None:
+            self._handle.cancel()
+
+    def action_start(self) -> None:
+        """Begins a run, unless one is underway."""
+        if self._handle is not None:
+            return
+        if not self._may_write:
+            self._said.update("read-only: nothing is indexed")
+            return
+        self._handle = RunHandle(self._tell)
+        self._done, self._total, self._doing = 0, 0, "looking for files …"
+        self._said.update("reading · Esc stops after the document in hand; searching works meanwhile")
+        self._text.update("")
+        self._bar.display = True
+        self.ask(lambda: self._ingest(self._handle or RunHandle()), self._show_report)
+
+    def action_leave(self) -> None:
+        """Stops the run; back where none is underway."""
+        if self._handle is None:
+            self.dismiss(None)
+        else:
+            self._handle.cancel()
+            self._said.update("stopping after the document in hand …")
+
+    def _ingest(self, handle: RunHandle) -> IngestReport:
+        """In the worker. Whatever ends it, another may begin."""
+        try:
+            request = ingest_request(self._session.config, None, dry_run=False, allow_empty=False, embed=True)
+            return ingest(request, handle)
+        finally:
+            self._handle = None
+
+    def _tell(self, event: RunEvent) -> None:
+        """In the worker: notes how far it is; it is drawn a few times a second."""
+        if isinstance(event, ScanCompleted):
+            self._total = event.total
+        elif isinstance(event, AssetStarted):
+            self._doing = event.path
+        elif isinstance(event, ExtractProgress):
+            part = f" {100 * event.done // event.total} %" if event.total else ""
+            self._doing = f"{event.path}  {event.engine}{part}"
+        elif isinstance(event, AssetFinished):
+            self._done = event.idx
+        elif isinstance(event, EmbedProgress):
+            self._done, self._total, self._doing = event.done, event.total, f"embedding with {event.model}"
+
+    def _draw(self) -> None:
+        if self._bar.display:
+            self._bar.update(total=self._total or None, progress=self._done)
+            of = f"{self._done:,} of {self._total:,}  " if self._total else ""
+            self._step.update(f"{of}{clean_line(self._doing)}")
+
+    def _show_last(self, run: LastRun | None) -> None:
+        if run is None:
+            self._said.update("nothing was read yet · Enter reads your files")
+            return
+        self._said.update(_summary(run.counts) + " · Enter reads what is new or changed · Esc back")
+        self._text.update(_problems(run.problems))
+
+    def _show_report(self, report: IngestReport) -> None:
+        self._bar.display = False
+        self._step.update("")
+        counts = report.counts
+        head = "stopped: " if report.aborted else ""
+        changed = f"{counts.new:,} new, {counts.updated:,} changed, {counts.moved:,} moved, {counts.removed:,} removed"
+        self._said.update(
+            f"{head}{changed}, {counts.unchanged:,} as before, {counts.errors:,} not read"
+            f" ({counted(counts.chunks_indexed, 'passage')}, {report.duration_ms / 1000:.1f} s) · Esc back"
+        )
+        text = _problems(problems_of(report))
+        for line in _left_out(report):
+            text.append(f"\n{line}", "dim")
+        self._text.update(text)
+
+
+def _summary(counts: LastIngest) -> str:
+    head = "the last run was stopped" if counts.aborted else "the last run"
+    when = counts.finished_at[:16].replace("T", " ")
+    return (
+        f"{head}, {when}: {counts.new_count:,} new, {counts.updated_count:,} changed, {counts.error_count:,} not read"
+    )
+
+
+def _problems(problems: tuple[FileProblem, ...]) -> Text:
+    """Each file that was not read, or not wholly, and why."""
+    text = Text()
+    if not problems:
+        return text.append("all files that kb reads were read", "green")
+    for each in problems[:_SHOWN]:
+        text.append("✗ " if each.is_error else "! ", "bold red" if each.is_error else "yellow")
+        text.append(f"{clean_line(each.path)}\n", "bold").append(f"    {clean_line(each.said)}\n")
+        if each.hint:
+            text.append(f"    {clean_line(each.hint)}\n", "dim")
+    if len(problems) > _SHOWN:
+        text.append(f"and {len(problems) - _SHOWN:,} more: kb ingest --json lists all\n", "dim")
+    return text
+
+
+def _left_out(report: IngestReport) -> Iterator[str]:
+    for note in report.notes:
+        yield f"note: {clean_line(note)}"
+    if report.unsupported:
+        kinds = sorted(report.unsupported.items(), key=lambda each: (-each[1], each[0]))[:_KINDS_SHOWN]
+        yield "of kinds kb does not read: " + ", ".join(
+            f"{count:,} {clean_line(kind) or 'without an extension'}" for kind, count in kinds
+        )
+    if report.skipped_by_reason:
+        reasons = sorted(report.skipped_by_reason.items())
+        yield "left out by rules: " + ", ".join(f"{count:,} by {reason}" for reason, count in reasons)
+    if report.not_included:
+        yield f"{counted(report.not_included, 'file')} not in workspace.include"

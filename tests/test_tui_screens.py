@@ -1,0 +1,131 @@
+"""The other screens of `kb ui`: an ingest at work and what it left unread, conversations, evaluation runs compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Vault, kb_in, make_vault, measured_vault
+
+pytest.importorskip("textual")
+
+from test_tui import played, rows, shown, talked, typed, until
+from textual.pilot import Pilot
+
+from kb.tui.app import SearchApp
+
+NOTES = {
+    "log.md": "# Log\n\nThe gateway retries a failed upload five times.\n",
+    "other.md": "# Other\n\nThe battery lasts four hours without power.\n",
+}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Vault:
+    """Two notes, indexed."""
+    made = make_vault(tmp_path, NOTES)
+    assert kb_in(made)("ingest", "--no-embed").code == 0
+    return made
+
+
+def test_an_ingest_says_what_was_not_read_and_what_is_new_is_found(small: Vault) -> None:
+    (small.root / "new.md").write_text("# New\n\nThe heron stands in the reeds.\n", encoding="utf-8")
+    (small.root / "spoilt.pdf").write_bytes(b"no pdf at all")
+
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await pilot.press("f5")
+        await until(pilot, lambda: "the last run, 2" in shown(app))
+        assert "all files that kb reads were read" in shown(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: "1 not read" in shown(app))
+        assert "1 new" in shown(app)
+        assert "✗ spoilt.pdf" in shown(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await typed(pilot, "heron")
+        await until(pilot, lambda: rows(app) == 1)
+        await pilot.press("f5")
+        await until(pilot, lambda: "✗ spoilt.pdf" in shown(app))
+
+    played(small, play)
+
+
+def test_read_only_nothing_is_indexed(small: Vault) -> None:
+    (small.root / "new.md").write_text("# New\n\nThe heron stands in the reeds.\n", encoding="utf-8")
+
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await pilot.press("f5")
+        await until(pilot, lambda: "the last run" in shown(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "read-only" in shown(app))
+
+    played(small, play, may_write=False)
+    assert kb_in(small)("search", "heron").code == 1
+
+
+def test_what_stops_an_ingest_is_said(small: Vault) -> None:
+    for note in NOTES:
+        (small.root / note).unlink()
+
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await pilot.press("f5")
+        await until(pilot, lambda: "the last run" in shown(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "--allow-empty" in shown(app))
+
+    played(small, play)
+
+
+def test_a_conversation_is_begun_listed_and_gone_on_with(small: Vault) -> None:
+    async def begin(pilot: Pilot[None], app: SearchApp) -> None:
+        await pilot.press("f6")
+        await until(pilot, lambda: "a name begins a new one" in shown(app))
+        await pilot.press(*"power", "enter")
+        await until(pilot, lambda: "a new conversation" in shown(app))
+        await typed(pilot, "?How long does the battery last")
+        await pilot.press("enter")
+        await until(pilot, lambda: "four hours" in shown(app) and "in power" in shown(app))
+
+    async def go_on(pilot: Pilot[None], app: SearchApp) -> None:
+        await pilot.press("f6")
+        await until(pilot, lambda: "1 question," in shown(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "? How long does the battery last" in shown(app))
+        await typed(pilot, "?And without power")
+        await pilot.press("enter")
+        await until(pilot, lambda: app._found.answer is not None)
+        await pilot.press("f6")
+        await until(pilot, lambda: "● power" in shown(app) and "2 questions," in shown(app))
+        await pilot.press("ctrl+x")
+        await until(pilot, lambda: "questions stand alone" in shown(app))
+
+    played(small, begin, "rag.score_gate=0")
+    played(small, go_on, "rag.score_gate=0")
+    said = talked(small, "s", "s power", "s -", "s", settings=("rag.score_gate=0",))
+    assert "power: How long does the battery last, 2 questions" in said
+    assert "? And without power" in said
+
+
+def test_any_two_runs_are_compared_and_what_moved_is_listed(tmp_path: Path) -> None:
+    question = 'id: q1\n  query: "gateway retries"\n  expected: ["projects/gateway/log.md#L11"]\n'
+    vault = measured_vault(tmp_path, f"suite: own\nquestions:\n\n- {question}")
+    kb = kb_in(vault)
+    for name in ("first", "second"):
+        assert kb("eval", "run", "--name", name).code == 0
+    log = vault.root / "projects/gateway/log.md"
+    log.write_text(log.read_text(encoding="utf-8").replace("retries", "tries again"), encoding="utf-8")
+    assert kb("ingest", "--no-embed").code == 0
+    assert kb("eval", "run", "--name", "third").code == 0
+
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await pilot.press("f4")
+        await until(pilot, lambda: "3 evaluation runs" in shown(app))
+        await pilot.press("down", "down", "space")
+        await until(pilot, lambda: "● " in shown(app))
+        await pilot.press("up", "up", "enter")
+        await until(pilot, lambda: "first → third" in shown(app))
+        assert "1 question" in shown(app)
+        await pilot.press("down", "down", "space", "enter")
+        await until(pilot, lambda: "no earlier run" in shown(app))
+
+    played(vault, play)
