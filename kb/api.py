@@ -128,12 +128,14 @@ class KnowledgeBase:
         provider: str | None = None,
         conversation: str | None = None,
         keep: bool = True,
+        deep: bool = False,
         on_event: OnEvent | None = None,
     ) -> Answer:
         """The answer with its citations, or the refusal: `state` is "answered", "unsure" or "refused".
 
         `provider` is "auto", "ollama", "llama_cpp" or "extractive"; `conversation` names one that is begun or goes on;
-        `keep` False leaves no record of the answer. `on_event` takes what is found and written as it comes.
+        `keep` False leaves no record of the answer; `deep` answers in steps, which are in `hops`. `on_event` takes what
+        is found and written as it comes.
         Raises: UsageError for no question; ModelError where the model fails. Before the first ingest it refuses.
         """
         from kb.operations.ask.ask import ask
@@ -142,6 +144,8 @@ class KnowledgeBase:
         session = self._open
         query = session.defaults.query(question, mode, _count(k), filters)
         request = AskRequest(*query, provider=provider, session_id=conversation, keep=keep)
+        if deep:
+            request = request._replace(depth=session.config.rag.deep_steps)
         return ask(session, request, _handle(on_event))
 
     def fetch(

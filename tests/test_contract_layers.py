@@ -47,7 +47,7 @@ INNER_ROWS = {
         ("code_quoting",),
         ("quoting", "code_judging"),
         ("judging",),
-        ("across", "checks", "reading"),
+        ("across", "checks", "parts", "planning", "reading"),
         ("claims", "extractive", "pieces", "prompt", "refusals"),
         (
             "echoes",

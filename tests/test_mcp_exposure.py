@@ -203,6 +203,7 @@ class TestModels:
     """What is kept from language models is quoted by kb itself, or not at all."""
 
     def test_no_model_is_given_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from kb.domain.answers.generation import ModelRef
         from kb.domain.run_handle import RunHandle
         from kb.operations.ask import ask as asking
         from kb.operations.ask.findings import AskRequest
@@ -213,7 +214,7 @@ class TestModels:
         given: list[Any] = []
 
         class Model:
-            model_ref = asking.ModelRef("fake", "ollama")
+            model_ref = ModelRef("fake", "ollama")
 
         def generate(base: Any, found: Any, passages: Any, model: Any, handle: Any) -> Generation:
             given.extend(passages)

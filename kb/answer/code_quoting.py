@@ -42,12 +42,12 @@ def is_cut(hit: CodeHit) -> bool:
     return hit.found_by == "definition" and not is_whole
 
 
-def quote_code(hits: Sequence[CodeHit], passages: Sequence[Passage]) -> Quoted:
+def quote_code(hits: Sequence[CodeHit], passages: Sequence[Passage], first: int = 1) -> Quoted:
     """Pieces of these hits, word for word; `passages` are the same, in the same order, whole."""
-    cited = tuple(passage._replace(number=place) for place, passage in enumerate(passages, 1))
+    cited = tuple(passage._replace(number=place) for place, passage in enumerate(passages, first))
     claims: list[Claim] = []
     shown: list[str] = []
-    for place, (hit, passage) in enumerate(zip(hits, cited, strict=True), 1):
+    for place, (hit, passage) in enumerate(zip(hits, cited, strict=True), first):
         lang = hit.citation.lang if isinstance(hit.citation, CodeCitation) else None
         pieces = list(_pieces(hit))
         for start, end in pieces:

@@ -81,8 +81,8 @@ def _messages(
     values = {"refusal": refusal_sentence(language), "language": _LANGUAGES.get(language, "the question's language")}
     shown = "\n\n".join(map(show_passage, passages))
     turns = [message for turn in history for message in _said(turn)]
-    asked = Message("user", _filled(user, passages=shown, question=stored_text(question).strip()))
-    return (Message("system", _filled(system, **values)), *turns, asked)
+    asked = Message("user", filled(user, passages=shown, question=stored_text(question).strip()))
+    return (Message("system", filled(system, **values)), *turns, asked)
 
 
 def _said(turn: Turn) -> tuple[Message, Message]:
@@ -99,7 +99,7 @@ def template(version: str) -> tuple[str, str]:
     return system.strip(), user.strip()
 
 
-def _filled(text: str, **values: str) -> str:
+def filled(text: str, **values: str) -> str:
     """`text` with its places filled at once: what is filled in is not looked at again."""
     parts: list[str] = []
     while True:

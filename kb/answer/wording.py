@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kb.domain.answers.answer import ClaimStatus, RefusalReason
+from kb.domain.answers.answer import ClaimStatus, HopReason, RefusalReason
 from kb.errors import KbError
 
 _REFUSALS: Mapping[RefusalReason, Mapping[str, str]] = {
@@ -163,6 +163,38 @@ def how_found(language: str, *, words: float, in_own_language: bool) -> str:
 def goes_on(language: str, place: str) -> str:
     """That a definition is longer than what is quoted of it; `place` has it whole."""
     return f"정의 전체: {place}" if language == "ko" else f"the whole definition: {place}"
+
+
+def part_heading(place: int, question: str) -> str:
+    """What is above the answer to a part of a question."""
+    return f"{place}. {question}"
+
+
+def stopped_at(language: str, bound: str) -> str:
+    """Which bound ended the steps of a deep answer: steps, time or tokens."""
+    key, unit = _BOUNDS[bound]
+    return f"{_in(language, unit)} ({key})"
+
+
+_BOUNDS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "steps": ("rag.deep_steps", {"ko": "정해진 단계 수에서 멈췄습니다", "en": "stopped at the most steps allowed"}),
+    "time": ("rag.deep_seconds", {"ko": "정해진 시간이 되어 멈췄습니다", "en": "no further step: out of time"}),
+    "tokens": ("rag.deep_tokens", {"ko": "정해진 토큰 수에서 멈췄습니다", "en": "no further step: out of tokens"}),
+}
+
+
+def hop_words(language: str, why: HopReason) -> str:
+    """Why a step was taken."""
+    return _in(language, _HOPS[why])
+
+
+_HOPS: Mapping[HopReason, Mapping[str, str]] = {
+    "whole": {"ko": "질문 그대로", "en": "the question as asked"},
+    "part": {"ko": "질문의 한 부분", "en": "a part of it"},
+    "side": {"ko": "비교하는 한쪽", "en": "one side of the comparison"},
+    "planned": {"ko": "모델이 나눈 부분", "en": "a part, as the model split it"},
+    "needed": {"ko": "찾은 것에 더 필요하다고 모델이 본 것", "en": "what the model still needed after that"},
+}
 
 
 def nearest_heading(language: str) -> str:

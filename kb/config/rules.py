@@ -75,6 +75,9 @@ RULES: Mapping[str, Rule] = {
     "rag.score_gate": ((lambda value: 0 <= value <= 1), "between 0 (answers always) and 1"),
     "rag.answer_precision": ((lambda value: 0 <= value <= 0.99), "between 0 and 0.99"),
     "rag.max_context_tokens": ((lambda value: 256 <= value <= 1_000_000), "between 256 and 1000000"),
+    "rag.deep_steps": ((lambda value: 2 <= value <= 20), "between 2 and 20"),
+    "rag.deep_tokens": _at_least(1),
+    "rag.deep_seconds": ((lambda value: 1 <= value <= 3600), "between 1 and 3600"),
     "rag.max_answer_tokens": ((lambda value: 16 <= value <= 32_768), "between 16 and 32768"),
 }
 
@@ -161,6 +164,9 @@ MEANINGS: Mapping[str, str] = {
     "rag.explain_default": "whether kb ask explains itself without --explain",
     "rag.max_context_tokens": "what instructions, question and passages may take together, in the model's tokens",
     "rag.max_answer_tokens": "how long a generated answer may get, in the model's tokens",
+    "rag.deep_steps": "how many searches kb ask --deep takes at most, the question itself counted",
+    "rag.deep_tokens": "what a model may read and write to plan them; the answer itself comes on top",
+    "rag.deep_seconds": "after so long it takes no further step, and answers from what was found",
     "plugins.extractors": "other packages' readers of text files that are used, by name: kb doctor lists what is there",
     "plugins.chunkers": "other packages' rules of where passages begin, as KIND=NAME: markdown=by_topic",
     "eval.suite": "the golden set that kb eval measures against when --suite names no other",

@@ -196,7 +196,10 @@ class ExposureConfig(Section):
 
 
 class RagConfig(Section):
-    """How answers are made. `score_gate` is the evidence, 0 to 1, below which a question is refused."""
+    """How answers are made. `score_gate` is the evidence, 0 to 1, below which a question is refused.
+
+    `deep_*` bound the steps of kb ask --deep.
+    """
 
     prompt_template_version: str = "rag-v3"
     score_gate: float = 0.5
@@ -204,6 +207,9 @@ class RagConfig(Section):
     explain_default: bool = False
     max_context_tokens: int = 8000
     max_answer_tokens: int = 512
+    deep_steps: int = 6
+    deep_tokens: int = 12000
+    deep_seconds: int = 120
 
 
 class Config(Section):

@@ -103,6 +103,7 @@ def answer_text(answer: Answer) -> str:
         quoted = f"\n{each.quote}" if each.quote and not _is_in(each.quote, answer.text) else ""
         head = f"{each.marker or '-'} {visible_line(each.citation.to_uri())}"
         parts.append(f"{head}\n{fence.around(each.label + quoted)}" if quoted else head)
+    parts += [f"step {hop.number} ({hop.state}): {visible_line(hop.question)}" for hop in answer.hops]
     parts += [f"note: {visible_line(note)}" for note in answer.notes]
     parts += [f"session: {visible_line(answer.conversation_id)}"] if answer.conversation_id else []
     return "\n".join(parts)

@@ -75,7 +75,7 @@ def _fetch(session: Session, given: Any, _: RunHandle) -> Result:
 def _ask(session: Session, given: Any, handle: RunHandle) -> Result:
     conversation = _KEPT_APART + given["session"] if "session" in given else None
     query = session.defaults.query(given["question"], None, None, document_filters(given))
-    request = AskRequest(*query, session_id=conversation, keep=conversation is not None)
+    request = AskRequest(*query, session_id=conversation, keep=conversation is not None, depth=given.get("depth", 1))
     answer = ask(session, request, handle)
     if answer.conversation_id is not None:
         answer = answer._replace(conversation_id=answer.conversation_id.removeprefix(_KEPT_APART))

@@ -1,5 +1,5 @@
 -- Read all that is kept of one answer.
--- version 4
+-- version 5
 -- param trace_id TEXT  the answer
 -- column trace_id TEXT  the answer
 -- column query TEXT  the question as it was asked
@@ -37,12 +37,13 @@
 -- column ranking_version TEXT?  statements and weights that ranked the passages; NULL in answers from before it was kept
 -- column embedding_provider TEXT?  what computed the question's vector
 -- column state TEXT?  answered, unsure or refused; NULL where an older kb did not say
+-- column hops_json TEXT?  JSON array of the steps of a deep answer; NULL where it was one
 -- column corpus_revision INTEGER  of the knowledge base when it was asked
 SELECT
   trace_id, query, answer, grounded, refusal_reason, model_id, model_provider, embedding_model_id,
   embedding_dimensions, prompt_template_version, retrieval_mode, retrieval_k, score_gate, top_score, chunks_returned,
   chunks_used, citations_json, packed_chunks_json, prompt_tokens, completion_tokens, latency_ms, created_at,
   conversation_id, turn_index, search_query, evidence, calibration, settings_json, messages_json, generated_text,
-  claims_json, notes_json, index_version, ranking_version, embedding_provider, state, corpus_revision
+  claims_json, notes_json, index_version, ranking_version, embedding_provider, state, hops_json, corpus_revision
 FROM answers
 WHERE trace_id = :trace_id;

@@ -22,6 +22,7 @@ Examples:
   kb ask "청킹 규칙은?"
   kb ask 게이트웨이 재시도 횟수                     several words need no quotes
   kb ask "How often does the gateway retry?" --explain
+  kb ask --deep "업로드는 몇 번 재시도하고 배터리는 몇 시간 버티나?"
   kb ask "배터리는 몇 시간 버티나?" --session 점검     then:  kb ask "그럼 언제 교체해?" --session 점검
   kb ask "retry policy" --provider extractive     no language model, only your own sentences
   kb ask "인증 토큰 만료는?" --json | jq -r '.citations[].citation.uri'
@@ -45,6 +46,7 @@ Examples:
 @click.option("--temperature", type=click.FloatRange(0, 2), help="0 gives the same answer every time.")
 @click.option("--seed", type=int, help="For temperatures above 0.")
 @click.option("--session", "session_id", metavar="NAME", help="Continue this conversation, or begin it.")
+@click.option("--deep", is_flag=True, help="In steps: each part of the question by itself, then what is still needed.")
 @click.option("--explain", is_flag=True, help="Show the source of each sentence, and how the passages were found.")
 @click.option("--stream", is_flag=True, help="With --json: print answer_event.v1 lines as it is made, then answer.v1.")
 @json_option("Print answer.v1.")
@@ -59,6 +61,7 @@ def command(
     temperature: float | None,
     seed: int | None,
     session_id: str | None,
+    deep: bool,
     explain: bool,
     stream: bool,
     as_json: bool,
@@ -79,6 +82,8 @@ def command(
         raise UsageError("the name of a session is empty", "example: --session 점검")
     query = call.session.defaults.query(text, mode, k, filters)
     request = AskRequest(*query, provider, temperature, seed, session_id)
+    if deep:
+        request = request._replace(depth=config.rag.deep_steps)
     if as_json:
         from kb.wire.answer.answer import answer_v1
         from kb.wire.answer.answer_event import answer_event_v1

@@ -11,6 +11,7 @@ import click
 from kb.answer.wording import (
     checked_heading,
     evidence_words,
+    hop_words,
     how_found,
     nearest_heading,
     outcome_words,
@@ -19,11 +20,14 @@ from kb.answer.wording import (
 )
 from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, echo_parts, echo_text, styled
 from kb.cli.output.terminal import Folding, columns, plain, plain_line, shows_links, with_code
-from kb.domain.answers.answer import Answer, AnswerCitation, Claim
-from kb.domain.answers.answer_events import AskEvent, Generated
+from kb.domain.answers.answer import Answer, AnswerCitation, Claim, Hop
+from kb.domain.answers.answer_events import AskEvent, Generated, HopTaken
 from kb.language.detect import query_language
 from kb.language.link_words import link_words
 from kb.retrieve.notes import note_label
+
+# Of what a step found, so many places are shown.
+_SHOWN_PLACES = 3
 
 _RULE = "─" * 57
 
@@ -37,8 +41,10 @@ class Tokens:
         self.shown = ""
 
     def take(self, event: AskEvent) -> None:
-        """Shows the next piece."""
-        if self._live and isinstance(event, Generated):
+        """Shows the next piece, and the steps on the way to it."""
+        if self._live and isinstance(event, HopTaken):
+            echo_folded(hop_line(event.hop), head=f"{event.hop.number}. ", style=QUIET, err=True)
+        elif self._live and isinstance(event, Generated):
             piece = plain(event.text if self.shown else event.text.lstrip())
             self.shown += piece
             self._write(self._folding.feed(piece))
@@ -72,7 +78,8 @@ def show_answer(answer: Answer, *, explain: bool, shown: str = "") -> None:
             echo_folded(checked_heading(query_language(answer.question)), style=QUIET)
     if explain and answer.claims:
         _show_claims(answer)
-    if answer.state == "unsure":
+    says_itself = len(answer.hops) > 1 and answer.model.provider == "extractive"  # each part, whether kb is sure of it
+    if answer.state == "unsure" and not says_itself:
         echo_folded(unsure_heading(query_language(answer.question)), style=HEADING)
     if is_new and (answer.refusal_reason is not None or not explain):
         echo_text(answer.text)
@@ -111,7 +118,24 @@ def _claim_lines(claim: Claim) -> Iterator[str]:
         yield f"{claim.status}: {plain_line(claim.reason or '')}"
 
 
+def hop_line(hop: Hop) -> str:
+    """A step: what was asked, why, and what came of it."""
+    language = query_language(hop.question)
+    evidence = "" if hop.evidence is None else f", {evidence_words(language, _two_places(hop.evidence))}"
+    return f"{plain_line(hop.question)} ({hop_words(language, hop.why)}) → {hop.state}{evidence}"
+
+
+def _show_hops(answer: Answer) -> None:
+    echo_folded("steps", style=QUIET)
+    for hop in answer.hops:
+        echo_folded(hop_line(hop), head=f"{hop.number}. ")
+        for place in hop.places[:_SHOWN_PLACES]:
+            echo_folded(plain_line(place.citation.to_uri()), head="  └ ", style=PLACE)
+
+
 def _show_trace(answer: Answer) -> None:
+    if answer.hops:
+        _show_hops(answer)
     retrieval, evidence = answer.retrieval, answer.evidence
     echo_folded("retrieval trace", style=QUIET)
     rows = [("query", plain_line(answer.search_query)), ("mode", retrieval.mode), ("k", str(retrieval.k))]

@@ -28,6 +28,11 @@ AnswerState = Literal["answered", "unsure", "refused"]
 """`answered`: kb is sure of it; `unsure`: perhaps it is there; `refused`: nothing near was found."""
 
 
+HopReason = Literal["whole", "part", "side", "planned", "needed"]
+"""Why a step of an answer was taken: the question as it was asked; a part of it, by rules; one side of a comparison; a
+part that a model asked for; what a model still needed after what was found."""
+
+
 class Evidence(NamedTuple):
     """How likely the hits hold an answer: `value` in [0, 1], by the calibration `version` of `channel`.
 
@@ -93,6 +98,30 @@ class EmbeddingRef(NamedTuple):
     provider: str
 
 
+class HopPlace(NamedTuple):
+    """A passage that a step found."""
+
+    citation: Citation
+    chunk_id: str
+    title: str
+    score: float
+
+
+class Hop(NamedTuple):
+    """One step of a deep answer: what was asked and searched for, why, and what came of it.
+
+    `state` is what was found would be enough for; `evidence` how likely it holds an answer.
+    """
+
+    number: int
+    question: str
+    search_query: str
+    why: HopReason
+    state: AnswerState
+    evidence: float | None
+    places: tuple[HopPlace, ...]
+
+
 class Answer(NamedTuple):
     """One answer or refusal, with all that went into it; `text` carries the markers.
 
@@ -123,6 +152,7 @@ class Answer(NamedTuple):
     conversation_id: str | None = None
     turn_index: int | None = None
     state: AnswerState = "refused"
+    hops: tuple[Hop, ...] = ()
 
 
 class Turn(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from kb.domain.answers.answer import Evidence
+from kb.domain.answers.answer import Evidence, Hop
 from kb.domain.search import SearchResult
 
 
@@ -32,4 +32,15 @@ class Generated(NamedTuple):
         return "token"
 
 
-AskEvent = Retrieved | Generated
+class HopTaken(NamedTuple):
+    """A step of a deep answer is done: what it asked, and what it found."""
+
+    hop: Hop
+
+    @property
+    def kind(self) -> Literal["hop"]:
+        """Its name on the wire."""
+        return "hop"
+
+
+AskEvent = Retrieved | Generated | HopTaken

@@ -13,6 +13,8 @@ from kb.domain.answers.answer import (
     Claim,
     EmbeddingRef,
     Evidence,
+    Hop,
+    HopPlace,
     RefusalReason,
     RetrievalSummary,
     Turn,
@@ -104,6 +106,7 @@ def stored_answer(row: AnswerRow) -> Answer:
         conversation_id=row.conversation_id,
         turn_index=row.turn_index,
         state=_state(row),
+        hops=tuple(_hop(each) for each in json.loads(row.hops_json or "[]")),
     )
 
 
@@ -154,6 +157,7 @@ def _row(answer: Answer, settings: Mapping[str, object]) -> dict[str, Any]:
         "index_version": answer.index_version,
         "ranking_version": answer.ranking_version,
         "state": answer.state,
+        "hops_json": _json([_hop_json(each) for each in answer.hops]) if answer.hops else None,
     }
 
 
@@ -185,6 +189,16 @@ def _claim(stored: dict[str, Any]) -> Claim:
     return Claim(
         **{**stored, "passages": tuple(stored["passages"]), "citation": citation_from_json(at) if at else None}
     )
+
+
+def _hop_json(hop: Hop) -> dict[str, Any]:
+    places = [{**each._asdict(), "citation": citation_to_json(each.citation)} for each in hop.places]
+    return {**hop._asdict(), "places": places}
+
+
+def _hop(stored: dict[str, Any]) -> Hop:
+    places = tuple(HopPlace(**{**each, "citation": citation_from_json(each["citation"])}) for each in stored["places"])
+    return Hop(**{**stored, "places": places})
 
 
 def _passage_json(passage: Passage) -> dict[str, Any]:

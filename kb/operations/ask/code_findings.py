@@ -42,6 +42,6 @@ def answer_with_code(found: Findings, code: CodeFound, written: Written) -> Answ
     """Definitions, statements and the comments that document them, word for word."""
     hits = answering(code, is_sure=found.state == "answered")
     passages = {passage.chunk_id: passage for passage in written.packed}
-    quoted = quote_code(hits, [passages[hit.chunk_id] for hit in hits])
+    quoted = quote_code(hits, [passages[hit.chunk_id] for hit in hits], found.first_number)
     notes = tuple(goes_on(found.language, hit.citation.to_uri()) for hit in hits if is_cut(hit))
     return found.answer(written, quoted.text, quoted.claims, quoted.cited, notes)

@@ -41,7 +41,8 @@ NEAREST_SHOWN = 3
 class AskRequest(NamedTuple):
     """A question with its settings.
 
-    `provider`, `temperature` and `seed` None: as configured; `context_tokens` None: as the session decides.
+    `provider`, `temperature` and `seed` None: as configured; `context_tokens` None: as the session decides. `depth`:
+    how many searches it may take at most; 1 is one question, one search.
     """
 
     question: str
@@ -54,6 +55,7 @@ class AskRequest(NamedTuple):
     session_id: str | None = None
     keep: bool = True
     context_tokens: int | None = None
+    depth: int = 1
 
 
 class Written(NamedTuple):
@@ -73,7 +75,8 @@ class Findings(NamedTuple):
     """A question with what was found for it. `started` is of the monotonic clock, in seconds.
 
     `context_tokens`: what instructions, question and passages may take together, in the model's tokens. `code`: the
-    answer is to be made of source code, which `result` then has as its hits.
+    answer is to be made of source code, which `result` then has as its hits. `first_number`: of the markers, where
+    another answer comes before.
     """
 
     request: AskRequest
@@ -87,6 +90,7 @@ class Findings(NamedTuple):
     context_tokens: int
     judgement: Judgement | None = None
     code: CodeFound | None = None
+    first_number: int = 1
 
     @property
     def state(self) -> AnswerState:
@@ -211,6 +215,7 @@ def settings_of(found: Findings) -> dict[str, object]:
         "score_gate": config.rag.score_gate,
         "mode": request.mode,
         "k": request.k,
+        "depth": request.depth,
         "filters": request.filters._asdict(),
     }
 

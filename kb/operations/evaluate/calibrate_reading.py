@@ -15,8 +15,8 @@ from kb.eval.golden import GoldenSet, Question
 from kb.eval.outcome import holds_all
 from kb.eval.reading_calibration import Read
 from kb.eval.reading_refit import Rules, fit_reading
-from kb.operations.ask.ask import retrieve
 from kb.operations.ask.findings import AskRequest
+from kb.operations.ask.retrieve import retrieve
 from kb.operations.evaluate.expected_passages import expected_passages
 from kb.operations.session.knowledge_base import KnowledgeBase
 

@@ -18,8 +18,9 @@ from kb.eval.golden import Question
 from kb.eval.outcome import Asked, Outcome, Place, cited_lines_hold, result_json
 from kb.extract.decode import decode
 from kb.language.detect import query_language
-from kb.operations.ask.ask import ask_in, search_for
+from kb.operations.ask.ask import ask_in
 from kb.operations.ask.findings import AskRequest
+from kb.operations.ask.retrieve import search_for
 from kb.operations.search.search import (
     ranking_version,
     search_in,

@@ -76,6 +76,7 @@ class AnswerRow(NamedTuple):
     ranking_version: str | None
     embedding_provider: str | None
     state: str | None
+    hops_json: str | None
     corpus_revision: int
 
 
@@ -172,6 +173,7 @@ def insert_answer(
     index_version: str,
     ranking_version: str | None,
     state: str,
+    hops_json: str | None,
 ) -> None: ...
 
 

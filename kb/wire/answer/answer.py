@@ -6,7 +6,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from kb.domain.answers.answer import Answer, AnswerCitation, Claim, Evidence
+from kb.domain.answers.answer import Answer, AnswerCitation, Claim, Evidence, Hop
 from kb.wire.citation import CitationV1, citation_v1
 
 
@@ -84,6 +84,31 @@ class UsageV1(TypedDict):
     latency_ms: int
 
 
+class HopPlaceV1(TypedDict):
+    """A passage that a step found."""
+
+    citation: CitationV1
+    chunk_id: str
+    title: str
+    score: float
+
+
+class HopV1(TypedDict):
+    """One step of a deep answer; `state` is what its evidence is enough for.
+
+    `why`: the `whole` question; by rules a `part` of it, or one `side` of a comparison; a part that a model `planned`,
+    or what it still `needed` after what was found.
+    """
+
+    number: int
+    question: str
+    search_query: str
+    why: Literal["whole", "part", "side", "planned", "needed"]
+    state: Literal["answered", "unsure", "refused"]
+    evidence: float | None
+    places: list[HopPlaceV1]
+
+
 class AnswerV1(TypedDict):
     """An answer, or a refusal where `refusal_reason` is set. `grounded`: what each sentence cites supports it.
 
@@ -111,13 +136,14 @@ class AnswerV1(TypedDict):
     created_at: str
     index_version: str
     ranking_version: str | None
+    hops: NotRequired[list[HopV1]]
 
 
 def answer_v1(answer: Answer) -> AnswerV1:
-    """The wire form of an answer."""
+    """The wire form of an answer; one that was made in a single step has no `hops`."""
     embedding = answer.embedding
     retrieval = answer.retrieval
-    return {
+    made: AnswerV1 = {
         "schema_version": "answer.v1",
         "question": answer.question,
         "search_query": answer.search_query,
@@ -153,6 +179,30 @@ def answer_v1(answer: Answer) -> AnswerV1:
         "created_at": answer.created_at,
         "index_version": answer.index_version,
         "ranking_version": answer.ranking_version,
+    }
+    if answer.hops:
+        made["hops"] = [hop_v1(hop) for hop in answer.hops]
+    return made
+
+
+def hop_v1(hop: Hop) -> HopV1:
+    """The wire form of a step."""
+    return {
+        "number": hop.number,
+        "question": hop.question,
+        "search_query": hop.search_query,
+        "why": hop.why,
+        "state": hop.state,
+        "evidence": hop.evidence,
+        "places": [
+            {
+                "citation": citation_v1(place.citation),
+                "chunk_id": place.chunk_id,
+                "title": place.title,
+                "score": place.score,
+            }
+            for place in hop.places
+        ],
     }
 
 

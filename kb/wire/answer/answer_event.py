@@ -6,8 +6,8 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.domain.answers.answer_events import AskEvent, Retrieved
-from kb.wire.answer.answer import EvidenceV1, evidence_v1
+from kb.domain.answers.answer_events import AskEvent, HopTaken, Retrieved
+from kb.wire.answer.answer import EvidenceV1, HopV1, evidence_v1, hop_v1
 from kb.wire.search_hit import SearchHitV1, search_hit_v1
 
 
@@ -29,7 +29,15 @@ class TokenV1(TypedDict):
     text: str
 
 
-AnswerEventV1 = RetrievedV1 | TokenV1
+class HopTakenV1(TypedDict):
+    """A step of a deep answer is done."""
+
+    schema_version: Literal["answer_event.v1"]
+    kind: Literal["hop"]
+    hop: HopV1
+
+
+AnswerEventV1 = RetrievedV1 | TokenV1 | HopTakenV1
 
 
 def answer_event_v1(event: AskEvent) -> AnswerEventV1:
@@ -42,4 +50,6 @@ def answer_event_v1(event: AskEvent) -> AnswerEventV1:
             "evidence": None if event.evidence is None else evidence_v1(event.evidence),
             "score_gate": event.score_gate,
         }
+    if isinstance(event, HopTaken):
+        return {"schema_version": "answer_event.v1", "kind": event.kind, "hop": hop_v1(event.hop)}
     return {"schema_version": "answer_event.v1", "kind": event.kind, "text": event.text}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Required
 
-from annotated_types import MaxLen, MinLen
+from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 
 from kb.wire.tools.search_arguments import MOST_QUERY_CHARS, DocumentFiltersV1
+
+MOST_STEPS = 8
 
 
 class AskArgumentsV1(DocumentFiltersV1, total=False):
@@ -17,6 +19,9 @@ class AskArgumentsV1(DocumentFiltersV1, total=False):
 
     question: Required[
         Annotated[str, MinLen(1), MaxLen(MOST_QUERY_CHARS), Field(description="one question, in Korean or English")]
+    ]
+    depth: Annotated[
+        int, Ge(1), Le(MOST_STEPS), Field(description="searches it may take: above 1 for several questions in one")
     ]
     session: Annotated[
         str, MinLen(1), MaxLen(200), Field(description="name of a conversation to go on with, for follow-up questions")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -16,6 +16,14 @@ class AnswerPlaceV1(TypedDict):
     citation: str
     label: str
     quote: str | None
+
+
+class AnswerStepV1(TypedDict):
+    """A step of an answer that took several: what was asked, what its evidence is enough for, the places found."""
+
+    question: str
+    state: Literal["answered", "unsure", "refused"]
+    places: list[str]
 
 
 class GivenAnswerV1(TypedDict):
@@ -33,12 +41,13 @@ class GivenAnswerV1(TypedDict):
     model: str
     notes: list[str]
     session: str | None
+    steps: NotRequired[list[AnswerStepV1]]
 
 
 def given_answer_v1(answer: Answer) -> GivenAnswerV1:
     """The wire form of an answer."""
     right = None if answer.evidence is None else answer.evidence.right
-    return {
+    given: GivenAnswerV1 = {
         "schema_version": "given_answer.v1",
         "state": answer.state,
         "answer": answer.text,
@@ -52,3 +61,9 @@ def given_answer_v1(answer: Answer) -> GivenAnswerV1:
         "notes": list(answer.notes),
         "session": answer.conversation_id,
     }
+    if answer.hops:
+        given["steps"] = [
+            {"question": hop.question, "state": hop.state, "places": [each.citation.to_uri() for each in hop.places]}
+            for hop in answer.hops
+        ]
+    return given

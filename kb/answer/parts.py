@@ -1,0 +1,166 @@
+"""A question in several parts → the parts, by rules: two question words, a comparison, several questions in a row.
+
+Each part stands by itself: what a later one leans on is put before it. What the rules are not sure of stays whole: a
+question that is cut in two finds less than one that is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kb.answer.follow_up import follows_up
+from kb.domain.answers.answer import HopReason
+from kb.domain.text import stored_text
+from kb.language.lists import pattern
+from kb.language.stopwords import english, korean
+
+MOST_PARTS = 4
+
+_WORD = re.compile(r"[^\W_]+")
+_ENDED = re.compile(r"(?<=[?？])\s+")
+# `when and how`: one thing is asked in two ways.
+_LEFT_OPEN = re.compile(r"\b(?:what|how|why|who|when|where|which)\Z", re.IGNORECASE)
+_TOLD = re.compile(r"다[.。]?\Z")
+_COMPARISONS = ("compared", "compared_from", "compared_with", "compared_vs", "compared_ko", "compared_how_ko")
+# A side of a comparison that is longer than this is a sentence, and nothing that is compared.
+_LONGEST_SIDE_CHARS = 60
+
+
+class Part(NamedTuple):
+    """A question of its own: as it is shown, and as it is searched for."""
+
+    text: str
+    search_text: str
+    why: HopReason
+
+
+def split_question(question: str) -> tuple[Part, ...]:
+    """The parts of a question in their order; none where it is one question."""
+    text = " ".join(stored_text(question).split())
+    found = _compared(text) or _each(text) or _in_a_row(text) or _joined(text) or _joined_in_korean(text)
+    return found[:MOST_PARTS] if len(found) > 1 else ()
+
+
+def _compared(text: str) -> tuple[Part, ...]:
+    """Both sides of a comparison."""
+    for kind in _COMPARISONS:
+        match = pattern("compound", kind, re.IGNORECASE).search(text)
+        if match is None:
+            continue
+        sides = _whole(*(match[name].strip(" \"'“”‘’`") for name in ("one", "other")))
+        if all(map(_is_a_side, sides)):
+            return tuple(Part(side, side, "side") for side in sides)
+    return ()
+
+
+def _whole(one: str, other: str) -> tuple[str, str]:
+    """The sides with the word that both share: Query and Path parameters → Query parameters, Path parameters."""
+    words, others = one.split(), other.split()
+    is_shared = one.isascii() and len(words) == 1 and len(others) == 2 and one.lower() not in other.lower().split()
+    return (f"{one} {others[-1]}" if is_shared else one), other
+
+
+def _is_a_side(side: str) -> bool:
+    """Whether it can be what is compared: a few words without a topic of their own."""
+    topics = sum(bool(pattern("compound", "topic_ko").search(word)) for word in side.split())
+    return bool(_WORD.search(side)) and len(side) <= _LONGEST_SIDE_CHARS and not topics
+
+
+def _each(text: str) -> tuple[Part, ...]:
+    """A와 B는 각각 언제 …? → the same of A, and of B."""
+    match = pattern("compound", "each_ko").search(text)
+    if match is None:
+        return ()
+    asked = [f"{match[name]}{_fitting(match['particle'], match[name])} {match['rest']}" for name in ("one", "other")]
+    return tuple(Part(each, each, "part") for each in asked)
+
+
+def _fitting(particle: str, word: str) -> str:
+    """The particle in the form that follows the word: 은 after a consonant, 는 after a vowel."""
+    pairs = {"은": "은는", "는": "은는", "이": "이가", "가": "이가"}
+    if particle not in pairs or not "가" <= word[-1] <= "힣":
+        return particle
+    return pairs[particle][0 if (ord(word[-1]) - ord("가")) % 28 else 1]
+
+
+def _in_a_row(text: str) -> tuple[Part, ...]:
+    """Questions that each end with their own mark; what says too little joins the one before it."""
+    sentences = _ENDED.split(text)
+    if sum(each.endswith(("?", "？")) for each in sentences) < 2:
+        return ()
+    grouped: list[str] = []
+    for sentence in sentences:
+        is_own = sentence.endswith(("?", "？")) and _asks(sentence) and len(_content(sentence)) > 1
+        if is_own or not grouped:
+            grouped.append(sentence)
+        else:
+            grouped[-1] = f"{grouped[-1]} {sentence}"
+    return _standing(grouped)
+
+
+def _joined(text: str) -> tuple[Part, ...]:
+    """Two questions with `and` between them, each with a question word of its own."""
+    pieces: list[str] = []
+    at = 0
+    for match in pattern("compound", "joined_en", re.IGNORECASE).finditer(text):
+        before, behind = text[at : match.start()], text[match.end() :]
+        is_own = _asks(before) and len(_content(before)) > 1 and not _LEFT_OPEN.search(before)
+        if is_own and _content(behind):
+            pieces.append(before)
+            at = match.end()
+    return _standing([*pieces, text[at:]]) if pieces else ()
+
+
+def _joined_in_korean(text: str) -> tuple[Part, ...]:
+    """Two clauses with -고, -며 or 그리고 between them, each with a question word of its own."""
+    words = [] if _TOLD.search(text) else text.split()
+    asks, joins, helps = (pattern("compound", kind) for kind in ("asks_ko", "joins_ko", "helps_ko"))
+    pieces: list[list[str]] = [[]]
+    for position, word in enumerate(words):
+        behind = words[position + 1 :]
+        pieces[-1].append(word)
+        if not behind or not joins.search(word) or helps.match(behind[0]):
+            continue
+        if asks.search(" ".join(pieces[-1])) and asks.search(" ".join(behind)) and len(pieces[-1]) > 1:
+            pieces.append([])
+    if len(pieces) < 2:
+        return ()
+    topic = _topic(pieces[0])
+    parts = [" ".join(pieces[0])]
+    for piece in pieces[1:]:
+        has_own = any(pattern("compound", "topic_ko").search(word) for word in piece)
+        parts.append(" ".join(piece if has_own else [*topic, *piece]))
+    return tuple(Part(each, each, "part") for each in parts)
+
+
+def _topic(words: Sequence[str]) -> Sequence[str]:
+    """What a clause is about: its words to the first that is marked as the topic, before anything is asked."""
+    topic, asks = pattern("compound", "topic_ko"), pattern("compound", "asks_ko")
+    for position, word in enumerate(words):
+        if asks.search(word):
+            break
+        if topic.search(word):
+            return words[: position + 1]
+    return ()
+
+
+def _standing(texts: Sequence[str]) -> tuple[Part, ...]:
+    """Each text as a part; one that leans on what was asked before is searched for behind the first."""
+    parts = []
+    for position, text in enumerate(texts):
+        leans = position > 0 and follows_up(text)
+        parts.append(Part(text, f"{texts[0]} {text}" if leans else text, "part"))
+    return tuple(parts)
+
+
+def _asks(text: str) -> bool:
+    """Whether a text has a question word, or begins as a question."""
+    in_english = pattern("compound", "asks_en", re.IGNORECASE).search(text)
+    return bool(in_english or pattern("compound", "asks_ko").search(text))
+
+
+def _content(text: str) -> list[str]:
+    """The words that say something."""
+    return [word for word in _WORD.findall(text) if word.lower() not in english() and not korean().fullmatch(word)]

@@ -1,0 +1,141 @@
+"""What was found → an answer or refusal: by the first model that can write, or in the notes' own sentences."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from kb.answer.quoting import Quoted, quote_across, quote_answer, quote_excerpts
+from kb.answer.reading import reading_model
+from kb.answer.wording import did_not_answer, kept_from_models, poor_fit, quoted_instead
+from kb.domain.answers.answer import Answer
+from kb.domain.answers.generation import ModelRef
+from kb.domain.passages import Passage
+from kb.domain.run_handle import RunHandle
+from kb.errors import ModelError
+from kb.operations.ask.findings import Findings, Written
+from kb.operations.search.search import vector_source
+from kb.operations.session.knowledge_base import KnowledgeBase
+from kb.retrieve.signals import term_weights
+
+EXTRACTIVE = ModelRef("extractive-v1", "extractive")
+
+
+def answer_found(base: KnowledgeBase, found: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
+    """The answer or refusal, and what broke it off, if something did."""
+    passages = _evidence(base, found)
+    return (passages, None) if isinstance(passages, Answer) else _write(base, found, passages, handle)
+
+
+def quote_found(base: KnowledgeBase, found: Findings) -> Answer:
+    """The answer in the notes' own sentences, or the refusal."""
+    passages = _evidence(base, found)
+    return passages if isinstance(passages, Answer) else quote(base, found, passages)
+
+
+def _evidence(base: KnowledgeBase, found: Findings) -> tuple[Passage, ...] | Answer:
+    """The passages that an answer can be made of, or the refusal."""
+    if not found.result.hits:
+        return found.refusal("no_chunks" if _holds_chunks(base) else "no_index")
+    if found.state == "refused":
+        return found.refusal("score_gate")
+    # An ingest may have removed all of them just now.
+    return found.passages(base.db) or found.refusal("no_chunks")
+
+
+def _write(
+    base: KnowledgeBase,
+    found: Findings,
+    passages: tuple[Passage, ...],
+    handle: RunHandle,
+) -> tuple[Answer, ModelError | None]:
+    """What the first model writes that can; one that fails before its first word leaves it to the next."""
+    from kb.operations.ask.language_model import language_models
+
+    failed: tuple[Answer, ModelError | None] | None = None
+    notes: tuple[str, ...] = ()
+    for model in language_models(base.config, found.request.provider, base.models):
+        if model is None:
+            return noting(quote(base, found, passages), notes), None
+        from kb.operations.ask.generate import generate_answer
+
+        readable, found = for_a_model(base, found, passages)
+        if not readable:
+            return noting(quote(base, found, passages), (*notes, kept_from_models(found.language))), None
+
+        # A model in this process writes one text at a time.
+        turn = base.models.one_at_a_time("writing") if model.model_ref.provider == "llama_cpp" else nullcontext()
+        with turn:
+            made = generate_answer(base, found, readable, model, handle)
+        answer, fault = made.answer, made.fault
+        if made.unproven:
+            return noting(_quote_instead(base, found, passages, answer), notes), None
+        failed = noting(answer, notes), fault
+        if fault is None or answer.generated_text:
+            break
+        notes = (*notes, did_not_answer(found.language, model.model_ref.id, fault))
+    assert failed is not None
+    return failed
+
+
+def for_a_model(
+    base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...]
+) -> tuple[tuple[Passage, ...], Findings]:
+    """The passages that a language model may read; without the turns before, where any of them may quote another."""
+    hidden = base.hidden_from_models()
+    if not hidden:
+        return passages, found
+    return tuple(each for each in passages if each.doc_path not in hidden), found._replace(history=())
+
+
+def quote(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...]) -> Answer:
+    """Sentences of the notes, word for word."""
+    written = Written(EXTRACTIVE, passages)
+    if found.code is not None:
+        from kb.operations.ask.code_findings import answer_with_code  # as above
+
+        return answer_with_code(found, found.code, written)
+    if found.judgement is not None:
+        judged = found.judgement
+        excerpts = judged.shown() if found.state == "answered" else judged.perhaps()
+        read = quote_excerpts(excerpts, found.first_number)
+        return found.answer(written, read.text, read.claims, read.cited)
+    quoted = _quoted(base, found, passages)
+    if not quoted.claims:
+        return found.refusal("llm_self_judge", written)
+    if quoted.reading is not None and quoted.reading < (model := reading_model()).gate:
+        fit = f"{quoted.reading:.2f} < {model.gate} ({model.version})"
+        return noting(found.refusal("llm_self_judge", written), (poor_fit(found.language, fit),))
+    return found.answer(written, quoted.text, quoted.claims, quoted.cited)
+
+
+def _quote_instead(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...], unproven: Answer) -> Answer:
+    """The notes' own sentences in the place of a model's, none of which its sources support; its text is kept."""
+    answer = quote(base, found, passages)
+    if answer.refusal_reason is not None:
+        return noting(unproven, answer.notes)
+    kept = answer._replace(messages=unproven.messages, generated_text=unproven.generated_text, usage=unproven.usage)
+    return noting(kept, (quoted_instead(found.language, unproven.model.id),))
+
+
+def _quoted(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...]) -> Quoted:
+    """Sentences of the nearest passages' language: another than the question's where those decided the gate."""
+    evidence = found.evidence
+    own = [hit.retrieval.nearness for hit in found.result.hits if hit.retrieval.is_own]
+    nearness = max((near for near in own if near is not None), default=None)
+    if evidence is not None and evidence.channel == "cross" and (nearness or 0.0) < (evidence.nearness or 0.0):
+        source = vector_source(base, found.result.query)
+        if source is not None:
+            return quote_across(found.search_text, passages, source.similarities, found.first_number)
+    terms = term_weights(base.db, found.result.searched)
+    return quote_answer(found.search_text, terms, passages, nearness, found.first_number)
+
+
+def _holds_chunks(base: KnowledgeBase) -> bool:
+    from kb.store.rows.retrieve_queries import select_chunk_total, select_code_total
+
+    totals = (select_chunk_total(base.db), select_code_total(base.db))
+    return any(total is not None and total.chunks > 0 for total in totals)
+
+
+def noting(answer: Answer, notes: tuple[str, ...]) -> Answer:
+    return answer._replace(notes=(*notes, *answer.notes)) if notes else answer
