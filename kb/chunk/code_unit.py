@@ -6,12 +6,14 @@ least indentation in the second half of what fits. Its chunks are called `name [
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 from kb.chunk.cutting import MIN_TARGET_TOKENS, WINDOW_TOKENS, policy_hash
 from kb.chunk.pieces import line_atoms
-from kb.chunk.tokens import MARGIN_TOKENS, estimate_tokens, token_weight
+from kb.chunk.tokens import MARGIN_TOKENS, estimate_of_weight, token_weight
 from kb.domain.chunks import Chunk, ChunkPolicy
 from kb.domain.documents import Block, Document
 from kb.domain.ids import chunk_id
@@ -21,6 +23,9 @@ CHUNKER_VERSION = "code-unit-v1"
 
 # What a line end weighs beside the line.
 _LINE_TOKENS = 0.3
+# So many lines are weighed at a time.
+_STEP_LINES = 8
+_HAIR = 1e-6
 
 # What begins with these goes on with what is before it.
 _CONTINUES = (")", "]", "}", "else", "elif", "except", "finally", "catch", "case ", ".", "*/")
@@ -28,51 +33,83 @@ _CONTINUES = (")", "]", "}", "else", "elif", "except", "finally", "catch", "case
 
 def chunk_units(doc: Document, policy: ChunkPolicy) -> tuple[Chunk, ...]:
     """The chunks of `doc` in the order of its text."""
-    lines = doc.source_text.split("\n")
+    text = doc.source_text
+    lines = text.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     hashed = policy_hash(policy)
     limit = max(MIN_TARGET_TOKENS, WINDOW_TOKENS) - MARGIN_TOKENS
     chunks: list[Chunk] = []
     for block in doc.blocks:
         assert isinstance(block.span, CodeSpan)  # source files have no other spans
-        pieces = list(_pieces(doc.source_text, lines, starts, block.span, limit))
-        for number, (start, end, first, last) in enumerate(pieces, 1):
+        pieces = list(_pieces(text, lines, starts, block.span, limit))
+        for number, piece in enumerate(pieces, 1):
             part = f" [{number}/{len(pieces)}]" if len(pieces) > 1 else ""
-            span = CodeSpan(first, last, block.span.symbol, block.span.symbol_kind, block.span.lang)
-            salted = f"{hashed}@{start}" if part else hashed
-            chunks.append(_chunk(doc, block, (start, end), span, part, policy, salted))
+            salted = f"{hashed}@{piece.start}" if part else hashed
+            chunks.append(_chunk(doc, block, block.span, piece, part, policy, salted))
     return tuple(chunks)
 
 
-def _pieces(
-    text: str, lines: Sequence[str], starts: Sequence[int], span: CodeSpan, limit: float
-) -> Iterator[tuple[int, int, int, int]]:
-    """Characters `start`..`end` and lines `first`..`last` of each piece of a unit."""
-    whole = "\n".join(lines[span.line_start - 1 : span.line_end])
-    if token_weight(whole) + _LINE_TOKENS * (span.line_end - span.line_start + 1) <= limit:
-        if whole.strip():
-            yield (*_trimmed(lines, starts, span.line_start, span.line_end), span.line_start, span.line_end)
+class _Piece(NamedTuple):
+    """Characters `start`..`end` of a document and its lines `first`..`last`; `weight` without its line ends."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+    weight: float
+
+
+def _pieces(text: str, lines: Sequence[str], starts: Sequence[int], span: CodeSpan, limit: float) -> Iterator[_Piece]:
+    """The pieces of one unit, in order."""
+    first, end = span.line_start, span.line_end
+    whole = _piece(text, starts, first, end)
+    if whole.weight + _LINE_TOKENS * (end - first + 1) <= limit:
+        if whole.weight or text[whole.start : whole.end].strip():
+            yield whole
         return
-    weights = [token_weight(lines[at]) + _LINE_TOKENS for at in range(span.line_start - 1, span.line_end)]
-    first = span.line_start
-    while first <= span.line_end:
-        last, total = first, weights[first - span.line_start]
-        while last < span.line_end and total + weights[last + 1 - span.line_start] <= limit:
-            last += 1
-            total += weights[last - span.line_start]
-        if last < span.line_end:
+    while first <= end:
+        last, total = _fitting(text, starts, first, end, limit)
+        if last < end:
             last = _statement_end(lines, first, last)
         if first == last and total > limit:
             for atom in line_atoms(text, starts[first - 1], starts[first] - 1, 0, limit):
-                yield atom.start, atom.end, first, first
+                yield _Piece(atom.start, atom.end, first, first, token_weight(text[atom.start : atom.end]))
         elif any(line.strip() for line in lines[first - 1 : last]):
-            yield (*_trimmed(lines, starts, first, last), first, last)
+            yield _piece(text, starts, first, last)
         first = last + 1
 
 
-def _trimmed(lines: Sequence[str], starts: Sequence[int], first: int, last: int) -> tuple[int, int]:
-    """The characters of whole lines; the line end of the last one is not among them."""
-    return starts[first - 1], starts[last] - 1
+def _piece(text: str, starts: Sequence[int], first: int, last: int) -> _Piece:
+    """Whole lines; the line end of the last one is not among them."""
+    start, end = starts[first - 1], starts[last] - 1
+    return _Piece(start, end, first, last, token_weight(text[start:end]))
+
+
+def _fitting(text: str, starts: Sequence[int], first: int, end: int, limit: float) -> tuple[int, float]:
+    """The last line up to which lines from `first` on fit, and what they weigh; that of `first` alone at least.
+
+    Weighed several at a time, which takes hardly longer than one, until they come near the limit.
+    """
+    last, total = first - 1, 0.0
+    while last + _STEP_LINES <= end:
+        more = token_weight(text[starts[last] : starts[last + _STEP_LINES] - 1]) + _LINE_TOKENS * _STEP_LINES
+        if total + more > limit:
+            break
+        last, total = last + _STEP_LINES, total + more
+    while last < end:
+        weight = total + _line_weight(text, starts, last + 1)
+        if abs(weight - limit) < _HAIR:  # rounding decides: as it is when lines are added up one by one
+            weight = functools.reduce(
+                lambda sofar, line: sofar + _line_weight(text, starts, line), range(first, last + 2), 0.0
+            )
+        if last >= first and weight > limit:
+            break
+        last, total = last + 1, weight
+    return last, total
+
+
+def _line_weight(text: str, starts: Sequence[int], line: int) -> float:
+    return token_weight(text[starts[line - 1] : starts[line] - 1]) + _LINE_TOKENS
 
 
 def _statement_end(lines: Sequence[str], first: int, last: int) -> int:
@@ -90,19 +127,20 @@ def _statement_end(lines: Sequence[str], first: int, last: int) -> int:
 
 
 def _chunk(
-    doc: Document, block: Block, chars: tuple[int, int], span: CodeSpan, part: str, policy: ChunkPolicy, salted: str
+    doc: Document, block: Block, span: CodeSpan, piece: _Piece, part: str, policy: ChunkPolicy, salted: str
 ) -> Chunk:
-    text = doc.source_text[chars[0] : chars[1]]
+    is_whole = (piece.first, piece.last) == (span.line_start, span.line_end)
+    here = span if is_whole else CodeSpan(piece.first, piece.last, span.symbol, span.symbol_kind, span.lang)
     return Chunk(
         chunk_id=chunk_id(doc.doc_id, policy.chunker_version, (block.block_id,), salted),
         doc_id=doc.doc_id,
         block_ids=(block.block_id,),
-        text=text,
+        text=doc.source_text[piece.start : piece.end],
         heading_path=block.heading_path,
         section_label=(span.symbol or doc.title) + part,
-        spans=(span,),
+        spans=(here,),
         lang="und",
-        token_estimate=estimate_tokens(text),
+        token_estimate=estimate_of_weight(piece.weight),
         chunker_version=policy.chunker_version,
         policy_hash=salted,
     )

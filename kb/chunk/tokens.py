@@ -24,17 +24,24 @@ _LONGEST_WORD_CHARS = 20
 
 
 def _only(kept: bytes) -> bytes:
-    """A translation table that turns every byte but `kept` into a space, so that `split` gives the runs."""
-    return bytes(byte if byte in kept else 0x20 for byte in range(256))
+    """A translation table that turns `kept` into `a` and all else into a space, so that `split` gives the runs."""
+    return bytes(0x61 if byte in kept else 0x20 for byte in range(256))
 
 
-_ONLY_LOWER, _ONLY_UPPER = _only(_LOWER), _only(_UPPER)
-_ONLY_DIGIT, _ONLY_PUNCTUATION = _only(_DIGIT), _only(_PUNCTUATION)
+_ONLY_LOWER = _only(_LOWER)
+_TOO_LONG = b"a" * (_LONGEST_WORD_CHARS + 1)
+# What a run of these and each of its characters weigh.
+_OTHER_RUNS = ((_only(_UPPER), 0.14, 0.39), (_only(_DIGIT), 0.66, 0.07), (_only(_PUNCTUATION), 0.83, 0.48))
 
 
 def estimate_tokens(text: str) -> int:
     """An upper-side estimate of the tokens of `text`, special tokens not counted."""
-    return math.ceil(MARGIN_TOKENS + token_weight(text))
+    return estimate_of_weight(token_weight(text))
+
+
+def estimate_of_weight(weight: float) -> int:
+    """The same of a text that weighs so much."""
+    return math.ceil(MARGIN_TOKENS + weight)
 
 
 def token_weight(text: str) -> float:
@@ -43,21 +50,14 @@ def token_weight(text: str) -> float:
     Takes time linear in the text's length.
     """
     data = text.encode("utf-8", errors="surrogatepass")
-    words = data.translate(_ONLY_LOWER).split()
-    tokens = 0.85 * len(words) + 0.14 * _chars(words)
-    tokens += 0.3 * sum(len(word) - _LONGEST_WORD_CHARS for word in words if len(word) > _LONGEST_WORD_CHARS)
-    for table, run_weight, char_weight in (
-        (_ONLY_UPPER, 0.14, 0.39),
-        (_ONLY_DIGIT, 0.66, 0.07),
-        (_ONLY_PUNCTUATION, 0.83, 0.48),
-    ):
-        runs = data.translate(table).split()
-        tokens += run_weight * len(runs) + char_weight * _chars(runs)
+    lower = data.translate(_ONLY_LOWER)
+    tokens = 0.85 * len(lower.split()) + 0.14 * lower.count(b"a")
+    if _TOO_LONG in lower:
+        tokens += 0.3 * sum(max(0, len(word) - _LONGEST_WORD_CHARS) for word in lower.split())
+    for table, run_weight, char_weight in _OTHER_RUNS:
+        runs = data.translate(table)
+        tokens += run_weight * len(runs.split()) + char_weight * runs.count(b"a")
     if len(data) != len(text):
         for lead_bytes, weight in ((_HANGUL, 0.84), (_HAN_AND_KANA, 1.6), (_OTHER, 1.0)):
             tokens += weight * (len(data) - len(data.translate(None, lead_bytes)))
     return tokens
-
-
-def _chars(runs: list[bytes]) -> int:
-    return sum(map(len, runs))

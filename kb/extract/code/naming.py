@@ -15,6 +15,7 @@ _FUNCTION_VALUES = ("arrow_function", "function_expression", "generator_function
 _CLASS_VALUES = ("class", "class_expression")
 _SIGNATURE_CHARS = 240
 _DOC_CHARS = 2_000
+_HEAD_CHARS = 200
 _COMMENT_MARKS = re.compile(r"^\s*(?:/\*+!?|\*+/|\*(?!/)|//[/!]?|#+)\s?|\s*\*+/\s*$")
 _DOC_STRING = re.compile(r"""^[rRuUbB]*(?:'''|\"\"\"|'|")|(?:'''|\"\"\"|'|")$""")
 _TYPE_ARGUMENTS = re.compile(r"<.*>|\[.*\]|[&*\s]", re.DOTALL)
@@ -116,20 +117,26 @@ def doc_of(node: Node, comments: str, lang: str) -> str | None:
     return _tidy("\n".join(_COMMENT_MARKS.sub("", line) for line in comments.split("\n")))
 
 
+def _beginning(node: Node, source: bytes, chars: int) -> str:
+    """The first characters of a node; no character takes more than four bytes."""
+    start = node.start_byte
+    return source[start : min(node.end_byte, start + 4 * chars)].decode("utf-8", "replace")[:chars]
+
+
 def bare_type(name: str) -> str:
     """`*Foo[T]` and `a::Foo<T>` → `Foo`."""
     return _TYPE_ARGUMENTS.sub("", name).rpartition("::")[2]
 
 
-def visibility_of(outer: Node, name: str, lang: str) -> str:
+def visibility_of(outer: Node, name: str, lang: str, source: bytes) -> str:
     """`public` or `private`, as the language tells it."""
-    head = text_of(outer)[:200].split("{")[0]
-    if lang == "rust":
-        return "public" if re.search(r"\bpub\b", head) else "private"
     if lang == "go":
         return "public" if name.rpartition(".")[2][:1].isupper() else "private"
     if lang == "python":
         return "private" if name.startswith("_") and not name.endswith("__") else "public"
+    head = _beginning(outer, source, _HEAD_CHARS).split("{")[0]
+    if lang == "rust":
+        return "public" if re.search(r"\bpub\b", head) else "private"
     if lang in ("c", "cpp"):
         return "private" if re.match(r"\s*static\b", head) else "public"
     return "private" if re.search(r"\b(?:private|protected)\b", head) or name.startswith("#") else "public"

@@ -153,7 +153,7 @@ class _Walk:
             line_start=_first_line(lead[0] if lead else outer),
             defined_at=_first_line(outer),
             line_end=_last_line(outer),
-            visibility=visibility_of(outer, bare, self._lang),
+            visibility=visibility_of(outer, bare, self._lang, self._source),
         )
 
 
@@ -196,10 +196,9 @@ def _references(root: Node, lang: str, symbols: Sequence[Symbol]) -> list[Refere
     """The names that are called or constructed, each once a line, with the innermost definition they stand in."""
     from tree_sitter import QueryCursor
 
-    found: set[tuple[int, str]] = set()
-    for query in _calls(lang):
-        for node in QueryCursor(query).captures(root).get("name", ()):
-            found.add((_first_line(node), text_of(node)))
+    nodes = [node for query in _calls(lang) for node in QueryCursor(query).captures(root).get("name", ())]
+    names = {(node.start_point[0] + 1, node.text or b"") for node in nodes}
+    found = {(line, name.decode("utf-8", "replace")) for line, name in names}
     inner_last = sorted(symbols, key=lambda each: (each.line_start, -each.line_end))
     around: list[Symbol] = []
     references = []
