@@ -98,6 +98,9 @@ def test_no_address_shows_what_is_hidden(guarded: Vault, served: Served) -> None
         ("/api/comparison", {"before": "one", "after": "two"}),
         ("/api/start", {}),
         ("/file", {"path": "private/secret.pdf"}),
+        ("/thumbnail", {"at": "private/secret.pdf#page=1"}),
+        ("/api/outline", {"path": "private/tool.py"}),
+        ("/api/impact", {}),
         ("/api/linked", {"name": "plan", "from": "open.md"}),
         ("/api/linked", {"name": "secret.pdf", "from": "open.md"}),
     ]
@@ -115,6 +118,8 @@ def test_no_address_shows_what_is_hidden(guarded: Vault, served: Served) -> None
     for path in HIDDEN:
         assert served.ask("/api/document", {"at": path}).status == 404
     assert served.ask("/file", {"path": "private/secret.pdf"}).status == 404
+    assert served.ask("/thumbnail", {"at": "private/secret.pdf#page=1"}).status == 404
+    assert served.ask("/api/outline", {"path": "private/tool.py"}).status == 404
     assert served.ask("/api/answer", {"id": answer}).status == 404
 
 

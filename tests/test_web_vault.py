@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from browser import chromium, let_in, needs_browser
-from conftest import Vault, make_vault, run_kb
+from conftest import Vault, kb_in, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, models
 from web_fixtures import Served, serving
 
@@ -63,6 +63,20 @@ def test_where_nothing_is_embedded_nothing_is_near(vault: Vault) -> None:
     with serving(vault) as served:
         assert served.ask("/api/near", {"path": "chunking.md"}).json["near"] == []
         assert served.ask("/api/map").json["coverage"] == []
+
+
+def test_documents_that_lack_vectors_are_named(models: FakeModels, tmp_path: Path) -> None:
+    made = make_vault(tmp_path, {"one.md": "# One\n\nThe heron stands.\n"})
+    with made.config.open("a", encoding="utf-8") as config:
+        config.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = ""\n')
+    kb = kb_in(made)
+    assert kb("ingest").code == 0
+    (made.root / "two.md").write_text("# Two\n\nThe otter swims.\n", encoding="utf-8")
+    assert kb("ingest", "--no-embed").code == 0
+    with serving(made) as served:
+        found = served.ask("/api/map").json
+    validate("vault_map.v1", found)
+    assert [(each["doc_path"], each["passages"], each["missing"]) for each in found["unembedded"]] == [("two.md", 1, 1)]
 
 
 @needs_browser

@@ -15,6 +15,7 @@ import uvicorn
 from conftest import Vault
 
 from kb.config import load
+from kb.operations.inspect.thumbnails import drawing
 from kb.operations.session.session import open_session
 from kb.web.app import page_app
 from kb.web.guard import Keys, new_keys
@@ -100,8 +101,9 @@ def serving(vault: Vault, *settings: str, may_write: bool = False) -> Iterator[S
     listening.listen()
     port = int(listening.getsockname()[1])
     keys = new_keys()
-    with open_session(load(str(vault.config), settings), many=True, audience="page") as session:
-        app = page_app(session, keys, port, may_write=may_write)
+    config = load(str(vault.config), settings)
+    with open_session(config, many=True, audience="page") as session, drawing(config) as thumbnails:
+        app = page_app(session, thumbnails, keys, port, may_write=may_write)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

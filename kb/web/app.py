@@ -17,6 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from kb.errors import FileError, InvalidCitation, KbError, NotFound, NotIndexed, UsageError
+from kb.operations.inspect.thumbnails import Thumbnails
 from kb.operations.session.session import Session
 from kb.web.answering import answer_routes
 from kb.web.documents import document_routes
@@ -30,13 +31,13 @@ STATIC = Path(__file__).with_name("static")
 Answer: TypeAlias = Callable[[Request], Response]
 
 
-def page_app(session: Session, keys: Keys, port: int, *, may_write: bool) -> Guard:
+def page_app(session: Session, thumbnails: Thumbnails, keys: Keys, port: int, *, may_write: bool) -> Guard:
     """The whole server, to be run by any ASGI server that listens on 127.0.0.1:`port`."""
     routes = [
         Route("/", _page),
         Mount("/static", StaticFiles(directory=STATIC)),
         *search_routes(session, keys.csrf, may_write=may_write),
-        *document_routes(session),
+        *document_routes(session, thumbnails),
         *answer_routes(session, may_write=may_write),
         *evaluation_routes(session),
     ]

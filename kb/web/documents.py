@@ -8,6 +8,8 @@ from starlette.routing import Route
 
 from kb.operations.inspect.inspect import list_documents
 from kb.operations.inspect.shown import line_html, rendered
+from kb.operations.inspect.symbols import outline
+from kb.operations.inspect.thumbnails import Thumbnails
 from kb.operations.inspect.vault_map import near_documents, vault_map
 from kb.operations.inspect.view import kept_file, note_named, view_document
 from kb.operations.session.session import Session
@@ -15,6 +17,7 @@ from kb.web.parameters import filters_of, path_of
 from kb.wire.inspect.doc_summary import doc_summary_v1
 from kb.wire.inspect.doc_view import doc_view_v1
 from kb.wire.inspect.near_documents import near_documents_v1
+from kb.wire.inspect.symbol_summary import symbol_summary_v1
 from kb.wire.inspect.vault_map import vault_map_v1
 
 # How a browser is told what a file is. It is told to believe it, and nothing that a browser would run is among them.
@@ -32,11 +35,14 @@ _CONTENT_TYPES = {
     "audio/ogg": "audio/ogg",
 }
 
+# Opened by itself, a file is saved and not shown: nothing in it acts as the page.
+_APART = {"content-security-policy": "sandbox; default-src 'none'", "content-disposition": "attachment"}
+
 # A list of so many documents is as much as a page can show.
 _MOST_LISTED = 5_000
 
 
-def document_routes(session: Session) -> list[Route]:
+def document_routes(session: Session, thumbnails: Thumbnails) -> list[Route]:
     """The addresses of documents and of their files."""
 
     def document(request: Request) -> Response:
@@ -58,11 +64,17 @@ def document_routes(session: Session) -> list[Route]:
     def mapped(request: Request) -> Response:
         return JSONResponse(vault_map_v1(vault_map(session)))
 
+    def symbols(request: Request) -> Response:
+        return JSONResponse([symbol_summary_v1(each) for each in outline(session, path_of(request))])
+
+    def thumbnail(request: Request) -> Response:
+        drawn = thumbnails.draw(session, path_of(request, "at"), request.query_params.get("passage"))
+        return Response(drawn, media_type="image/png", headers=_APART)
+
     def file(request: Request) -> Response:
         kept = kept_file(session, path_of(request))
         shown = _CONTENT_TYPES.get(kept.media_type, "application/octet-stream")
-        apart = {"content-security-policy": "sandbox; default-src 'none'", "content-disposition": "attachment"}
-        return FileResponse(kept.path, media_type=shown, headers=apart)
+        return FileResponse(kept.path, media_type=shown, headers=_APART)
 
     return [
         Route("/api/document", document),
@@ -70,5 +82,7 @@ def document_routes(session: Session) -> list[Route]:
         Route("/api/linked", linked),
         Route("/api/near", near),
         Route("/api/map", mapped),
+        Route("/api/outline", symbols),
+        Route("/thumbnail", thumbnail),
         Route("/file", file),
     ]

@@ -1,4 +1,4 @@
-"""Evaluation runs for the page: which there are, two of them compared, and a fusion rule tried on one."""
+"""Evaluation for the page: runs, two of them compared, a fusion rule tried on one, what cites lines that changed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from starlette.routing import Route
 from kb.errors import UsageError
 from kb.eval.report_html import verdict_reason
 from kb.operations.evaluate.compare import compare_runs
+from kb.operations.evaluate.impact import impact_now
 from kb.operations.evaluate.runs import list_runs
+from kb.operations.evaluate.suite import suite_file
 from kb.operations.evaluate.trial import try_rule
 from kb.operations.session.session import Session
 from kb.wire.evaluate.eval_comparison import eval_comparison_v1
+from kb.wire.evaluate.eval_impact import eval_impact_v1
 from kb.wire.evaluate.eval_run import eval_run_v1, kept_groups
 from kb.wire.evaluate.eval_trial import eval_trial_v1
 
@@ -36,7 +39,16 @@ def evaluation_routes(session: Session) -> list[Route]:
     def trial(request: Request) -> Response:
         return JSONResponse(eval_trial_v1(try_rule(session, request.query_params.get("run"), _changes(request))))
 
-    return [Route("/api/runs", runs), Route("/api/comparison", comparison), Route("/api/trial", trial)]
+    def impact(request: Request) -> Response:
+        found = impact_now(session, suite_file(session.config, None))
+        return JSONResponse([eval_impact_v1(each) for each in found])
+
+    return [
+        Route("/api/impact", impact),
+        Route("/api/runs", runs),
+        Route("/api/comparison", comparison),
+        Route("/api/trial", trial),
+    ]
 
 
 def _changes(request: Request) -> dict[str, str | float | int]:

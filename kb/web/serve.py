@@ -15,6 +15,7 @@ import uvicorn
 
 from kb.domain.search import SearchQuery
 from kb.errors import KbError, UsageError
+from kb.operations.inspect.thumbnails import drawing
 from kb.operations.search.search import search
 from kb.operations.session.session import Session
 from kb.web.app import page_app
@@ -33,10 +34,10 @@ def serve(
     Raises: UsageError for a port that cannot be had.
     """
     listening = _listen(port)
-    with listening:
+    with listening, drawing(session.config) as thumbnails:
         taken = int(listening.getsockname()[1])
         keys = new_keys()
-        app = page_app(session, keys, taken, may_write=may_write)
+        app = page_app(session, thumbnails, keys, taken, may_write=may_write)
         words = {TOKEN_PARAMETER: keys.token, **({"q": question} if question else {})}
         address = f"http://{HOST}:{taken}/?{urlencode(words)}"
         server = uvicorn.Server(

@@ -15,7 +15,9 @@ from typing import Any, Literal, NamedTuple, cast
 from kb.domain.ids import Json
 from kb.domain.spans import Box
 
-DerivedName = Literal["pdf-text", "ocr", "caption", "transcript", "plugin-text"]
+DerivedName = Literal["pdf-text", "ocr", "caption", "transcript", "plugin-text", "thumbnail"]
+"""`thumbnail` is drawn to be looked at, and part of no document."""
+
 DERIVED_NAMES: tuple[DerivedName, ...] = ("pdf-text", "ocr", "caption", "transcript", "plugin-text")
 
 

@@ -76,6 +76,15 @@ class SlotCoverage(NamedTuple):
     embedded: int
 
 
+class UnembeddedRow(NamedTuple):
+    """A document of which `missing` of its `chunks` have no vector."""
+
+    workspace_path: str
+    title: str
+    chunks: int
+    missing: int
+
+
 class NearDocument(NamedTuple):
     """A document near another one; `distance` is 1 − cosine of the nearest two of their passages."""
 
@@ -92,3 +101,4 @@ class VaultMap(NamedTuple):
     copies: list[CopyRow]
     unlinked: list[PathRow]
     coverage: list[SlotCoverage]
+    unembedded: list[UnembeddedRow]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 from kb.domain.results.symbols import SymbolDetail, SymbolInspection
 from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import NotFound
 from kb.operations.session.session import Session
 from kb.retrieve.filters import eligible_documents
+from kb.store.rows import inspect_queries as queries
 from kb.store.rows.code_queries import list_symbol_uses
 from kb.store.rows.code_queries import list_symbols as stored_symbols
 
@@ -23,6 +26,18 @@ def list_symbols(session: Session, filters: SearchFilters, limit: int | None) ->
             doc_ids_json=eligible_documents(base.db, filters),
             row_limit=-1 if limit is None else limit,
         )
+
+
+def outline(session: Session, path: str) -> list[SymbolDetail]:
+    """The definitions in the document at that path, by line. Raises: NotFound."""
+    spelled = stored_text(path)
+    with session.reading() as base:
+        found = queries.find_document_ids(base.db, prefix=spelled)
+        doc_id = next((row.id for row in found if row.label == spelled), None)
+        if doc_id is None:
+            raise NotFound(f"no document {path!r}", "kb list docs shows what is indexed")
+        ids = json.dumps([doc_id])
+        return stored_symbols(base.db, name=None, symbol_glob=None, symbol_kind=None, doc_ids_json=ids, row_limit=-1)
 
 
 def inspect_symbol(session: Session, typed: str) -> SymbolInspection:

@@ -26,6 +26,7 @@ def vault_map(session: Session) -> VaultMap:
             queries.list_copies(base.db, row_limit=_SHOWN),
             queries.list_unlinked(base.db, row_limit=_SHOWN),
             embed_queries.count_slot_chunks(base.db),
+            queries.list_unembedded(base.db, row_limit=_SHOWN),
         )
 
 

@@ -17,7 +17,7 @@ from kb.domain.results.inspection import (
     DocumentRow,
     LastIngest,
 )
-from kb.domain.results.viewing import CopyRow, FacetCount, MonthCount, PathRow
+from kb.domain.results.viewing import CopyRow, FacetCount, MonthCount, PathRow, UnembeddedRow
 from kb.store.sqlfile import sql
 
 
@@ -119,6 +119,10 @@ def find_chunk_ids(db: apsw.Connection, *, prefix: str) -> list[FoundId]: ...
 
 @sql("inspect/select_corpus_stats.sql")
 def select_corpus_stats(db: apsw.Connection) -> CorpusStats | None: ...
+
+
+@sql("inspect/list_unembedded.sql")
+def list_unembedded(db: apsw.Connection, *, row_limit: int) -> list[UnembeddedRow]: ...
 
 
 @sql("inspect/select_last_ingest.sql")

@@ -7,7 +7,28 @@ const SCORES = { reading: "read", cross_encoder: "cross-encoder", linear: "fused
 
 /** The hits of a response as an ordered list; `state` says what their addresses keep. */
 export function hitList(response, state) {
-  return h("ol", { class: "hits" }, response.hits.map((hit) => hitItem(hit, state)));
+  const list = h("ol", { class: "hits" }, response.hits.map((hit) => hitItem(hit, state)));
+  setTimeout(() => drawThumbnails(list), QUIET_MS);
+  return list;
+}
+
+const QUIET_MS = 400; // the list of somebody who types on is gone by then, and nothing is drawn for it
+
+/** Draws the thumbnails of a list one behind the other: the next question must not wait for them. */
+async function drawThumbnails(list) {
+  for (const image of list.querySelectorAll("img[data-drawn]")) {
+    if (!list.isConnected) return;
+    image.src = image.dataset.drawn;
+    await image.decode().then(() => (image.hidden = false), () => image.remove()); // else words alone tell of it
+  }
+}
+
+/** The picture of a hit: of an image the image, of a PDF where on its page the passage stands. */
+function thumbnail(hit) {
+  const place = hit.citation;
+  if (place.kind === "region") return h("img", { class: "thumb", src: `/file?${new URLSearchParams({ path: place.path })}`, alt: "", loading: "lazy" });
+  if (place.kind !== "page") return null;
+  return h("img", { class: "thumb page", "data-drawn": `/thumbnail?${new URLSearchParams({ at: place.uri, passage: hit.chunk_id })}`, alt: "", hidden: true });
 }
 
 function hitItem(hit, state) {
@@ -16,7 +37,7 @@ function hitItem(hit, state) {
   const link = h(
     "a",
     { class: "hit", ...leadsTo(place, hit.chunk_id, state) },
-    hit.citation.kind === "region" ? h("img", { class: "thumb", src: `/file?${new URLSearchParams({ path: place.path })}`, alt: "", loading: "lazy" }) : null,
+    thumbnail(hit),
     h("span", { class: "where" }, h("span", { class: `kind kind-${kindOf(hit)}` }, kindWord(hit)), placeOf(hit)),
     h("span", { class: "heading" }, place.kind === "code" && place.symbol ? place.symbol : heading),
     h("span", { class: place.kind === "code" ? "snippet code" : "snippet" }, marked(hit.snippet, hit.snippet_matches)),

@@ -34,6 +34,7 @@ export async function show(state, go) {
     reader.setAttribute("aria-label", found.document.title);
     scrollToPlace(reader);
     highlightWords(reader, state.q);
+    if (found.document.media_type.startsWith("code/")) showOutline(found, state, reader.querySelector(".doc-body")).catch(() => null);
     if (found.lines !== null) showNear(found.document.doc_path, state, reader.querySelector(".doc-body")).catch(() => null);
   } catch (error) {
     reader.hidden = false;
@@ -100,6 +101,28 @@ async function body(view, state) {
   if (view.html !== null && state.view !== "raw") parts.push(note(view, range));
   if (view.lines !== null && wantsLines) parts.push(lines(view.lines, range));
   return h("div", { class: parts.length > 1 ? "doc-body both" : "doc-body" }, parts);
+}
+
+/** What a source defines, beside its lines; the definition that is cited is marked. */
+async function showOutline(view, state, holder) {
+  const found = await get("outline", "/api/outline", new URLSearchParams({ path: view.document.doc_path }));
+  if (!found?.length) return;
+  const place = view.citation;
+  const here = place ? place.line_start ?? place.start : 0;
+  const inside = found.filter((each) => each.citation.line_start <= here && each.citation.line_end >= here).at(-1);
+  const names = new Set(found.map((each) => each.qualified_name));
+  const list = (parent) => {
+    const own = found.filter((each) => (parent === null ? !names.has(each.parent) : each.parent === parent));
+    return own.length ? h("ol", {}, own.map((each) => h("li", {}, definition(each, each === inside, state), list(each.qualified_name)))) : null;
+  };
+  const made = h("nav", { class: "outline", "aria-label": "Definitions" }, h("details", { open: true }, h("summary", {}, `${found.length} definition${found.length === 1 ? "" : "s"}`), list(null)));
+  holder.classList.add("outlined");
+  holder.prepend(made);
+}
+
+function definition(each, isHere, state) {
+  const place = each.citation;
+  return h("a", { class: "to-document", href: address({ ...state, at: place.uri, passage: "" }), "data-at": place.uri, "aria-current": isHere ? "location" : null, title: each.signature }, h("span", { class: "what" }, each.kind), each.name);
 }
 
 async function pdfPages(view) {

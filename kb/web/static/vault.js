@@ -10,8 +10,8 @@ const number = (value) => value.toLocaleString("en");
 const counted = (value, thing) => `${number(value)} ${thing}${value === 1 ? "" : "s"}`;
 
 /** The parts of the vault's page: the map, evaluation runs, weights. Each is a state with an address of its own. */
-const PARTS = [["vault", "Map"], ["runs", "Evaluation"], ["weights", "Weights"]];
-const SHOWS = { vault: showMap, runs: showRuns, weights: showWeights };
+const PARTS = [["vault", "Map"], ["changes", "Changes"], ["runs", "Evaluation"], ["weights", "Weights"]];
+const SHOWS = { vault: showMap, changes: showChanges, runs: showRuns, weights: showWeights };
 
 /** The part that the state names, below the names of all. */
 export async function showVault(state, holder, go) {
@@ -28,6 +28,7 @@ async function showMap(state, holder) {
   holder.replaceChildren(
     ...[
       coverage(map.coverage),
+      part(`${counted(map.unembedded.length, "document")} with passages that are not embedded`, map.unembedded.map((each) => h("li", {}, link(each, state), h("span", { class: "quiet-word" }, ` ${number(each.missing)} of ${counted(each.passages, "passage")}`)))),
       months(map.months),
       part(`${counted(map.copies.length, "group")} of files with the same bytes`, map.copies.map((group) => h("li", {}, group.map((each) => [link(each, state), " "])))),
       part(`${counted(map.unlinked.length, "note")} that link to nothing`, map.unlinked.map((each) => h("li", {}, link(each, state)))),
@@ -52,22 +53,45 @@ function coverage(slots) {
   );
 }
 
-/** Documents by month, each month a bar of its kinds and languages; the numbers are in the table for those who do not see. */
+const KINDS = ["markdown", "code", "pdf", "image", "audio"];
+const kindOf = (row) => (KINDS.includes(row.media) ? row.media : "other");
+
+/** Documents by month, each month a bar of its kinds; the numbers stand beside it for those who do not see it. */
 function months(rows) {
   const byMonth = Map.groupBy ? Map.groupBy(rows, (row) => row.month) : grouped(rows);
   const most = Math.max(1, ...[...byMonth.values()].map((each) => sum(each)));
-  return h(
-    "table",
-    { class: "months" },
-    h("caption", {}, "Documents by month"),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Month"), h("th", { scope: "col" }, "Documents"), h("th", { scope: "col" }, "Of these"))),
-    h("tbody", {}, [...byMonth].slice(-36).map(([month, each]) => {
-      const bar = h("span", { class: "bar-of", "aria-hidden": "true" });
-      bar.style.width = `${(9 * sum(each)) / most}rem`;
-      const what = each.map((row) => `${number(row.documents)} ${NAMES[row.media] ?? row.media}${row.lang && row.media === "markdown" ? ` in ${NAMES[row.lang] ?? row.lang}` : ""}`).join(", ");
-      return h("tr", {}, h("th", { scope: "row" }, month), h("td", {}, bar, ` ${number(sum(each))}`), h("td", {}, what));
-    })),
-  );
+  const kinds = [...KINDS, "other"].filter((kind) => rows.some((row) => kindOf(row) === kind));
+  return [
+    h("p", { class: "legend", "aria-hidden": "true" }, kinds.map((kind) => h("span", {}, h("i", { class: `bar-of ${kind}` }), NAMES[kind] ?? "other"))),
+    h(
+      "table",
+      { class: "months" },
+      h("caption", {}, "Documents by month"),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Month"), h("th", { scope: "col" }, "Documents"), h("th", { scope: "col" }, "Of these"))),
+      h("tbody", {}, [...byMonth].slice(-36).map(([month, each]) => h("tr", {}, h("th", { scope: "row" }, month), h("td", {}, bars(each, kinds, most), ` ${number(sum(each))}`), h("td", {}, described(each))))),
+    ),
+  ];
+}
+
+function bars(rows, kinds, most) {
+  return h("span", { class: "bars", "aria-hidden": "true" }, kinds.map((kind) => {
+    const count = sum(rows.filter((row) => kindOf(row) === kind));
+    const bar = h("span", { class: `bar-of ${kind}` });
+    bar.style.width = `${(9 * count) / most}rem`;
+    return count ? bar : null;
+  }));
+}
+
+const ONE = { markdown: "note", pdf: "PDF", image: "picture", audio: "recording", code: "source" };
+const MANY = { ...NAMES, code: "sources" };
+
+/** `2 notes in English, 1 PDF in Korean, 24 sources`. */
+function described(rows) {
+  return rows.map((row) => {
+    const what = (row.documents === 1 ? ONE : MANY)[row.media] ?? row.media;
+    const spoken = row.lang && row.lang !== "und" && row.media !== "code";
+    return `${number(row.documents)} ${what}${spoken ? ` in ${NAMES[row.lang] ?? row.lang}` : ""}`;
+  }).join(", ");
 }
 
 const sum = (rows) => rows.reduce((all, row) => all + row.documents, 0);
@@ -78,13 +102,42 @@ function grouped(rows) {
   return found;
 }
 
+const STANDINGS = { moved: "moved", changed: "was changed", missing: "is gone", unreadable: "cannot be read" };
+
+/** What cites lines that are not as they were: kept answers and golden questions, by what is left of each place. */
+async function showChanges(state, holder) {
+  const found = await get("impact", "/api/impact");
+  if (!found) return;
+  const broken = (each) => each.standing !== "moved";
+  const byThing = new Map();
+  for (const each of found) byThing.set(`${each.kind} ${each.id}`, [...(byThing.get(`${each.kind} ${each.id}`) ?? []), each]);
+  const groups = [...byThing.values()].sort((one, other) => Number(other.some(broken)) - Number(one.some(broken)));
+  const of = (kind) => groups.filter(([first]) => first.kind === kind);
+  if (!groups.length) {
+    holder.replaceChildren(h("p", { class: "hint" }, "All that kept answers quote, and all that golden questions expect, is in the files as it was."));
+    return;
+  }
+  holder.replaceChildren(
+    ...[
+      ["answer", (count) => `${counted(count, "answer")} ${count === 1 ? "cites" : "cite"} lines that changed`],
+      ["question", (count) => `${counted(count, "golden question")} ${count === 1 ? "expects" : "expect"} lines that changed`],
+    ].filter(([kind]) => of(kind).length).flatMap(([kind, title]) => [h("h2", {}, title(of(kind).length)), h("ul", { class: "plain" }, of(kind).map((each) => changed(each, state)))]),
+  );
+}
+
+function changed(places, state) {
+  const [first] = places;
+  const title = first.kind === "answer" ? h("a", { href: address({ ...EMPTY, q: first.text, answer: first.id }) }, first.text) : first.text;
+  return h("li", { class: "changed-one" }, h("b", {}, title), h("ul", { class: "plain" }, places.map((each) => h("li", { class: `standing ${each.standing === "moved" ? "good" : "bad"}` }, `${each.cited} ${STANDINGS[each.standing] ?? each.standing}`, each.now_at ? [each.standing === "moved" ? " to " : ": now ", h("a", { class: "to-document", href: address({ ...state, at: each.now_at, passage: "", view: "" }), "data-at": each.now_at }, each.now_at)] : null))));
+}
+
 function folders(documents, state) {
   const found = new Map();
   for (const each of documents) {
     const folder = each.doc_path.includes("/") ? each.doc_path.slice(0, each.doc_path.lastIndexOf("/")) : ".";
     found.set(folder, [...(found.get(folder) ?? []), each]);
   }
-  return [...found].map(([folder, each]) => part(`${folder} (${each.length})`, each.map((one) => h("li", {}, link(one, state), h("span", { class: "quiet-word" }, ` ${one.title}`)))));
+  return [...found].map(([folder, each]) => part(`${folder === "." ? "in no folder" : folder} (${each.length})`, each.map((one) => h("li", {}, link(one, state), h("span", { class: "quiet-word" }, ` ${one.title}`)))));
 }
 
 /** The notes nearest to the document that is read, below it. */

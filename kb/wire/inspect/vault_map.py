@@ -35,6 +35,15 @@ class CoverageV1(TypedDict):
     embedded: int
 
 
+class UnembeddedV1(TypedDict):
+    """A document of which `missing` of its `passages` have no vector under the primary model."""
+
+    doc_path: str
+    title: str
+    passages: int
+    missing: int
+
+
 class VaultMapV1(TypedDict):
     """Documents over time, groups of files with the same bytes, notes that link to nothing, what is embedded."""
 
@@ -43,6 +52,7 @@ class VaultMapV1(TypedDict):
     copies: list[list[NamedDocumentV1]]
     unlinked: list[NamedDocumentV1]
     coverage: list[CoverageV1]
+    unembedded: list[UnembeddedV1]
 
 
 def vault_map_v1(found: VaultMap) -> VaultMapV1:
@@ -66,5 +76,9 @@ def vault_map_v1(found: VaultMap) -> VaultMapV1:
                 "embedded": each.embedded,
             }
             for each in found.coverage
+        ],
+        "unembedded": [
+            {"doc_path": each.workspace_path, "title": each.title, "passages": each.chunks, "missing": each.missing}
+            for each in found.unembedded
         ],
     }

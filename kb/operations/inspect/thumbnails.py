@@ -1,0 +1,106 @@
+"""Small pictures of where passages of PDFs stand: drawn in a process of its own, kept by content in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+from kb.config import Config
+from kb.domain.ids import content_hash
+from kb.domain.ingest.steps import ExtractSettings
+from kb.domain.kinds import MediaType
+from kb.domain.media_citations import PageCitation
+from kb.errors import FileVanished, NotFound
+from kb.extract.pdf.thumbnail import Drawn, engine
+from kb.extract.registry import Step
+from kb.operations.ingest.requests import extraction_plan
+from kb.operations.inspect.view import kept_file, view_document
+from kb.operations.session.session import Session
+from kb.private import is_read_only
+from kb.store.caches.derived_cache import DerivedCache
+from kb.workers.pool import ExtractPool
+from kb.workers.worker import StepFailed, StepsDone, Work
+
+_STEP = Step("thumbnail", "kb.extract.pdf.thumbnail")
+_LOOK_S = 1.0
+
+# A larger file is read whole for a picture of a thumb's size: it is not worth it.
+_MOST_BYTES = 64_000_000
+
+
+class Thumbnails:
+    """Draws one at a time. The process that draws is started for the first, and lives until `close`."""
+
+    def __init__(self, config: Config) -> None:
+        plan = extraction_plan(config)
+        self._plan = plan
+        self._pool: ExtractPool[str] = ExtractPool(1, plan.memory_mb)
+        self._cache: DerivedCache | None = None
+        self._one = Lock()
+
+    def draw(self, session: Session, place: str, passage: str | None) -> bytes:
+        """A picture, as PNG, of where a passage of a PDF stands; `place` is its citation.
+
+        Raises: NotFound for what is no place in a PDF, or cannot be drawn; FileVanished; ModelMissing.
+        """
+        view = view_document(session, place, passage)
+        citation = view.citation
+        if view.document.media_type != "pdf" or not isinstance(citation, PageCitation):
+            raise NotFound(f"{place!r} is no place in a PDF", "pictures are drawn of those alone")
+        kept = kept_file(session, view.document.workspace_path)
+        drawn = Drawn(citation.page, citation.regions)
+        label = f"{engine(ExtractSettings()).label};{drawn.to_json().decode()}"
+        with self._one:
+            picture = self._known(view.document.checksum, label)
+            if picture is None:
+                if kept.path.stat().st_size > _MOST_BYTES:
+                    raise NotFound(f"{place!r} is of a file too large to be drawn small", "open it")
+                data = kept.path.read_bytes()
+                if content_hash(data) != view.document.checksum:
+                    raise FileVanished(f"{place!r} is not there as it was indexed", "kb ingest reads it again")
+                picture = self._drawn(data, drawn)
+                self._keep(view.document.checksum, label, picture)
+        if not picture:
+            raise NotFound(f"{place!r} cannot be drawn", "open it")
+        return picture
+
+    def close(self) -> None:
+        """Ends the process that draws; the cache is brought to its size."""
+        self._pool.close()
+        if self._cache is not None:
+            self._cache.close()
+
+    def _known(self, checksum: str, label: str) -> bytes | None:
+        if is_read_only():
+            return None
+        if self._cache is None:
+            self._cache = DerivedCache(self._plan.cache, self._plan.cache_bytes)
+        return self._cache.get(checksum, "thumbnail", label)
+
+    def _keep(self, checksum: str, label: str, picture: bytes) -> None:
+        if self._cache is not None:
+            self._cache.put(checksum, "thumbnail", label, picture)
+
+    def _drawn(self, data: bytes, drawn: Drawn) -> bytes:
+        """The picture; b"" of a file that cannot be drawn, which is kept too: it is not tried again and again."""
+        earlier = {"thumbnail": drawn.to_json()}
+        settings = ExtractSettings()
+        work = Work(MediaType("pdf"), (_STEP,), earlier, settings, self._plan.quiet_cpu_s, {})  # type: ignore[arg-type]
+        self._pool.submit("thumbnail", work, data)
+        while True:
+            for _, reply in self._pool.replies(_LOOK_S):
+                if isinstance(reply, StepsDone):
+                    return reply.results["thumbnail"]
+                if isinstance(reply, StepFailed):
+                    return b""
+
+
+@contextmanager
+def drawing(config: Config) -> Iterator[Thumbnails]:
+    """Thumbnails, closed at the end of the block."""
+    made = Thumbnails(config)
+    try:
+        yield made
+    finally:
+        made.close()
