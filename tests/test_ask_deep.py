@@ -126,7 +126,8 @@ def test_each_part_is_answered_or_refused_by_itself(asked: Vault) -> None:
 
 
 def test_markers_count_on_from_part_to_part(asked: Vault) -> None:
-    answer = kb(asked, "--set", "rag.score_gate=0", "ask", "--deep", f"{RETRY}, and who leads the team Heron?", "--json").json
+    question = f"{RETRY}, and who leads the team Heron?"
+    answer = kb(asked, "--set", "rag.score_gate=0", "ask", "--deep", question, "--json").json
     assert [citation["marker"] for citation in answer["citations"]] == ["[1]", "[2]", "[3]"]
     assert answer["answer"].split("\n\n")[1].splitlines()[-2:] == [
         "The team Heron is led by Mina. [2]",
