@@ -51,6 +51,20 @@ def put_cross_encoder(model_dir: Path, name: str, weights: Mapping[str, float]) 
     _put(model_dir, known, vocabulary, graph.model(_inputs(), [(logits, FLOAT, ("batch", 1))], _OPSETS))
 
 
+def put_nli(folder: Path, words: Mapping[str, tuple[float, float, float]], labels: Sequence[str]) -> None:
+    """A model whose three logits are the sums of what the words of source and claim weigh."""
+    folder.mkdir(parents=True)
+    table = np.array([(0.0, 0.0, 0.0)] * len(MARKS) + list(words.values()), dtype=np.float32)
+    graph = GraphWriter()
+    each = graph.node("Gather", (graph.tensor("table", table), "input_ids"), "each", axis=0)
+    axis = graph.tensor("axis", np.array([1], dtype=np.int64))
+    logits = graph.node("ReduceSum", (each, axis), "logits", keepdims=0)
+    (folder / "model.onnx").write_bytes(graph.model(_inputs(), [(logits, FLOAT, ("batch", 3))], _OPSETS))
+    _tokenizer([*MARKS, *words]).save(str(folder / "tokenizer.json"))
+    named = {str(at): label for at, label in enumerate(labels)}
+    (folder / "config.json").write_text(json.dumps({"id2label": named}), encoding="utf-8")
+
+
 def _inputs() -> list[tuple[str, int, Sequence[str | int]]]:
     return [("input_ids", INT64, ("batch", "length"))]
 

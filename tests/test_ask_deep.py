@@ -45,10 +45,15 @@ TWO = f"{RETRY} and what colour is the roof of Jupiter?"
             "게이트웨이는 몇 번 재시도하고 어디에 저장하나?",
             ["게이트웨이는 몇 번 재시도하고", "게이트웨이는 어디에 저장하나?"],
         ),
-        ("센서는 언제 바꾸며, 배터리는 누가 바꾸나?", ["센서는 언제 바꾸며,", "배터리는 누가 바꾸나?"]),
+        ("센서는 언제 바꾸며, 배터리는 누가 바꾸나?", ["센서는 언제 바꾸며", "배터리는 누가 바꾸나?"]),
         ("귤과 사과는 각각 어디에 두나?", ["귤은 어디에 두나?", "사과는 어디에 두나?"]),
         ("What is the difference between Query and Path parameters?", ["Query parameters", "Path parameters"]),
         ("의존성 주입과 미들웨어는 어떻게 다른가?", ["의존성 주입", "미들웨어"]),
+        ("What is MVCC and who won the cup?", ["What is MVCC", "who won the cup?"]),
+        (
+            "전파의 기본값은 무엇인가? 그리고 저장 형식은 무엇인가?",
+            ["전파의 기본값은 무엇인가?", "저장 형식은 무엇인가?"],
+        ),
         ("rebase vs merge", ["rebase", "merge"]),
     ],
 )

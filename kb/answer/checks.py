@@ -14,8 +14,8 @@ from kb.answer.claims.reasons import in_words
 from kb.answer.claims.support import MOST_WORDS, carried_share
 from kb.answer.extractive import sentence_citation
 from kb.answer.markers import take_markers
-from kb.domain.answers.answer import Claim, ClaimStatus
-from kb.domain.answers.claims import ClaimJudge, because
+from kb.domain.answers.answer import Claim, ClaimStatus, SecondVerdict
+from kb.domain.answers.claims import ClaimJudge, Judged, ReasonKind, SecondJudge, because, stricter
 from kb.domain.passages import Passage, Sentence
 from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges, sentences
@@ -29,10 +29,12 @@ class Read(NamedTuple):
     cited: tuple[int, ...]
 
 
-def check_claims(text: str, question: str, packed: Sequence[Passage], judge: ClaimJudge) -> tuple[Claim, ...]:
-    """The sentences of a generated text in their order, each with what it rests on."""
+def check_claims(
+    text: str, question: str, packed: Sequence[Passage], judge: ClaimJudge, second: SecondJudge | None = None
+) -> tuple[Claim, ...]:
+    """The sentences of a generated text in their order, each with what it rests on. Raises: ModelError by `second`."""
     passages = {passage.number: passage for passage in packed}
-    return tuple(_check(read, question, passages, judge) for read in read_sentences(text, frozenset(passages)))
+    return tuple(_check(read, question, passages, judge, second) for read in read_sentences(text, frozenset(passages)))
 
 
 def read_sentences(text: str, known: frozenset[int]) -> tuple[Read, ...]:
@@ -50,22 +52,38 @@ def read_sentences(text: str, known: frozenset[int]) -> tuple[Read, ...]:
     return tuple(Read(bare[start:end], tuple(numbers)) for (start, end), numbers in zip(ranges, cited, strict=True))
 
 
-def _check(read: Read, question: str, passages: dict[int, Passage], judge: ClaimJudge) -> Claim:
+def _check(
+    read: Read, question: str, passages: dict[int, Passage], judge: ClaimJudge, second: SecondJudge | None
+) -> Claim:
     language = query_language(question)
     words = words_of(read.text)
     cited = [passages[number] for number in read.cited] or _likeliest(read.text, passages)
     numbers = tuple(passage.number for passage in cited)
     if not cited:
         return Claim(read.text, numbers, "dropped", reason=in_words(because("uncited"), language))
-    judged = judge.judge(read.text, question, cited)
+    judged, beside = _twice_judged(judge.judge(read.text, question, cited), read.text, cited, second)
     why = in_words(judged.reason, language) if judged.reason else None
     best, sentence = _best_sentence(words, cited)
     if judged.verdict == "contradiction":
-        return Claim(read.text, numbers, "dropped", reason=why)
+        return Claim(read.text, numbers, "dropped", reason=why, second=beside)
     if best is None or sentence is None:
-        return Claim(read.text, numbers, "weak", reason=in_words(because("no_words"), language))
+        return Claim(read.text, numbers, "weak", reason=in_words(because("no_words"), language), second=beside)
     status: ClaimStatus = "supported" if judged.verdict == "support" else "weak"
-    return Claim(read.text, numbers, status, sentence.text, sentence_citation(best, sentence), why)
+    return Claim(read.text, numbers, status, sentence.text, sentence_citation(best, sentence), why, beside)
+
+
+def _twice_judged(
+    judged: Judged, claim: str, cited: Sequence[Passage], second: SecondJudge | None
+) -> tuple[Judged, SecondVerdict | None]:
+    """The stricter of what the rules and the second judge say, and what each said."""
+    if second is None:
+        return judged, None
+    said = second.judge(claim, [passage.text for passage in cited])
+    beside = SecondVerdict(second.label, said, judged.verdict)
+    if stricter(judged.verdict, said) == judged.verdict:
+        return judged, beside
+    kind: ReasonKind = "second_contradicts" if said == "contradiction" else "second_unsure"
+    return Judged(said, because(kind, second.label)), beside
 
 
 def _likeliest(text: str, passages: dict[int, Passage]) -> list[Passage]:

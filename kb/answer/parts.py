@@ -22,6 +22,7 @@ _WORD = re.compile(r"[^\W_]+")
 _ENDED = re.compile(r"(?<=[?？])\s+")
 # `when and how`: one thing is asked in two ways.
 _LEFT_OPEN = re.compile(r"\b(?:what|how|why|who|when|where|which)\Z", re.IGNORECASE)
+_JOINED_BY = re.compile(r"^(?:그리고|또한|또|and)\s+", re.IGNORECASE)
 _TOLD = re.compile(r"다[.。]?\Z")
 _COMPARISONS = ("compared", "compared_from", "compared_with", "compared_vs", "compared_ko", "compared_how_ko")
 # A side of a comparison that is longer than this is a sentence, and nothing that is compared.
@@ -106,7 +107,7 @@ def _joined(text: str) -> tuple[Part, ...]:
     at = 0
     for match in pattern("compound", "joined_en", re.IGNORECASE).finditer(text):
         before, behind = text[at : match.start()], text[match.end() :]
-        is_own = _asks(before) and len(_content(before)) > 1 and not _LEFT_OPEN.search(before)
+        is_own = _asks(before) and _content(before) and before.count(" ") > 1 and not _LEFT_OPEN.search(before)
         if is_own and _content(behind):
             pieces.append(before)
             at = match.end()
@@ -132,7 +133,7 @@ def _joined_in_korean(text: str) -> tuple[Part, ...]:
     for piece in pieces[1:]:
         has_own = any(pattern("compound", "topic_ko").search(word) for word in piece)
         parts.append(" ".join(piece if has_own else [*topic, *piece]))
-    return tuple(Part(each, each, "part") for each in parts)
+    return tuple(Part(each, each, "part") for each in (part.rstrip(" ,，") for part in parts))
 
 
 def _topic(words: Sequence[str]) -> Sequence[str]:
@@ -150,6 +151,7 @@ def _standing(texts: Sequence[str]) -> tuple[Part, ...]:
     """Each text as a part; one that leans on what was asked before is searched for behind the first."""
     parts = []
     for position, text in enumerate(texts):
+        text = _JOINED_BY.sub("", text)
         leans = position > 0 and follows_up(text)
         parts.append(Part(text, f"{texts[0]} {text}" if leans else text, "part"))
     return tuple(parts)

@@ -107,6 +107,17 @@ def did_not_answer(language: str, model: str, error: KbError) -> str:
     return f"{model}{_in(language, _SILENT)}: {_why(language, error)}"
 
 
+def not_judged_twice(language: str, error: KbError) -> str:
+    """That the second judge could not be asked, so that the rules judged alone, and why."""
+    return f"{_in(language, _ALONE)}: {_why(language, error)}"
+
+
+_ALONE = {
+    "ko": "두 번째 판정 없이 규칙으로만 대조했습니다",
+    "en": "checked by the rules alone, without the second judge",
+}
+
+
 def _why(language: str, error: KbError) -> str:
     """The reason in that language; in Korean what `error` is, with the places and names it is about."""
     if language != "ko":

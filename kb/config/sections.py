@@ -198,7 +198,7 @@ class ExposureConfig(Section):
 class RagConfig(Section):
     """How answers are made. `score_gate` is the evidence, 0 to 1, below which a question is refused.
 
-    `deep_*` bound the steps of kb ask --deep.
+    `claim_*`: who judges what a model wrote, beside the rules. `deep_*` bound the steps of kb ask --deep.
     """
 
     prompt_template_version: str = "rag-v3"
@@ -207,6 +207,8 @@ class RagConfig(Section):
     explain_default: bool = False
     max_context_tokens: int = 8000
     max_answer_tokens: int = 512
+    claim_judge: str = "none"
+    claim_model: str = ""
     deep_steps: int = 6
     deep_tokens: int = 12000
     deep_seconds: int = 120

@@ -31,6 +31,8 @@ _WORDS: Mapping[ReasonKind, tuple[str, str]] = {
         "it cites no passage, and none carries its words",
         "인용한 구절도, 이 문장의 말이 나오는 구절도 없음",
     ),
+    "second_contradicts": ("{} finds that its passages say otherwise", "{}: 근거 구절이 달리 말한다고 봄"),
+    "second_unsure": ("{} does not find it in its passages", "{}: 근거 구절에서 확인되지 않는다고 봄"),
     "no_words": ("no passage carries its words", "이 문장의 말이 나오는 구절이 없음"),
 }
 

@@ -7,6 +7,7 @@ import click
 from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.output.printing import BAD, GOOD, echo_folded, styled
 from kb.cli.output.terminal import plain_line
+from kb.cli.show.answer import judges_line
 from kb.domain.results.answers import AnswerCheck
 from kb.errors import UsageError
 from kb.operations.answers.verify import verify
@@ -69,4 +70,6 @@ def _show(check: AnswerCheck) -> None:
         echo_folded(f"{plain_line(quote.cited.to_uri())}{now}", head=f"  {shown} {word:<10} ")
         if quote.commit and quote.now_commit:
             echo_folded(f"cited at commit {quote.commit[:12]}, now at {quote.now_commit[:12]}", head="      ")
+        if quote.second is not None:
+            echo_folded(judges_line(quote.second), head="      ")
         echo_folded(f"「{plain_line(quote.quote)}」", head="      ")

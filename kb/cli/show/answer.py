@@ -20,7 +20,7 @@ from kb.answer.wording import (
 )
 from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, echo_parts, echo_text, styled
 from kb.cli.output.terminal import Folding, columns, plain, plain_line, shows_links, with_code
-from kb.domain.answers.answer import Answer, AnswerCitation, Claim, Hop
+from kb.domain.answers.answer import Answer, AnswerCitation, Claim, Hop, SecondVerdict
 from kb.domain.answers.answer_events import AskEvent, Generated, HopTaken
 from kb.language.detect import query_language
 from kb.language.link_words import link_words
@@ -114,8 +114,15 @@ def _claim_lines(claim: Claim) -> Iterator[str]:
         yield plain_line(claim.citation.to_uri())
     if claim.quote is not None and claim.quote != claim.text:
         yield f"「{plain_line(claim.quote)}」"
+    if claim.second is not None:
+        yield judges_line(claim.second)
     if claim.status != "supported":
         yield f"{claim.status}: {plain_line(claim.reason or '')}"
+
+
+def judges_line(second: SecondVerdict) -> str:
+    """What both judges said of a sentence."""
+    return f"rules: {second.rules}, {plain_line(second.judge)}: {second.verdict}"
 
 
 def hop_line(hop: Hop) -> str:

@@ -48,10 +48,19 @@ class Evidence(NamedTuple):
     right: float | None = None
 
 
+class SecondVerdict(NamedTuple):
+    """What a second judge said of a sentence, beside the rules; the stricter of both decided its status."""
+
+    judge: str
+    verdict: Literal["support", "contradiction", "unknown"]
+    rules: Literal["support", "contradiction", "unknown"]
+
+
 class Claim(NamedTuple):
     """A sentence of an answer, without its markers. `quote` is what it rests on, word for word, at `citation`.
 
-    `passages` are the numbers it cites; `reason` says what failed where it is not supported.
+    `passages` are the numbers it cites; `reason` says what failed where it is not supported; `second` is there where a
+    second judge was asked.
     """
 
     text: str
@@ -60,6 +69,7 @@ class Claim(NamedTuple):
     quote: str | None = None
     citation: Citation | None = None
     reason: str | None = None
+    second: SecondVerdict | None = None
 
 
 class AnswerCitation(NamedTuple):

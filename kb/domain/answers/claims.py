@@ -29,6 +29,8 @@ ReasonKind = Literal[
     "not_together",
     "uncited",
     "no_words",
+    "second_contradicts",
+    "second_unsure",
 ]
 
 
@@ -56,3 +58,22 @@ class ClaimJudge(Protocol):
 
     def judge(self, claim: str, question: str, cited: Sequence[Passage]) -> Judged:
         """What the cited passages (at least one) say of a sentence; what the question states needs no source."""
+
+
+class SecondJudge(Protocol):
+    """Judges what the rules have judged, by a model; `label` says which."""
+
+    @property
+    def label(self) -> str:
+        """What its verdicts are kept under: who runs it, its name and version."""
+
+    def judge(self, claim: str, sources: Sequence[str]) -> Verdict:
+        """What the texts of the cited passages (at least one) say of a sentence. Raises: ModelError."""
+
+
+_STRICTNESS: Sequence[Verdict] = ("support", "unknown", "contradiction")
+
+
+def stricter(one: Verdict, other: Verdict) -> Verdict:
+    """The verdict that stands where two judges differ."""
+    return max(one, other, key=_STRICTNESS.index)

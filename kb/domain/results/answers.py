@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from kb.domain.answers.answer import SecondVerdict
 from kb.domain.citations import Citation
 
 Standing = Literal["stands", "moved", "changed", "missing", "unreadable"]
@@ -12,7 +13,8 @@ Standing = Literal["stands", "moved", "changed", "missing", "unreadable"]
 class QuoteCheck(NamedTuple):
     """One quotation of an answer and how it fares; `now_at` is where it is now, if anywhere.
 
-    `commit` is what the repository of its file was at, `now_commit` what it is at, where that is another.
+    `commit` is what the repository of its file was at, `now_commit` what it is at, where that is another; `second` is
+    what a second judge said of the sentence that rests on it.
     """
 
     quote: str
@@ -21,6 +23,7 @@ class QuoteCheck(NamedTuple):
     now_at: Citation | None
     commit: str | None = None
     now_commit: str | None = None
+    second: SecondVerdict | None = None
 
 
 class AnswerCheck(NamedTuple):

@@ -17,6 +17,7 @@ from kb.domain.answers.answer import (
     HopPlace,
     RefusalReason,
     RetrievalSummary,
+    SecondVerdict,
     Turn,
 )
 from kb.domain.answers.generation import Message, ModelRef, TokenUsage
@@ -181,14 +182,15 @@ def _citation(stored: dict[str, Any]) -> AnswerCitation:
 
 
 def _claim_json(claim: Claim) -> dict[str, Any]:
-    return {**claim._asdict(), "citation": citation_to_json(claim.citation) if claim.citation else None}
+    stored = {**claim._asdict(), "citation": citation_to_json(claim.citation) if claim.citation else None}
+    return {**stored, "second": claim.second._asdict() if claim.second else None}
 
 
 def _claim(stored: dict[str, Any]) -> Claim:
-    at = stored["citation"]
-    return Claim(
-        **{**stored, "passages": tuple(stored["passages"]), "citation": citation_from_json(at) if at else None}
-    )
+    at, second = stored["citation"], stored.get("second")
+    passages, citation = tuple(stored["passages"]), citation_from_json(at) if at else None
+    beside = SecondVerdict(**second) if second else None
+    return Claim(**{**stored, "passages": passages, "citation": citation, "second": beside})
 
 
 def _hop_json(hop: Hop) -> dict[str, Any]:

@@ -67,7 +67,8 @@ class _Checking:
         if found.standing in ("changed", "missing"):
             elsewhere = self._elsewhere(quote, cited)
             found = Found("moved", elsewhere) if elsewhere is not None else found
-        return QuoteCheck(quote, cited, found.standing, found.now_at, *self._other_commits(cited.path, answer))
+        checked = QuoteCheck(quote, cited, found.standing, found.now_at, *self._other_commits(cited.path, answer))
+        return checked._replace(second=claim.second)
 
     def _other_commits(self, path: str, answer: Answer) -> tuple[str, str] | tuple[()]:
         """The commit that the file's repository was at, and the one it is at now, where those differ."""

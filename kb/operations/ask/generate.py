@@ -14,9 +14,10 @@ from kb.answer.markers import MarkerFilter, show_markers
 from kb.answer.prompt import build_prompt
 from kb.answer.refusals import is_refusal
 from kb.answer.thoughts import ThoughtFilter, without_thoughts
-from kb.answer.wording import judged_words
+from kb.answer.wording import judged_words, not_judged_twice
 from kb.domain.answers.answer import Answer, Claim, ClaimStatus
 from kb.domain.answers.answer_events import Generated
+from kb.domain.answers.claims import ClaimJudge
 from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
 from kb.domain.passages import Passage
 from kb.domain.run_handle import RunHandle
@@ -80,12 +81,40 @@ def generate_answer(
         return Generation(found.refusal("llm_stream_aborted", written, text=text, notes=(made.broke,)), made.fault)
     judge = RuleJudge(_judge_of_nearness(base, found), _meaning(base, found))
     said = without_thoughts(made.text)
-    claims = () if is_refusal(said, packed) else check_claims(said, found.search_text, packed, judge)
+    claims: tuple[Claim, ...] = ()
+    unheard: tuple[str, ...] = ()
+    if not is_refusal(said, packed):
+        claims, unheard = _checked(base, found, _Said(said, packed, model), judge)
     notes = tuple(_said_of(claims, "dropped", found.language)) + tuple(_said_of(claims, "weak", found.language))
+    notes += unheard
     if not any(claim.status == "supported" for claim in claims):
         refused = found.refusal("llm_self_judge", written, claims=claims, notes=notes)
         return Generation(refused, unproven=bool(claims))
     return Generation(found.answer(written, _kept_text(claims), claims, packed, notes))
+
+
+class _Said(NamedTuple):
+    """What a model wrote of some passages, without what it thought aloud."""
+
+    text: str
+    packed: tuple[Passage, ...]
+    model: LanguageModel
+
+
+def _checked(
+    base: KnowledgeBase, found: Findings, said: _Said, judge: ClaimJudge
+) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
+    """The sentences, checked by the rules and by the second judge; a note where that cannot be asked."""
+    try:
+        second = None
+        if found.config.rag.claim_judge != "none":
+            from kb.operations.ask.second_judge import second_judge
+
+            second = second_judge(found.config, base.models, said.model)
+        return check_claims(said.text, found.search_text, said.packed, judge, second), ()
+    except ModelError as error:
+        unheard = not_judged_twice(found.language, error)
+        return check_claims(said.text, found.search_text, said.packed, judge), (unheard,)
 
 
 def _request(found: Findings, messages: tuple[Message, ...], answer_tokens: int) -> GenerateRequest:

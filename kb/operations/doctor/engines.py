@@ -59,7 +59,7 @@ def _used_plugins(config: Config) -> Mapping[PluginKind, Sequence[str]]:
         "chunker": [pair.partition("=")[2] for pair in config.plugins.chunkers],
         "embedder": [embedding.model] if embedding.provider == PLUGIN else (),
         "reranker": [rerank.model] if rerank.provider == PLUGIN else (),
-        "claim_judge": (),
+        "claim_judge": [config.rag.claim_model] if config.rag.claim_judge == PLUGIN else (),
     }
 
 
@@ -68,7 +68,7 @@ _USED_BY: Mapping[PluginKind, str] = {
     "chunker": "add KIND={} to plugins.chunkers",
     "embedder": 'models.embedding.provider = "plugin", models.embedding.model = "{}"',
     "reranker": 'rerank.provider = "plugin", rerank.model = "{}"',
-    "claim_judge": "set rag.claim_judge",
+    "claim_judge": 'rag.claim_judge = "plugin", rag.claim_model = "{}"',
 }
 
 

@@ -6,7 +6,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from kb.domain.answers.answer import Answer, AnswerCitation, Claim, Evidence, Hop
+from kb.domain.answers.answer import Answer, AnswerCitation, Claim, Evidence, Hop, SecondVerdict
 from kb.wire.citation import CitationV1, citation_v1
 
 
@@ -25,8 +25,19 @@ class AnswerCitationV1(TypedDict):
     git_commit: NotRequired[str]
 
 
+class SecondVerdictV1(TypedDict):
+    """What a second judge said of a sentence, beside the rules; the stricter of both decided its status."""
+
+    judge: str
+    verdict: Literal["support", "contradiction", "unknown"]
+    rules: Literal["support", "contradiction", "unknown"]
+
+
 class ClaimV1(TypedDict):
-    """A sentence of the answer and what it rests on; `dropped` ones are not part of `answer`."""
+    """A sentence of the answer and what it rests on; `dropped` ones are not part of `answer`.
+
+    `second` is there where a second judge was asked (`rag.claim_judge`).
+    """
 
     text: str
     markers: list[str]
@@ -34,6 +45,7 @@ class ClaimV1(TypedDict):
     quote: str | None
     citation: CitationV1 | None
     reason: str | None
+    second: NotRequired[SecondVerdictV1]
 
 
 class ModelV1(TypedDict):
@@ -234,7 +246,7 @@ def _citation(each: AnswerCitation) -> AnswerCitationV1:
 
 
 def _claim(claim: Claim) -> ClaimV1:
-    return {
+    said: ClaimV1 = {
         "text": claim.text,
         "markers": [f"[{number}]" for number in claim.passages],
         "status": claim.status,
@@ -242,3 +254,11 @@ def _claim(claim: Claim) -> ClaimV1:
         "citation": None if claim.citation is None else citation_v1(claim.citation),
         "reason": claim.reason,
     }
+    if claim.second is not None:
+        said["second"] = second_v1(claim.second)
+    return said
+
+
+def second_v1(second: SecondVerdict) -> SecondVerdictV1:
+    """The wire form of what a second judge said."""
+    return {"judge": second.judge, "verdict": second.verdict, "rules": second.rules}

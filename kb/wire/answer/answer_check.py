@@ -7,13 +7,15 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from kb.domain.results.answers import AnswerCheck, QuoteCheck
+from kb.wire.answer.answer import SecondVerdictV1, second_v1
 from kb.wire.citation import CitationV1, citation_v1
 
 
 class QuoteCheckV1(TypedDict):
     """One quotation: whether it stands where it was cited, and where it is now.
 
-    `git_commit` and `now_git_commit` are there where the file's repository is at another commit than it was.
+    `git_commit` and `now_git_commit` are there where the file's repository is at another commit than it was,
+    `second` where a second judge was asked about the sentence.
     """
 
     quote: str
@@ -22,6 +24,7 @@ class QuoteCheckV1(TypedDict):
     now_at: CitationV1 | None
     git_commit: NotRequired[str]
     now_git_commit: NotRequired[str]
+    second: NotRequired[SecondVerdictV1]
 
 
 class AnswerCheckV1(TypedDict):
@@ -54,4 +57,6 @@ def _quote(quote: QuoteCheck) -> QuoteCheckV1:
     }
     if quote.commit is not None and quote.now_commit is not None:
         found["git_commit"], found["now_git_commit"] = quote.commit, quote.now_commit
+    if quote.second is not None:
+        found["second"] = second_v1(quote.second)
     return found

@@ -1,0 +1,97 @@
+"""A second judge of what a model wrote: the language model asked once more, an NLI model, or a plugin; off by default.
+
+What it says of a sentence is kept beside the rules' verdict. Where they disagree the stricter holds: to be sure of a
+wrong sentence is worse than to doubt a right one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from typing import NamedTuple
+
+from kb.answer.prompt import filled, template
+from kb.answer.thoughts import without_thoughts
+from kb.config import Config
+from kb.domain.answers.claims import SecondJudge, Verdict
+from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message
+from kb.domain.checks import Check
+from kb.domain.plugins import SupportJudge
+from kb.domain.text import stored_text
+from kb.embed.nli import open_nli
+from kb.errors import KbError, PluginFailed
+from kb.operations.session.loaded_models import LoadedModels
+from kb.plugins import Plugin, find_plugin, told_by
+
+# One word, and what a model thinks before it.
+_REPLY_TOKENS = 400
+_SAID: dict[str, Verdict] = {"yes": "support", "no": "contradiction"}
+
+
+def second_judge(config: Config, models: LoadedModels, writer: LanguageModel) -> SecondJudge | None:
+    """The judge that is configured; None where none is. Raises: ModelMissing, ModelCorrupt, PluginFailed."""
+    kind, name = config.rag.claim_judge, config.rag.claim_model
+    if kind == "none":
+        return None
+    if kind == "llm":
+        return ModelJudge(f"llm:{writer.model_ref.id}", writer)
+    return models.kept("second judge", (kind, name), lambda: open_judge(config))
+
+
+def open_judge(config: Config) -> SecondJudge:
+    """The NLI model or the plugin that is configured. Raises: ModelMissing, ModelCorrupt, PluginFailed."""
+    name = config.rag.claim_model
+    if config.rag.claim_judge == "onnx":
+        return open_nli(config.model_dir, config.path(name), config.models_embedding.threads or os.cpu_count() or 1)
+    plugin = find_plugin("claim_judge", name)
+    return PluginJudge(f"plugin:{plugin.name}:{plugin.version}", plugin, plugin.load())
+
+
+def check_second_judge(config: Config) -> list[Check]:
+    """Whether the second judge that is configured loads; nothing where none is, or the language model is it."""
+    if config.rag.claim_judge in ("none", "llm"):
+        return []
+    try:
+        return [Check("claim_judge", True, open_judge(config).label)]
+    except KbError as error:
+        return [Check("claim_judge", False, error.message, error.hint)]
+
+
+class ModelJudge(NamedTuple):
+    """A language model, asked yes or no about one sentence at a time."""
+
+    label: str
+    model: LanguageModel
+
+    def judge(self, claim: str, sources: Sequence[str]) -> Verdict:
+        """What its first word says; anything else is unknown. Raises: ModelError."""
+        system, user = template("claim-v1")
+        shown = "\n\n".join("\n".join(f"| {line}" for line in stored_text(each).splitlines()) for each in sources)
+        said = filled(user, sources=shown, claim=" ".join(stored_text(claim).split()))
+        request = GenerateRequest((Message("system", system), Message("user", said)), _REPLY_TOKENS)
+        parts: list[str] = []
+        with closing(self.model.stream(request)) as stream:
+            for item in stream:
+                if isinstance(item, Done):
+                    break
+                parts.append(item.text)
+        first = without_thoughts("".join(parts)).strip().casefold().partition(" ")[0]
+        return _SAID.get(first.strip(".,:;!*\"'\n"), "unknown")
+
+
+class PluginJudge(NamedTuple):
+    """A judge that another package brings."""
+
+    label: str
+    plugin: Plugin
+    brought: SupportJudge
+
+    def judge(self, claim: str, sources: Sequence[str]) -> Verdict:
+        """What it says. Raises: PluginFailed, also where it says something else."""
+        with told_by(self.plugin, "set rag.claim_judge to none, or tell its author"):
+            said: Verdict = self.brought.judge(claim, list(sources))
+        if said not in ("support", "contradiction", "unknown"):
+            wanted = "it is to say support, contradiction or unknown"
+            raise PluginFailed(f"{self.plugin.label} says {str(said)[:40]!r}", wanted)
+        return said
