@@ -2,7 +2,7 @@
 --
 -- As hide.sql does for documents. A golden question that expects something hidden is hidden; of the others' hits what is
 -- hidden is left out. Answers are ordered by their rowid too, which a view has only by name.
--- version 1
+-- version 2
 DROP VIEW IF EXISTS temp.answers;
 DROP VIEW IF EXISTS temp.answer_claims;
 DROP VIEW IF EXISTS temp.chat_turns;
@@ -15,7 +15,7 @@ SELECT
   embedding_dimensions, prompt_template_version, retrieval_mode, retrieval_k, score_gate, top_score, chunks_returned,
   chunks_used, citations_json, packed_chunks_json, prompt_tokens, completion_tokens, latency_ms, created_at,
   conversation_id, turn_index, search_query, evidence, calibration, settings_json, messages_json, generated_text,
-  claims_json, notes_json, index_version, corpus_revision, embedding_provider, ranking_version, state
+  claims_json, notes_json, index_version, corpus_revision, embedding_provider, ranking_version, state, hops_json
 FROM main.answers
 WHERE trace_id NOT IN (SELECT h.trace_id FROM temp.hidden_answers AS h);
 
