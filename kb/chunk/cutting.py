@@ -7,6 +7,7 @@ the window alone. What tells chunkers apart is where a section ends and how a ch
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -46,6 +47,7 @@ class Piece:
     last_block: int
 
 
+@functools.cache
 def policy_hash(policy: ChunkPolicy) -> str:
     """The 32-character hash of everything in `policy` that moves a chunk's edges."""
     return id_from(

@@ -92,17 +92,18 @@ def _prose(text: str) -> str:
 
 def _detect(prose: str) -> tuple[str, int]:
     """The language of `prose` and the number of its letters."""
-    letters = _count("any", prose)
+    latin = _letters_of("latin").findall(prose)
+    latin_letters = sum(map(len, latin))
+    letters = latin_letters if prose.isascii() else _count("any", prose)
     if letters == 0:
         return "und", 0
     if not prose.isascii():
         for language in ("ko", "ja", "zh"):
             if _count(language, prose) >= _SCRIPT_SHARE * letters:
                 return language, letters
-    latin = _letters_of("latin").findall(prose)
-    if 2 * sum(map(len, latin)) < letters:
+    if 2 * latin_letters < letters:
         return "und", letters
-    function_words = sum(word.lower() in _function_words() for word in latin)
+    function_words = _count_function_words(latin)
     is_english = len(latin) < _SHORT_TEXT_WORDS or function_words >= _FUNCTION_WORD_SHARE * len(latin)
     return ("en" if is_english else "und"), letters
 
@@ -110,8 +111,11 @@ def _detect(prose: str) -> tuple[str, int]:
 def _is_running_english(prose: str) -> bool:
     """Whether English sentences are there, however few: terms alone have no function words."""
     latin = _letters_of("latin").findall(prose)
-    function_words = sum(word.lower() in _function_words() for word in latin)
-    return function_words >= max(2, _FUNCTION_WORD_SHARE * len(latin))
+    return _count_function_words(latin) >= max(2, _FUNCTION_WORD_SHARE * len(latin))
+
+
+def _count_function_words(latin: list[str]) -> int:
+    return sum(map(_function_words().__contains__, map(str.lower, latin)))
 
 
 def _count(script: str, text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
@@ -18,6 +19,7 @@ _DATE = re.compile(
 _WORD = re.compile(r"[^\W_]+")
 
 
+@functools.lru_cache(maxsize=64)  # an ingest asks a few times for each document
 def name_words(workspace_path: str, title: str) -> tuple[str, ...]:
     """What the file's name and its folders add to the words of its title, the name first.
 

@@ -69,9 +69,9 @@ def _classes(word: str) -> Iterator[tuple[str, ...]]:
     known, at = _heard_as(), 0
     while at < len(word):
         for end in range(min(len(word), at + _MOST_TOGETHER), at, -1):
-            heard = next((one for one in known.get(word[at:end], ()) if one.holds(word, at, end)), None)
+            heard = [one for one in known.get(word[at:end], ()) if one.holds(word, at, end)]
             if heard:
-                yield heard.ways
+                yield heard[0].ways
                 break
         at = end
 
@@ -97,8 +97,12 @@ def sound_keys(word: str) -> tuple[str, ...]:
 
 def word_sounds(words: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Words by their letters, each with what it sounds like."""
-    written = ((word, word if word.isascii() else compose(word)) for word in words)
-    return tuple((word, key) for word, plain in written for key in sound_keys(plain))
+    return tuple(itertools.chain.from_iterable(map(_sounds_of_letters, words)))
+
+
+@functools.lru_cache(maxsize=20_000)
+def _sounds_of_letters(letters: str) -> tuple[tuple[str, str], ...]:
+    return tuple((letters, key) for key in sound_keys(letters if letters.isascii() else compose(letters)))
 
 
 def _joined(key: str) -> str:

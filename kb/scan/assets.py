@@ -73,16 +73,28 @@ def _has_size(path: Path, byte_len: int) -> bool:
 
 
 def _write_aside_and_rename(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{_TEMPORARY}")
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}{_TEMPORARY}")
     try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
-            file.write(data)
+        with open(_created(temporary), "wb", buffering=0) as file:
+            written = 0
+            while written < len(data):
+                written += file.write(memoryview(data)[written:])
         os.replace(temporary, path)
     except OSError:
         with contextlib.suppress(OSError):  # a leftover is found again by `unreferenced_assets`
-            temporary.unlink(missing_ok=True)
+            os.unlink(temporary)
         raise
+
+
+def _created(path: str) -> int:
+    """A new file for writing, its folder made where it is not there."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        return os.open(path, flags, 0o600)
 
 
 def _write_error(path: Path, error: OSError) -> StoreError:

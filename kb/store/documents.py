@@ -242,5 +242,4 @@ def _provenance_json(prepared: PreparedDocument, now: str) -> str:
     return _dumps({"events": events})
 
 
-def _dumps(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+_dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -1,7 +1,7 @@
-"""Updates the index from the workspace: scan → read → extract → chunk → store, one transaction per document.
+"""Updates the index from the workspace: scan → read → extract → chunk → store, a batch a transaction.
 
-Size and time decide what is read again, the hash decides what is new. Each document is stored in a transaction of
-its own, so a run may end anywhere: what is stored is whole, and the next run goes on from there.
+Size and time decide what is read again, the hash decides what is new. A batch of documents is stored in a transaction,
+so a run may end anywhere: what is stored is whole, and the next run goes on from there.
 """
 
 from __future__ import annotations

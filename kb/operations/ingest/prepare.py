@@ -117,30 +117,42 @@ def cut_file(
 def finish(
     cuts: Sequence[Cut], policy: ChunkPolicy, assets: AssetPolicy, stages: StageTimes
 ) -> Iterator[PreparedDocument]:
-    """Each cut document with its morphemes and its asset stored; the Korean texts of all are analysed together."""
+    """Each cut document with its morphemes and its asset stored; the Korean texts of all are analysed first."""
     with stages.measure("korean"):
         korean, units = _analyse_all(cuts)
-    for cut, own_units in zip(cuts, units, strict=True):
-        with stages.measure("copy"):
-            source = _store_source(cut, assets)
-            write_artifacts(assets.artifact_dir, cut.document.doc_id, cut.derived)
-        # What is misspelled in a question is compared with words that people write, not with names in code.
-        texts = [] if cut.opened.family == "code" else list(dict.fromkeys(_indexed_texts(cut)))
-        words = tuple(written_words(texts))
-        yield PreparedDocument(
-            document=cut.document,
-            chunks=cut.chunks,
-            indexed=tuple(_indexed(cut, korean)),
-            korean_units=own_units,
-            words=words,
-            sounds=word_sounds(words),
-            pairs=tuple(written_pairs(texts)),
-            source=source,
-            pipeline_version=cut.document.parser_version + pipeline_tail(cut.opened.family, policy),
-            derived=cut.derived,
-            created_at=_created_at(cut),
-            updated_at=cut.document.metadata.updated_at or from_ns(cut.opened.file.mtime_ns),
-        )
+    return (
+        _finished(cut, korean, own_units, policy, assets, stages) for cut, own_units in zip(cuts, units, strict=True)
+    )
+
+
+def _finished(
+    cut: Cut,
+    korean: Morphemes,
+    units: KoreanUnits,
+    policy: ChunkPolicy,
+    assets: AssetPolicy,
+    stages: StageTimes,
+) -> PreparedDocument:
+    with stages.measure("copy"):
+        source = _store_source(cut, assets)
+        write_artifacts(assets.artifact_dir, cut.document.doc_id, cut.derived)
+    # What is misspelled in a question is compared with words that people write, not with names in code.
+    texts = [] if cut.opened.family == "code" else list(dict.fromkeys(_indexed_texts(cut)))
+    words = tuple(written_words(texts))
+    return PreparedDocument(
+        document=cut.document,
+        chunks=cut.chunks,
+        indexed=tuple(_indexed(cut, korean)),
+        korean_units=units,
+        words=words,
+        sounds=word_sounds(words),
+        pairs=tuple(written_pairs(texts)),
+        source=source,
+        pipeline_version=cut.document.parser_version + pipeline_tail(cut.opened.family, policy),
+        derived=cut.derived,
+        created_at=_created_at(cut),
+        updated_at=cut.document.metadata.updated_at or from_ns(cut.opened.file.mtime_ns),
+    )
 
 
 def _created_at(cut: Cut) -> str:

@@ -1,14 +1,15 @@
-"""Stores what was read of files, each document in a transaction of its own, and tells what became of each."""
+"""Stores what was read of files, a batch in a transaction, and tells what became of each."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple, TypeAlias
 
 from kb.domain.ids import AssetId
 from kb.domain.ingest.ingest_events import AssetFinished, AssetStarted, Result
-from kb.domain.results.ingest import IngestItem
+from kb.domain.results.ingest import IngestItem, IngestReport
 from kb.errors import FileError
 from kb.operations.ingest.prepare import Cut, finish
 from kb.operations.ingest.run import IngestRun
@@ -25,6 +26,25 @@ class LeftOut(NamedTuple):
     reason: str
 
 
+class Outcome(NamedTuple):
+    """What became of one file: its line in the report, if it has one, and the rule that leaves it out, if one does."""
+
+    result: Result
+    item: IngestItem | None = None
+    chunk_count: int = 0
+    left_out: tuple[str, str] | None = None
+
+    def count_in(self, report: IngestReport) -> None:
+        """Adds it to a run's report."""
+        if self.left_out:
+            report.skip(*self.left_out)
+        if self.item:
+            report.add(self.item)
+        elif not self.left_out:
+            report.counts.add("unchanged")
+        report.counts.chunks_indexed += self.chunk_count
+
+
 Reading: TypeAlias = Cut | FileBytes | LeftOut | FileError
 """What reading a changed file gives: a document with new bytes, bytes that are known, none that count, or a failure."""
 
@@ -33,31 +53,64 @@ _TOLD_ONCE = ("no_text", "grammar_missing")
 
 
 def store_batch(run: IngestRun, batch: Sequence[tuple[ScannedFile, Reading]]) -> None:
-    """Stores what was read, each document in a transaction of its own; stops between two when canceled."""
+    """Stores what was read, all in one transaction: each document is there whole or not at all.
+
+    Canceled, it stops between two documents and keeps those before.
+    """
     request, report = run.request, run.report
     cuts = [reading for _, reading in batch if isinstance(reading, Cut)]
     prepared = iter(()) if request.dry_run else finish(cuts, request.policy, request.assets, report.stages)
-    for file, reading in batch:
-        if run.handle.is_canceled():
-            report.aborted = True
-            return
-        run.finished += 1
-        run.handle.tell(AssetStarted(run.finished, run.total, file.workspace_path, file.media_type))
-        if isinstance(reading, Cut):
-            item = _store_document(run, reading, next(prepared, None))
-            run.uncut.update(each.note for each in reading.document.warnings if each.kind == "grammar_missing")
-            report.add(item)
-            report.counts.chunks_indexed += len(reading.chunks)
-            result, chunk_count = item.kind, len(reading.chunks)
-        elif isinstance(reading, FileBytes):
-            _remember_touch(run, file, reading)
-            result, chunk_count = "unchanged", 0
-        elif isinstance(reading, LeftOut):
-            result, chunk_count = _leave_out(run, file, reading), 0
-        else:
-            report.add(IngestItem("error", file.workspace_path, error=reading, byte_len=file.byte_len))
-            result, chunk_count = "error", 0
-        run.handle.tell(AssetFinished(run.finished, run.total, file.workspace_path, result, chunk_count))
+    done: list[Outcome] = []
+    listening = _Listening(run)
+    with nullcontext() if request.dry_run else transaction(run.db):
+        for file, reading in batch:
+            if run.handle.is_canceled():
+                report.aborted = True
+                break
+            run.finished += 1
+            listening.tell(AssetStarted(run.finished, run.total, file.workspace_path, file.media_type))
+            if listening.failure:
+                break
+            outcome = _store(run, file, reading, prepared)
+            done.append(outcome)
+            listening.tell(
+                AssetFinished(run.finished, run.total, file.workspace_path, outcome.result, outcome.chunk_count)
+            )
+            if listening.failure:
+                break
+    for outcome in done:  # what a failed transaction took back is not counted
+        outcome.count_in(report)
+    if listening.failure:
+        raise listening.failure
+
+
+class _Listening:
+    """Tells a run's listener how far it is; a listener that fails must not take back what is stored."""
+
+    def __init__(self, run: IngestRun) -> None:
+        self.failure: Exception | None = None
+        self._handle = run.handle
+
+    def tell(self, event: AssetStarted | AssetFinished) -> None:
+        """Tells one event, or notes why it could not be told."""
+        try:
+            self._handle.tell(event)
+        except Exception as error:  # noqa: BLE001 - raised once the batch is stored
+            self.failure = error
+
+
+def _store(run: IngestRun, file: ScannedFile, reading: Reading, prepared: Iterator[PreparedDocument]) -> Outcome:
+    """Stores what was read of one file."""
+    if isinstance(reading, Cut):
+        item = _store_document(run, reading, next(prepared, None))
+        run.uncut.update(each.note for each in reading.document.warnings if each.kind == "grammar_missing")
+        return Outcome(item.kind, item, chunk_count=len(reading.chunks))
+    if isinstance(reading, FileBytes):
+        _remember_touch(run, file, reading)
+        return Outcome("unchanged")
+    if isinstance(reading, LeftOut):
+        return _leave_out(run, file, reading)
+    return Outcome("error", IngestItem("error", file.workspace_path, error=reading, byte_len=file.byte_len))
 
 
 def _store_document(run: IngestRun, cut: Cut, prepared: PreparedDocument | None) -> IngestItem:
@@ -67,10 +120,9 @@ def _store_document(run: IngestRun, cut: Cut, prepared: PreparedDocument | None)
         known = cut.opened.stored
         moved_from = None if known else _moved_from(run, document.asset_id)
         if prepared is not None:
-            with transaction(run.db):
-                old = queries.select_document_at(run.db, workspace_path=moved_from) if moved_from else known
-                replaced_path = moved_from or document.workspace_path
-                put_document(run.db, prepared, old=old, old_path=replaced_path, now=run.report.started_at)
+            old = queries.select_document_at(run.db, workspace_path=moved_from) if moved_from else known
+            replaced_path = moved_from or document.workspace_path
+            put_document(run.db, prepared, old=old, old_path=replaced_path, now=run.report.started_at)
     if moved_from:
         del run.vanished[moved_from]
     return IngestItem(
@@ -88,30 +140,27 @@ def _store_document(run: IngestRun, cut: Cut, prepared: PreparedDocument | None)
     )
 
 
-def _leave_out(run: IngestRun, file: ScannedFile, left_out: LeftOut) -> Result:
+def _leave_out(run: IngestRun, file: ScannedFile, left_out: LeftOut) -> Outcome:
     """Counts a file that is not indexed by its content; what is stored of it goes."""
-    run.report.skip(left_out.reason, file.workspace_path)
     if queries.select_document_at(run.db, workspace_path=file.workspace_path) is None:
-        return "unchanged"
+        return Outcome("unchanged", left_out=(left_out.reason, file.workspace_path))
     if not run.request.dry_run:
-        with transaction(run.db):
-            remove_document(run.db, file.workspace_path)
-    run.report.add(IngestItem("removed", file.workspace_path))
-    return "removed"
+        remove_document(run.db, file.workspace_path)
+    return Outcome(
+        "removed", IngestItem("removed", file.workspace_path), left_out=(left_out.reason, file.workspace_path)
+    )
 
 
 def _remember_touch(run: IngestRun, file: ScannedFile, content: FileBytes) -> None:
     """Keeps the new time and place of a file whose bytes are the stored ones."""
-    run.report.counts.add("unchanged")
     if not run.request.dry_run:
-        with transaction(run.db):
-            queries.update_document_stat(
-                run.db,
-                workspace_path=file.workspace_path,
-                byte_len=content.byte_len,
-                mtime_ns=content.mtime_ns,
-                source_path=file.source_path,
-            )
+        queries.update_document_stat(
+            run.db,
+            workspace_path=file.workspace_path,
+            byte_len=content.byte_len,
+            mtime_ns=content.mtime_ns,
+            source_path=file.source_path,
+        )
 
 
 def _moved_from(run: IngestRun, asset: AssetId) -> str | None:
