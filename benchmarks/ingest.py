@@ -27,7 +27,7 @@ LEAST_KIWI_SHARE = 0.8
 LEAST_UNCHANGED_FILES_PER_S = 20_000
 UNCHANGED_FILES = 20_000
 ROUNDS = 3
-STAGES = ("scan", "read", "extract", "chunk", "korean", "copy", "store")
+STAGES = ("scan", "read", "extract", "chunk", "words", "korean", "copy", "store")
 
 
 def measure(data: Path | None) -> Measurement:

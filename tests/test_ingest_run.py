@@ -24,6 +24,7 @@ from kb.domain.ingest.ingest_events import (
     ScanCompleted,
     ScanStarted,
 )
+from kb.domain.results.ingest import IngestReport
 from kb.errors import FileVanished
 from kb.language.korean import KoreanText
 from kb.operations.ingest import prepare
@@ -95,16 +96,35 @@ def test_a_run_that_fails_ends_with_its_terminal_event(workspace: Workspace) -> 
     assert workspace.events[-1].kind == "aborted"
 
 
-@pytest.mark.parametrize("count", [1, BATCH_FILES - 1, BATCH_FILES, BATCH_FILES + 1, NOTES - 1])
-def test_a_canceled_run_stops_after_the_document_in_hand(workspace: Workspace, count: int) -> None:
-    report = workspace.ingest(is_canceled=after_documents(workspace, count))
+@pytest.mark.parametrize(
+    ("told", "count"),
+    [(1, BATCH_FILES), (BATCH_FILES, BATCH_FILES), (BATCH_FILES + 1, 2 * BATCH_FILES), (NOTES - 1, NOTES)],
+)
+def test_a_run_canceled_when_it_is_told_of_a_document_has_stored_its_batch(
+    workspace: Workspace, told: int, count: int
+) -> None:
+    report = workspace.ingest(is_canceled=after_documents(workspace, told))
     assert report.aborted
+    assert_canceled_after(workspace, report, count)
+
+
+@pytest.mark.parametrize("looks", [3, 10, BATCH_FILES + 5, NOTES])
+def test_a_canceled_run_stops_between_two_documents(workspace: Workspace, looks: int) -> None:
+    left = iter(range(looks))
+    report = workspace.ingest(is_canceled=lambda: next(left, None) is None)
+    assert report.aborted
+    assert 0 < report.counts.new < looks
+    assert_canceled_after(workspace, report, report.counts.new)
+
+
+def assert_canceled_after(workspace: Workspace, report: IngestReport, count: int) -> None:
     assert counted(report) == {"new": count}
     assert len(workspace.paths()) == count
     assert_in_order(workspace.events)
     assert workspace.events[-1] == Finished("aborted", report.counts)
     assert workspace.query("SELECT new_count, aborted FROM ingest_runs") == [(count, 1)]
-    assert counted(workspace.ingest()) == {"new": NOTES - count, "unchanged": count}
+    again = workspace.ingest()
+    assert (again.counts.new, again.counts.unchanged) == (NOTES - count, count)
 
 
 def test_a_canceled_run_removes_nothing(workspace: Workspace) -> None:
@@ -113,11 +133,11 @@ def test_a_canceled_run_removes_nothing(workspace: Workspace) -> None:
     workspace.write("note-001.md", "# Rewritten\n")
     workspace.write("note-002.md", "# Rewritten too\n")
     assert counted(workspace.ingest(is_canceled=after_documents(workspace, 1))) == {
-        "updated": 1,
+        "updated": 2,
         "unchanged": NOTES - 3,
     }
     assert len(workspace.paths()) == NOTES
-    assert counted(workspace.ingest()) == {"updated": 1, "removed": 1, "unchanged": NOTES - 2}
+    assert counted(workspace.ingest()) == {"removed": 1, "unchanged": NOTES - 1}
 
 
 def test_ctrl_c_stops_the_program_with_a_true_report(workspace: Workspace) -> None:
@@ -172,7 +192,7 @@ def test_a_failure_to_report_does_not_hide_behind_the_run(workspace: Workspace) 
 
     with pytest.raises(BrokenPipeError):
         workspace.ingest(on_event=broken_pipe)
-    assert counted(workspace.ingest()) == {"new": NOTES - 1, "unchanged": 1}
+    assert counted(workspace.ingest()) == {"new": NOTES - BATCH_FILES, "unchanged": BATCH_FILES}
 
 
 def test_the_units_of_a_long_korean_note_are_summed_up_while_it_is_analysed(

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from pathlib import Path
 from time import monotonic
 from typing import Generic, TypeVar
@@ -18,6 +14,7 @@ from typing import Generic, TypeVar
 from kb.errors import EngineFailed
 from kb.workers.processor_time import tree_cpu_s
 from kb.workers.scratch import make_scratch, remove_left_behind, remove_scratch
+from kb.workers.spawned import Spawned, spawn
 from kb.workers.worker import Reply, StepFailed, StepKept, StepProgress, Work
 
 Key = TypeVar("Key")
@@ -33,14 +30,11 @@ _LOOK_S = 0.5
 class _Worker(Generic[Key]):
     """One process, its temporary folder, and the file it has in hand.
 
-    `life` is closed by the system when this process ends: then the worker ends too. Since its last sign of progress,
-    `quiet_since` by the clock, its processes have taken what they took beyond `quiet_from_cpu_s`.
+    Since its last sign of progress, `quiet_since` by the clock, its processes have taken what they took beyond
+    `quiet_from_cpu_s`.
     """
 
-    process: subprocess.Popen[bytes]
-    inbox: Connection
-    outbox: Connection
-    life: int
+    spawned: Spawned
     scratch: Path
     key: Key | None = None
     work: Work | None = None
@@ -54,7 +48,7 @@ class _Worker(Generic[Key]):
     def note_progress(self) -> None:
         """Starts both limits again."""
         self.quiet_since = monotonic()
-        self.quiet_from_cpu_s = tree_cpu_s(self.process.pid)
+        self.quiet_from_cpu_s = tree_cpu_s(self.spawned.process.pid)
         self.next_look = self.quiet_since + _LOOK_S
 
     def exceeded(self) -> str | None:
@@ -65,7 +59,7 @@ class _Worker(Generic[Key]):
         self.next_look = now + _LOOK_S
         if now - self.quiet_since > self.work.quiet_wall_s:
             return f"the engine gave no sign of progress for {self.work.quiet_wall_s} s"
-        if tree_cpu_s(self.process.pid) - self.quiet_from_cpu_s > self.work.quiet_cpu_s:
+        if tree_cpu_s(self.spawned.process.pid) - self.quiet_from_cpu_s > self.work.quiet_cpu_s:
             return f"the engine took {self.work.quiet_cpu_s} s of processor time without a sign of progress"
         return None
 
@@ -92,17 +86,17 @@ class ExtractPool(Generic[Key]):
         worker.note_progress()
         self._busy.append(worker)
         with suppress(BrokenPipeError, ConnectionResetError):  # a dead worker shows in `replies`
-            worker.inbox.send_bytes(pickle.dumps(work))
-            worker.inbox.send_bytes(data)
+            worker.spawned.inbox.send_bytes(pickle.dumps(work))
+            worker.spawned.inbox.send_bytes(data)
 
     def replies(self, timeout_s: float) -> Iterator[tuple[Key, Reply]]:
         """What the workers say within `timeout_s`; a worker that died or passed a limit has failed."""
-        ready = set(wait([worker.outbox for worker in self._busy], timeout_s))
+        ready = set(wait([worker.spawned.outbox for worker in self._busy], timeout_s))
         for worker in list(self._busy):
             key, work = worker.key, worker.work
             if key is None or work is None:
                 continue
-            if worker.outbox in ready:
+            if worker.spawned.outbox in ready:
                 reply = self._receive(worker)
                 if worker.served and isinstance(reply, StepFailed) and reply.code == EngineFailed.code:
                     self.submit(key, work, worker.data)  # what is wrong may be left from the files before
@@ -120,10 +114,10 @@ class ExtractPool(Generic[Key]):
 
     def _receive(self, worker: _Worker[Key]) -> Reply:
         try:
-            reply: Reply = pickle.loads(worker.outbox.recv_bytes())
+            reply: Reply = pickle.loads(worker.spawned.outbox.recv_bytes())
         except (EOFError, ConnectionResetError):
             self._discard(worker)
-            return _failed(worker, f"the engine's process {_ending(worker.process)}", "save the file again")
+            return _failed(worker, f"the engine's process {worker.spawned.ending()}", "save the file again")
         if isinstance(reply, (StepProgress, StepKept)):
             worker.note_progress()
             worker.at_step = reply.name
@@ -142,32 +136,10 @@ class ExtractPool(Generic[Key]):
             remove_left_behind()
             self._has_started = True
         scratch = make_scratch()
-        work_read, work_write = os.pipe()
-        reply_read, reply_write = os.pipe()
-        life_read, life = os.pipe()
-        descriptors = (work_read, reply_write, life_read)
-        command = [sys.executable, "-c", _START, *map(str, (*descriptors, self._memory_bytes, scratch))]
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=descriptors,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            start_new_session=True,  # so that it and what it starts can be killed together
-        )
-        for descriptor in descriptors:
-            os.close(descriptor)
-        inbox, outbox = Connection(work_write, readable=False), Connection(reply_read, writable=False)
-        return _Worker(process, inbox, outbox, life, scratch)
+        return _Worker(spawn(_START, str(self._memory_bytes), str(scratch)), scratch)
 
     def _discard(self, worker: _Worker[Key]) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(worker.process.pid, signal.SIGKILL)
-        worker.process.wait()
-        worker.inbox.close()
-        worker.outbox.close()
-        os.close(worker.life)
+        worker.spawned.end()
         remove_scratch(worker.scratch)
         if worker in self._busy:
             self._busy.remove(worker)
@@ -177,13 +149,3 @@ def _failed(worker: _Worker[Key], message: str, hint: str) -> StepFailed:
     step = next(step for step in worker.work.steps if step.name == worker.at_step) if worker.work else None
     name = step.name if step else "pdf-text"
     return StepFailed(name, "engine_failed", message, f"{hint}, or list it in .kbignore", {})
-
-
-def _ending(process: subprocess.Popen[bytes]) -> str:
-    """How a process ended, in words."""
-    code = process.wait()
-    if code >= 0:
-        return f"ended with code {code}"
-    with suppress(ValueError):
-        return f"was ended by {signal.Signals(-code).name}"
-    return f"was ended by signal {-code}"

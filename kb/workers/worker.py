@@ -11,7 +11,6 @@ import os
 import pickle
 import signal
 import sys
-import threading
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -24,6 +23,7 @@ from kb.errors import KbError, ModelMissing, worded
 from kb.extract.registry import Step
 from kb.private import kept_private
 from kb.workers.scratch import own_scratch, remove_scratch
+from kb.workers.spawned import serve_parent
 
 # A machine that leaves an engine a tenth of a processor is slow, and nothing is wrong.
 _WALL_FACTOR = 10
@@ -95,14 +95,12 @@ Reply: TypeAlias = StepProgress | StepKept | StepsDone | StepFailed
 
 def main() -> None:
     """Serves files until the pipe is closed."""
-    inbox, outbox, life = Connection(int(sys.argv[1])), Connection(int(sys.argv[2])), int(sys.argv[3])
     _limit_memory(int(sys.argv[4]))
     scratch = Path(sys.argv[5])
     own_scratch(scratch)
-    threading.Thread(target=_end_with_parent, args=(life, scratch), daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    pipes = serve_parent(before_end=lambda: remove_scratch(scratch))
     with kept_private():
-        _serve_all(inbox, outbox)
+        _serve_all(pipes.inbox, pipes.outbox)
 
 
 def _serve_all(inbox: Connection, outbox: Connection) -> None:
@@ -114,13 +112,6 @@ def _serve_all(inbox: Connection, outbox: Connection) -> None:
         except (EOFError, BrokenPipeError):
             return
         signal.alarm(0)
-
-
-def _end_with_parent(life: int, scratch: Path) -> None:
-    """Waits until the parent, which holds the other end of `life`, is gone, however it ended; then ends all of it."""
-    os.read(life, 1)
-    remove_scratch(scratch)
-    os.killpg(0, signal.SIGKILL)
 
 
 def serve(work: Work, data: bytes, outbox: Connection) -> Reply:

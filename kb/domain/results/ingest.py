@@ -60,7 +60,7 @@ class ItemLog:
 
 @dataclass(slots=True)
 class StageTimes:
-    """Wall time by stage, in nanoseconds."""
+    """Wall time by stage, in nanoseconds; stages of several processes add up."""
 
     ns: dict[str, int] = field(default_factory=dict)
 
@@ -72,6 +72,11 @@ class StageTimes:
             yield
         finally:
             self.ns[stage] = self.ns.get(stage, 0) + perf_counter_ns() - start
+
+    def add(self, others: StageTimes) -> None:
+        """Adds what another process took."""
+        for stage, ns in others.ns.items():
+            self.ns[stage] = self.ns.get(stage, 0) + ns
 
     def to_ms(self) -> dict[str, int]:
         """Whole milliseconds by stage."""

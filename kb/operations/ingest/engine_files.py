@@ -30,8 +30,8 @@ from kb.errors import (
 )
 from kb.extract.registry import Step
 from kb.operations.ingest.prepare import Cut, OpenFile, cut_file
+from kb.operations.ingest.reading import Reading
 from kb.operations.ingest.run import IngestRun
-from kb.operations.ingest.store import Reading
 from kb.scan.events import ScannedFile
 from kb.store.caches.derived_cache import DerivedCache
 from kb.workers.pool import ExtractPool

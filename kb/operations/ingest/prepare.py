@@ -72,6 +72,16 @@ class OpenFile:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenDown:
+    """What can be said of a cut document by itself: the words as they are written, and where its bytes are kept."""
+
+    words: tuple[str, ...]
+    sounds: tuple[tuple[str, str], ...]
+    pairs: tuple[tuple[str, str], ...]
+    source: SourceFile
+
+
+@dataclass(frozen=True, slots=True)
 class Cut:
     """A file's document and its chunks, before the Korean analysis that runs over several documents at once."""
 
@@ -79,6 +89,7 @@ class Cut:
     document: Document
     chunks: tuple[Chunk, ...]
     derived: tuple[Derived, ...] = ()
+    written: WrittenDown | None = None
 
 
 def pipeline_tail(family: MediaFamily, policy: ChunkPolicy) -> str:
@@ -114,6 +125,17 @@ def cut_file(
     return Cut(opened, document, chunks, tuple(derived.values()))
 
 
+def write_down(cut: Cut, assets: AssetPolicy, stages: StageTimes) -> WrittenDown:
+    """The words of a cut document; its bytes are copied. Raises: StoreError where they cannot be."""
+    with stages.measure("copy"):
+        source = _store_source(cut, assets)
+    with stages.measure("words"):
+        # What is misspelled in a question is compared with words that people write, not with names in code.
+        texts = [] if cut.opened.family == "code" else list(dict.fromkeys(_indexed_texts(cut)))
+        words = tuple(written_words(texts))
+        return WrittenDown(words, word_sounds(words), tuple(written_pairs(texts)), source)
+
+
 def finish(
     cuts: Sequence[Cut], policy: ChunkPolicy, assets: AssetPolicy, stages: StageTimes
 ) -> Iterator[PreparedDocument]:
@@ -133,21 +155,19 @@ def _finished(
     assets: AssetPolicy,
     stages: StageTimes,
 ) -> PreparedDocument:
-    with stages.measure("copy"):
-        source = _store_source(cut, assets)
-        write_artifacts(assets.artifact_dir, cut.document.doc_id, cut.derived)
-    # What is misspelled in a question is compared with words that people write, not with names in code.
-    texts = [] if cut.opened.family == "code" else list(dict.fromkeys(_indexed_texts(cut)))
-    words = tuple(written_words(texts))
+    written = cut.written or write_down(cut, assets, stages)
+    if cut.derived:
+        with stages.measure("copy"):
+            write_artifacts(assets.artifact_dir, cut.document.doc_id, cut.derived)
     return PreparedDocument(
         document=cut.document,
         chunks=cut.chunks,
         indexed=tuple(_indexed(cut, korean)),
         korean_units=units,
-        words=words,
-        sounds=word_sounds(words),
-        pairs=tuple(written_pairs(texts)),
-        source=source,
+        words=written.words,
+        sounds=written.sounds,
+        pairs=written.pairs,
+        source=written.source,
         pipeline_version=cut.document.parser_version + pipeline_tail(cut.opened.family, policy),
         derived=cut.derived,
         created_at=_created_at(cut),

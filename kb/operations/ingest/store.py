@@ -5,25 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from kb.domain.ids import AssetId
 from kb.domain.ingest.ingest_events import AssetFinished, AssetStarted, Result
 from kb.domain.results.ingest import IngestItem, IngestReport
-from kb.errors import FileError
 from kb.operations.ingest.prepare import Cut, finish
+from kb.operations.ingest.reading import LeftOut, Reading
 from kb.operations.ingest.run import IngestRun
 from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes
 from kb.store.connection import transaction
 from kb.store.documents import PreparedDocument, put_document, remove_document
 from kb.store.rows import ingest_queries as queries
-
-
-class LeftOut(NamedTuple):
-    """A source file that no person wrote, or not here, and by which rule that is known."""
-
-    reason: str
 
 
 class Outcome(NamedTuple):
@@ -45,9 +39,6 @@ class Outcome(NamedTuple):
         report.counts.chunks_indexed += self.chunk_count
 
 
-Reading: TypeAlias = Cut | FileBytes | LeftOut | FileError
-"""What reading a changed file gives: a document with new bytes, bytes that are known, none that count, or a failure."""
-
 # Warnings that the report sums up in one note for all files.
 _TOLD_ONCE = ("no_text", "grammar_missing")
 
@@ -55,48 +46,54 @@ _TOLD_ONCE = ("no_text", "grammar_missing")
 def store_batch(run: IngestRun, batch: Sequence[tuple[ScannedFile, Reading]]) -> None:
     """Stores what was read, all in one transaction: each document is there whole or not at all.
 
-    Canceled, it stops between two documents and keeps those before.
+    A batch that cannot be stored (a full disk) is stored a file at a time, as far as that goes. Canceled, it stops
+    between two files and keeps those before.
     """
+    try:
+        stored = _store_together(run, batch)
+    except Exception:
+        if len(batch) == 1:
+            raise
+        stored = None
+    if stored is not None:
+        _tell(run, stored)
+        return
+    for each in batch:
+        if not run.report.aborted:
+            store_batch(run, [each])
+
+
+def _store_together(run: IngestRun, batch: Sequence[tuple[ScannedFile, Reading]]) -> list[tuple[ScannedFile, Outcome]]:
+    """Stores a batch in one transaction, and counts what became of each file."""
     request, report = run.request, run.report
     cuts = [reading for _, reading in batch if isinstance(reading, Cut)]
     prepared = iter(()) if request.dry_run else finish(cuts, request.policy, request.assets, report.stages)
-    done: list[Outcome] = []
-    listening = _Listening(run)
-    with nullcontext() if request.dry_run else transaction(run.db):
-        for file, reading in batch:
-            if run.handle.is_canceled():
-                report.aborted = True
-                break
-            run.finished += 1
-            listening.tell(AssetStarted(run.finished, run.total, file.workspace_path, file.media_type))
-            if listening.failure:
-                break
-            outcome = _store(run, file, reading, prepared)
-            done.append(outcome)
-            listening.tell(
-                AssetFinished(run.finished, run.total, file.workspace_path, outcome.result, outcome.chunk_count)
-            )
-            if listening.failure:
-                break
-    for outcome in done:  # what a failed transaction took back is not counted
+    done: list[tuple[ScannedFile, Outcome]] = []
+    vanished = {}
+    try:
+        with nullcontext() if request.dry_run else transaction(run.db):
+            for file, reading in batch:
+                if run.handle.is_canceled():
+                    report.aborted = True
+                    break
+                outcome = _store(run, file, reading, prepared)
+                done.append((file, outcome))
+                if outcome.item and outcome.item.moved_from:
+                    vanished[outcome.item.moved_from] = run.vanished.pop(outcome.item.moved_from)
+    except BaseException:
+        run.vanished |= vanished
+        raise
+    for _, outcome in done:
         outcome.count_in(report)
-    if listening.failure:
-        raise listening.failure
+    return done
 
 
-class _Listening:
-    """Tells a run's listener how far it is; a listener that fails must not take back what is stored."""
-
-    def __init__(self, run: IngestRun) -> None:
-        self.failure: Exception | None = None
-        self._handle = run.handle
-
-    def tell(self, event: AssetStarted | AssetFinished) -> None:
-        """Tells one event, or notes why it could not be told."""
-        try:
-            self._handle.tell(event)
-        except Exception as error:  # noqa: BLE001 - raised once the batch is stored
-            self.failure = error
+def _tell(run: IngestRun, stored: Sequence[tuple[ScannedFile, Outcome]]) -> None:
+    for file, outcome in stored:
+        run.finished += 1
+        path = file.workspace_path
+        run.handle.tell(AssetStarted(run.finished, run.total, path, file.media_type))
+        run.handle.tell(AssetFinished(run.finished, run.total, path, outcome.result, outcome.chunk_count))
 
 
 def _store(run: IngestRun, file: ScannedFile, reading: Reading, prepared: Iterator[PreparedDocument]) -> Outcome:
@@ -123,8 +120,6 @@ def _store_document(run: IngestRun, cut: Cut, prepared: PreparedDocument | None)
             old = queries.select_document_at(run.db, workspace_path=moved_from) if moved_from else known
             replaced_path = moved_from or document.workspace_path
             put_document(run.db, prepared, old=old, old_path=replaced_path, now=run.report.started_at)
-    if moved_from:
-        del run.vanished[moved_from]
     return IngestItem(
         kind="updated" if known else "moved" if moved_from else "new",
         doc_path=document.workspace_path,
