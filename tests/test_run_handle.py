@@ -15,7 +15,7 @@ from test_models_install import shelf
 from kb.assemble import embedding_models as catalog
 from kb.config import Config, load
 from kb.domain.answers.answer_events import Generated, Retrieved
-from kb.domain.ingest.ingest_events import AssetFinished, EmbedBatchFinished, IngestCounts, IngestEvent
+from kb.domain.ingest.ingest_events import EmbedBatchFinished, IngestCounts, IngestEvent
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery, SearchResult
 from kb.errors import Canceled
@@ -93,8 +93,21 @@ def request(config: Config) -> IngestRequest:
     return ingest_request(config, None, dry_run=False, allow_empty=False, embed=False)
 
 
+class StopAtLook(RunHandle):
+    """A run that is canceled when it looks for the nth time whether it is, and what it has told."""
+
+    def __init__(self, looks: int) -> None:
+        self.events: list[object] = []
+        super().__init__(self.events.append)
+        self._looks = looks
+
+    def is_canceled(self) -> bool:
+        self._looks -= 1
+        return self._looks <= 0 or super().is_canceled()
+
+
 def test_a_canceled_ingest_ends_after_the_document_in_hand_and_says_so(config: Config) -> None:
-    handle = StopAfter(AssetFinished, 2)
+    handle = StopAtLook(4)  # the first look is at the batch
     report = ingest(request(config), handle)
     assert (report.aborted, report.counts.new, handle.events[-1].kind) == (True, 2, "aborted")
     rest = ingest(request(config), RunHandle())
