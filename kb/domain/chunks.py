@@ -22,7 +22,7 @@ class ChunkPolicy:
     overlap_tokens: int
     respect_markdown_headings: bool
     chunker_version: str
-    chunkers: Mapping[str, PluginChunker] = field(default_factory=dict)
+    chunkers: Mapping[str, PluginChunker] = field(default_factory=dict, hash=False)
 
 
 class PluginChunker(NamedTuple):

@@ -46,7 +46,7 @@ _POLL_S = 0.2
 def read_all(run: IngestRun, batches: Sequence[Batch], rules: ReadingRules) -> Iterator[ReadBatch]:
     """The batches in their order, each file with what it holds. Ends early where the run is canceled."""
     processes = min(_MOST_PROCESSES, run.request.extraction.processes, (os.cpu_count() or 1) - 1)
-    if len(batches) < _LEAST_BATCHES or processes < 1:
+    if len(batches) < _LEAST_BATCHES or processes < 1 or rules.policy.chunkers:  # those of others stay in one process
         for batch in batches:
             if run.handle.is_canceled():
                 return
