@@ -21,7 +21,7 @@ from kb.domain.run_handle import RunHandle
 from kb.errors import KbError
 from kb.mcp.hidden import visible_line, visible_parts
 from kb.mcp.progress import ClientLog, Context, Progress, with_progress
-from kb.mcp.schemas import compact_schema
+from kb.mcp.schemas import given_schema, taken_schema
 from kb.mcp.text import error_text
 from kb.mcp.tools import Result, ToolSpec
 from kb.operations.answers.audit import AuditLog
@@ -135,18 +135,21 @@ def described(tools: tuple[ToolSpec, ...]) -> list[types.Tool]:
             name=tool.name,
             title=tool.title,
             description=tool.description,
-            input_schema=compact_schema(schemas[tool.takes]),
-            output_schema=compact_schema(schemas[tool.gives]),
-            annotations=types.ToolAnnotations(
-                title=tool.title,
-                read_only_hint=not tool.writes,
-                destructive_hint=False,
-                idempotent_hint=True,
-                open_world_hint=False,
-            ),
+            input_schema=taken_schema(schemas[tool.takes]),
+            output_schema=given_schema(schemas[tool.gives]),
+            annotations=_annotations(tool),
         )
         for tool in tools
     ]
+
+
+def _annotations(tool: ToolSpec) -> types.ToolAnnotations:
+    """What a client may rely on; of what only reads, that says the rest."""
+    if not tool.writes:
+        return types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return types.ToolAnnotations(
+        read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    )
 
 
 def _failed(text: str) -> types.CallToolResult:

@@ -131,8 +131,8 @@ READING_TOOLS = (
         "snippet is an excerpt: fetch its citation before quoting it or relying on a detail. Name the citations you "
         "used in your answer.\n"
         "Nothing useful? Ask with other words, or with mode lexical for an exact name or error message. Narrow by "
-        "path, tags, dated, media or lang, and code by symbol, symbol_kind or code_lang. For more of the same, hand "
-        "next_cursor back with the same query.",
+        "path, tags, dated, media or lang, and code by symbol or code_lang. For more of the same, hand next_cursor "
+        "back.",
         "search_arguments.v1",
         "found_passages.v1",
         _search,

@@ -23,7 +23,7 @@ class FetchArgumentsV1(TypedDict, total=False):
         list[Place],
         MinLen(1),
         MaxLen(50),
-        Field(description="citations as search gives them (notes/a.md#L12-L34, paper.pdf#page=3), chunk ids, or paths"),
+        Field(description="as search gives them, chunk ids, or paths"),
     ]
     path: Annotated[Place, Field(description="one document, instead of citations; with one of the next four")]
     lines: Annotated[str, Field(description='lines of path: "12-34"')]

@@ -16,17 +16,7 @@ class ListArgumentsV1(TypedDict, total=False):
 
     __pydantic_config__ = {"extra": "forbid"}  # type: ignore[misc]  # noqa: RUF012 (pydantic reads it so)
 
-    what: Required[
-        Annotated[
-            Listed,
-            Field(
-                description="documents; sources: the folders; tags; properties: frontmatter keys; symbols: definitions "
-                "in code"
-            ),
-        ]
-    ]
-    glob: Annotated[
-        str, MinLen(1), MaxLen(1000), Field(description="paths, or names of symbols, that match: projects/**, parse*")
-    ]
+    what: Required[Annotated[Listed, Field(description="what to list")]]
+    glob: Annotated[str, MinLen(1), MaxLen(1000), Field(description="paths or symbols that match: projects/**, parse*")]
     limit: Annotated[int, Ge(1), Le(200), Field(description="how many (default 50)")]
-    cursor: Annotated[str, Field(description="next_cursor of the last list of the same")]
+    cursor: Annotated[str, Field(description="next_cursor of the last list")]

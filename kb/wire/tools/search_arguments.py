@@ -16,16 +16,16 @@ MOST_QUERY_CHARS = 20_000
 class DocumentFiltersV1(TypedDict, total=False):
     """What a document must be to be searched."""
 
-    tags: Annotated[list[str], Field(description="only documents with any of these tags")]
-    lang: Annotated[str, Field(description="only documents in this language: ko, en, …")]
-    path: Annotated[list[str], Field(description="only paths matching any of these globs, e.g. projects/**")]
-    media: Annotated[str, Field(description="only this kind of file: markdown, pdf, image, audio, code")]
-    dated: Annotated[str, Field(description="only documents of these days: 2026-11-12, 2026-11, last week, A..B")]
+    tags: Annotated[list[str], Field(description="any of these tags")]
+    lang: Annotated[str, Field(description="language of the documents: ko, en, …")]
+    path: Annotated[list[str], Field(description="paths matching any of these globs: projects/**")]
+    media: Annotated[str, Field(description="kind of file: markdown, pdf, image, audio, code")]
+    dated: Annotated[str, Field(description="days: 2026-11-12, 2026-11, last week, A..B")]
     trust_min: Annotated[Literal["primary", "secondary", "generated"], Field(description="at least this trusted")]
-    symbol: Annotated[str, Field(description="only code defining a name matching this glob, e.g. parse*")]
-    symbol_kind: Annotated[str, Field(description="only code defining this: function, method, class, …")]
-    code_lang: Annotated[str, Field(description="only code in this language: python, rust, …")]
-    repo: Annotated[str, Field(description="only code of this git repository")]
+    symbol: Annotated[str, Field(description="code defining a name that matches: parse*")]
+    symbol_kind: Annotated[str, Field(description="code defining this: function, class, …")]
+    code_lang: Annotated[str, Field(description="language of the code: python, …")]
+    repo: Annotated[str, Field(description="git repository of the code")]
 
 
 class SearchArgumentsV1(DocumentFiltersV1, total=False):
@@ -43,10 +43,10 @@ class SearchArgumentsV1(DocumentFiltersV1, total=False):
     ]
     mode: Annotated[
         Literal["hybrid", "lexical", "vector"],
-        Field(description="hybrid: words and meaning (default); lexical: exact words and names; vector: meaning"),
+        Field(description="hybrid (default): words and meaning; lexical: exact words; vector: meaning"),
     ]
     limit: Annotated[int, Ge(1), Le(20), Field(description="how many passages (default 8)")]
-    cursor: Annotated[str, Field(description="next_cursor of the last search with the same query and filters")]
+    cursor: Annotated[str, Field(description="next_cursor of the last search, with the same query and filters")]
     max_tokens: Annotated[int, Ge(200), Le(50_000), Field(description="budget of the result (default 4000)")]
 
 
