@@ -391,7 +391,7 @@ def test_schemas_are_made_once_however_often_tools_are_listed_and_called(
 
     made: list[int] = []
     there = door.json_schemas
-    monkeypatch.setattr(door, "json_schemas", lambda: made.append(1) or there())
+    monkeypatch.setattr(door, "json_schemas", lambda ids: made.append(1) or there(ids))
     door.described.cache_clear()
 
     async def talk(client: Client) -> None:

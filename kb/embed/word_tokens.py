@@ -13,6 +13,7 @@ from kb.embed.vocabulary import METASPACE, SPACE, UnigramVocabulary
 
 # Some 15 MB of words and ids.
 _MOST_WORDS = 100_000
+_MOST_ENDS = 10_000
 _SEPARATORS = " \n\t\r"
 
 
@@ -24,6 +25,7 @@ class WordTokens:
         separators = [each for each in _SEPARATORS if vocabulary.replaced(each.encode()) == SPACE]
         self._separator = re.compile(f"[{re.escape(''.join(separators))}]")
         self._known: dict[str, Sequence[int]] = {}
+        self._ends: dict[bytes, list[int]] = {}
 
     def token_ids(self, text: str) -> list[int]:
         """The ids that `UnigramVocabulary.token_ids` gives for the whole text."""
@@ -40,7 +42,9 @@ class WordTokens:
         """The ids of a word between others; of none where nothing is left of it."""
         known = self._known.get(word)
         if known is None:
-            known = [token for part in self._parts(word) if part for token in self._cut(METASPACE + part)]
+            known = [
+                token for part in self._parts(word) if part for token in self._vocabulary.segmented(METASPACE + part)
+            ]
             if len(self._known) >= _MOST_WORDS:
                 self._known.clear()
             self._known[word] = known
@@ -68,4 +72,11 @@ class WordTokens:
         return self._vocabulary.replaced(word.encode()).split(SPACE)
 
     def _cut(self, word: bytes) -> list[int]:
-        return self._vocabulary.segmented(word)
+        """The ids of a word at one end of a text."""
+        known = self._ends.get(word)
+        if known is None:
+            known = self._vocabulary.segmented(word)
+            if len(self._ends) >= _MOST_ENDS:
+                self._ends.clear()
+            self._ends[word] = known
+        return known

@@ -129,7 +129,7 @@ def client_name(ctx: Context) -> str:
 @functools.cache
 def described(tools: tuple[ToolSpec, ...]) -> list[types.Tool]:
     """The tools as they are listed. Made once: over HTTP the library checks each call by its tool's schema."""
-    schemas = json_schemas()
+    schemas = json_schemas({each for tool in tools for each in (tool.takes, tool.gives)})
     return [
         types.Tool(
             name=tool.name,

@@ -83,7 +83,7 @@ def serve_http(
     with closing(_bound(port)) as listening, open_session(config, many=True, audience="agent") as session:
         at = listening.getsockname()[1]
         warm(session)
-        with closing(AuditLog(config)) as audit:
+        with closing(AuditLog(config, session.models)) as audit:
             app = http_app(build_server(session, tools, audit), token, at)
             settings = uvicorn.Config(app, log_level="error", access_log=False, server_header=False)
             tell(f"http://{HOST}:{at}{PATH}", file)

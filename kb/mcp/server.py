@@ -10,12 +10,12 @@ from typing import Any
 import anyio
 import mcp_types as types
 from mcp.server.lowlevel.server import Server
-from mcp.server.stdio import stdio_server
 
 import kb
 from kb.config import Config
 from kb.errors import KbError
 from kb.mcp.door import Door
+from kb.mcp.pipes import served_stdio
 from kb.mcp.prompts import get_prompt, list_prompts
 from kb.mcp.resources import Resources
 from kb.mcp.tools import READING_TOOLS, WRITING_TOOLS, ToolSpec
@@ -69,12 +69,12 @@ def serve_stdio(config: Config, *, allow_write: bool) -> None:
     """Serves until standard input ends."""
     with open_session(config, many=True, audience="agent") as session:
         warm(session)
-        with closing(AuditLog(config)) as audit:
+        with closing(AuditLog(config, session.models)) as audit:
             anyio.run(_serve, build_server(session, tools_for(allow_write=allow_write), audit))
 
 
 async def _serve(server: Server[Any]) -> None:
-    async with stdio_server() as (read, write):
+    async with served_stdio() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 

@@ -6,7 +6,7 @@ import difflib
 import functools
 import pkgutil
 from codecs import BOM_UTF8
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -35,10 +35,10 @@ def wire_modules() -> Mapping[str, str]:
     return {each.name.rpartition(".")[2]: each.name for each in found if not each.ispkg and each.name != __name__}
 
 
-def json_schemas() -> Mapping[str, dict[str, Any]]:
-    """Every wire schema by id, JSON Schema 2020-12."""
+def json_schemas(ids: Iterable[str] = WIRE_SCHEMAS) -> Mapping[str, dict[str, Any]]:
+    """Wire schemas by id, JSON Schema 2020-12: every one, or those that are wanted."""
     found = {}
-    for schema in WIRE_SCHEMAS:
+    for schema in ids:
         body = TypeAdapter(wire_class(schema)).json_schema(mode="serialization")
         found[schema] = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": schema, **body}
     return found

@@ -28,9 +28,10 @@ def audit_file(config: Config) -> Path:
 class AuditLog:
     """Takes disclosures from any thread; one thread writes them, so that no call waits for the disk."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, models: LoadedModels | None = None) -> None:
+        """With the `models` of the session, words that it has counted need not be cut again."""
         self._path = audit_file(config)
-        self._count = token_counter(config, LoadedModels(config.model_dir)).count
+        self._count = token_counter(config, models or LoadedModels(config.model_dir)).count
         self._queue: SimpleQueue[tuple[Disclosure, str] | None] = SimpleQueue()
         self._thread = Thread(target=self._write, name="kb-audit", daemon=True)
         self._thread.start()

@@ -66,7 +66,8 @@ def _within(hits: list[SearchHit], max_tokens: int | None, counter: TokenCounter
     kept: list[SearchHit] = []
     tokens = 0
     for hit in hits:
-        words = "\n".join((hit.citation.to_uri(), hit.title, *hit.heading_path, hit.snippet))
+        # Not at an end of the text: what has been cut before is remembered as it is counted again.
+        words = "\n".join((hit.title, hit.citation.to_uri(), *hit.heading_path, hit.snippet))
         cost = counter.count(words) + _HIT_TOKENS
         if kept and max_tokens is not None and tokens + cost > max_tokens:
             break
