@@ -11,13 +11,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Vault
+from conftest import Vault, make_vault, run_kb
 
 pytest.importorskip("textual")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed"),
 ]
+
+
+# Two cells wide, none wide, joined to one sign, written from the right.
+WIDE = "한글과 漢字, café (cafe\u0301), 👩\u200d🔬🇰🇷✈️👍🏽, ｗｉｄｅ, שלום, ก็, 각\u200b끝"
 
 
 class Terminal:
@@ -95,6 +99,37 @@ def test_a_place_is_opened_and_the_screen_comes_back(terminal: Terminal, vault: 
     terminal.screen("귤 상자", "^f Filters")
     terminal.press("C-c")
     terminal.screen("it ended with 0")
+
+
+def test_told_to_end_it_leaves_the_terminal_whole(terminal: Terminal, vault: Vault) -> None:
+    start(terminal, vault)
+    terminal.type("gateway")
+    terminal.screen("hits")
+    pids = terminal.tmux("list-panes", "-F", "#{pane_pid}").split()
+    subprocess.run(["pkill", "-TERM", "-P", pids[0]], check=True)
+    terminal.screen("it ended with 143")
+    terminal.type("echo what is $((40 + 2)) echoed")
+    terminal.press("Enter")
+    terminal.screen("what is $((40 + 2)) echoed", "what is 42 echoed")
+
+
+def test_wide_characters_leave_nothing_behind(terminal: Terminal, tmp_path: Path) -> None:
+    wide = make_vault(
+        tmp_path / "wide", {"wide.md": f"# 폭 넓은 ＷＩＤＥ 글\n\n{WIDE}\n", "plain.md": "# Plain\n\nA heron.\n"}
+    )
+    assert run_kb("--config", str(wide.config), "ingest", "--no-embed").code == 0
+    start(terminal, wide)
+    terminal.type("heron")
+    plain = terminal.screen("plain.md#L", "1 hit", "▌ # Plain")
+    for size in ("60", "200", "100"):
+        terminal.press("C-u")
+        terminal.tmux("resize-window", "-x", size, "-y", "30")
+        terminal.type("폭")
+        terminal.screen("wide.md#L", "1 hit", "café")
+        terminal.press("C-u")
+        terminal.type("heron")
+        last = terminal.screen("plain.md#L", "1 hit", "▌ # Plain")
+    assert last == plain
 
 
 def test_a_killed_one_leaves_the_knowledge_base_readable(terminal: Terminal, vault: Vault) -> None:

@@ -90,6 +90,8 @@ def test_no_address_shows_what_is_hidden(guarded: Vault, served: Served) -> None
         ("/api/documents", {}),
         ("/api/documents", {"path_glob": "private/**"}),
         ("/api/map", {}),
+        ("/api/folder", {}),
+        ("/api/folder", {"path": "private"}),
         ("/api/answers", {}),
         ("/api/answer", {"id": answer}),
         ("/api/verify", {}),
@@ -139,6 +141,8 @@ def test_counts_are_of_what_is_left(served: Served) -> None:
     left = len(OPEN)
     assert served.ask("/api/start").json["documents"] == left
     assert len(served.ask("/api/documents").json) == left
+    top = served.ask("/api/folder").json
+    assert (top["folders"], len(top["documents"])) == ([{"name": "gateway", "documents": 1}], 1)
     facets: dict[str, Any] = served.ask("/api/facets").json
     assert "private" not in [each["value"] for each in facets["folder"]]
     assert not {"salary", "never-to-web", "secret/deep"} & {each["value"] for each in facets["tag"]}

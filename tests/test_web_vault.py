@@ -65,6 +65,24 @@ def test_where_nothing_is_embedded_nothing_is_near(vault: Vault) -> None:
         assert served.ask("/api/map").json["coverage"] == []
 
 
+def test_a_folder_lists_what_lies_in_it_folders_first(served: Served) -> None:
+    top = served.ask("/api/folder").json
+    validate("folder.v1", top)
+    assert top["folders"] == [{"name": "copy", "documents": 1}]
+    assert [each["doc_path"] for each in top["documents"]] == ["a.md", "dated.md", "far.md", "near.md"]
+    assert top["documents"][0] == {
+        "doc_path": "a.md",
+        "title": "Pump",
+        "media_type": "markdown",
+        "lang": "en",
+        "passages": 1,
+    }
+    inside = served.ask("/api/folder", {"path": "copy"}).json
+    assert [each["doc_path"] for each in inside["documents"]] == ["copy/a.md"]
+    assert served.ask("/api/folder", {"path": "nowhere"}).json["documents"] == []
+    assert served.ask("/api/folder", {"start": "x"}).status == 400
+
+
 def test_documents_that_lack_vectors_are_named(models: FakeModels, tmp_path: Path) -> None:
     made = make_vault(tmp_path, {"one.md": "# One\n\nThe heron stands.\n"})
     with made.config.open("a", encoding="utf-8") as config:

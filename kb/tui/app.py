@@ -5,8 +5,11 @@ key → timer → a worker thread asks the session (asking.py) → found.py and 
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import subprocess
+import threading
 from typing import ClassVar
 
 from textual.app import App, ComposeResult, SuspendNotSupported
@@ -39,6 +42,7 @@ from kb.tui.dialogs import FiltersDialog, KeysDialog, in_force
 from kb.tui.found import Found, Row
 from kb.tui.ingesting import IngestScreen
 from kb.tui.judged import Judgements
+from kb.tui.line import Line
 from kb.tui.others import DoctorScreen, DocumentsScreen
 from kb.tui.preview import Preview
 from kb.tui.rows import counted, matched_words
@@ -95,7 +99,7 @@ class SearchApp(App[None]):
         self._asking = Asking(self, self._fail)
         self._typing: Timer | None = None
         self._judged = Judgements(session)
-        self._input = Input(placeholder="Search your notes; ?… asks them", id="line")
+        self._input = Line(placeholder="Search your notes; ?… asks them", id="line")
         self._both = Horizontal(id="both")
         self._found = Found(id="found")
         self._document = Preview(id="preview")
@@ -113,11 +117,18 @@ class SearchApp(App[None]):
     def on_mount(self) -> None:
         """Begins with what there is."""
         self.theme = "textual-light" if os.environ.get("COLORFGBG", "").endswith((";7", ";15")) else "textual-dark"
+        self._end_when_told()
         self._status("")
         if self._question:
             self._line = self._question  # which is typed, as it were
         else:
             self._document.say("Type to search.\n\n?…  asks\nF1  all keys")
+
+    def _end_when_told(self) -> None:
+        """Told to end by another program, or with its terminal gone, it leaves the terminal whole."""
+        if threading.current_thread() is threading.main_thread():
+            for told in (signal.SIGTERM, signal.SIGHUP):
+                asyncio.get_running_loop().add_signal_handler(told, self.exit, None, 128 + told)
 
     def on_unmount(self) -> None:
         """Keeps what was judged, and stops what is underway."""

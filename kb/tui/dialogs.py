@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from kb.domain.results.viewing import FacetCount
 from kb.domain.search import SearchFilters
 from kb.tui.clean import clean_line
+from kb.tui.line import Line
 
 KEYS = (
     ("type", "hits come as you type"),
@@ -86,7 +87,7 @@ class FiltersDialog(ModalScreen[SearchFilters | None]):
     def compose(self) -> ComposeResult:
         """A line to narrow the list, or to write days and names in, and the values."""
         with Vertical(classes="dialog"):
-            yield Input(placeholder="narrow this list; or dated:2026-11, symbol:parse*", id="narrow")
+            yield Line(placeholder="narrow this list; or dated:2026-11, symbol:parse*", id="narrow")
             yield OptionList(id="values", markup=False)
             yield Static("Enter sets or takes away · Ctrl-X takes all away · Esc back", classes="hint", markup=False)
 

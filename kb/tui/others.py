@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import NamedTuple
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -12,13 +12,15 @@ from textual.widgets.option_list import Option
 from textual.widgets.tree import TreeNode
 
 from kb.domain.checks import Check, State
-from kb.domain.results.inspection import DocumentRow
-from kb.domain.search import SearchFilters
+from kb.domain.results.inspection import FolderPage
 from kb.operations.doctor.doctor import diagnose
-from kb.operations.inspect.inspect import list_documents
+from kb.operations.inspect.inspect import list_folder
 from kb.tui.clean import clean_line
 from kb.tui.rows import counted
 from kb.tui.screens import AskingScreen
+
+# So much of a folder is read at once.
+_PAGE = 500
 
 _MARKS: dict[State, tuple[str, str]] = {
     "ok": ("✓", "green"),
@@ -26,48 +28,69 @@ _MARKS: dict[State, tuple[str, str]] = {
     "absent": ("–", "dim"),
     "unchecked": ("–", "dim"),
 }
-_TOLERANCE = 0.01  # as that of kb eval compare
-_MOVED_SHOWN = 50
 
-Asked = TypeVar("Asked")
+
+class _Place(NamedTuple):
+    """What a row of the tree stands for: a folder, a document, or the rest of a folder from `start` on."""
+
+    folder: str
+    document: str | None = None
+    start: int = 0
 
 
 class DocumentsScreen(AskingScreen):
-    """The documents as a tree of folders with counts; Enter looks for what is in one."""
+    """The documents as a tree of folders with counts; a folder is read when it is opened, a page at a time."""
 
     def parts(self) -> ComposeResult:
         """The tree."""
-        self._tree: Tree[str] = Tree("documents")
+        self._tree: Tree[_Place] = Tree("documents", _Place(""))
         self._tree.show_root = False
         yield self._tree
 
     def on_mount(self) -> None:
-        """Reads them."""
-        self.ask(lambda: list_documents(self._session, SearchFilters(), None), self._show)
-
-    def on_tree_node_selected(self, event: Tree.NodeSelected[str]) -> None:
-        """Shows the document beside the line one types in."""
-        if event.node.data is not None:
-            self.dismiss(event.node.data)
-
-    def _show(self, rows: Sequence[DocumentRow]) -> None:
-        self._said.update(f"{counted(len(rows), 'document')} · Enter opens a folder or shows a document · Esc back")
-        counts: dict[str, int] = {}
-        for row in rows:
-            for folder in _folders(row.workspace_path):
-                counts[folder] = counts.get(folder, 0) + 1
-        nodes: dict[str, TreeNode[str]] = {"": self._tree.root}
-        for row in rows:
-            parent = ""
-            for folder in _folders(row.workspace_path):
-                if folder not in nodes:
-                    name = Text(clean_line(folder.rpartition("/")[2]) + "/ ").append(f"{counts[folder]:,}", "dim")
-                    nodes[folder] = nodes[parent].add(name)
-                parent = folder
-            label = Text(clean_line(row.workspace_path.rpartition("/")[2]))
-            label.append(f"  {row.media_type} {row.lang} {counted(row.chunk_count, 'passage')}", "dim")
-            nodes[parent].add_leaf(label, row.workspace_path)
+        """Reads the top."""
+        self._read(self._tree.root, _Place(""))
         self._tree.focus()
+
+    def on_tree_node_expanded(self, event: Tree.NodeExpanded[_Place]) -> None:
+        """Reads a folder that is opened for the first time."""
+        node = event.node
+        if node.data is not None and not node.children and node is not self._tree.root:
+            self._read(node, node.data)
+
+    def on_tree_node_selected(self, event: Tree.NodeSelected[_Place]) -> None:
+        """Shows the document beside the line one types in; reads on where a folder has more."""
+        place = event.node.data
+        if place is None:
+            return
+        if place.document is not None:
+            self.dismiss(place.document)
+        elif place.start and event.node.parent is not None:
+            parent = event.node.parent
+            event.node.remove()
+            self._read(parent, place)
+
+    def _read(self, node: TreeNode[_Place], place: _Place) -> None:
+        def shown(page: FolderPage) -> None:
+            self._add(node, page, place.start)
+
+        self.ask(lambda: list_folder(self._session, place.folder, limit=_PAGE, start=place.start), shown)
+
+    def _add(self, node: TreeNode[_Place], page: FolderPage, start: int) -> None:
+        for each in page.entries:
+            if each.workspace_path is None:
+                name = Text(f"{clean_line(each.name)}/ ").append(f"{each.documents:,}", "dim")
+                node.add(name, _Place(f"{page.folder}/{each.name}" if page.folder else each.name))
+            else:
+                label = Text(clean_line(each.name))
+                label.append(f"  {each.media_type} {each.lang} {counted(each.chunk_count or 0, 'passage')}", "dim")
+                node.add_leaf(label, _Place(page.folder, each.workspace_path))
+        if page.has_more:
+            node.add_leaf(Text("… more", "dim"), _Place(page.folder, start=start + len(page.entries)))
+        if node is self._tree.root and not start:
+            top = sum(each.documents or 1 for each in page.entries)
+            count = f"more than {top:,} documents" if page.has_more else counted(top, "document")
+            self._said.update(f"{count} · Enter opens a folder or shows a document · Esc back")
 
 
 class DoctorScreen(AskingScreen):
@@ -93,9 +116,3 @@ class DoctorScreen(AskingScreen):
                 row.append(f"\n    {clean_line(check.hint)}", "dim")
             self._rows.add_option(Option(row))
         self._rows.focus()
-
-
-def _folders(path: str) -> list[str]:
-    """`a/b/c.md` → `a`, `a/b`."""
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[: count + 1]) for count in range(len(parts))]

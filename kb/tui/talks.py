@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from kb.domain.results.answers import SessionRow
 from kb.operations.answers.history import Conversation
 from kb.tui.clean import clean, clean_line
+from kb.tui.line import Line
 from kb.tui.rows import counted
 
 
@@ -34,7 +35,7 @@ class TalksDialog(ModalScreen[str | None]):
         self._all = rows
         self._current = current
         self._shown: list[SessionRow] = []
-        self._line = Input(placeholder="a name begins a new one", id="name")
+        self._line = Line(placeholder="a name begins a new one", id="name")
         self._list = OptionList(id="talks", markup=False)
 
     def compose(self) -> ComposeResult:

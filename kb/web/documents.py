@@ -6,7 +6,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from kb.operations.inspect.inspect import list_documents
+from kb.errors import UsageError
+from kb.operations.inspect.inspect import list_documents, list_folder
 from kb.operations.inspect.shown import line_html, rendered
 from kb.operations.inspect.symbols import outline
 from kb.operations.inspect.thumbnails import Thumbnails
@@ -16,6 +17,7 @@ from kb.operations.session.session import Session
 from kb.web.parameters import filters_of, path_of
 from kb.wire.inspect.doc_summary import doc_summary_v1
 from kb.wire.inspect.doc_view import doc_view_v1
+from kb.wire.inspect.folder import folder_v1
 from kb.wire.inspect.near_documents import near_documents_v1
 from kb.wire.inspect.symbol_summary import symbol_summary_v1
 from kb.wire.inspect.vault_map import vault_map_v1
@@ -41,6 +43,9 @@ _APART = {"content-security-policy": "sandbox; default-src 'none'", "content-dis
 # A list of so many documents is as much as a page can show.
 _MOST_LISTED = 5_000
 
+# So much of a folder is shown at once; its rest on demand.
+_FOLDER_PAGE = 500
+
 
 def document_routes(session: Session, thumbnails: Thumbnails) -> list[Route]:
     """The addresses of documents and of their files."""
@@ -52,6 +57,13 @@ def document_routes(session: Session, thumbnails: Thumbnails) -> list[Route]:
     def documents(request: Request) -> Response:
         rows = list_documents(session, filters_of(request, session.defaults), _MOST_LISTED)
         return JSONResponse([doc_summary_v1(row) for row in rows])
+
+    def folder(request: Request) -> Response:
+        start = request.query_params.get("start", "0")
+        if not start.isdecimal():
+            raise UsageError(f"start: {start!r} is no number", "it counts what is left out first")
+        listed = list_folder(session, request.query_params.get("path", ""), limit=_FOLDER_PAGE, start=int(start))
+        return JSONResponse(folder_v1(listed))
 
     def linked(request: Request) -> Response:
         found = note_named(session, path_of(request, "name"), request.query_params.get("from", ""))
@@ -79,6 +91,7 @@ def document_routes(session: Session, thumbnails: Thumbnails) -> list[Route]:
     return [
         Route("/api/document", document),
         Route("/api/documents", documents),
+        Route("/api/folder", folder),
         Route("/api/linked", linked),
         Route("/api/near", near),
         Route("/api/map", mapped),

@@ -42,6 +42,7 @@ WIRE_SCHEMAS = (
     "fetch.v1",
     "fetch_arguments.v1",
     "fetched_texts.v1",
+    "folder.v1",
     "found_passages.v1",
     "given_answer.v1",
     "index_report.v1",

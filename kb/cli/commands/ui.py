@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 import click
@@ -40,9 +41,12 @@ def command(call: Call, question: tuple[str, ...], plain: bool) -> int:
 
             return converse(session, asked, sys.stdin, sys.stdout, may_write=not is_read_only())
         require("kb ui", lacking_packages(("textual",), "ui"))
+        if os.environ.get("TERM") in ("dumb", "unknown", ""):
+            raise UsageError("this terminal cannot be drawn on (TERM)", "kb ui --plain speaks in lines")
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError("kb ui needs a terminal", "kb ui --plain reads lines, kb search prints hits")
         from kb.tui.app import SearchApp
 
-        SearchApp(session, asked, may_write=not is_read_only()).run(mouse=True)
-    return 0
+        app = SearchApp(session, asked, may_write=not is_read_only())
+        app.run(mouse=True)
+        return app.return_code or 0

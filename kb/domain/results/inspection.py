@@ -193,3 +193,23 @@ class FileProblem(NamedTuple):
     said: str
     hint: str | None
     is_error: bool
+
+
+class FolderEntry(NamedTuple):
+    """A folder in a folder, with the documents below it, or a document in it (`workspace_path` is not None)."""
+
+    name: str
+    documents: int
+    workspace_path: str | None
+    title: str | None
+    media_type: str | None
+    lang: str | None
+    chunk_count: int | None
+
+
+class FolderPage(NamedTuple):
+    """A page of what lies in a folder, "" being the top; `has_more`: there is another page behind it."""
+
+    folder: str
+    entries: tuple[FolderEntry, ...]
+    has_more: bool

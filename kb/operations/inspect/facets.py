@@ -34,12 +34,14 @@ def count_facets(session: Session, filters: SearchFilters) -> list[FacetCount]:
     with session.reading() as base, base.snapshot():
         if filters == SearchFilters():
             return queries.count_facets(base.db, facet=None, doc_ids_json=None, per_facet=SHOWN)
-        found: list[FacetCount] = []
-        for facet, without in _WITHOUT.items():
-            found += _counted(base.db, facet, without(filters))
+        # What narrows by one value of a facet hides its others; the rest is counted with all filters, at once.
+        narrowed = {facet: wider for facet, without in _WITHOUT.items() if (wider := without(filters)) != filters}
+        found = [count for count in _counted(base.db, None, filters) if count.facet not in narrowed]
+        for facet, wider in narrowed.items():
+            found += _counted(base.db, facet, wider)
         return found
 
 
-def _counted(db: Connection, facet: FacetName, filters: SearchFilters) -> list[FacetCount]:
+def _counted(db: Connection, facet: FacetName | None, filters: SearchFilters) -> list[FacetCount]:
     passing = eligible_documents(db, filters)
     return queries.count_facets(db, facet=facet, doc_ids_json=passing, per_facet=SHOWN)

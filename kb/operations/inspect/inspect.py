@@ -10,7 +10,14 @@ from typing import TypeVar
 from kb.domain.ids import ID_CHARS
 from kb.domain.ingest.derived import read_labels
 from kb.domain.paths import to_posix
-from kb.domain.results.inspection import Artifact, ChunkInspection, CorpusStats, DocumentInspection, DocumentRow
+from kb.domain.results.inspection import (
+    Artifact,
+    ChunkInspection,
+    CorpusStats,
+    DocumentInspection,
+    DocumentRow,
+    FolderPage,
+)
 from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
@@ -31,6 +38,15 @@ def list_documents(session: Session, filters: SearchFilters, limit: int | None) 
     with session.reading() as base:
         passing = eligible_documents(base.db, filters)
         return queries.list_documents(base.db, doc_ids_json=passing, row_limit=-1 if limit is None else limit)
+
+
+def list_folder(session: Session, folder: str, *, limit: int, start: int = 0) -> FolderPage:
+    """A page of what lies in a folder below the workspace root, "" being the top; an empty one where there is none."""
+    prefix = stored_text(folder).strip("/")
+    with session.reading() as base:
+        asked = f"{prefix}/" if prefix else ""
+        found = queries.list_folder(base.db, prefix=asked, row_limit=limit + 1, row_offset=start)
+    return FolderPage(prefix, tuple(found[:limit]), len(found) > limit)
 
 
 def inspect_document(session: Session, typed: str) -> DocumentInspection:

@@ -15,6 +15,7 @@ from kb.domain.results.inspection import (
     DocumentDetail,
     DocumentEmbedding,
     DocumentRow,
+    FolderEntry,
     LastIngest,
 )
 from kb.domain.results.viewing import CopyRow, FacetCount, MonthCount, PathRow, UnembeddedRow
@@ -119,6 +120,10 @@ def find_chunk_ids(db: apsw.Connection, *, prefix: str) -> list[FoundId]: ...
 
 @sql("inspect/select_corpus_stats.sql")
 def select_corpus_stats(db: apsw.Connection) -> CorpusStats | None: ...
+
+
+@sql("inspect/list_folder.sql")
+def list_folder(db: apsw.Connection, *, prefix: str, row_limit: int, row_offset: int) -> list[FolderEntry]: ...
 
 
 @sql("inspect/list_unembedded.sql")

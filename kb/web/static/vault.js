@@ -23,8 +23,9 @@ export async function showVault(state, holder, go) {
 
 /** The map, and the documents by their folders. */
 async function showMap(state, holder) {
-  const [map, documents] = await Promise.all([get("map", "/api/map"), get("documents", "/api/documents")]);
-  if (!map || !documents) return;
+  const [map, top] = await Promise.all([get("map", "/api/map"), get("folder ", "/api/folder")]);
+  if (!map || !top) return;
+  const all = map.months.reduce((sum, row) => sum + row.documents, 0);
   holder.replaceChildren(
     ...[
       coverage(map.coverage),
@@ -32,8 +33,8 @@ async function showMap(state, holder) {
       months(map.months),
       part(`${counted(map.copies.length, "group")} of files with the same bytes`, map.copies.map((group) => h("li", {}, group.map((each) => [link(each, state), " "])))),
       part(`${counted(map.unlinked.length, "note")} that link to nothing`, map.unlinked.map((each) => h("li", {}, link(each, state)))),
-      h("h2", {}, `${number(documents.length)} documents`),
-      folders(documents, state),
+      h("h2", {}, counted(all, "document")),
+      folderList(top, state),
     ].flat().filter(Boolean),
   );
 }
@@ -131,13 +132,34 @@ function changed(places, state) {
   return h("li", { class: "changed-one" }, h("b", {}, title), h("ul", { class: "plain" }, places.map((each) => h("li", { class: `standing ${each.standing === "moved" ? "good" : "bad"}` }, `${each.cited} ${STANDINGS[each.standing] ?? each.standing}`, each.now_at ? [each.standing === "moved" ? " to " : ": now ", h("a", { class: "to-document", href: address({ ...state, at: each.now_at, passage: "", view: "" }), "data-at": each.now_at }, each.now_at)] : null))));
 }
 
-function folders(documents, state) {
-  const found = new Map();
-  for (const each of documents) {
-    const folder = each.doc_path.includes("/") ? each.doc_path.slice(0, each.doc_path.lastIndexOf("/")) : ".";
-    found.set(folder, [...(found.get(folder) ?? []), each]);
-  }
-  return [...found].map(([folder, each]) => part(`${folder === "." ? "in no folder" : folder} (${each.length})`, each.map((one) => h("li", {}, link(one, state), h("span", { class: "quiet-word" }, ` ${one.title}`)))));
+/** What lies in a folder: its folders, which are read when they are opened, then its documents, a page at a time. */
+function folderList(page, state) {
+  const list = h("ul", { class: "plain folder" });
+  const add = (found) => {
+    list.append(...found.folders.map((each) => h("li", {}, subfolder(found.path ? `${found.path}/${each.name}` : each.name, each, state))));
+    list.append(...found.documents.map((each) => h("li", {}, link(each, state), h("span", { class: "quiet-word" }, ` ${each.title}`))));
+    if (!found.has_more) return;
+    const shown = list.childElementCount;
+    const more = h("li", {}, h("button", { type: "button", class: "quiet", onclick: async () => {
+      const next = await get(`folder ${found.path}`, "/api/folder", new URLSearchParams({ path: found.path, start: shown }));
+      if (!next) return;
+      more.remove();
+      add(next);
+    } }, "Show more"));
+    list.append(more);
+  };
+  add(page);
+  return list;
+}
+
+function subfolder(path, each, state) {
+  const made = h("details", {}, h("summary", {}, `${each.name}/ `, h("span", { class: "quiet-word" }, number(each.documents))));
+  made.addEventListener("toggle", async () => {
+    if (made.querySelector("ul")) return;
+    const found = await get(`folder ${path}`, "/api/folder", new URLSearchParams({ path }));
+    if (found) made.append(folderList(found, state));
+  });
+  return made;
 }
 
 /** The notes nearest to the document that is read, below it. */

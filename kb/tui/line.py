@@ -1,0 +1,27 @@
+"""The line one types in: its keys act in the order they were typed, also where a slow line brings many at once."""
+
+from __future__ import annotations
+
+from textual.events import Key
+from textual.widgets import Input
+
+
+class Line(Input):
+    """An input whose editing keys are not overtaken by the letters behind them.
+
+    Textual inserts a letter where its key arrives and looks up what Ctrl-U or Backspace do later, when the key has
+    passed the widgets around: of `Ctrl-U a b` that come at once nothing would be left.
+    """
+
+    def __init__(self, *, placeholder: str, id: str) -> None:
+        super().__init__(placeholder=placeholder, id=id)
+        self.cursor_blink = False  # a slow line is sent nothing while nothing happens
+
+    async def _on_key(self, event: Key) -> None:
+        bindings = () if event.is_printable else self._bindings.key_to_bindings.get(event.key, ())
+        for binding in bindings:
+            event.stop()
+            event.prevent_default()
+            await self.run_action(binding.action)
+            return
+        await super()._on_key(event)
