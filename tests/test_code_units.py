@@ -280,3 +280,19 @@ def test_without_a_grammar_a_file_is_cut_by_paragraphs_and_says_so(monkeypatch: 
 
 def test_every_language_has_an_example_here() -> None:
     assert {read(name, text).blocks[0].span.lang for name, text in SOURCES.items()} == set(GRAMMARS)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '/// Frees it.\nextern "C" inline void free_it(T *it) {\n  gone(it);\n}\n',
+        "BEGIN(detail)\n\n/// Frees it.\nvoid free_it(T *it) {\n  gone(it);\n}\n",
+        "class A {\n  /// Frees it.\n  NOINLINE kind; some_type free_it() {\n    gone();\n  }\n};\n",
+    ],
+)
+def test_a_comment_in_cpp_belongs_to_what_it_documents_whatever_stands_before_that(text: str) -> None:
+    document = read("a.hpp", text)
+    (symbol,) = [each for each in document.symbols if each.name == "free_it"]
+    assert symbol.doc == "Frees it."
+    (chunk,) = [each for each in chunk_units(document, POLICY) if "gone(" in each.text]
+    assert "Frees it." in chunk.text

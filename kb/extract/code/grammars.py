@@ -14,6 +14,7 @@ class Grammar:
 
     `definitions` gives each defining node its kind. The members of `containers` are definitions of their own.
     `wrappers` hold one definition, and belong to it; what `transparent` nodes hold stands as if they were not there.
+    What is both (`extern "C"`) wraps where it holds one.
     `leads` stand before the definition they belong to. `calls` are queries for the names that are used, one each, so
     that one a version of the grammar does not know costs only itself.
     """
@@ -212,6 +213,7 @@ GRAMMARS: dict[str, Grammar] = {
         _C_DEFINITIONS,
         _NONE,
         _C_CALLS,
+        wrappers=_all("linkage_specification"),
         transparent=_C_TRANSPARENT,
     ),
     "cpp": Grammar(
@@ -225,7 +227,7 @@ GRAMMARS: dict[str, Grammar] = {
         },
         _all("class_specifier struct_specifier namespace_definition"),
         (*_C_CALLS, "(call_expression function: (qualified_identifier name: (identifier) @name))"),
-        wrappers=_all("template_declaration"),
+        wrappers=_all("template_declaration linkage_specification"),
         transparent=_C_TRANSPARENT,
     ),
 }

@@ -84,7 +84,7 @@ class _Walk:
     def block(self, nodes: Sequence[Node], owner: Symbol | None, depth: int) -> None:
         """The definitions among sibling nodes, `owner` being the one around them."""
         lead: list[Node] = []
-        for node in nodes:
+        for at, node in enumerate(nodes):
             if node.type in self._grammar.leads:
                 lead = [*_adjacent(lead, node), node]
                 continue
@@ -95,7 +95,21 @@ class _Walk:
                 self.marks.append(Mark(_first_line(node), owner))
                 self.block(node.named_children, owner, depth + 1)
                 self.marks.append(Mark(_last_line(node) + 1, owner))
-            lead = []
+            elif at + 1 < len(nodes) and _last_line(node) == _first_line(nodes[at + 1]):
+                lead = [*_adjacent(lead, node), node]  # a macro before a definition, which no grammar expects there
+                continue
+            lead = self._ending(node) if found is None else []
+
+    def _ending(self, node: Node) -> list[Node]:
+        """The comments at the end of a node: those behind a macro that has no semicolon are taken for its own."""
+        if node.start_point[0] == node.end_point[0]:
+            return []
+        lead: list[Node] = []
+        for each in reversed(node.named_children):
+            if each.type not in self._grammar.leads:
+                break
+            lead.insert(0, each)
+        return lead
 
     def _defined(self, node: Node) -> Node | None:
         """The node that defines something, if `node` is one or wraps exactly one."""
@@ -115,7 +129,7 @@ class _Walk:
         return None
 
     def _holds_definitions(self, node: Node) -> bool:
-        if node.type in self._grammar.wrappers:
+        if node.type in self._grammar.wrappers and node.type not in self._grammar.transparent:
             return any(self._defined(each) is not None for each in node.named_children)
         return node.type in self._grammar.transparent or node.type == "ERROR"
 
