@@ -11,6 +11,7 @@ import apsw
 import pytest
 from conftest import Vault, make_vault, run_kb
 
+from kb.retrieve.code_wording import share_of_pairs, word_pairs
 from kb.store.rows.embed_queries import select_incomplete_slots
 
 FILES = {
@@ -341,3 +342,25 @@ def test_words_that_only_say_that_code_is_asked_for_count_for_notes(tmp_path: Pa
     vault = make_vault(tmp_path, files)
     assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
     assert uris(vault, "what is a unit of source code")[0].startswith("notes/")
+
+
+def test_of_passages_with_the_same_words_the_one_that_words_it_as_asked_stands_first(tmp_path: Path) -> None:
+    files = {
+        "a.py": 'def first():\n    """Signed sessions: the base of a class for cookies."""\n',
+        "b.py": 'def second():\n    """The base class for all kinds of sessions based on signed cookies."""\n',
+    }
+    vault = make_vault(tmp_path, files)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    assert uris(vault, "base class for sessions based on signed cookies")[0].startswith("b.py")
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "share"),
+    [
+        ("retries the failed upload", "# it retried a failed upload twice", 1.0),
+        ("retries the failed upload", "failed: upload; retries", 0.5),
+        ("upload", "upload", 0.0),
+    ],
+)
+def test_pairs_of_words_that_stand_together_in_both(asked: str, text: str, share: float) -> None:
+    assert share_of_pairs(word_pairs(asked), text) == share

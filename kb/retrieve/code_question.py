@@ -127,8 +127,9 @@ def _meant(known: Sequence[str], names: Sequence[str], text: str, written: Seque
     wanted = {squashed(name): name for name in names}
     content = _content(text)
     first = (_WORD.search(text) or [""])[0]
-    is_code = len(content) <= _NAME_AND_PLACE and _speaks_of_code(text)
-    members = {part for each in written if "." in _dotted(each) for part in _dotted(each).split(".")}
+    of_code = _speaks_of_code(text)
+    is_code = len(content) <= _NAME_AND_PLACE and of_code
+    members = {part for each in written if "." in _dotted(each) for part in _dotted(each).split(".") if of_code}
     nouns = set(_WITH_ARTICLE.findall(text))
     for name in known:
         asked = wanted.get(squashed(name), "")

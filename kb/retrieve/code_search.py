@@ -15,6 +15,7 @@ from kb.language.identifiers import squashed
 from kb.records import NamedTuple
 from kb.retrieve.code_question import FEW_WORDS, CodeQuestion, Place, read_code_question
 from kb.retrieve.code_snippet import code_snippet
+from kb.retrieve.code_wording import share_of_pairs, word_pairs
 from kb.retrieve.filters import eligible_documents
 from kb.retrieve.weights import Weights
 from kb.store.connection import Connection
@@ -23,6 +24,8 @@ from kb.store.rows.repository_queries import select_repositories
 from kb.store.rows.retrieve_queries import select_code_total
 
 DEPTH = 200
+# So many of the best are read for how they word it.
+_LOOKED_AT = 30
 _CONTAINERS = frozenset(
     ("class", "struct", "trait", "interface", "impl", "module", "namespace", "object", "enum", "record")
 )
@@ -91,14 +94,30 @@ def search_source_code(
         else _scored(row, question, most, weights)
         for row in rows
     ]
-    scored.sort(key=lambda each: (-each.score, each.row.workspace_path, each.row.chunk_id))
-    best = _once(scored)[: query.k]
+    scored.sort(key=_order)
+    best = _once(_worded(scored, query.text, weights))[: query.k]
     hits = tuple(_hit(each, rank, question, snippet_chars, index_version) for rank, each in enumerate(best, 1))
     hits = with_repositories(db, hits)
     found = tuple(_found_by(each, hit) for each, hit in zip(best, hits, strict=True))
     wants_uses = bool(question.used)
     words = question.words_beside, question.searched_share
     return hits, CodeFound(found, question.tokens, question.is_of_code, wants_uses, *words)
+
+
+def _order(each: _Scored) -> tuple[float, str, str]:
+    return -each.score, each.row.workspace_path, each.row.chunk_id
+
+
+def _worded(scored: Sequence[_Scored], text: str, weights: Weights) -> list[_Scored]:
+    """The same, the first of them found by words in the order of how far they also word it as the question does."""
+    asked = word_pairs(text)
+    looked_at = [
+        each._replace(score=each.score + weights.of("worded") * share_of_pairs(asked, each.row.text))
+        if each.found_by == "words"
+        else each
+        for each in scored[:_LOOKED_AT]
+    ]
+    return [*sorted(looked_at, key=_order), *scored[_LOOKED_AT:]]
 
 
 def with_repositories(db: Connection, hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
