@@ -21,7 +21,7 @@ from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 
 _DEPTH = 10
-_OTHER_DRAWS = (15, 16, 17)
+_OTHER_DRAWS = (15, 16, 17, 101, 102, 103)
 
 
 class Outcome(NamedTuple):
@@ -73,7 +73,7 @@ def measure(data: Path | None, *, verbose: bool = bool(os.environ.get("KB_CODE_M
 
 
 def _by_draw(questions: Mapping[int, Sequence[Question]], outcomes: Mapping[int, Sequence[Outcome]]) -> Table:
-    """The same kinds of questions, drawn again: the weights of ranking were chosen on the first draw."""
+    """The same kinds of questions, drawn again: the weights of ranking were chosen on the first four draws."""
     rows = []
     for seed, drawn in questions.items():
         found = list(zip(drawn, outcomes[seed], strict=True))
@@ -81,7 +81,7 @@ def _by_draw(questions: Mapping[int, Sequence[Question]], outcomes: Mapping[int,
         named = [each.line_at_1 for question, each in found if question.kind in ("name", "bare name", "korean")]
         rows.append((f"draw {seed}", len(found), _mean(named), _mean(described), *_means(outcomes[seed])))
     columns = ("draw", "questions", "named line@1", "described line@1", "all line@1", "line@10", "IoU@1")
-    return Table("By draw of questions; ranking was tuned on draw 14", columns, tuple(rows))
+    return Table("By draw of questions; ranking was tuned on draws 14 to 17", columns, tuple(rows))
 
 
 def _stages(report: IngestReport, files: int, cpu_s: float) -> Table:

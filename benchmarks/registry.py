@@ -38,7 +38,7 @@ BENCHMARKS = {
     "mcp": "* agents' calls against Python's, memory, many clients, a scripted agent; needs KB_TEST_MODEL_DIR",
     "code": "questions about the sources of packages: line@1, line@10, IoU@1; fetches them, needs universal-ctags",
     "ui": "hits after a key on the page and in the terminal, first paint, memory, 8 tabs; needs models, Chromium",
-    "code_beside": "* notes found alone and with the code of three packages beside them, by words and hybrid; needs models",
+    "code_beside": "* notes found alone and with the code of three packages beside them; needs KB_TEST_MODEL_DIR",
     "speech": "where spoken sentences are heard; time against bare pywhispercpp; needs KB_TEST_MODEL_DIR",
 }
 
