@@ -223,7 +223,9 @@ def _insert_document(db: Connection) -> None:
 
 def _insert_batch(db: Connection, first: int, texts: Sequence[str], vectors: NDArray[np.float32]) -> None:
     with transaction(db):
-        ingest_queries.insert_chunks(db, _chunk_rows(first, texts))
+        ingest_queries.open_arriving_chunks(db)
+        ingest_queries.insert_arriving_chunks(db, _chunk_rows(first, texts))
+        ingest_queries.insert_chunks(db)
         rowids = range(first + 1, first + len(texts) + 1)
         mirror.write_vectors(
             db,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
 from kb.domain.ids import AssetId
@@ -16,7 +16,7 @@ from kb.operations.ingest.run import IngestRun
 from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes
 from kb.store.connection import transaction
-from kb.store.documents import PreparedDocument, put_document, remove_document
+from kb.store.documents import PreparedDocument, chunks_together, put_document, remove_document
 from kb.store.rows import ingest_queries as queries
 
 
@@ -67,11 +67,11 @@ def _store_together(run: IngestRun, batch: Sequence[tuple[ScannedFile, Reading]]
     """Stores a batch in one transaction, and counts what became of each file."""
     request, report = run.request, run.report
     cuts = [reading for _, reading in batch if isinstance(reading, Cut)]
-    prepared = iter(()) if request.dry_run else finish(cuts, request.policy, request.assets, report.stages)
+    prepared = iter([] if request.dry_run else list(finish(cuts, request.policy, request.assets, report.stages)))
     done: list[tuple[ScannedFile, Outcome]] = []
     vanished = {}
     try:
-        with nullcontext() if request.dry_run else transaction(run.db):
+        with nullcontext() if request.dry_run else _storing(run):
             for file, reading in batch:
                 if run.handle.is_canceled():
                     report.aborted = True
@@ -86,6 +86,12 @@ def _store_together(run: IngestRun, batch: Sequence[tuple[ScannedFile, Reading]]
     for _, outcome in done:
         outcome.count_in(report)
     return done
+
+
+@contextmanager
+def _storing(run: IngestRun) -> Iterator[None]:
+    with run.report.stages.measure("store"), transaction(run.db), chunks_together(run.db):
+        yield
 
 
 def _tell(run: IngestRun, stored: Sequence[tuple[ScannedFile, Outcome]]) -> None:
@@ -113,13 +119,12 @@ def _store(run: IngestRun, file: ScannedFile, reading: Reading, prepared: Iterat
 def _store_document(run: IngestRun, cut: Cut, prepared: PreparedDocument | None) -> IngestItem:
     """Stores one document (none in a dry run) in place of the one at its path or the one it was moved from."""
     document = cut.document
-    with run.report.stages.measure("store"):
-        known = cut.opened.stored
-        moved_from = None if known else _moved_from(run, document.asset_id)
-        if prepared is not None:
-            old = queries.select_document_at(run.db, workspace_path=moved_from) if moved_from else known
-            replaced_path = moved_from or document.workspace_path
-            put_document(run.db, prepared, old=old, old_path=replaced_path, now=run.report.started_at)
+    known = cut.opened.stored
+    moved_from = None if known else _moved_from(run, document.asset_id)
+    if prepared is not None:
+        old = queries.select_document_at(run.db, workspace_path=moved_from) if moved_from else known
+        replaced_path = moved_from or document.workspace_path
+        put_document(run.db, prepared, old=old, old_path=replaced_path, now=run.report.started_at)
     return IngestItem(
         kind="updated" if known else "moved" if moved_from else "new",
         doc_path=document.workspace_path,

@@ -57,7 +57,7 @@ class BlockRow(NamedTuple):
 
 
 class ChunkRow(NamedTuple):
-    """One row of `chunks`."""
+    """One row of `chunks`, put down in `arriving_chunks`."""
 
     chunk_id: str
     doc_id: str
@@ -200,8 +200,16 @@ def insert_document_tags(db: apsw.Connection, rows: Iterable[TagRow]) -> None: .
 def insert_blocks(db: apsw.Connection, rows: Iterable[BlockRow]) -> None: ...
 
 
-@sql_many("ingest/insert_chunk.sql")
-def insert_chunks(db: apsw.Connection, rows: Iterable[ChunkRow]) -> None: ...
+@sql("ingest/open_arriving_chunks.sql")
+def open_arriving_chunks(db: apsw.Connection) -> None: ...
+
+
+@sql_many("ingest/insert_arriving_chunk.sql")
+def insert_arriving_chunks(db: apsw.Connection, rows: Iterable[ChunkRow]) -> None: ...
+
+
+@sql("ingest/insert_chunks.sql")
+def insert_chunks(db: apsw.Connection) -> None: ...
 
 
 @sql_many("ingest/insert_symbol.sql")

@@ -1,5 +1,5 @@
--- Store one chunk; a trigger indexes it.
--- version 4
+-- Put down one chunk that is to be stored with others.
+-- version 1
 -- param chunk_id TEXT  the chunk
 -- param doc_id TEXT  its document
 -- param ordinal INTEGER  position in the document, from 0
@@ -20,7 +20,7 @@
 -- param symbol_text TEXT?  of source code: the names it defines, whole and in words; NULL for any other chunk
 -- param doc_text TEXT?  of source code: what documents the names it defines
 -- param identifier_text TEXT?  of source code: the words inside the names in it
-INSERT INTO chunks (
+INSERT INTO temp.arriving_chunks (
   chunk_id, doc_id, ordinal, text, heading_path_json, section_label, source_spans_json, token_estimate,
   chunker_version, policy_hash, block_ids_json, created_at, lang, heading_text, tokenized_korean_text,
   name_text, nfc_text, symbol_text, doc_text, identifier_text
