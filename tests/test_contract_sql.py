@@ -82,6 +82,7 @@ def migrated() -> apsw.Connection:
         remake_mirror(db, slot, 8)
     db.execute(sql_text("eval/open_grid.sql"))
     db.execute(sql_text("exposure/open_hidden.sql"))
+    db.execute(sql_text("ingest/open_arriving_chunks.sql"))
     db.execute(sql_text("exposure/open_hidden_paths.sql"))
     return db
 
