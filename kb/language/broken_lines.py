@@ -40,6 +40,8 @@ def whole_across(parts: Sequence[str]) -> list[str]:
     """
     whole = list(parts)
     for at in range(len(whole) - 2, -1, -1):
+        if not whole[at].rstrip(" \t").endswith(_MARKS):
+            continue
         before, _, last = whole[at].rpartition("\n")
         first, _, after = whole[at + 1].partition("\n")
         joined = whole_words(f"{last}\n{first}")

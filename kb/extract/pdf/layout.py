@@ -161,7 +161,7 @@ def _outline_level(block: RawBlock, wanted: dict[str, int]) -> int:
 
 
 def _letters(text: str) -> str:
-    return "".join(letter for letter in text.lower() if letter.isalnum())
+    return "".join(filter(str.isalnum, text.lower()))
 
 
 def _page(page: RawPage, ordered: Sequence[tuple[RawBlock, PageBlockKind, int]], joins_hangul: bool) -> PdfPage:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from operator import attrgetter
 
 from kb.extract.pdf.raw_pages import RawBlock
 
 # Columns: a gap at least so wide, text of at least so many characters on either side of it.
 _COLUMN_GAP = 4.0
 _COLUMN_CHARS = 150
+
+_LEFT, _TOP = attrgetter("x0"), attrgetter("y0")
 
 
 def reading_order(blocks: Sequence[RawBlock], page_width: float) -> list[RawBlock]:
@@ -39,7 +41,7 @@ def _column_groups(blocks: Sequence[RawBlock]) -> Iterator[list[RawBlock]]:
 
 
 def _bands(blocks: Sequence[RawBlock]) -> Iterator[list[RawBlock]]:
-    by_top = sorted(blocks, key=lambda block: block.y0)
+    by_top = sorted(blocks, key=_TOP)
     band, bottom = [by_top[0]], by_top[0].y1
     for block in by_top[1:]:
         if block.y0 >= bottom:
@@ -52,13 +54,14 @@ def _bands(blocks: Sequence[RawBlock]) -> Iterator[list[RawBlock]]:
 
 def _column_cut(blocks: Sequence[RawBlock]) -> float | None:
     """Where a gap from top to bottom parts the blocks into two columns of text; None where none does."""
-    by_left = sorted(blocks, key=lambda block: block.x0)
+    by_left = sorted(blocks, key=_LEFT)
     right = by_left[0].x1
-    chars = 0
-    total = sum(len(block.text) for block in blocks)
-    for before, block in pairwise(by_left):
-        chars += len(before.text)
-        if block.x0 - right >= _COLUMN_GAP and min(chars, total - chars) >= _COLUMN_CHARS:
+    for at, block in enumerate(by_left):
+        if block.x0 - right >= _COLUMN_GAP and min(_chars(by_left[:at]), _chars(by_left[at:])) >= _COLUMN_CHARS:
             return right
         right = max(right, block.x1)
     return None
+
+
+def _chars(blocks: Sequence[RawBlock]) -> int:
+    return sum(len(block.text) for block in blocks)

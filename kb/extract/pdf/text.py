@@ -162,13 +162,14 @@ def _raw_page(page: pymupdf.Page, label: str | None) -> RawPage:
     turned = _turning(page)
     found = [each for each in text_page.extractBLOCKS() if each[6] == 0]
     blocks = [RawBlock(*turned(each[:4]), each[4].rstrip("\n")) for each in found]
-    is_merged, may_have_table = overlap(blocks), _may_have_table(blocks)
-    if is_merged or may_have_table:
+    is_merged = overlap(blocks)
+    found_grids = list(grids(page.get_cdrawings(), page.rect[2:], turned)) if _may_have_table(blocks) else ()
+    if is_merged or found_grids:  # words are looked at only then: they take as long as the text
         places = {each[5]: place for place, each in enumerate(found)}
         words = [(*turned(word[:4]), word[4], places[word[5]], *word[6:]) for word in text_page.extractWORDS()]
         if is_merged:
             blocks, words = taken_apart(blocks, words)
-        if may_have_table and (found_grids := list(grids(page.get_cdrawings(), page.rect[2:], turned))):
+        if found_grids:
             blocks = with_tables(blocks, found_grids, words)
     text = "\n".join(block.text for block in blocks)
     width, height = page.rect.width, page.rect.height
