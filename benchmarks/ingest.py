@@ -1,5 +1,7 @@
 """How many files a second an ingest takes, where the time goes, and what a second ingest costs when nothing changed.
 
+Stages of all processes add up: with several they are more than the time by the clock.
+
 Counted is the operation itself, from the opened database to the recorded run; the start of the process is not. No
 vectors are made.
 """
@@ -22,16 +24,16 @@ from benchmarks.measurement import Cell, Measurement, Table, Target
 from kb.domain.results.ingest import IngestReport
 from kb.language import korean
 
-LEAST_ENGLISH_FILES_PER_S = 150
-LEAST_KIWI_SHARE = 0.8
-LEAST_UNCHANGED_FILES_PER_S = 20_000
-UNCHANGED_FILES = 20_000
+LEAST_ENGLISH_FILES_PER_S = 600
+LEAST_KOREAN_FILES_PER_S = 40
+LEAST_UNCHANGED_FILES_PER_S = 50_000
+UNCHANGED_FILES = 40_000
 ROUNDS = 3
 STAGES = ("scan", "read", "extract", "chunk", "words", "korean", "copy", "store")
 
 
 def measure(data: Path | None) -> Measurement:
-    """First ingests of English and Korean notes by stage, and a second ingest of 20,000 files."""
+    """First ingests of English and Korean notes by stage, and a second ingest of 40,000 files."""
     rows: list[tuple[Cell, ...]] = []
     figures: dict[str, object] = {}
     targets: list[Target] = []
@@ -44,7 +46,7 @@ def measure(data: Path | None) -> Measurement:
             notes = base.ingest()
         rows.append(_row("notes-ko (Korean)", notes))
         kiwi_share = round(1000 * clock.seconds / notes.duration_ms, 3)
-        targets.append(Target("Korean, share of the time inside Kiwi", kiwi_share, "≥", LEAST_KIWI_SHARE))
+        targets.append(Target("Korean, files/s", round(_files_per_s(notes)), "≥", LEAST_KOREAN_FILES_PER_S))
         figures |= {"english": _figures(english), "korean": {**_figures(notes), "kiwi_share": kiwi_share}}
     unchanged_per_s, changed_tables, first = _second_ingest()
     rows.append(_row("generated (English)", first))
