@@ -37,8 +37,9 @@ class Line:
         self._descriptor = descriptor
 
     def press(self, keys: bytes) -> bytes:
-        """What is sent after keys, until nothing more comes."""
+        """What is sent after keys, until nothing more comes; something does."""
         os.write(self._descriptor, keys)
+        assert select.select([self._descriptor], [], [], 60)[0]
         return self.read(QUIET_S)
 
     def read(self, quiet_s: float) -> bytes:

@@ -49,7 +49,7 @@ from kb.tui.rows import counted, matched_words
 from kb.tui.runs import RunsScreen
 from kb.tui.talks import TalksDialog, talk_text
 
-DEBOUNCE_S = 0.12
+DEBOUNCE_S = 0.03  # keys that come together are one question; so are those that come while the last is answered
 NARROW = 100  # cells; below, the document stands under the hits
 SHORT = 18  # rows; below, a narrow screen has no room for it
 
@@ -187,7 +187,7 @@ class SearchApp(App[None]):
         self._judged.keep()
         if words:
             query = self._query(words)
-            self._asking.ask("find", number, lambda: search(self._session, query), self._show_hits)
+            self._asking.ask_next("find", number, lambda: search(self._session, query), self._show_hits)
         else:
             self._found.show_hits([])
             self._document.say("")

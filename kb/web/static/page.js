@@ -11,7 +11,7 @@ import * as stated from "./state.js";
 import { showVault } from "./vault.js";
 
 const MODES = [["hybrid", "Words + meaning"], ["lexical", "Words"], ["vector", "Meaning"]];
-const WAIT_MS = 30; // keys that come together are one question; so are those that come while the last is answered
+const WAIT_MS = 4; // a paste is one question; keys that come while the last one is answered are one more
 const COMPOSING_MS = 500; // a syllable that is being put together is a whole one when nothing is added for so long
 const ASKED = ["q", "mode", "k", ...stated.FILTERS, "ask", "answer", "page", "before", "after"]; // what fills the list
 const isWide = matchMedia("(min-width: 60rem)");
