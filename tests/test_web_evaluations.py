@@ -114,6 +114,8 @@ def test_sliders_rank_the_questions_anew_and_the_lines_are_copied(served: Served
         page.wait_for_selector(".verdict")
         assert page.locator("select[name=before] option:checked").inner_text().startswith("words")
         assert findings(watched) == []
+        assert "[object" not in page.locator(".vault").inner_text()
+        assert page.locator(".vault h2").count() == 2
         page.get_by_role("link", name="Weights").click()
         words = page.get_by_label("What words count")
         words.fill("0.99")

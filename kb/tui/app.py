@@ -66,6 +66,7 @@ class SearchApp(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "quit", "End", priority=True, show=False),
+        Binding("f1", "keys", "Keys", priority=True),
         Binding("tab", "mode", "Mode", priority=True),
         Binding("ctrl+f", "filters", "Filters", priority=True),
         Binding("down,ctrl+n", "move(1)", "Next", priority=True, show=False),
@@ -79,7 +80,6 @@ class SearchApp(App[None]):
         Binding("ctrl+r", "earlier", "Answers", priority=True),
         Binding("ctrl+t", "verify", "Verify", priority=True, show=False),
         Binding("ctrl+j,ctrl+enter", "ask", "Ask", priority=True, show=False),
-        Binding("f1", "keys", "Keys", priority=True),
         Binding("f2", "documents", "Documents", priority=True),
         Binding("f3", "doctor", "Doctor", priority=True),
         Binding("f4", "runs", "Runs", priority=True),

@@ -111,7 +111,7 @@ class DoctorScreen(AskingScreen):
         self._said.update(f"{counted(failed, 'fault')} · kb doctor reads the whole database too · Esc back")
         for check in checks:
             mark, style = _MARKS[check.state]
-            row = Text(f"{mark} ", style).append(f"{check.name:<20}", "bold").append(clean_line(check.detail), "none")
+            row = Text().append(f"{mark} ", style).append(f"{check.name:<20}", "bold").append(clean_line(check.detail))
             if check.hint:
                 row.append(f"\n    {clean_line(check.hint)}", "dim")
             self._rows.add_option(Option(row))

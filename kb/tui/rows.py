@@ -67,14 +67,14 @@ def place_row(number: int, place: AnswerCitation) -> Table:
 def answer_row(summary: AnswerSummary) -> Table:
     """An earlier answer."""
     colour, said = STATES[summary.state or "refused"]
-    head = Text(f"{summary.created_at[:16].replace('T', ' ')}  ", style=QUIET).append(said, colour)
+    head = Text().append(f"{summary.created_at[:16].replace('T', ' ')}  ", style=QUIET).append(said, colour)
     return _row("", head, Text(clean_line(summary.query), HEADING), Text(clean_line(summary.answer)))
 
 
 def answer_text(answer: Answer) -> Text:
     """An answer above its places: how sure kb is, the text, which sentences are not shown to be supported, and why."""
     colour, said = STATES[answer.state]
-    found = Text(said + "\n", style=f"bold {colour}")
+    found = Text().append(said + "\n", style=f"bold {colour}")
     found.append(clean(answer.text) + "\n")
     for claim in answer.claims:
         if claim.status != "supported":

@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 
 from kb.domain.results.comparison import Comparison, MovedQuestion
 from kb.domain.results.measured import RunRow
+from kb.eval.report_html import verdict_reason
 from kb.operations.evaluate.compare import compare_runs
 from kb.operations.evaluate.runs import list_runs
 from kb.operations.session.session import Session
@@ -23,6 +24,12 @@ from kb.tui.screens import AskingScreen
 
 _TOLERANCE = 0.01  # as that of kb eval compare
 _MOVED_SHOWN = 50
+_VERDICTS = {
+    "better": "better",
+    "worse": "worse",
+    "undecided": "no difference beyond the noise",
+    "not_comparable": "not comparable",
+}
 _HITS_SHOWN = 3
 
 
@@ -94,20 +101,19 @@ class RunsScreen(AskingScreen):
 
     def _row(self, run: RunRow) -> Text:
         mark = "● " if run.run_id == self._marked else "  "
-        row = Text(f"{mark}{run.created_at[:16].replace('T', ' ')}  ", "dim")
+        row = Text(mark).append(f"{run.created_at[:16].replace('T', ' ')}  ", "dim")
         row.append(clean_line(run.name or run.run_id[:8]), "bold")
         row.append(
             f"  {clean_line(run.suite)}, {run.mode}, {run.answered} of {counted(run.questions, 'question')}", "dim"
         )
-        return row.append("\n    " + _aggregate(run), "none")
+        return row.append("\n    " + _aggregate(run))
 
     def _compare(self, comparison: Comparison) -> None:
         before, after = (each.run.name or each.run.run_id[:8] for each in (comparison.before, comparison.after))
-        text = Text(f"{clean_line(before)} → {clean_line(after)}: {comparison.verdict.replace('_', ' ')}\n", "bold")
-        for obstacle in comparison.obstacles:
-            text.append(f"{clean_line(obstacle)}\n", "yellow")
+        text = Text().append(f"{clean_line(before)} → {clean_line(after)}: {_VERDICTS[comparison.verdict]}\n", "bold")
+        text.append(f"{clean_line(verdict_reason(comparison))}\n\n", "dim")
         for change in comparison.metrics:
-            figures = f"{change.metric.name:<21} {change.before:.4f} → {change.after:.4f}  {change.difference:+.4f}\n"
+            figures = f"{change.metric.label:<28} {change.before:.3f} → {change.after:.3f}  {change.difference:+.3f}\n"
             text.append(figures, "red" if change.regressed else "")
         better = [each for each in comparison.moved if each.change > 0]
         worse = [each for each in comparison.moved if each.change < 0]
@@ -121,7 +127,7 @@ class RunsScreen(AskingScreen):
 
 def _moved(moved: MovedQuestion) -> Text:
     """A question that is ranked otherwise, and the first hits that it has now; those that were expected are marked."""
-    text = Text(f"{moved.change:+.3f}  ", "green" if moved.change > 0 else "red")
+    text = Text().append(f"{moved.change:+.3f}  ", "green" if moved.change > 0 else "red")
     text.append(f"{clean_line(moved.after.query)}\n")
     for hit in moved.after.hits[:_HITS_SHOWN]:
         text.append(f"        {hit.rank} {'✓' if hit.grade else ' '} {clean_line(hit.citation)}\n", "dim")

@@ -12,6 +12,11 @@ export function h(name, properties = {}, ...children) {
   return made;
 }
 
+/** Puts children in the place of those that are there; lists of them are taken apart, null is left out. */
+export function fill(holder, ...children) {
+  holder.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+}
+
 /** The element of that id. */
 export const byId = (id) => document.getElementById(id);
 

@@ -1,7 +1,7 @@
 // Evaluation: two runs side by side, and fusion weights moved by sliders against one's own golden questions.
 
 import { get } from "./api.js";
-import { copied, h } from "./dom.js";
+import { copied, fill, h } from "./dom.js";
 import { address, keep } from "./state.js";
 
 const LABELS = {
@@ -38,7 +38,7 @@ export async function showRuns(state, holder, go) {
   const runs = await get("runs", "/api/runs");
   if (!runs) return;
   if (!runs.length) {
-    holder.replaceChildren(h("p", { class: "hint" }, "No evaluation run yet. ", h("code", {}, "kb eval run"), " asks your golden questions and keeps what was found; Ctrl-G on a hit in ", h("code", {}, "kb ui"), " begins a golden set."));
+    holder.replaceChildren(h("p", { class: "quiet-line" }, "No evaluation run yet. ", h("code", {}, "kb eval run"), " asks your golden questions and keeps what was found; Ctrl-G on a hit in ", h("code", {}, "kb ui"), " begins a golden set."));
     return;
   }
   const after = runs.find((run) => run.run_id === state.after) ?? runs[0];
@@ -48,13 +48,13 @@ export async function showRuns(state, holder, go) {
     h("label", {}, `${label} `, h("select", { name, onchange: (event) => go({ ...state, before: before?.run_id ?? "", after: after.run_id, [name]: event.target.value }) }, chosen ? null : h("option", { value: "" }, "choose a run"), runs.map((run) => h("option", { value: run.run_id, selected: run === chosen }, `${nameOf(run)} · ${run.suite} · ${run.created_at.slice(0, 16).replace("T", " ")}`))));
   const choice = h("p", { class: "choice" }, choose("Before", before, "before"), " ", choose("After", after, "after"));
   if (!before) {
-    holder.replaceChildren(choice, h("p", { class: "hint" }, "There is no earlier run of this golden set; ", h("code", {}, "kb eval run"), " makes another."), groups(null, after));
+    fill(holder, choice, h("p", { class: "quiet-line" }, "There is no earlier run of this golden set; ", h("code", {}, "kb eval run"), " makes another."), groups(null, after));
     return;
   }
   const found = await get("comparison", "/api/comparison", new URLSearchParams({ before: before.run_id, after: after.run_id }));
   if (!found) return;
   const [name, title] = VERDICTS[found.verdict];
-  holder.replaceChildren(choice, h("p", { class: `verdict ${name}` }, title), h("p", { class: "hint" }, found.reason), metrics(found), groups(before, after), moved(found, state));
+  fill(holder, choice, h("p", { class: `verdict ${name}` }, title), h("p", { class: "quiet-line" }, found.reason), metrics(found), groups(before, after), moved(found, state));
 }
 
 function metrics(found) {
@@ -134,12 +134,13 @@ export async function showWeights(state, holder) {
     keep(now, { step: false });
     for (const slider of holder.querySelectorAll("[data-rule]")) slider.hidden = slider.dataset.rule !== (now.rule || found.current.rule);
     const next = await get("trial", "/api/trial", tried(now));
-    if (next) outcome.replaceChildren(...results(next, now));
+    if (next) fill(outcome, results(next, now));
   };
   const rule = now.rule || found.current.rule;
-  holder.replaceChildren(
+  fill(
+    holder,
     h("p", {}, `${found.questions.length} golden questions of the run ${found.run_name ?? found.run_id.slice(0, 8)}, ranked anew at each move. Nothing is written.`),
-    found.is_read ? h("p", { class: "hint" }, "Your hits are put in order by reading them; this rule orders those whose sentences have no vectors, and where ", h("code", {}, "rerank.provider"), " is none.") : null,
+    found.is_read ? h("p", { class: "quiet-line" }, "Your hits are put in order by reading them; this rule orders those whose sentences have no vectors, and where ", h("code", {}, "rerank.provider"), " is none.") : null,
     h(
       "form",
       { class: "sliders", onsubmit: (event) => event.preventDefault() },
@@ -150,7 +151,7 @@ export async function showWeights(state, holder) {
     ),
     outcome,
   );
-  outcome.replaceChildren(...results(found, now));
+  fill(outcome, results(found, now));
 }
 
 const tried = (state) => new URLSearchParams(["rule", "lexical_weight", "rrf_k", "rrf_lexical_weight", "depth"].filter((name) => state[name] !== "").map((name) => [name, state[name]]));
@@ -183,10 +184,10 @@ function results(found, state) {
   const down = changed.filter((each) => each.by < 0).length;
   return [
     h("p", { class: "big-figures", role: "status" }, ["ndcg_at_10", "recall_at_10"].map((name) => h("span", {}, h("b", {}, figure(found.tried[name])), ` ${name === "ndcg_at_10" ? "nDCG@10" : "recall@10"}, now ${figure(found.now[name])} `, h("span", { class: tone(by(name)) }, signed(by(name)))))),
-    h("p", { class: "hint" }, changed.length ? `${up} question${up === 1 ? "" : "s"} better, ${down} worse. What fits these questions best is not yet better on others: kb eval tune says how sure a gain is.` : "No question is ranked otherwise."),
+    h("p", { class: "quiet-line" }, changed.length ? `${up} question${up === 1 ? "" : "s"} better, ${down} worse. What fits these questions best is not yet better on others: ` : "No question is ranked otherwise.", changed.length ? [h("code", {}, "kb eval tune"), " says how sure a gain is."] : null),
     changed.length ? table("First right document", ["Question", "Now", "Tried", "nDCG@10"], changed.slice(0, MOVED_SHOWN).map((each) => [h("a", { href: address({ ...state, page: "", q: each.query }) }, each.query), place(each.now.first_rank), place(each.tried.first_rank), h("span", { class: tone(each.by) }, signed(each.by))])) : null,
     h("h2", {}, "In the configuration"),
     h("pre", { class: "lines-to-copy", tabindex: "0" }, lines),
     copied(lines, "Copy the config lines"),
-  ].filter(Boolean);
+  ];
 }

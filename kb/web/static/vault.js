@@ -1,7 +1,7 @@
 // The vault as a whole: what is in it over time, what is there twice, what hangs loose, what is not embedded.
 
 import { get } from "./api.js";
-import { h } from "./dom.js";
+import { fill, h } from "./dom.js";
 import { showRuns, showWeights } from "./evaluation.js";
 import { address, EMPTY } from "./state.js";
 
@@ -26,8 +26,9 @@ async function showMap(state, holder) {
   const [map, top] = await Promise.all([get("map", "/api/map"), get("folder ", "/api/folder")]);
   if (!map || !top) return;
   const all = map.months.reduce((sum, row) => sum + row.documents, 0);
-  holder.replaceChildren(
-    ...[
+  fill(
+    holder,
+    [
       coverage(map.coverage),
       part(`${counted(map.unembedded.length, "document")} with passages that are not embedded`, map.unembedded.map((each) => h("li", {}, link(each, state), h("span", { class: "quiet-word" }, ` ${number(each.missing)} of ${counted(each.passages, "passage")}`)))),
       months(map.months),
@@ -35,7 +36,7 @@ async function showMap(state, holder) {
       part(`${counted(map.unlinked.length, "note")} that link to nothing`, map.unlinked.map((each) => h("li", {}, link(each, state)))),
       h("h2", {}, counted(all, "document")),
       folderList(top, state),
-    ].flat().filter(Boolean),
+    ],
   );
 }
 
@@ -48,7 +49,7 @@ function part(title, items) {
 }
 
 function coverage(slots) {
-  if (!slots.length) return h("p", { class: "hint" }, "Nothing is embedded: passages are found by their words alone.");
+  if (!slots.length) return h("p", { class: "quiet-line" }, "Nothing is embedded: passages are found by their words alone.");
   return slots.map((slot) =>
     h("p", {}, h("label", { class: "quiet-word" }, `${slot.model_id} `, h("progress", { max: slot.passages, value: slot.embedded })), ` ${number(slot.embedded)} of ${number(slot.passages)} passages embedded`),
   );
@@ -115,7 +116,7 @@ async function showChanges(state, holder) {
   const groups = [...byThing.values()].sort((one, other) => Number(other.some(broken)) - Number(one.some(broken)));
   const of = (kind) => groups.filter(([first]) => first.kind === kind);
   if (!groups.length) {
-    holder.replaceChildren(h("p", { class: "hint" }, "All that kept answers quote, and all that golden questions expect, is in the files as it was."));
+    holder.replaceChildren(h("p", { class: "quiet-line" }, "All that kept answers quote, and all that golden questions expect, is in the files as it was."));
     return;
   }
   holder.replaceChildren(
