@@ -56,24 +56,24 @@ def measure(data: Path | None, *, questions: int = QUESTIONS) -> Measurement:
         read["xling-fastapi"] = asyncio.run(_agent(base, crossing))
         words = [each.text for each in crossing]
         with step("one call at a time"):
-            direct_ms = _direct_ms(base, words)
-            first_s, through_ms, with_models_mb = asyncio.run(_through(base, words))
+            python_ms = direct_ms(base, words)
+            first_s, through_ms, with_models_mb = asyncio.run(through(base, words))
         with step(f"{CLIENTS} clients over HTTP"):
             clients_s, wrong = asyncio.run(_clients(base, words[:CLIENTS]))
-        passages = _passages(base)
+        passages = passages_of(base)
         costs = _tool_tokens(base)
     with knowledge_base(data / "notes-ko", settings='\n[models.embedding]\nprovider = "none"') as base:
         base.ingest()
         with step(f"{LOOP_CALLS} calls in a loop"):
-            parts_mb = asyncio.run(_loop(base, [each.text for each in noted]))
-    ratio = round(through_ms / direct_ms, 2)
+            parts_mb = asyncio.run(looped(base, [each.text for each in noted]))
+    ratio = round(through_ms / python_ms, 2)
     share = sum(right * questions for right, _, _ in read.values()) / (len(read) * questions)
     spoken = tuple((name, round(right, 3), round(tokens), most) for name, (right, tokens, most) in read.items())
     tables = (
         Table(
             f"A warm search, hybrid, over {passages:,} passages",
             ("by", "p50 ms", "ratio"),
-            (("Python", round(direct_ms, 1), 1.0), ("stdio", round(through_ms, 1), ratio)),
+            (("Python", round(python_ms, 1), 1.0), ("stdio", round(through_ms, 1), ratio)),
         ),
         Table(
             "Resident memory of the server, MB",
@@ -145,7 +145,7 @@ def _answers(asked: AgentQuestion, place: dict[str, Any]) -> bool:
     return of and (not asked.must or any(re.search(each, place["text"], re.IGNORECASE) for each in asked.must))
 
 
-def _direct_ms(base: KnowledgeBase, words: Sequence[str]) -> float:
+def direct_ms(base: KnowledgeBase, words: Sequence[str]) -> float:
     """The same page of hits in this process, the second round and later."""
     times = []
     with open_session(base.config, many=True) as session:
@@ -157,7 +157,7 @@ def _direct_ms(base: KnowledgeBase, words: Sequence[str]) -> float:
     return median(times)
 
 
-async def _through(base: KnowledgeBase, words: Sequence[str]) -> tuple[float, float, float]:
+async def through(base: KnowledgeBase, words: Sequence[str]) -> tuple[float, float, float]:
     """Seconds from the start to the first answer, median milliseconds of a call, and the server's memory in MB."""
     start = perf_counter()
     times = []
@@ -172,12 +172,14 @@ async def _through(base: KnowledgeBase, words: Sequence[str]) -> tuple[float, fl
         return first_s, median(times), _server_mb()
 
 
-async def _loop(base: KnowledgeBase, words: Sequence[str]) -> list[float]:
+async def looped(
+    base: KnowledgeBase, words: Sequence[str], calls: int = LOOP_CALLS, parts: int = LOOP_PARTS
+) -> list[float]:
     """The server's memory in MB after each part of many calls, without models."""
     found = []
     async with _spoken(base) as client:
-        for _ in range(LOOP_PARTS):
-            for number in range(LOOP_CALLS // LOOP_PARTS):
+        for _ in range(parts):
+            for number in range(calls // parts):
                 text = words[number % len(words)]
                 await client.call_tool("search", {"query": text, "limit": 3})
             found.append(_server_mb())
@@ -227,7 +229,7 @@ async def _lexical(base: KnowledgeBase, word: str) -> str:
     return json.dumps([hit.citation.to_uri() for hit in page.hits])
 
 
-def _passages(base: KnowledgeBase) -> int:
+def passages_of(base: KnowledgeBase) -> int:
     from kb.operations.inspect.listing import base_status
 
     with open_session(base.config) as session:

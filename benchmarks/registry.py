@@ -36,6 +36,7 @@ BENCHMARKS = {
     "ocr": "character error on the rendered fixtures; time against bare tesseract",
     "scans": "made-up scans in columns, page by page: character error and time against bare tesseract",
     "mcp": "* agents' calls against Python's, memory, many clients, a scripted agent; needs KB_TEST_MODEL_DIR",
+    "mcp_calls": "100,000 calls of agents in a loop, memory by tenths; a call over 10,000 passages; needs models",
     "code": "questions about the sources of packages: line@1, line@10, IoU@1; fetches them, needs universal-ctags",
     "ui": "hits after a key on the page and in the terminal, first paint, memory, 8 tabs; needs models, Chromium",
     "code_beside": "* notes found alone and with the code of three packages beside them; needs KB_TEST_MODEL_DIR",
@@ -45,6 +46,7 @@ BENCHMARKS = {
 
 LONG = {
     "mcp",
+    "mcp_calls",
     "hybrid",
     "extractive",
     "refusal",

@@ -193,6 +193,7 @@ class ExposureConfig(Section):
     never_to_mcp: tuple[str, ...] = ("#never-to-mcp",)
     never_to_llm: tuple[str, ...] = ("#never-to-llm",)
     never_to_web: tuple[str, ...] = ("#never-to-web",)
+    images_to_mcp: bool = False
 
 
 class RagConfig(Section):

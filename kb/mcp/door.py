@@ -6,6 +6,7 @@ import functools
 import json
 import sys
 import traceback
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import partial
@@ -17,6 +18,7 @@ from anyio import CapacityLimiter, to_thread
 from mcp.shared.exceptions import MCPError
 
 from kb.domain.results.disclosure import Disclosure
+from kb.domain.results.fetched import Picture
 from kb.domain.run_handle import RunHandle
 from kb.errors import KbError
 from kb.mcp.hidden import visible_line, visible_parts
@@ -68,7 +70,8 @@ class Door:
             return _failed(error_text(error))
         await self.log.tell(ctx, "info", f"{tool.name}: {len(result.places)} places")
         return types.CallToolResult(
-            content=[types.TextContent(text=result.text)], structured_content=visible_parts(result.structured)
+            content=[types.TextContent(text=result.text), *map(_image, result.pictures)],
+            structured_content=visible_parts(result.structured),
         )
 
     async def in_thread(self, work: Callable[[], T], handle: RunHandle) -> T:
@@ -141,6 +144,10 @@ def described(tools: tuple[ToolSpec, ...]) -> list[types.Tool]:
         )
         for tool in tools
     ]
+
+
+def _image(picture: Picture) -> types.ImageContent:
+    return types.ImageContent(data=b64encode(picture.data).decode("ascii"), mime_type=picture.media_type)
 
 
 def _annotations(tool: ToolSpec) -> types.ToolAnnotations:

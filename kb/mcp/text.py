@@ -6,7 +6,7 @@ import secrets
 
 from kb.domain.answers.answer import Answer
 from kb.domain.citations import cited_lines
-from kb.domain.results.fetched import Fetched, FetchedPlace
+from kb.domain.results.fetched import NO_PICTURES, Fetched, FetchedPlace, Pictures
 from kb.domain.results.listing import BaseStatus, Listing
 from kb.domain.results.search_page import SearchPage
 from kb.domain.search import SearchHit
@@ -54,12 +54,14 @@ def _hit_text(number: int, hit: SearchHit, date: str, fence: Fence) -> str:
     return f"{head}\n{fence.around(' › '.join(over) + chr(10) + hit.snippet.strip())}"
 
 
-def fetch_text(fetched: Fetched) -> str:
+def fetch_text(fetched: Fetched, shown: Pictures = NO_PICTURES) -> str:
     """Texts with the numbers of their lines, and what could not be fetched."""
     fence = Fence()
     parts = [fence.said] if fetched.places else []
     parts += [_place_text(place, fence) for place in fetched.places]
     parts += [f"not fetched: {visible_line(each.target)}: {error_text(each.error)}" for each in fetched.failures]
+    parts += [f"picture: {visible_line(each.place)} ({each.media_type})" for each in shown.given]
+    parts += [f"no picture: {visible_line(each)}" for each in shown.failures]
     if fetched.next_cursor:
         parts.append(f"{fetched.tokens} tokens; more: next_cursor={fetched.next_cursor}")
     return "\n".join(parts)

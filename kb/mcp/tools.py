@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import kb
+from kb.domain.results.fetched import Picture, Pictures
 from kb.domain.results.listing import ListedKind
 from kb.domain.run_handle import RunHandle
 from kb.errors import UsageError
@@ -44,6 +45,7 @@ class Result(NamedTuple):
     text: str
     structured: Any
     places: tuple[str, ...] = ()
+    pictures: tuple[Picture, ...] = ()
 
 
 class ToolSpec(NamedTuple):
@@ -67,9 +69,15 @@ def _search(session: Session, given: Any, _: RunHandle) -> Result:
 
 
 def _fetch(session: Session, given: Any, _: RunHandle) -> Result:
-    fetched = fetch(session, fetch_request(given))
-    places = tuple(each.citation.to_uri() for each in fetched.places)
-    return Result(fetch_text(fetched), fetched_texts_v1(fetched), places)
+    request = fetch_request(given)
+    shown = Pictures()
+    if given.get("images", False):
+        from kb.operations.inspect.pictures import pictures  # which starts a process that draws
+
+        shown = pictures(session, request.targets)
+    fetched = fetch(session, request)
+    places = (*(each.citation.to_uri() for each in fetched.places), *(f"picture {each.place}" for each in shown.given))
+    return Result(fetch_text(fetched, shown), fetched_texts_v1(fetched, shown), places, shown.given)
 
 
 def _ask(session: Session, given: Any, handle: RunHandle) -> Result:

@@ -92,3 +92,21 @@ class Fetched(NamedTuple):
     token_counter: str
     next_cursor: str | None
     corpus_revision: int
+
+
+class Picture(NamedTuple):
+    """A picture at a place: the bytes of a file, or drawn."""
+
+    place: str
+    media_type: str
+    data: bytes
+
+
+class Pictures(NamedTuple):
+    """Pictures that were asked for, and what could not be given, with the reason."""
+
+    given: tuple[Picture, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+NO_PICTURES = Pictures()

@@ -27,20 +27,24 @@ _DRAWN_AS = "thumbnail-v1"
 
 
 class Drawn(NamedTuple):
-    """A page, counted from 1, and the rectangles (x, y, w, h) in points from its top left that are marked."""
+    """A page, counted from 1, and the rectangles (x, y, w, h) in points from its top left that are marked.
+
+    With `pixels` it is drawn to be read: all of the rectangles, or the page, so many pixels wide and nothing marked.
+    """
 
     page: int
     regions: tuple[tuple[int, int, int, int], ...]
+    pixels: int | None = None
 
     def to_json(self) -> bytes:
         """As the step is handed it."""
-        return json.dumps([self.page, self.regions]).encode()
+        return json.dumps([self.page, self.regions, *([] if self.pixels is None else [self.pixels])]).encode()
 
     @classmethod
     def from_json(cls, data: bytes) -> Drawn:
         """`to_json`, read back."""
-        page, regions = json.loads(data)
-        return cls(page, tuple((x, y, w, h) for x, y, w, h in regions))
+        page, regions, *pixels = json.loads(data)
+        return cls(page, tuple((x, y, w, h) for x, y, w, h in regions), *pixels)
 
 
 def engine(settings: ExtractSettings) -> Engine:
@@ -60,7 +64,8 @@ def derive(job: Job) -> bytes:
         if not 1 <= drawn.page <= pdf.page_count:
             raise ExtractFailed(f"the PDF has no page {drawn.page}", "kb ingest reads it again")
         job.on_progress(Progress(0, 1))
-        return _picture(pdf[drawn.page - 1], drawn.regions)
+        page = pdf[drawn.page - 1]
+        return _picture(page, drawn.regions) if drawn.pixels is None else _readable(page, drawn.regions, drawn.pixels)
 
 
 def _picture(page: pymupdf.Page, regions: tuple[tuple[int, int, int, int], ...]) -> bytes:
@@ -73,6 +78,32 @@ def _picture(page: pymupdf.Page, regions: tuple[tuple[int, int, int, int], ...])
     scale = _WIDTH / clip.width
     pixels = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), clip=clip, alpha=False, annots=False)
     return bytes(pixels.tobytes("png"))
+
+
+def _readable(page: pymupdf.Page, regions: tuple[tuple[int, int, int, int], ...], pixels: int) -> bytes:
+    """The part of the page around the rectangles, or all of it, as it is."""
+    import pymupdf
+
+    marks = [pymupdf.Rect(x, y, x + w, y + h) for x, y, w, h in regions]
+    clip = page.rect
+    if marks:
+        clip = (
+            pymupdf.Rect(
+                min(mark.x0 for mark in marks) - _MARGIN,
+                min(mark.y0 for mark in marks) - _MARGIN,
+                max(mark.x1 for mark in marks) + _MARGIN,
+                max(mark.y1 for mark in marks) + _MARGIN,
+            )
+            & page.rect
+        )
+    if clip.is_empty:
+        clip = page.rect
+    # A narrow strip is not blown up: more pixels than a page at that width has say nothing more.
+    scale = min(pixels / clip.width, pixels / clip.height * _TALLEST, _MOST_SCALE)
+    return bytes(page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), clip=clip, alpha=False).tobytes("png"))
+
+
+_TALLEST, _MOST_SCALE = 1.5, 3.0
 
 
 def _clip(page: pymupdf.Rect, marks: list[pymupdf.Rect]) -> pymupdf.Rect:

@@ -61,7 +61,11 @@ def _batches(run: IngestRun, changed: deque[ScannedFile]) -> Iterator[Batch]:
 
 def _changed(run: IngestRun, file: ScannedFile) -> Changed:
     stored = queries.select_document_at(run.db, workspace_path=file.workspace_path)
-    return Changed(file, stored, stored is not None and run.is_current(file.media_type, stored.pipeline_version))
+    return Changed(
+        file,
+        stored,
+        stored is not None and run.is_current(file.media_type, stored.pipeline_version, file.workspace_path),
+    )
 
 
 def _index_with_engines(run: IngestRun, changed: deque[ScannedFile], rules: ReadingRules) -> None:

@@ -88,7 +88,9 @@ class EngineFiles:
         Raises: FileError where its engine could not read these bytes before, or a password is needed.
         """
         run = self._run
-        steps = tuple(step for step in opened.extractor.steps if run.engines.engine_of(step))
+        left_out = run.left_out(opened.family, opened.file.workspace_path)
+        wanted = (step for step in opened.extractor.steps if step.name not in left_out)
+        steps = tuple(step for step in wanted if run.engines.engine_of(step))
         file = _Stepped(opened, steps)
         if self._cache is not None:
             self._take_from_cache(self._cache, file)

@@ -49,8 +49,10 @@ class Engines:
         found = {step: self.engine_of(step) for step in steps}
         return not steps or (any(found.values()) and all(found[step] for step in steps if step.is_required))
 
-    def are_those_of(self, family: MediaFamily, parser_version: str) -> bool:
-        """Whether a document with that parser version would be derived the same way now.
+    def are_those_of(
+        self, family: MediaFamily, parser_version: str, without: frozenset[DerivedName] = frozenset()
+    ) -> bool:
+        """Whether a document with that parser version would be derived the same way now, `without` some results.
 
         An engine that is not installed any more makes nothing again: what it derived is better than nothing.
         """
@@ -58,7 +60,8 @@ class Engines:
         base, labels = read_labels(parser_version)
         steps = {step.name: step for step in extractor.steps}
         return base == extractor.parser_version and all(
-            name in steps and self._is_current(steps[name], label) for name, label in labels.items()
+            name in steps and (label == NOT_DERIVED if name in without else self._is_current(steps[name], label))
+            for name, label in labels.items()
         )
 
     def label_of(self, name: DerivedName, family: MediaFamily) -> str:

@@ -156,7 +156,7 @@ def _scan(run: IngestRun) -> deque[ScannedFile]:
                 if (
                     known is not None
                     and known[:3] == (event.byte_len, event.mtime_ns, event.source_path)
-                    and ((event.media_type, known[3]) in run.current or run.is_current(event.media_type, known[3]))
+                    and run.is_current(event.media_type, known[3], event.workspace_path)
                 ):
                     report.counts.unchanged += 1
                 elif not run.engines.can_read(family):

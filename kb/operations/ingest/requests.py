@@ -18,6 +18,7 @@ from kb.operations.ingest.prepare import AssetPolicy
 from kb.operations.ingest.run import ExtractionPlan, IngestRequest
 from kb.operations.opening.privacy import private_places
 from kb.operations.opening.typed_path import path_below
+from kb.operations.session.exposure import kept_from_models
 from kb.scan.include import IncludePatterns
 from kb.scan.text_kinds import TextKinds
 
@@ -60,6 +61,7 @@ def ingest_request(
         extraction=extraction_plan(config, [each for each in wanted if each not in plugins.uncut]),
         places=private_places(config),
         plugins=plugins,
+        kept_from_models=kept_from_models(config),
         embedding=embedding_plan(config) if embed and config.models_embedding.provider != "none" else None,
         scope=_scope(config, path, plugins.kinds),
         follow_outside=config.workspace.follow_outside,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +20,10 @@ from kb.operations.ingest.pdf_passwords import PdfPasswords
 from kb.operations.ingest.plugins import NO_PLUGINS, IngestPlugins
 from kb.operations.ingest.prepare import AssetPolicy, pipeline_tail
 from kb.operations.opening.privacy import PrivatePlaces
+from kb.operations.session.exposure import no_path
 from kb.store.connection import Connection
+
+_DESCRIBED: frozenset[DerivedName] = frozenset(("caption",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class IngestRequest:
     extraction: ExtractionPlan
     places: PrivatePlaces
     plugins: IngestPlugins = NO_PLUGINS
+    kept_from_models: Callable[[str], bool] = no_path
     embedding: EmbeddingPlan | None = None
     scope: str = ""
     follow_outside: bool = True
@@ -78,18 +82,26 @@ class IngestRun:
     finished: int = 0
     total: int = 0
 
-    def is_current(self, media_type: MediaType, pipeline_version: str) -> bool:
+    def is_current(self, media_type: MediaType, pipeline_version: str, path: str) -> bool:
         """Whether a document with that pipeline version would be made the same way now; what is stays in `current`."""
-        key = media_type, pipeline_version
-        if key not in self.current and self._is_current(family_of(media_type), pipeline_version):
+        key, family = (media_type, pipeline_version), family_of(media_type)
+        without = self.left_out(family, path)
+        if without:
+            return self._is_current(family, pipeline_version, without)
+        if key not in self.current and self._is_current(family, pipeline_version, without):
             self.current.add(key)
         return key in self.current
 
-    def _is_current(self, family: MediaFamily, pipeline_version: str) -> bool:
+    def left_out(self, family: MediaFamily, path: str) -> frozenset[DerivedName]:
+        """What is not derived of a file though there is an engine: no model describes what models are not to read."""
+        is_kept = family == "image" and self.request.kept_from_models(path)
+        return _DESCRIBED if is_kept else frozenset()
+
+    def _is_current(self, family: MediaFamily, pipeline_version: str, without: frozenset[DerivedName]) -> bool:
         tail = pipeline_tail(family, self.request.policy)
         if not pipeline_version.endswith(tail):
             return False
-        return self.engines.are_those_of(family, pipeline_version.removesuffix(tail))
+        return self.engines.are_those_of(family, pipeline_version.removesuffix(tail), without)
 
     def leave_unread(self, family: MediaFamily) -> None:
         """Counts a file out that was to be read, because its engine turned out not to be usable."""

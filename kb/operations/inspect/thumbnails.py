@@ -39,8 +39,10 @@ class Thumbnails:
         self._cache: DerivedCache | None = None
         self._one = Lock()
 
-    def draw(self, session: Session, place: str, passage: str | None) -> bytes:
+    def draw(self, session: Session, place: str, passage: str | None, *, pixels: int | None = None) -> bytes:
         """A picture, as PNG, of where a passage of a PDF stands; `place` is its citation.
+
+        With `pixels` it is so wide, to be read.
 
         Raises: NotFound for what is no place in a PDF, or cannot be drawn; FileVanished; ModelMissing.
         """
@@ -49,7 +51,7 @@ class Thumbnails:
         if view.document.media_type != "pdf" or not isinstance(citation, PageCitation):
             raise NotFound(f"{place!r} is no place in a PDF", "pictures are drawn of those alone")
         kept = kept_file(session, view.document.workspace_path)
-        drawn = Drawn(citation.page, citation.regions)
+        drawn = Drawn(citation.page, citation.regions, pixels)
         label = f"{engine(ExtractSettings()).label};{drawn.to_json().decode()}"
         with self._one:
             picture = self._known(view.document.checksum, label)

@@ -7,7 +7,7 @@ error and no statement written later can reach past it.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kb.config import Config
@@ -80,6 +80,20 @@ def hidden_paths(db: Connection, rules: Rules) -> frozenset[str]:
     """The paths of the documents that are kept from an audience; the connection goes on seeing them."""
     list_hidden(db, rules)
     return frozenset(row.workspace_path for row in queries.select_hidden_paths(db))
+
+
+def kept_from_models(config: Config) -> Callable[[str], bool]:
+    """Whether a path is kept from language models by its name: of a picture, which has no tags, nothing else tells."""
+    globs = rules_for(config, "model").globs
+    if not globs:
+        return no_path
+    matches = _matcher(globs).matches
+    return lambda path: matches(stored_text(path))
+
+
+def no_path(path: str) -> bool:
+    """Keeps nothing."""
+    return False
 
 
 def is_hidden_path(config: Config, path: str) -> bool:

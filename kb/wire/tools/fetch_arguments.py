@@ -32,6 +32,7 @@ class FetchArgumentsV1(TypedDict, total=False):
     symbol: Annotated[str, Field(description="a definition in code, with or without path: Parser.parse")]
     context_lines: Annotated[int, Ge(0), Le(500), Field(description="lines added before and behind each (default 0)")]
     cursor: Annotated[str, Field(description="next_cursor of the last fetch, alone, to read on")]
+    images: Annotated[bool, Field(description="pictures too: of images and of cited PDF pages")]
     max_tokens: Annotated[int, Ge(50), Le(100_000), Field(description="budget of the result (default 8000)")]
 
 

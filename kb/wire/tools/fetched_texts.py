@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from kb.domain.results.fetched import Fetched, FetchedPlace, Neighbour
+from kb.domain.results.fetched import NO_PICTURES, Fetched, FetchedPlace, Neighbour, Pictures
 
 
 class FetchedTextV1(TypedDict):
@@ -39,19 +39,27 @@ class NotFetchedV1(TypedDict):
     hint: str | None
 
 
+class GivenPictureV1(TypedDict):
+    """A picture that comes beside the text, in the same order."""
+
+    place: str
+    media_type: str
+
+
 class FetchedTextsV1(TypedDict):
-    """What was fetched, in the order it was asked for."""
+    """What was fetched, in the order it was asked for; `pictures` is there where they were asked for."""
 
     schema_version: Literal["fetched_texts.v1"]
     places: list[FetchedTextV1]
     failures: list[NotFetchedV1]
     tokens: int
     next_cursor: str | None
+    pictures: NotRequired[list[GivenPictureV1]]
 
 
-def fetched_texts_v1(fetched: Fetched) -> FetchedTextsV1:
+def fetched_texts_v1(fetched: Fetched, shown: Pictures = NO_PICTURES) -> FetchedTextsV1:
     """The wire form of what was fetched."""
-    return {
+    given: FetchedTextsV1 = {
         "schema_version": "fetched_texts.v1",
         "places": [_place(each) for each in fetched.places],
         "failures": [
@@ -61,6 +69,9 @@ def fetched_texts_v1(fetched: Fetched) -> FetchedTextsV1:
         "tokens": fetched.tokens,
         "next_cursor": fetched.next_cursor,
     }
+    if shown.given:
+        given["pictures"] = [{"place": each.place, "media_type": each.media_type} for each in shown.given]
+    return given
 
 
 def _place(place: FetchedPlace) -> FetchedTextV1:
