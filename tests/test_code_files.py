@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Vault, make_vault, run_kb
 
+from kb.extract.code import apart
 from kb.extract.code.apart import is_suspicious, parse_apart
 from kb.extract.code.left_out import reason_left_out
 from kb.extract.code.syntax import parse
@@ -160,3 +161,13 @@ def test_a_file_is_generated_where_a_comment_says_so_not_where_a_string_holds_th
     head: str, reason: str | None
 ) -> None:
     assert reason_left_out(head.encode(), "a.py") == reason
+
+
+def test_the_process_that_parses_large_files_is_started_again_where_it_was_ended() -> None:
+    source = b"def f():\n    pass\n"
+    assert parse_apart(source, "python") == parse(source, "python")
+    running = apart._process()._running
+    assert running is not None
+    running.kill()
+    assert running.wait() != 0
+    assert parse_apart(source, "python") == parse(source, "python")

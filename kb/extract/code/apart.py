@@ -80,6 +80,8 @@ class _Process:
 
     def _answer(self, source: bytes, lang: str) -> bytes | None:
         """The answer to one file; None from a process that is gone. Raises: TooCostly where none comes."""
+        if self._running is not None and self._running.poll() is not None:
+            self._end()  # it left, or was ended, since the last file
         running = self._running = self._running or _started()
         assert running.stdin is not None
         assert running.stdout is not None
