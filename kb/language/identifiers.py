@@ -38,5 +38,5 @@ def spellings(names: Iterable[str]) -> Iterator[str]:
 
 def inner_words(text: str) -> str:
     """The words inside the camelCase names of a text, which a tokenizer takes for one word each; each name once."""
-    names = dict.fromkeys(name for name in _SIMPLE.findall(text) if _INNER_CAPITAL.search(name))
+    names = filter(_INNER_CAPITAL.search, dict.fromkeys(_SIMPLE.findall(text)))
     return " ".join(" ".join(parts_of(name)) for name in names)

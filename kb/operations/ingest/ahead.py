@@ -9,15 +9,17 @@ batch is read here.
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from io import BytesIO
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from kb.domain.results.ingest import StageTimes
 from kb.operations.ingest.reading import Changed, Reading, ReadingRules, read_changed
@@ -179,4 +181,30 @@ def main() -> None:
             except EOFError:
                 return
             stages = StageTimes()
-            pipes.outbox.send_bytes(pickle.dumps((_read_here(batch, rules, stages), stages)))
+            pipes.outbox.send_bytes(_pickled((_read_here(batch, rules, stages), stages)))
+
+
+def _pickled(answer: tuple[ReadBatch, StageTimes]) -> bytes:
+    """An answer for `pickle.loads`, which the process that stores takes a third of the time for."""
+    written = BytesIO()
+    _FieldPickler(written, pickle.HIGHEST_PROTOCOL).dump(answer)
+    return written.getvalue()
+
+
+class _FieldPickler(pickle.Pickler):
+    """Writes frozen dataclasses as a call of their class: pickle by itself sets their fields one by one."""
+
+    def reducer_override(self, each: Any) -> Any:
+        """The class and its fields; NotImplemented for anything else."""
+        values_of = _fields_of(type(each))
+        return NotImplemented if values_of is None else (type(each), values_of(each))
+
+
+@functools.lru_cache
+def _fields_of(kind: Any) -> Callable[[object], tuple[object, ...]] | None:
+    """What gives the fields of a frozen dataclass in the order its class takes them; None for other classes."""
+    is_plain = is_dataclass(kind) and all(each.init for each in fields(kind))
+    if not is_plain or not getattr(kind, "__dataclass_params__").frozen:  # noqa: B009 - typing does not know it
+        return None
+    names = [each.name for each in fields(kind)]
+    return lambda value: tuple([getattr(value, name) for name in names])

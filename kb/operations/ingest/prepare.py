@@ -20,11 +20,10 @@ from kb.domain.results.ingest import StageTimes
 from kb.domain.text import stored_text
 from kb.extract.registry import Extractor, extractor_of
 from kb.language.file_names import name_timestamp, name_words
-from kb.language.identifiers import inner_words
 from kb.language.korean import analyse, analysis_version, has_hangul
 from kb.language.transliteration import word_sounds
 from kb.language.written_words import written_pairs, written_words
-from kb.operations.ingest.code_words import doc_words, path_words, symbol_words
+from kb.operations.ingest.code_words import CodeWords, code_words, path_words
 from kb.operations.opening.clock import from_ns
 from kb.scan.assets import store_asset
 from kb.scan.events import ScannedFile
@@ -73,11 +72,15 @@ class OpenFile:
 
 @dataclass(frozen=True, slots=True)
 class WrittenDown:
-    """What can be said of a cut document by itself: the words as they are written, and where its bytes are kept."""
+    """What can be said of a cut document by itself: the words as they are written, and where its bytes are kept.
+
+    `code` are the words of source code, for each chunk; none of any other document.
+    """
 
     words: tuple[str, ...]
     sounds: tuple[tuple[str, str], ...]
     pairs: tuple[tuple[str, str], ...]
+    code: tuple[CodeWords, ...]
     source: SourceFile
 
 
@@ -131,9 +134,11 @@ def write_down(cut: Cut, assets: AssetPolicy, stages: StageTimes) -> WrittenDown
         source = _store_source(cut, assets)
     with stages.measure("words"):
         # What is misspelled in a question is compared with words that people write, not with names in code.
-        texts = [] if cut.opened.family == "code" else list(dict.fromkeys(_indexed_texts(cut)))
+        is_code = cut.opened.family == "code"
+        code = tuple(code_words(cut.document, chunk) for chunk in cut.chunks) if is_code else ()
+        texts = [] if is_code else list(dict.fromkeys(_indexed_texts(cut)))
         words = tuple(written_words(texts))
-        return WrittenDown(words, word_sounds(words), tuple(written_pairs(texts)), source)
+        return WrittenDown(words, word_sounds(words), tuple(written_pairs(texts)), code, source)
 
 
 def finish(
@@ -162,7 +167,7 @@ def _finished(
     return PreparedDocument(
         document=cut.document,
         chunks=cut.chunks,
-        indexed=tuple(_indexed(cut, korean)),
+        indexed=tuple(_indexed(cut, written.code, korean)),
         korean_units=units,
         words=written.words,
         sounds=written.sounds,
@@ -251,20 +256,17 @@ def _strings(value: Json) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _indexed(cut: Cut, korean: Morphemes) -> Iterator[IndexedText]:
+def _indexed(cut: Cut, code: Sequence[CodeWords], korean: Morphemes) -> Iterator[IndexedText]:
     """What is indexed beside each chunk's text."""
-    is_code = cut.opened.family == "code"
-    name_text = path_words(cut.document.workspace_path) if is_code else _with_morphemes(_name_words(cut), korean)
+    name_text = path_words(cut.document.workspace_path) if code else _with_morphemes(_name_words(cut), korean)
     for ordinal, chunk in enumerate(cut.chunks):
         text = stored_text(chunk.text)
         yield IndexedText(
-            heading_text=_with_morphemes(_heading_words(cut, ordinal), korean),
-            tokenized_korean_text=korean.get(text),
-            name_text=name_text,
-            nfc_text=None if text == chunk.text else text,
-            symbol_text=symbol_words(cut.document, chunk) if is_code else None,
-            doc_text=doc_words(cut.document, chunk) if is_code else None,
-            identifier_text=inner_words(text) if is_code else None,
+            _with_morphemes(_heading_words(cut, ordinal), korean),
+            korean.get(text),
+            name_text,
+            None if text == chunk.text else text,
+            *(code[ordinal] if code else ()),
         )
 
 
