@@ -196,8 +196,9 @@ class _FieldPickler(pickle.Pickler):
 
     def reducer_override(self, each: Any) -> Any:
         """The class and its fields; NotImplemented for anything else."""
-        values_of = _fields_of(type(each))
-        return NotImplemented if values_of is None else (type(each), values_of(each))
+        kind: Any = type(each)
+        values_of = _fields_of(kind)
+        return NotImplemented if values_of is None else (kind, values_of(each))
 
 
 @functools.lru_cache
