@@ -21,7 +21,7 @@ pytest.importorskip("textual")
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from kb.tui.app import SearchApp
+from kb.tui.app import DEBOUNCE_S, SearchApp
 
 Play = Callable[[Pilot[None], SearchApp], Awaitable[None]]
 
@@ -46,11 +46,14 @@ def played(
 
 
 async def typed(pilot: Pilot[None], text: str) -> None:
-    """Types, as a person does: a key at a time."""
-    line = pilot.app.query_one("#line", Input)
+    """Types, as a person does: a key at a time; then looks at what was found for all of it, not for its beginning."""
+    app = cast(SearchApp, pilot.app)
+    line = app.query_one("#line", Input)
     for char in text:
         line.insert_text_at_cursor(char)
         await pilot.pause()
+    await pilot.pause(3 * DEBOUNCE_S)
+    await until(pilot, lambda: app._asking.shown == app._asking.newest)
 
 
 async def until(pilot: Pilot[None], so: Callable[[], bool]) -> None:
@@ -92,10 +95,9 @@ def test_what_was_found_stays_until_the_next_is_there_and_an_older_answer_is_dro
         await typed(pilot, "gateway")
         await until(pilot, lambda: rows(app) > 1)
         older = app._asking.newest
-        await typed(pilot, " zzzz")
-        assert rows(app) > 1
-        await typed(pilot, "귤")
+        app._line = "gateway zzzz귤"
         await until(pilot, lambda: app._asking.newest > older)
+        assert rows(app) > 1
         app._asking.show(older, app._status, "this is old")
         assert "this is old" not in shown(app)
 
