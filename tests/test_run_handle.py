@@ -14,7 +14,8 @@ from test_models_install import shelf
 
 from kb.assemble import embedding_models as catalog
 from kb.config import Config, load
-from kb.domain.answers.answer_events import Generated, Retrieved
+from kb.domain.answers.answer import Hop
+from kb.domain.answers.answer_events import Generated, HopTaken, Retrieved
 from kb.domain.ingest.ingest_events import EmbedBatchFinished, IngestCounts, IngestEvent
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery, SearchResult
@@ -63,10 +64,13 @@ def kinds_of(wire: Any) -> set[str]:
     return {kind for each in get_args(wire) for kind in get_args(get_type_hints(each)["kind"])}
 
 
+A_HOP = Hop(1, "x", "x", "whole", "answered", None, ())
+
+
 def test_the_wire_knows_every_event_and_no_other() -> None:
     assert kinds_of(IngestProgressV1) == {sample(each).kind for each in get_args(IngestEvent)} | {"aborted"}
     found = SearchResult(SearchQuery("x", "lexical", 1), (), (), "")
-    assert kinds_of(AnswerEventV1) == {Retrieved(found, None, 0.5).kind, Generated("x").kind}
+    assert kinds_of(AnswerEventV1) == {Retrieved(found, None, 0.5).kind, Generated("x").kind, HopTaken(A_HOP).kind}
 
 
 class StopAfter(RunHandle):

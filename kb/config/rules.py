@@ -175,8 +175,8 @@ MEANINGS: Mapping[str, str] = {
     "eval.suite": "the golden set that kb eval measures against when --suite names no other",
     "exposure.never_to_mcp": "what agents never see: globs over paths (private/**) and tags (#secret)",
     "exposure.never_to_llm": "what no language model is given to read, agents included: globs and tags",
-    "exposure.images_to_mcp": "whether agents that ask for them are given pictures, of what they may see at all",
     "exposure.never_to_web": "what the page of kb web never shows: globs and tags",
+    "exposure.images_to_mcp": "whether agents that ask for them are given pictures, of what they may see at all",
 }
 
 SECRETS = frozenset({"extract.pdf_passwords", "extract.pdf_passwords_command"})

@@ -104,7 +104,7 @@ def _database(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]
             size_mb = config.sqlite.stat().st_size / 1e6
             step = f"reading all of {config.sqlite.name}, {size_mb:.0f} MB; kb doctor --quick does not"
             handle.tell(StepProgress(step, 0, 0, "checks"))
-        yield from _held("sqlite_integrity", config, _integrity(db, quick))
+        yield from _held("sqlite_integrity", config, _integrity(db, config, quick))
         if not quick:
             yield from _held("references", config, _references(db))
         if _is_older(db):  # its tables are not yet those that the other checks read; sqlite_open has said so
@@ -147,13 +147,15 @@ def _is_older(db: Connection) -> bool:
     return False
 
 
-def _integrity(db: Connection, quick: bool) -> Iterator[Check]:
+def _integrity(db: Connection, config: Config, quick: bool) -> Iterator[Check]:
     """Whether every page is sound and every index agrees with its table; `quick` leaves out the indexes."""
     if quick:
         found = [row.quick_check for row in queries.quick_check(db)]
     else:
         found = [row.integrity_check for row in queries.check_integrity(db)]
     faults = [fault for fault in found if fault != "ok"]
+    if cut := config.sqlite.stat().st_size % db.pragma("page_size"):  # SQLite reads what is missing as zeros
+        faults.append(f"the file ends {cut} bytes into a page: it was cut off")
     sound = "ok, without the indexes" if quick else "ok"
     yield Check("sqlite_integrity", not faults, faults[0] if faults else sound, _REBUILD if faults else None)
 
