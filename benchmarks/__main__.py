@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from threading import Thread
 
 from benchmarks.measurement import Measurement
+from benchmarks.parent import end_with_parent
 from benchmarks.registry import BENCHMARKS, LONG, SAMPLED, run_benchmark
 
 _PAGE = """\
@@ -82,22 +81,11 @@ def main(arguments: list[str]) -> int:
 
 def _run_apart(name: str, data: Path | None, own_options: Mapping[str, object]) -> Measurement:
     """Runs one benchmark in a process of its own, so that none finds what another has loaded."""
-    with ProcessPoolExecutor(1, get_context("spawn"), _end_with_parent, (os.getpid(),)) as pool:
+    with ProcessPoolExecutor(1, get_context("spawn"), end_with_parent, (os.getpid(),)) as pool:
         result = pool.submit(run_benchmark, name, data, **own_options).result()
     print(result.to_markdown(), end="\n\n")
     print(result.to_json(), flush=True)
     return result
-
-
-def _end_with_parent(parent: int) -> None:
-    """In the benchmark's process: ends it once its parent is gone, however that ended."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    Thread(target=watch, daemon=True).start()
 
 
 def page(old: str, results: list[Measurement]) -> str:
