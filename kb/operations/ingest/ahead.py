@@ -39,8 +39,9 @@ _LEAST_BATCHES = 5
 _MOST_PROCESSES = 4
 # One is read, the next one waits: a process is never idle while this one stores.
 _MOST_IN_HAND = 2
-# How many batches may be read and not yet stored.
+# How many batches may be read and not yet stored, and how much source: a document takes many times its size.
 _MOST_AHEAD = 6
+_MOST_BYTES_AHEAD = 2_000_000
 # How long a look at the processes may take: what Ctrl-C may have to wait for.
 _POLL_S = 0.2
 
@@ -65,11 +66,21 @@ class _Slot:
     batch: Batch
     read: ReadBatch | None = None
 
+    @property
+    def byte_len(self) -> int:
+        """How much source is in it."""
+        return sum(changed.file.byte_len for changed in self.batch)
+
+
+def _may_go_ahead(slots: Sequence[_Slot]) -> bool:
+    """Whether one more batch may be read before the first of these is stored."""
+    return len(slots) < _MOST_AHEAD and sum(slot.byte_len for slot in slots) < _MOST_BYTES_AHEAD
+
 
 def _in_order(run: IngestRun, left: deque[Batch], readers: _Readers, rules: ReadingRules) -> Iterator[ReadBatch]:
     slots: deque[_Slot] = deque()
     while (slots or left) and not run.handle.is_canceled():
-        while left and len(slots) < _MOST_AHEAD and readers.has_room:
+        while left and _may_go_ahead(slots) and readers.has_room:
             slots.append(readers.submit(_Slot(left.popleft())))
         readers.hear(run.report.stages, wait_s=0)
         if slots and (slots[0].read is not None):
@@ -77,7 +88,7 @@ def _in_order(run: IngestRun, left: deque[Batch], readers: _Readers, rules: Read
             slots.popleft()
         elif lost := next((slot for slot in slots if slot.read is None and not readers.has(slot)), None):
             lost.read = _read_here(lost.batch, rules, run.report.stages)
-        elif left and len(slots) < _MOST_AHEAD:
+        elif left and _may_go_ahead(slots):
             batch = left.popleft()
             slots.append(_Slot(batch, _read_here(batch, rules, run.report.stages)))
         else:
