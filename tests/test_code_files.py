@@ -126,6 +126,7 @@ def test_doctor_names_the_grammars_that_are_lacking(tmp_path: Path, monkeypatch:
     assert "[code]" in str(found["hint"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text"),
     [("A.java", ("a<b<c<" * 40 + "\n") * 200), ("a.cpp", ("a<b<c<" * 40 + "\n") * 5_000)],

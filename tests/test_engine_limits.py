@@ -27,6 +27,9 @@ from kb.operations.ingest import prepare
 from kb.workers import pool
 from kb.workers import worker as extract_worker
 
+pytestmark = pytest.mark.slow
+
+
 TESTS = Path(__file__).parent
 UNRULY = Step("pdf-text", "unruly_engine", is_required=True)
 

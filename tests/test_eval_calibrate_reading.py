@@ -36,6 +36,9 @@ from kb.eval.reading_refit import Rules, fit_reading
 from kb.retrieve.weights import Weights
 from kb.wire.schemas import validate
 
+pytestmark = pytest.mark.slow
+
+
 __all__ = ["fake_models", "models"]
 
 LIMITS = {"0.80": 0.5, "0.90": 0.7}

@@ -236,6 +236,7 @@ def test_the_page_needs_nothing_but_itself(page: Path) -> None:
     assert "nan" not in re.findall(r'(?:x|y|points|d)="([^"]*)"', text)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no chromium program")
 def test_the_page_is_drawn_by_a_browser(page: Path, tmp_path: Path) -> None:
     from PIL import Image

@@ -121,6 +121,7 @@ def test_the_parser_never_sees_more_than_one_piece(monkeypatch: pytest.MonkeyPat
     assert max(seen) <= 1_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["- item\n", "| a | b |\n", "> quoted\n", "prose\n"])
 def test_the_tokens_of_one_parse_are_gone_before_the_next(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dense table's tokens take hundreds of megabytes for a piece: two trees of them are one too many."""

@@ -29,6 +29,9 @@ from kb.operations.ingest import engine_files, prepare  # noqa: E402
 from kb.store.caches.derived_cache import DerivedCache  # noqa: E402
 from kb.workers.pool import ExtractPool  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
+
 WORDS = ["The watchdog restarts the gateway.", "The pump runs dry at noon.", "배터리는 네 시간을 버틴다."]
 
 

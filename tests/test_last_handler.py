@@ -15,6 +15,8 @@ from conftest import Vault, run_kb
 
 from kb.wire.schemas import validate
 
+pytestmark = pytest.mark.slow
+
 
 class Panic(BaseException):
     """As compiled libraries raise them: no Exception."""

@@ -96,6 +96,7 @@ def test_a_process_serves_and_ends_with_its_input(vault: Vault, tmp_path: Path) 
     assert log.read_text() == ""
 
 
+@pytest.mark.slow
 def test_it_ends_when_its_input_ends(vault: Vault, tmp_path: Path) -> None:
     done = subprocess.run(
         cpu_limited(command(vault)), input=b"", capture_output=True, env=environment(tmp_path), check=False
@@ -115,6 +116,7 @@ INITIALIZE = {
 }
 
 
+@pytest.mark.slow
 def test_garbage_on_its_input_is_passed_over(vault: Vault, tmp_path: Path) -> None:
     process = subprocess.Popen(
         cpu_limited(command(vault)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(tmp_path)

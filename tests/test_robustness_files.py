@@ -53,6 +53,7 @@ def test_a_file_without_text_is_indexed_with_a_warning(workspace: Workspace, con
     assert counted(workspace.ingest()) == {"unchanged": 2}
 
 
+@pytest.mark.slow
 def test_a_line_of_nearly_three_megabytes_is_found_to_its_end(workspace: Workspace) -> None:
     workspace.write("odd.md", "word " * 590_000 + "lighthouse")
     item = only_item(workspace)

@@ -23,6 +23,9 @@ from textual.widgets import Input
 
 from kb.tui.app import DEBOUNCE_S, SearchApp
 
+pytestmark = pytest.mark.slow
+
+
 Play = Callable[[Pilot[None], SearchApp], Awaitable[None]]
 
 

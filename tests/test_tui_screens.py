@@ -14,6 +14,9 @@ from textual.pilot import Pilot
 
 from kb.tui.app import SearchApp
 
+pytestmark = pytest.mark.slow
+
+
 NOTES = {
     "log.md": "# Log\n\nThe gateway retries a failed upload five times.\n",
     "other.md": "# Other\n\nThe battery lasts four hours without power.\n",
