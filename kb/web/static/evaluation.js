@@ -139,7 +139,7 @@ export async function showWeights(state, holder) {
   const rule = now.rule || found.current.rule;
   fill(
     holder,
-    h("p", {}, `${found.questions.length} golden questions of the run ${found.run_name ?? found.run_id.slice(0, 8)}, ranked anew at each move. Nothing is written.`),
+    h("p", {}, `${found.questions.length} golden questions of the run ${found.run_name ?? found.run_id.slice(0, 8)}, ranked again at each move. Nothing is written.`),
     found.is_read ? h("p", { class: "quiet-line" }, "Your hits are put in order by reading them; this rule orders those whose sentences have no vectors, and where ", h("code", {}, "rerank.provider"), " is none.") : null,
     h(
       "form",
