@@ -12,6 +12,7 @@ import pytest
 from conftest import NOTES, Vault, make_vault, run_kb
 from rich.cells import cell_len
 from syrupy.assertion import SnapshotAssertion
+from test_ask_deep import TWO
 
 from kb.config import load
 from kb.operations.session.session import open_session
@@ -139,6 +140,19 @@ def test_a_question_mark_asks_and_esc_goes_back_to_the_hits(vault: Vault) -> Non
         assert not app._line.startswith("?")
 
     played(vault, play, "rag.score_gate=0")
+
+
+@pytest.mark.parametrize(("marks", "key"), [("??", "enter"), ("", "ctrl+s")])
+def test_a_question_is_answered_in_steps(marks: str, key: str, vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        app._line = marks + TWO
+        await pilot.press(key)
+        await until(pilot, lambda: "2. How often does the gateway retry" in shown(app))
+        assert "(a part of it) → " in " ".join(shown(app).split())
+        await pilot.press("escape")
+        await until(pilot, lambda: app._line == TWO)
+
+    played(vault, play, "rag.score_gate=0", size=(200, 50))
 
 
 def test_a_refusal_shows_the_nearest_places(vault: Vault) -> None:
@@ -280,6 +294,11 @@ def test_plain_asks(vault: Vault) -> None:
     said = talked(vault, "?How often does the gateway retry a failed upload", settings=("rag.score_gate=0",))
     assert "Perhaps this; not sure." in said
     assert "1. [1] projects/gateway/log.md#L" in said
+
+
+def test_plain_asks_in_steps(vault: Vault) -> None:
+    said = talked(vault, f"??{TWO}", settings=("rag.score_gate=0",))
+    assert "2. How often does the gateway retry a failed upload (a part of it) → " in said
 
 
 def test_plain_says_what_is_wrong_and_goes_on(vault: Vault) -> None:

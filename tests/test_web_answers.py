@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Vault, kb_in, make_vault
+from test_ask_deep import RETRY, TWO
 from web_fixtures import Served, serving
 
 from kb.wire.schemas import validate
@@ -53,6 +54,14 @@ def test_a_question_of_nothing_here_is_refused_with_the_nearest_places(vault: Va
     assert {each["marker"] for each in answer["citations"]} == {None}
 
 
+def test_a_question_is_answered_in_steps_where_it_says_so(served: Served) -> None:
+    *events, answer = served.post("/api/ask", {"query": TWO, "deep": True}).lines
+    told = [event["hop"] for event in events if event["kind"] == "hop"]
+    assert told == answer["hops"]
+    assert [hop["question"] for hop in told[:2]] == [TWO, RETRY]
+    assert "hops" not in served.post("/api/ask", {"query": TWO, "deep": False}).lines[-1]
+
+
 def test_an_answer_is_kept_where_the_page_may_write_alone(indexed: Vault) -> None:
     with serving(indexed, LENIENT) as served:
         served.post("/api/ask", QUESTION)
@@ -79,7 +88,17 @@ def test_a_kept_answer_is_checked_against_the_files(indexed: Vault) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [None, [], {}, {"query": ""}, {"query": " "}, {"query": "x", "k": 0}, {"query": "x", "q": 1}]
+    "body",
+    [
+        None,
+        [],
+        {},
+        {"query": ""},
+        {"query": " "},
+        {"query": "x", "k": 0},
+        {"query": "x", "q": 1},
+        {"query": "x", "deep": "yes"},
+    ],
 )
 def test_what_is_no_question_is_refused(body: object, served: Served) -> None:
     refused = served.post("/api/ask", body)

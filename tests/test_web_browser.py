@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from browser import NEEDS_BROWSER, Watched, chromium, let_in
 from conftest import NOTES, Vault, make_vault, run_kb
+from test_ask_deep import RETRY, TWO
 from test_note_html import HOSTILE
 from web_fixtures import Served, serving
 
@@ -182,6 +183,29 @@ def test_a_question_mark_asks_and_a_marker_opens_its_place(browser: Browser, vau
         assert page.locator(".card a[aria-current]").count() == 1
         page.reload()
         page.wait_for_selector(".verdict.unsure")
+        assert (watched.faults, watched.foreign) == ([], [])
+
+
+def test_a_question_is_answered_in_steps_which_stay_with_the_answer(browser: Browser, tmp_path: Path) -> None:
+    vault = make_vault(tmp_path)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    with serving(vault, "rag.score_gate=0", may_write=True) as served, let_in(browser, served) as watched:
+        page = watched.page
+        page.keyboard.type(f"??{TWO}")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**answer=ret_*")
+        assert page.get_by_text("In 3 steps").count() == 1
+        page.reload()
+        page.get_by_text("In 3 steps").click()
+        asked = page.locator(".step-asked")
+        assert asked.all_inner_texts()[:2] == [TWO, RETRY]
+        page.locator(".steps a").first.click()
+        page.wait_for_selector("#reader .cited")
+        page.locator("#question").fill(RETRY)
+        page.keyboard.press("Control+Enter")
+        page.get_by_role("button", name="Answer it in steps").click()
+        page.get_by_text("it is one question").wait_for()
+        assert page.get_by_role("button", name="Answer it in steps").count() == 0
         assert (watched.faults, watched.foreign) == ([], [])
 
 

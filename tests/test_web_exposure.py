@@ -29,6 +29,8 @@ OPEN = {
     "gateway/log.md": "# Log\n\nThe gateway retries a failed upload five times.\n",
 }
 RULES = '\n[exposure]\nnever_to_web = ["private/**", "#Secret", "#never-to-web"]\n'
+# Answered from a note that all may see; a step of it found others, and that is kept with the answer.
+LOOKED_AT = "How often does the gateway retry a failed upload, and who sings about the xylophone?"
 GOLDEN = """\
 questions:
 - {id: q1, query: xylophone code, expected: [{path: private/plan.md}]}
@@ -48,6 +50,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     assert kb("ingest", "--no-embed").code == 0
     for question in ("What is the vault code?", "How often does the gateway retry a failed upload?"):
         assert kb("--set", "rag.score_gate=0", "ask", question, "--session", question[:4].strip()).code in (0, 1)
+    kb("ask", "--deep", LOOKED_AT)
     (made.sqlite.parent / "golden.yaml").write_text(GOLDEN, encoding="utf-8")
     for name in ("one", "two"):
         assert kb("eval", "run", "--name", name).code == 0
@@ -72,7 +75,11 @@ def ids_of(vault: Vault, path: str) -> tuple[str, str]:
 def test_the_owner_has_all_of_it_in_the_terminal(guarded: Vault) -> None:
     kb = kb_in(guarded)
     assert len(kb("search", "xylophone", "--json").json["hits"]) == len(HIDDEN)
-    assert len(kb("answers", "list", "--json").lines) == 2
+    assert len(kb("answers", "list", "--json").lines) == 3
+    (steps,) = [each for each in kb("answers", "list", "--json").lines if each["query"] == LOOKED_AT]
+    kept = kb("answers", "show", steps["trace_id"], "--json").json
+    assert [each["citation"]["path"] for each in kept["citations"]] == ["gateway/log.md"]
+    assert "private/plan.md" in {place["citation"]["path"] for hop in kept["hops"] for place in hop["places"]}
 
 
 def test_no_address_shows_what_is_hidden(guarded: Vault, served: Served) -> None:

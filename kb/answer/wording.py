@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kb.domain.answers.answer import ClaimStatus, HopReason, RefusalReason
+from kb.domain.answers.answer import ClaimStatus, Hop, HopReason, RefusalReason
 from kb.errors import KbError
+from kb.language.detect import query_language
 
 _REFUSALS: Mapping[RefusalReason, Mapping[str, str]] = {
     "score_gate": {
@@ -241,6 +242,18 @@ def share_words(language: str, cited: int, used: int) -> str:
 def evidence_words(language: str, value: str) -> str:
     """How likely the hits hold an answer."""
     return f"{'근거' if language == 'ko' else 'evidence'} {value}"
+
+
+def two_places(share: float) -> str:
+    """Cut, not rounded: what is below the gate looks below it."""
+    return f"{int(share * 100) / 100:.2f}"
+
+
+def hop_line(hop: Hop) -> str:
+    """A step: what was asked, why, and what came of it."""
+    language = query_language(hop.question)
+    evidence = "" if hop.evidence is None else f", {evidence_words(language, two_places(hop.evidence))}"
+    return f"{hop.question} ({hop_words(language, hop.why)}) → {hop.state}{evidence}"
 
 
 def _in(language: str, words: Mapping[str, str]) -> str:

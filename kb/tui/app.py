@@ -21,7 +21,7 @@ from textual.widgets import Footer, Input, OptionList, Static
 from textual.worker import Worker, WorkerState
 
 from kb.domain.answers.answer import Answer
-from kb.domain.answers.answer_events import Generated, Retrieved
+from kb.domain.answers.answer_events import Generated, HopTaken, Retrieved
 from kb.domain.results.answers import AnswerCheck, AnswerSummary, SessionRow
 from kb.domain.results.viewing import DocumentView, FacetCount
 from kb.domain.search import SearchFilters, SearchMode, SearchQuery, SearchResult
@@ -45,7 +45,7 @@ from kb.tui.judged import Judgements
 from kb.tui.line import Line
 from kb.tui.others import DoctorScreen, DocumentsScreen
 from kb.tui.preview import Preview
-from kb.tui.rows import counted, matched_words
+from kb.tui.rows import counted, matched_words, step_line
 from kb.tui.runs import RunsScreen
 from kb.tui.talks import TalksDialog, talk_text
 
@@ -80,6 +80,7 @@ class SearchApp(App[None]):
         Binding("ctrl+r", "earlier", "Answers", priority=True),
         Binding("ctrl+t", "verify", "Verify", priority=True, show=False),
         Binding("ctrl+j,ctrl+enter", "ask", "Ask", priority=True, show=False),
+        Binding("ctrl+s", "ask(True)", "In steps", priority=True, show=False),
         Binding("f2", "documents", "Documents", priority=True),
         Binding("f3", "doctor", "Doctor", priority=True),
         Binding("f4", "runs", "Runs", priority=True),
@@ -122,7 +123,7 @@ class SearchApp(App[None]):
         if self._question:
             self._line = self._question  # which is typed, as it were
         else:
-            self._document.say("Type to search.\n\n?…  asks\nF1  all keys")
+            self._document.say("Type to search.\n\n?…   asks\n??…  asks in steps\nF1   all keys")
 
     def _end_when_told(self) -> None:
         """Told to end by another program, or with its terminal gone, it leaves the terminal whole."""
@@ -160,7 +161,7 @@ class SearchApp(App[None]):
         """Enter: asks where a question mark stands before, else opens what is marked."""
         if event.input.id == "line":
             if self._line.lstrip().startswith("?"):
-                self.action_ask()
+                self.action_ask(in_steps=self._line.lstrip().startswith("??"))
             else:
                 self.action_open()
 
@@ -174,8 +175,8 @@ class SearchApp(App[None]):
 
     @property
     def _words(self) -> str:
-        """What is asked: without the question mark before it, and the letter of which no syllable was made yet."""
-        return self._line.strip().removeprefix("?").rstrip(_JAMO).strip()
+        """What is asked: without the question marks before it, and the letter of which no syllable was made yet."""
+        return self._line.strip().lstrip("?").rstrip(_JAMO).strip()
 
     # Asking, and showing what comes
 
@@ -205,12 +206,16 @@ class SearchApp(App[None]):
     def _show_event(self, event: object) -> None:
         if isinstance(event, Retrieved):
             self._status(f"reading {counted(len(event.result.hits), 'passage')} …")
+        elif isinstance(event, HopTaken):
+            self._found.add_text(f"{step_line(event.hop)}\n")
+            self._status(f"{counted(event.hop.number, 'step')} …")
         elif isinstance(event, Generated):
             self._found.add_text(event.text)
 
     def _show_answer(self, answer: Answer) -> None:
         self._found.show_answer(answer)
-        self._status(f"{answer.usage.latency_ms:,} ms · Ctrl-T verifies · Esc back to the hits")
+        steps = "" if answer.hops else " · Ctrl-S answers in steps"
+        self._status(f"{answer.usage.latency_ms:,} ms · Ctrl-T verifies{steps} · Esc back to the hits")
 
     def on_found_marked(self, event: Found.Marked) -> None:
         """The document of the row that is marked."""
@@ -264,7 +269,7 @@ class SearchApp(App[None]):
         self._status("")
         self._ask_hits()
 
-    def action_ask(self) -> None:
+    def action_ask(self, in_steps: bool = False) -> None:
         """Answers what is typed; where nothing is, the keys are shown: `?` alone is asked for help everywhere."""
         if self._typing is not None:
             self._typing.stop()
@@ -275,7 +280,8 @@ class SearchApp(App[None]):
         self._found.begin_answer()
         self._status("looking for passages …")
         handle = self._asking.handle(number, self._show_event)
-        request = AskRequest(*self._query(words), session_id=self._talk, keep=self._may_write)
+        depth = self._session.config.rag.deep_steps if in_steps else 1
+        request = AskRequest(*self._query(words), session_id=self._talk, keep=self._may_write, depth=depth)
         self._asking.ask("ask", number, lambda: ask(self._session, request, handle), self._show_answer, waits=True)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -422,7 +428,7 @@ class SearchApp(App[None]):
     async def action_back(self) -> None:
         """From an answer to the hits, from a question to an empty line."""
         if self._found.is_of_answers:
-            self._line = self._line.lstrip().removeprefix("?")
+            self._line = self._line.lstrip().lstrip("?")
             self._ask_hits()
         else:
             self._line = ""

@@ -24,6 +24,7 @@ KEYS = (
         "?question",
         "asks: the answer with its places (Enter; so does Ctrl-J, or Ctrl-Enter where the terminal sends it)",
     ),
+    ("??question Ctrl-S", "asks in steps: each part of the question by itself"),
     ("↓ ↑ Ctrl-N Ctrl-P", "next, previous"),
     ("Enter", "opens the place in your editor or viewer"),
     ("Ctrl-Y", "copies the citation"),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from kb.domain.answers.answer import Answer
+from kb.domain.answers.answer_events import HopTaken
 from kb.domain.citations import Citation
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchFilters, SearchHit, SearchMode
@@ -22,10 +23,10 @@ from kb.operations.search.search import search
 from kb.operations.session.session import Session
 from kb.private import users_surroundings
 from kb.tui.clean import clean, clean_line
-from kb.tui.rows import counted
+from kb.tui.rows import counted, step_line
 
 _HELP = """\
-words        search           ?words  ask
+words        search           ?words  ask; ??words in steps, each part of the question by itself
 N            read place N     o N     open it in your editor or viewer
 c N          its citation     m       by words and meaning, by words, by meaning
 f            filters          f NAME=VALUE sets one (tag, lang, media, folder, dated), f NAME= takes it away
@@ -103,9 +104,9 @@ class _Talk:
             self._filter(rest)
         elif key == "s" and rest.strip():
             self._go_on(rest.strip())
-        elif line.startswith("?") and line[1:].strip():
-            self._ask(line[1:].strip())
-        elif line and line != "?":
+        elif line.startswith("?") and line.lstrip("?").strip():
+            self._ask(line.lstrip("?").strip(), in_steps=line.startswith("??"))
+        elif line.strip("?"):
             self._search(line)
         else:
             self._help()
@@ -130,11 +131,17 @@ class _Talk:
         self.say(f"   {clean_line(hit.snippet)}")
         self.say(f"   {clean_line(hit.citation.to_uri())}")
 
-    def _ask(self, question: str) -> None:
+    def _ask(self, question: str, *, in_steps: bool) -> None:
         query = self._session.defaults.query(question, self._mode, None, self._filters)
-        answer = ask(self._session, AskRequest(*query, session_id=self._talk, keep=self._may_write), RunHandle())
+        depth = self._session.config.rag.deep_steps if in_steps else 1
+        request = AskRequest(*query, session_id=self._talk, keep=self._may_write, depth=depth)
+        answer = ask(self._session, request, RunHandle(self._tell))
         self._places = [each.citation for each in answer.citations]
         self._show_answer(answer)
+
+    def _tell(self, event: object) -> None:
+        if isinstance(event, HopTaken):
+            self.say(step_line(event.hop))
 
     def _show_answer(self, answer: Answer) -> None:
         self.say(_STATES[answer.state])

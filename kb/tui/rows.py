@@ -7,7 +7,8 @@ import re
 from rich.table import Table
 from rich.text import Text
 
-from kb.domain.answers.answer import Answer, AnswerCitation
+from kb.answer.wording import hop_line
+from kb.domain.answers.answer import Answer, AnswerCitation, Hop
 from kb.domain.citations import Citation, CodeCitation
 from kb.domain.results.answers import AnswerSummary
 from kb.domain.search import SearchHit
@@ -82,8 +83,16 @@ def answer_text(answer: Answer) -> Text:
             found.append(f"{clean_line(claim.text)} — {clean_line(claim.reason or '')}\n", QUIET)
     for note in answer.notes:
         found.append(clean_line(note) + "\n", QUIET)
+    for hop in answer.hops:
+        found.append(step_line(hop) + "\n", QUIET)
     found.append("Nearest places:" if answer.refusal_reason else _made_by(answer), QUIET)
     return found
+
+
+def step_line(hop: Hop) -> str:
+    """A step of a deep answer, and the best place it found."""
+    best = f" · {hop.places[0].citation.to_uri()}" if hop.places else ""
+    return clean_line(f"{hop.number}. {hop_line(hop)}{best}")
 
 
 def _made_by(answer: Answer) -> str:

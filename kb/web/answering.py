@@ -63,11 +63,15 @@ async def _body(request: Request) -> object:
 
 
 def _asked(session: Session, body: object, *, keep: bool) -> AskRequest:
-    """The question of a body: a line of `kb search --bulk`. Raises: UsageError."""
-    query = search_query(read_bulk_query(body), session.defaults)
+    """The question of a body: a line of `kb search --bulk`, and whether it takes steps (`deep`). Raises: UsageError."""
+    line = {name: value for name, value in body.items() if name != "deep"} if isinstance(body, dict) else body
+    deep = body.get("deep", False) if isinstance(body, dict) else False
+    if not isinstance(deep, bool):
+        raise UsageError(f"deep: {deep!r} is neither true nor false", "true: the question is answered in steps")
+    query = search_query(read_bulk_query(line), session.defaults)
     if not query.text.strip():
         raise UsageError("no question", "query holds the words")
-    return AskRequest(*query, keep=keep)
+    return AskRequest(*query, keep=keep, depth=session.config.rag.deep_steps if deep else 1)
 
 
 class _Answering:

@@ -1,6 +1,6 @@
 -- Hide the paths of hidden documents and some others, and with them every answer and conversation that was made of what
--- lies or lay there.
--- version 1
+-- lies or lay there, or for which a step found it.
+-- version 2
 -- param paths_json TEXT  JSON array of paths below the workspace root
 INSERT OR IGNORE INTO temp.hidden_paths (path)
 SELECT d.workspace_path
@@ -20,6 +20,12 @@ WHERE EXISTS (SELECT 1 FROM temp.hidden_paths)
     )
     OR EXISTS (
       SELECT 1 FROM json_each(a.citations_json) AS c JOIN temp.hidden_paths AS h ON h.path = c.value ->> '$.citation.path'
+    )
+    OR EXISTS (
+      SELECT 1
+      FROM json_each(a.hops_json) AS s
+      JOIN json_each(s.value, '$.places') AS p
+      JOIN temp.hidden_paths AS h ON h.path = p.value ->> '$.citation.path'
     )
   );
 

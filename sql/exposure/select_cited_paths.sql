@@ -1,5 +1,5 @@
 -- List the paths that kept answers, conversations and evaluations were made of; documents that are gone are among them.
--- version 1
+-- version 2
 -- column workspace_path TEXT  path below the workspace root
 SELECT p.value ->> '$.doc_path' AS workspace_path
 FROM main.answers AS a
@@ -10,6 +10,11 @@ SELECT c.value ->> '$.citation.path'
 FROM main.answers AS a
 JOIN json_each(a.citations_json) AS c
 WHERE c.value ->> '$.citation.path' IS NOT NULL
+UNION
+SELECT p.value ->> '$.citation.path'
+FROM main.answers AS a
+JOIN json_each(a.hops_json) AS s
+JOIN json_each(s.value, '$.places') AS p
 UNION
 SELECT c.value ->> '$.citation.path'
 FROM main.chat_turns AS t

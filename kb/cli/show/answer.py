@@ -11,16 +11,17 @@ import click
 from kb.answer.wording import (
     checked_heading,
     evidence_words,
-    hop_words,
+    hop_line,
     how_found,
     nearest_heading,
     outcome_words,
     share_words,
+    two_places,
     unsure_heading,
 )
 from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, echo_parts, echo_text, styled
 from kb.cli.output.terminal import Folding, columns, plain, plain_line, shows_links, with_code
-from kb.domain.answers.answer import Answer, AnswerCitation, Claim, Hop, SecondVerdict
+from kb.domain.answers.answer import Answer, AnswerCitation, Claim, SecondVerdict
 from kb.domain.answers.answer_events import AskEvent, Generated, HopTaken
 from kb.language.detect import query_language
 from kb.language.link_words import link_words
@@ -43,7 +44,7 @@ class Tokens:
     def take(self, event: AskEvent) -> None:
         """Shows the next piece, and the steps on the way to it."""
         if self._live and isinstance(event, HopTaken):
-            echo_folded(hop_line(event.hop), head=f"{event.hop.number}. ", style=QUIET, err=True)
+            echo_folded(plain_line(hop_line(event.hop)), head=f"{event.hop.number}. ", style=QUIET, err=True)
         elif self._live and isinstance(event, Generated):
             piece = plain(event.text if self.shown else event.text.lstrip())
             self.shown += piece
@@ -125,17 +126,10 @@ def judges_line(second: SecondVerdict) -> str:
     return f"rules: {second.rules}, {plain_line(second.judge)}: {second.verdict}"
 
 
-def hop_line(hop: Hop) -> str:
-    """A step: what was asked, why, and what came of it."""
-    language = query_language(hop.question)
-    evidence = "" if hop.evidence is None else f", {evidence_words(language, _two_places(hop.evidence))}"
-    return f"{plain_line(hop.question)} ({hop_words(language, hop.why)}) → {hop.state}{evidence}"
-
-
 def _show_hops(answer: Answer) -> None:
     echo_folded("steps", style=QUIET)
     for hop in answer.hops:
-        echo_folded(hop_line(hop), head=f"{hop.number}. ")
+        echo_folded(plain_line(hop_line(hop)), head=f"{hop.number}. ")
         for place in hop.places[:_SHOWN_PLACES]:
             echo_folded(plain_line(place.citation.to_uri()), head="  └ ", style=PLACE)
 
@@ -148,7 +142,7 @@ def _show_trace(answer: Answer) -> None:
     rows = [("query", plain_line(answer.search_query)), ("mode", retrieval.mode), ("k", str(retrieval.k))]
     if evidence is not None:
         verdict = "pass" if evidence.value >= retrieval.score_gate else "refused"
-        rows.append(("evidence", f"{_two_places(evidence.value)}, gate {retrieval.score_gate:.2f}: {verdict}"))
+        rows.append(("evidence", f"{two_places(evidence.value)}, gate {retrieval.score_gate:.2f}: {verdict}"))
         near = "" if evidence.nearness is None else f", nearness {evidence.nearness:+.3f}"
         features = f"words {evidence.lexical:.2f} (margin {evidence.lexical_margin:.2f}){near}"
         rows.append(("judged by", f"{evidence.version}: {features}"))
@@ -196,14 +190,9 @@ def _footer(answer: Answer) -> list[str]:
         parts.append(share_words(language, cited, retrieval.chunks_used))
     if evidence is not None:
         gate = f" < {retrieval.score_gate:.2f}" if reason == "score_gate" else ""
-        parts.append(evidence_words(language, f"{_two_places(evidence.value)}{gate}"))
+        parts.append(evidence_words(language, f"{two_places(evidence.value)}{gate}"))
     parts.append(f"{answer.usage.latency_ms} ms")
     return parts
-
-
-def _two_places(share: float) -> str:
-    """Cut, not rounded: what is below the gate looks below it."""
-    return f"{int(share * 100) / 100:.2f}"
 
 
 def _details(answer: Answer) -> Iterator[str]:

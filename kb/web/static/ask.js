@@ -17,6 +17,14 @@ const STANDINGS = {
   missing: ["bad", "missing"],
   unreadable: ["bad", "cannot be read"],
 };
+const REASONS = {
+  whole: "the question as asked",
+  part: "a part of it",
+  side: "one side of the comparison",
+  planned: "a part, as the model split it",
+  needed: "what the model still needed after that",
+};
+const ENOUGH = { answered: "enough to answer", unsure: "perhaps enough", refused: "not in your notes" };
 const SENTENCES = { supported: "what it cites says so", weak: "that its source says so could not be shown", dropped: "left out: its source does not say so" };
 
 let listening = null; // what can stop the answer in the making
@@ -27,14 +35,15 @@ export function stop() {
   listening = null;
 }
 
-/** Asks what the state asks, into `holder`, as it comes; resolves to the answer, or null where it was stopped. */
+/** Asks what the state asks, in steps where it says so, into `holder`, as it comes; resolves to the answer, or null where it was stopped. */
 export async function ask(state, holder) {
   stop();
   const control = new AbortController();
   listening = control;
   const text = h("p", { class: "answer-text making" });
   const progress = h("p", { class: "hint", role: "status" }, "Looking for passages …");
-  holder.replaceChildren(h("section", { class: "answer", "aria-label": "Answer" }, progress, text));
+  const steps = h("ol", { class: "steps", "aria-label": "Steps" });
+  holder.replaceChildren(h("section", { class: "answer", "aria-label": "Answer" }, progress, state.deep ? steps : null, text));
   let answer = null;
   try {
     for await (const told of lines(await post("/api/ask", body(state), control.signal))) {
@@ -43,6 +52,9 @@ export async function ask(state, holder) {
         const count = told.hits.length;
         progress.textContent = count ? `Reading ${count} passage${count === 1 ? "" : "s"} …` : "Nothing near was found.";
         text.after(h("details", { class: "found" }, h("summary", {}, `${count} passages found`), hitList({ hits: told.hits }, state)));
+      } else if (told.kind === "hop") {
+        steps.append(step(told.hop, state));
+        progress.textContent = "Looking for what else the question needs …";
       } else if (told.kind === "token") {
         progress.textContent = "Answering; each sentence is checked when it is whole …";
         text.append(told.text);
@@ -68,7 +80,7 @@ export async function showKept(state, holder) {
 }
 
 function body(state) {
-  const asked = { query: state.q };
+  const asked = { query: state.q, ...(state.deep ? { deep: true } : {}) };
   for (const name of ["mode", ...FILTERS]) if (state[name].length) asked[name] = state[name];
   return asked;
 }
@@ -99,6 +111,7 @@ function show(answer, state, holder) {
       cards.length ? h("h2", { class: "over-cards" }, isRefused ? "Nearest places" : "Where it is from") : null,
       h("ol", { class: "cards" }, cards),
       dropped(answer),
+      taken(answer, state),
       h("p", { class: "made" }, madeBy(answer)),
     ),
   );
@@ -163,6 +176,27 @@ function dropped(answer) {
     h("summary", {}, `${doubtful.length} sentence${doubtful.length === 1 ? "" : "s"} not shown to be supported`),
     h("ul", {}, doubtful.map((each) => h("li", {}, h("span", { class: `sentence ${each.status}` }, each.text), ` — ${each.reason ?? SENTENCES[each.status]}`))),
   );
+}
+
+/** One step of a deep answer: what was asked, why, what came of it, and the best places it found. */
+function step(hop, state) {
+  return h(
+    "li",
+    {},
+    h("span", { class: "step-asked", lang: language(hop.question) }, hop.question),
+    h("span", { class: "step-why" }, `${REASONS[hop.why]} · `, h("span", { class: hop.state }, ENOUGH[hop.state])),
+    h("ul", {}, hop.places.slice(0, PLACES_SHOWN).map((each) => h("li", {}, h("a", { class: "to-document", ...leadsTo(each.citation, each.chunk_id, state) }, each.citation.path, h("span", { class: "at" }, ` ${placeWord(each.citation)}`))))),
+  );
+}
+
+const PLACES_SHOWN = 3; // of a step; the answer has its own below it
+
+/** The steps that an answer took, folded. */
+function taken(answer, state) {
+  if (!answer.hops) return null;
+  const count = answer.hops.length;
+  const said = count === 1 ? "Asked in steps; it is one question, and took one" : `In ${count} steps`;
+  return h("details", { class: "found" }, h("summary", {}, said), h("ol", { class: "steps" }, answer.hops.map((hop) => step(hop, state))));
 }
 
 function madeBy(answer) {

@@ -7,6 +7,7 @@ const KEYS = [
   ["↓ ↑", "next, previous hit (also in the search field)"],
   ["Enter", "read the hit that is marked"],
   ["Ctrl+Enter", "answer the question from your notes; so does Enter where a ? is typed first"],
+  ["Ctrl+Shift+Enter", "answer it in steps, each part of the question by itself; so does Enter after ??"],
   ["Esc", "back: from the document to the hits, from the hits to an empty field"],
   ["Alt+M", "by words and meaning, by words, by meaning"],
   ["Alt+F", "filters"],
@@ -33,7 +34,8 @@ export function listen(does) {
     if (event.isComposing || document.querySelector("dialog[open]")) return;
     if ((event.ctrlKey || event.metaKey) && event.key === "Enter") {
       event.preventDefault();
-      does.ask();
+      if (event.shiftKey) does.askInSteps();
+      else does.ask();
       return;
     }
     if (event.ctrlKey || event.metaKey) return;

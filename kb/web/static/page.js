@@ -13,7 +13,8 @@ import { showVault } from "./vault.js";
 const MODES = [["hybrid", "Words + meaning"], ["lexical", "Words"], ["vector", "Meaning"]];
 const WAIT_MS = 4; // a paste is one question; keys that come while the last one is answered are one more
 const COMPOSING_MS = 500; // a syllable that is being put together is a whole one when nothing is added for so long
-const ASKED = ["q", "mode", "k", ...stated.FILTERS, "ask", "answer", "page", "before", "after"]; // what fills the list
+const ASKED = ["q", "mode", "k", ...stated.FILTERS, "ask", "deep", "answer", "page", "before", "after"]; // what fills the list
+const UNASKED = { ask: "", deep: "", answer: "", page: "", at: "", passage: "", view: "" }; // of what is no answer
 const isWide = matchMedia("(min-width: 60rem)");
 
 let state = stated.read();
@@ -86,13 +87,17 @@ async function search() {
 function showAnswer(answer) {
   if (!answer) return;
   if (defaults?.may_write && !state.answer) {
-    state = { ...state, ask: "", answer: answer.retrieval.trace_id };
+    state = { ...state, ask: "", deep: "", answer: answer.retrieval.trace_id };
     stated.keep(state, { step: false });
     lastSearched = stated.words(state, ASKED).toString();
   }
-  if (!state.answer || !answer.claims.some((each) => each.quote)) return;
-  const button = h("button", { type: "button", class: "quiet", onclick: () => answers.check(state.answer, list) }, "Check its quotations against the files");
-  list.querySelector(".made").append(" ", button);
+  const offered = [];
+  if (state.answer && answer.claims.some((each) => each.quote)) {
+    offered.push(["Check its quotations against the files", () => answers.check(state.answer, list)]);
+  }
+  if (!answer.hops) offered.push(["Answer it in steps", () => askIt("1")]);
+  const buttons = offered.map(([words, onclick]) => h("button", { type: "button", class: "quiet", onclick }, words));
+  if (buttons.length) list.querySelector(".made").after(h("p", { class: "offered" }, buttons));
 }
 
 function notes(found) {
@@ -201,18 +206,19 @@ async function copy(text, what) {
   status.textContent = `${what} copied`;
 }
 
-/** What is typed, without the question mark that asks. */
-const question = () => field.value.replace(/^\s*\?\s*/u, "");
+/** What is typed, without the question marks that ask: one for an answer, two for one in steps. */
+const question = () => field.value.replace(/^\s*(\?\s*){0,2}/u, "");
+const inSteps = () => (/^\s*\?\s*\?/u.test(field.value) ? "1" : "");
 
 const typed = settled(() => {
   isWaiting = isSearching;
   if (isWaiting) return;
-  if (question() !== state.q) go({ ...state, q: question(), at: "", passage: "", view: "", ask: "", answer: "", page: "" }, { step: false });
+  if (question() !== state.q) go({ ...state, ...UNASKED, q: question() }, { step: false });
 }, WAIT_MS);
 
-function askIt() {
+function askIt(deep = inSteps()) {
   typed.cancel();
-  if (question().trim()) go({ ...state, q: question(), ask: "1", answer: "", page: "", at: "", passage: "", view: "" });
+  if (question().trim()) go({ ...state, ...UNASKED, q: question(), ask: "1", deep });
   else field.focus();
 }
 const composed = settled(() => typed.now(), COMPOSING_MS);
@@ -247,7 +253,7 @@ list.addEventListener("click", (event) => {
   mark(link);
   if (link.dataset.answer) {
     field.value = link.dataset.question;
-    go({ ...state, page: "", q: link.dataset.question, ask: "", answer: link.dataset.answer, at: "", passage: "" });
+    go({ ...state, ...UNASKED, q: link.dataset.question, answer: link.dataset.answer });
   } else go({ ...state, ...placeOf(link) });
 });
 byId("reader").addEventListener("click", async (event) => {
@@ -270,14 +276,14 @@ byId("reader").addEventListener("click", async (event) => {
   }
 });
 byId("modes").addEventListener("click", changeMode);
-byId("answering").addEventListener("click", askIt);
+byId("answering").addEventListener("click", () => askIt());
 byId("earlier").addEventListener("click", (event) => {
   event.preventDefault();
-  go({ ...state, page: "answers", answer: "", ask: "", at: "", passage: "", view: "" });
+  go({ ...state, ...UNASKED, page: "answers" });
 });
 byId("vault").addEventListener("click", (event) => {
   event.preventDefault();
-  go({ ...state, page: "vault", answer: "", ask: "", at: "", passage: "", view: "" });
+  go({ ...state, ...UNASKED, page: "vault" });
 });
 byId("filtering").addEventListener("click", () => filters.open(() => state, go));
 byId("helping").addEventListener("click", keys.showHelp);
@@ -294,7 +300,8 @@ keys.listen({
   },
   next: () => move(1),
   previous: () => move(-1),
-  ask: askIt,
+  ask: () => askIt(),
+  askInSteps: () => askIt("1"),
   open: async () => {
     if (/^\s*\?/u.test(field.value)) {
       askIt();
