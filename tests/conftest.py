@@ -25,8 +25,9 @@ from kb.cli.main import main
 from kb.operations.ingest.workspace_root import note_root
 from kb.store.connection import open_writer
 
-# A busy machine is slow, not wrong.
-settings.register_profile("kb", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine is slow, not wrong. `--hypothesis-profile thorough` tries more examples.
+settings.register_profile("thorough", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("kb", settings.get_profile("thorough"), max_examples=30)
 settings.load_profile("kb")
 
 # A job in a shell's background ignores Ctrl-C, and with it would every program that the tests start and interrupt.

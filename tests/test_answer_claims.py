@@ -226,6 +226,7 @@ def test_what_is_too_long_for_a_sentence_is_not_sure() -> None:
     assert (judged.verdict, judged.reason) == ("unknown", because("too_long"))
 
 
+@pytest.mark.slow
 def test_the_words_of_a_sentence_without_end_are_read_in_a_bounded_time() -> None:
     text = "padding " * 20_000
     start = process_time()

@@ -50,6 +50,7 @@ def test_a_stream_never_shows_an_unknown_marker_however_it_is_cut(parts: list[st
     assert take_markers(shown).text.replace(" ", "") == take_markers(text).text.replace(" ", "")
 
 
+@pytest.mark.slow
 def test_brackets_without_end_are_no_marker_and_cost_no_time() -> None:
     for part in ("[", "[ ", "[1", " ", "[]", "1]"):
         markers = MarkerFilter([1])

@@ -270,6 +270,7 @@ def test_a_model_that_dies_is_an_error_and_what_happened_is_kept(
     assert [row["refusal_reason"] for row in kept] == ["llm_stream_aborted"]
 
 
+@pytest.mark.slow
 def test_an_answer_without_end_is_stopped(asked: Vault, answered_by: Callable[[LanguageModel | None], None]) -> None:
     answered_by(EndlessModel(""))
     answer, _ = asking(asked, None)

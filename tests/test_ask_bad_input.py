@@ -355,6 +355,7 @@ def test_a_conversation_may_have_any_name(vault: Vault, name: str) -> None:
     assert kb(vault, "sessions", "delete", "--yes", "--", name).code == 0
 
 
+@pytest.mark.slow
 def test_an_older_file_is_migrated_when_it_is_asked(tmp_path: Path) -> None:
     for args, code in ((("answers", "list"), 1), (("ask", RETRY), 1), (("verify",), 2), (("sessions", "list"), 1)):
         vault = make_vault(tmp_path / args[0], NOTES)

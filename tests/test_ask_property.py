@@ -16,7 +16,7 @@ import pytest
 from answer_passages import ScriptedModel
 from conftest import Vault, make_vault, run_kb
 from hostile_documents import DOCUMENTS
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ollama_fixtures import serving, tool
 
@@ -109,7 +109,6 @@ FRAGMENTS = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=80)
 @given(parts=st.lists(FRAGMENTS, max_size=14), question=st.sampled_from(QUESTIONS), k=st.integers(1, 8))
 def test_no_text_breaks_an_answer(indexed: Vault, parts: list[str], question: str, k: int) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.chunk.cutting import WINDOW_TOKENS, policy_hash
@@ -236,13 +236,11 @@ POLICIES = st.builds(
 )
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.lists(PIECES, max_size=12).map("\n\n".join), POLICIES)
 def test_any_document_under_any_policy(text: str, policy: ChunkPolicy) -> None:
     assert cut(text, policy) == cut(text, policy)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.text(max_size=3000), POLICIES)
 def test_any_text_under_any_policy(text: str, policy: ChunkPolicy) -> None:
     doc = extract_markdown(

@@ -54,6 +54,7 @@ def test_an_empty_list_says_so(command: tuple[str, ...], said: str, tmp_path: Pa
     assert run_kb("--config", config, *command, "--json").stderr == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "question", ["Which chapter of the tax law covers inherited vineyards?", "상속 포도밭 세금은?"]
 )

@@ -140,6 +140,7 @@ def test_blank_lines_and_marks_of_encoding_are_no_questions(kb: Kb) -> None:
     assert bulk(kb) == []
 
 
+@pytest.mark.slow
 def test_any_number_of_questions_is_streamed(vault: Vault) -> None:
     """Each answer comes before the next question is asked."""
     command = [sys.executable, "-m", "kb", "--config", str(vault.config), "search", "--bulk"]

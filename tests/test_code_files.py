@@ -139,6 +139,7 @@ def test_a_file_that_parsers_explode_on_costs_itself_alone(tmp_path: Path, name:
     assert (report["new"], report["errors"]) == (2, 0)
 
 
+@pytest.mark.slow
 def test_a_large_file_is_parsed_in_a_process_of_its_own_to_the_same_end() -> None:
     source = "".join(f"def f{n}(a, b):\n    return g{n}(a)\n\n\n" for n in range(4_000)).encode()
     assert is_suspicious(source)

@@ -175,6 +175,7 @@ def test_a_base_of_words_alone_says_so_where_meaning_is_asked_for(base: Vault) -
         assert "provider = none" in ran.stderr
 
 
+@pytest.mark.slow
 def test_vectors_are_kept_while_they_are_not_used(base: Vault, fake_models: FakeModels) -> None:
     assert call(base, "ingest").code == 0
     words_alone = ("--set", "models.embedding.provider=none")

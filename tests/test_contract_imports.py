@@ -131,6 +131,7 @@ def test_a_search_by_words_keeps_to_its_budget(question: str, share: float, vaul
     assert over_budget(search, libraries, share) == set(), (search.calls / libraries.calls, search.modules)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("extra", "seen"),
     [
@@ -146,6 +147,7 @@ def test_the_budget_sees_what_is_too_much(extra: str, seen: set[str], vault: Vau
     assert seen <= over_budget(search, loaded_by(home=tmp_path, probe=LIBRARIES), 1.8)
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_loaded_to_quote_an_answer_and_keep_it(fresh_vault: Vault, tmp_path: Path) -> None:
     assert run_kb("--config", str(fresh_vault.config), "ingest", "--no-embed").code == 0
     settings = ("--config", str(fresh_vault.config), "--set", "rag.score_gate=0")
@@ -164,6 +166,7 @@ def test_nothing_heavy_is_loaded_for_a_path_glob(vault: Vault, tmp_path: Path) -
     assert heavy(modules) == set()
 
 
+@pytest.mark.slow
 def test_the_probe_sees_what_is_loaded(vault: Vault, tmp_path: Path) -> None:
     """The JSON Schemas of the wire are made by pydantic: the check would notice it."""
     modules = loaded_by("--config", str(vault.config), "schema", "--wire", "search_hit.v1", home=tmp_path).modules

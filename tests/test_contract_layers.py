@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -156,9 +157,26 @@ OWNERS = {
 }
 
 
-def imported_modules(source: str) -> Iterator[str]:
-    """Every module that the source imports, wherever the import stands."""
-    for node in ast.walk(ast.parse(source)):
+@cache
+def parsed(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+@cache
+def imported_modules(source: str, *, as_run: bool = False) -> tuple[str, ...]:
+    """Every module that the source imports, once, wherever the import stands; `as_run`: but not for types alone."""
+    body = parsed(source).body
+    if as_run:
+        body = [each for each in body if not _for_types(each)]
+    return tuple(dict.fromkeys(_imported(ast.Module(body, []))))
+
+
+def _for_types(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -172,7 +190,7 @@ def faults(place: str, source: str) -> list[str]:
     """What a module in `place` (a room, or `room.inner`) with that source imports and must not."""
     found = []
     room, _, inner = place.partition(".")
-    for module in dict.fromkeys(imported_modules(source)):
+    for module in imported_modules(source):
         top, _, rest = module.partition(".")
         target, _, within = rest.partition(".")
         if top == "kb" and target in HEIGHT and target != room:
@@ -202,17 +220,6 @@ def circle(imports: Mapping[str, set[str]]) -> list[str]:
     except CycleError as error:
         return list(error.args[1])
     return []
-
-
-def _as_run(path: Path) -> str:
-    """The source of a module without what stands there for types alone."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    tree.body = [
-        each
-        for each in tree.body
-        if not (isinstance(each, ast.If) and isinstance(each.test, ast.Name) and each.test.id == "TYPE_CHECKING")
-    ]
-    return ast.unparse(tree)
 
 
 def module_name(path: Path) -> str:
@@ -270,7 +277,7 @@ MAY_OPEN_A_READER = {"operations.opening", "operations.session", "operations.doc
 
 def opened_by(source: str) -> set[str]:
     """What a module imports to open the file for reading by itself."""
-    nodes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
+    nodes = (node for node in ast.walk(parsed(source)) if isinstance(node, ast.ImportFrom))
     return {alias.name for node in nodes for alias in node.names} & OPENS_A_READER
 
 
@@ -286,7 +293,7 @@ def test_the_check_sees_a_reader_of_its_own() -> None:
 def test_no_files_import_in_a_circle() -> None:
     there = {module_name(path): path for path in PACKAGE.rglob("*.py")}
     imports = {
-        name: {module for module in imported_modules(_as_run(path)) if module in there} - {name}
+        name: set(imported_modules(path.read_text(encoding="utf-8"), as_run=True)) & there.keys() - {name}
         for name, path in there.items()
         if path.name != "__init__.py"
     }

@@ -66,6 +66,7 @@ def zero(data: bytearray, at: int, dice: random.Random) -> None:
     data[at + 8 : at + PAGE_BYTES] = bytes(PAGE_BYTES - 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [overwrite, flip, zero])
 def test_doctor_finds_each_page_damage_that_sqlite_can_find(
     indexed: Vault, damage: Callable[[bytearray, int, random.Random], None]

@@ -13,7 +13,7 @@ from time import process_time
 
 import pytest
 from conftest import Kb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.domain.ingest.gitignore import MalformedPattern, PathPatterns, parse_pattern
@@ -132,7 +132,6 @@ def ignored_by_git(root: Path, pattern: str, paths: list[str]) -> set[str]:
     return set(done.stdout.decode().split("\0")) - {""}
 
 
-@settings(max_examples=100)
 @given(pattern=_PATTERNS, paths=st.lists(_PATHS, min_size=1, max_size=25, unique=True))
 def test_a_path_is_matched_where_git_ignores_it(repository: Path, pattern: str, paths: list[str]) -> None:
     try:

@@ -64,6 +64,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [2, 3, 5, 40])
 def test_one_text_without_numpy_is_the_text_with_it(length: int, model: Path, blas: Blas) -> None:
     ids = np.random.default_rng(length).integers(0, PIECES, length).tolist()

@@ -193,6 +193,7 @@ def fitted(vault: Vault) -> list[tuple[str, int]]:
         ).fetchall()
 
 
+@pytest.mark.slow
 def test_a_refit_is_shown_before_it_changes_anything(unchanged: Vault) -> None:
     ran = calibrating(unchanged, "--json")
     assert ran.code == 0, ran.stderr
@@ -210,6 +211,7 @@ def test_a_refit_is_shown_before_it_changes_anything(unchanged: Vault) -> None:
         assert at_gate["balanced"] == 1
 
 
+@pytest.mark.slow
 def test_a_refit_is_in_force_once_it_is_applied(unchanged: Vault) -> None:
     question = f"When was the {PLACES[0]} painted?"
     before = kb(unchanged, "ask", question, "--json").json["evidence"]
@@ -229,6 +231,7 @@ def test_a_refit_is_in_force_once_it_is_applied(unchanged: Vault) -> None:
     assert kb(unchanged, "ask", question, "--json").json["evidence"] == before
 
 
+@pytest.mark.slow
 def test_answers_in_another_language_are_the_cross_channels(unchanged: Vault) -> None:
     """No passage is in the questions' language, so every one is asked across."""
     folder = unchanged.config.parent
@@ -242,6 +245,7 @@ def test_answers_in_another_language_are_the_cross_channels(unchanged: Vault) ->
     assert "lexical" not in modes, "words alone do not find them"
 
 
+@pytest.mark.slow
 def test_notes_without_vectors_are_judged_by_words_alone(measured: Vault, tmp_path: Path) -> None:
     vault = make_vault(tmp_path, {f"{place}.md": f"# The {place}\n\nThe {place} was painted.\n" for place in PLACES})
     assert kb(vault, "ingest", "--no-embed").code == 0
@@ -260,6 +264,7 @@ def test_too_few_questions_are_not_applied(unchanged: Vault) -> None:
     assert "nothing was written: too few questions" in ran.stderr
 
 
+@pytest.mark.slow
 def test_a_refit_that_does_worse_is_not_applied(unchanged: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "kb.operations.evaluate.calibrate.held_out_evidence",

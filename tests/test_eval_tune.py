@@ -72,6 +72,7 @@ RULES: list[tuple[Setting, int]] = [
 ]  # type: ignore[assignment]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("setting", "depth"), RULES, ids=lambda value: str(value))
 def test_a_rule_tried_in_sql_ranks_as_a_search_by_it(setting: Setting, depth: int, measured: Vault) -> None:
     kb = kb_in(measured)
@@ -123,6 +124,7 @@ def test_a_question_of_a_run_is_parsed_and_searched_once(measured: Vault, monkey
     assert dict(candidates)[kept["counted"]] > QUESTIONS * K, "more than the hits"
 
 
+@pytest.mark.slow
 def test_a_run_that_was_put_in_order_by_reading_is_not_tuned_on(tmp_path: Path, models: FakeModels) -> None:
     vault = make_vault(
         tmp_path, {f"{at}.md": f"# {word}\n\nThe {word} stands there.\n" for at, word in enumerate(WORDS)}
@@ -151,6 +153,7 @@ def test_a_run_that_was_put_in_order_by_reading_is_not_tuned_on(tmp_path: Path, 
     assert kb("eval", "tune", "--json").json["questions"] == len(WORDS)
 
 
+@pytest.mark.slow
 def test_the_grid_holds_the_current_rule_first(measured: Vault) -> None:
     ran = kb_in(measured)("eval", "tune", "now", "--json")
     assert ran.json["tried"] == 1 + 2 * (165 + 12 * 14)  # two depths: no search looks at fewer than 2 k
@@ -162,6 +165,7 @@ def test_the_grid_holds_the_current_rule_first(measured: Vault) -> None:
     assert ran.code == int(not ran.json["is_gain"])
 
 
+@pytest.mark.slow
 def test_chance_is_called_noise_and_not_written(measured: Vault) -> None:
     """Relevance was drawn at random: what fits best must not look like a gain on questions it has not seen."""
     before = measured.config.read_text(encoding="utf-8")

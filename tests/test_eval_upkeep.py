@@ -108,6 +108,7 @@ def test_impact_needs_a_run(judged: Vault) -> None:
     assert (ran.code, "no run of notes tells" in ran.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_what_changes_did_to_the_questions(judged: Vault) -> None:
     kb = kb_in(judged)
     assert kb("eval", "run").code == 0

@@ -137,6 +137,7 @@ def test_damaged_files_are_told(name: str) -> None:
         list(frames(DAMAGED[name]))
 
 
+@pytest.mark.slow
 def test_a_tiff_with_too_many_pages() -> None:
     from PIL import Image
 

@@ -172,6 +172,7 @@ def test_a_table_whose_rows_do_not_match_is_a_warning() -> None:
     assert [(warning.kind, warning.note[:6]) for warning in doc.warnings] == [("malformed_table", "line 4")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -198,6 +199,7 @@ def test_hostile_nesting_is_one_file_read(text: str) -> None:
     assert doc.blocks[-1].span.end == text.rstrip("\n").count("\n") + 1
 
 
+@pytest.mark.slow
 def test_a_very_long_line_is_read_as_markdown_at_its_beginning_only() -> None:
     doc = read("# a\n\n" + "word *x* " * 20_000 + "\n\n- b")
     assert [block.kind for block in doc.blocks] == ["heading", "paragraph", "list"]

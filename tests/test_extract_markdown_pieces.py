@@ -107,6 +107,7 @@ def test_a_comment_longer_than_a_piece_stays_hidden(monkeypatch: pytest.MonkeyPa
     assert spans(blocks) == [(1, 1), (105, 105)]
 
 
+@pytest.mark.slow
 def test_the_parser_never_sees_more_than_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     parse = markdown_pieces.parse_lines

@@ -67,6 +67,7 @@ def test_silence_is_left_out_however_the_sound_arrives(piece: int) -> None:
     assert second.end_ms == pytest.approx(32_000 + 300, abs=40)
 
 
+@pytest.mark.slow
 def test_three_hours_of_silence_are_nothing() -> None:
     minute = silence(60)
     assert list(sounding_stretches(minute for _ in range(180))) == []
@@ -165,6 +166,7 @@ def test_the_language_that_is_heard_and_the_floor_below_it(heard: str, certainty
     assert (known.language, model.asked) == (taken, [taken, taken])
 
 
+@pytest.mark.slow
 @needs_decoder
 @pytest.mark.parametrize("name", ["meeting.mp3", "korean.m4a"])
 def test_compressed_recordings_are_decoded_whole(name: str) -> None:

@@ -163,12 +163,14 @@ def fallen(measured: Measured, before: str, after: str) -> set[str]:
     return regressed
 
 
+@pytest.mark.slow
 def test_indexing_anew_changes_nothing(breakable: Measured) -> None:
     breakable.ingest()
     breakable.run("again", "lexical")
     assert fallen(breakable, "sound", "again") == set()
 
 
+@pytest.mark.slow
 def test_a_broken_tokenizer_turns_the_comparison_red(breakable: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     def analyse_without_nouns(texts: Sequence[str]) -> list[KoreanText]:
         return [KoreanText(found.morphemes[::3], Counter()) for found in analyse(texts)]
@@ -179,6 +181,7 @@ def test_a_broken_tokenizer_turns_the_comparison_red(breakable: Measured, monkey
     assert fallen(breakable, "sound", "broken") >= {"hit_at_k", "mrr", "ndcg_at_10"}
 
 
+@pytest.mark.slow
 def test_an_off_by_one_citation_turns_the_comparison_red(breakable: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "kb.retrieve.search.cite",

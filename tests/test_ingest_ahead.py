@@ -74,6 +74,7 @@ def test_what_is_stored_is_the_same(
     assert many.asset_copies() == alone.asset_copies()
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_done_without(many: Workspace, processes: list[Spawned]) -> None:
     def kill() -> None:
         while not processes:

@@ -136,6 +136,7 @@ def test_too_large_is_an_error(fresh_vault: Vault) -> None:
     assert not (fresh_vault.root / "_external").exists()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_leaves_no_copy(fresh_vault: Vault) -> None:
     ran = add(fresh_vault, "-", "--name", "broken.pdf", stdin=b"%PDF-1.7 torn")
     assert ran.code == 2

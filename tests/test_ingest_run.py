@@ -140,6 +140,7 @@ def test_a_canceled_run_removes_nothing(workspace: Workspace) -> None:
     assert counted(workspace.ingest()) == {"removed": 1, "unchanged": NOTES - 1}
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_the_program_with_a_true_report(workspace: Workspace) -> None:
     for number in range(NOTES, 600):
         workspace.write(f"note-{number:03}.md", f"# Note {number}\n\nIt says word{number}.\n")
@@ -165,6 +166,7 @@ def test_ctrl_c_stops_the_program_with_a_true_report(workspace: Workspace) -> No
     assert counted(workspace.ingest()) == {"new": 600 - stored, "unchanged": stored}
 
 
+@pytest.mark.slow
 def test_a_second_ingest_at_once_is_told_to_wait(workspace: Workspace) -> None:
     second: list[subprocess.CompletedProcess[str]] = []
 

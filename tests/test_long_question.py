@@ -67,6 +67,7 @@ def test_widening_a_question_of_any_length_takes_a_bounded_time(kind: str, db: C
     assert time.process_time() - start < CPU_LIMIT_S
 
 
+@pytest.mark.slow
 def test_a_long_question_in_bulk_gives_the_encoders_its_beginning(
     tmp_path: Path, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,6 +111,7 @@ def test_a_body_without_end_is_refused(served: Served) -> None:
     assert post(served, served.headers, b" " * (5 << 20)).status_code == 413
 
 
+@pytest.mark.slow
 def test_clients_at_once_get_their_own_answers(served: Served) -> None:
     words = ["gateway", "zebra", "chunk", "배터리"]
 
@@ -139,6 +140,7 @@ def test_a_client_that_disappears_leaves_the_others_alone(served: Served) -> Non
     assert len(asyncio.run(asked(served, "gateway"))) == 1
 
 
+@pytest.mark.slow
 def test_a_token_of_the_environment_is_taken(vault: Vault, tmp_path: Path) -> None:
     env = {**environment(tmp_path), "KB_MCP_TOKEN": "of-the-environment"}
     process = subprocess.Popen(

@@ -63,6 +63,7 @@ def config(tmp_path: Path) -> str:
     return str(vault.config)
 
 
+@pytest.mark.slow
 def test_notes_are_indexed_where_no_engine_is_installed(bare_kb: BareKb, config: str) -> None:
     for module in ("pymupdf", "PIL", "pytesseract", "pywhispercpp", "av"):
         assert subprocess.run([bare_kb.python, "-c", f"import {module}"], capture_output=True, check=False).returncode
@@ -80,6 +81,7 @@ def test_notes_are_indexed_where_no_engine_is_installed(bare_kb: BareKb, config:
     assert [hit["doc_path"] for hit in json.loads(found.stdout)["hits"]] == ["note.md"]
 
 
+@pytest.mark.slow
 def test_the_doctor_names_what_to_install(bare_kb: BareKb, config: str) -> None:
     bare_kb("--config", config, "ingest", "--no-embed")
     ran = bare_kb("--config", config, "doctor", "--json")
@@ -94,6 +96,7 @@ def test_the_doctor_names_what_to_install(bare_kb: BareKb, config: str) -> None:
         assert "install" in checks[name]["hint"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["ingest", "doctor", "verify", "list docs", "models list", "models verify"])
 def test_no_command_stumbles_over_a_missing_engine(bare_kb: BareKb, config: str, command: str) -> None:
     assert "Traceback" not in bare_kb("--config", config, *command.split()).stderr
@@ -128,6 +131,7 @@ def test_an_engine_that_turns_out_unusable_is_one_line(workspace: Workspace, ord
     assert note.startswith(f"{message}: 3 files not read (")
 
 
+@pytest.mark.slow
 def test_an_image_is_read_without_the_engine_that_turns_out_unusable(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

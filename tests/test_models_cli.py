@@ -49,6 +49,7 @@ def largest(directory: Path) -> Path:
     return max((path for path in directory.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
 
 
+@pytest.mark.slow
 def test_a_model_of_an_earlier_kb_serves_until_it_is_installed_again(
     models: Models, shelf: Path, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -188,6 +188,7 @@ def configured(folder: Path, embedding: str) -> Vault:
     return made
 
 
+@pytest.mark.slow
 def test_notes_are_found_by_a_gguf_file_beside_the_configuration(library: str, tmp_path: Path) -> None:
     vault = configured(tmp_path, 'provider = "llama_cpp"\nmodel = "../tiny.gguf"\nsecondary = ""')
     write_encoder(tmp_path / "tiny.gguf", [word for word in WORDS if word != "the"])

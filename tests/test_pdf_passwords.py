@@ -63,6 +63,7 @@ def test_a_password_that_does_not_fit_is_not_told(workspace: Workspace, tmp_path
     assert "not-this-one" not in repr(report)
 
 
+@pytest.mark.slow
 def test_a_command_prints_passwords_for_encrypted_files_alone(workspace: Workspace, tmp_path: Path) -> None:
     script, called = tmp_path / "passwords.py", tmp_path / "called"
     script.write_text(f"open({str(called)!r}, 'a').write('x')\nprint('wrong')\nprint({SECRET!r})\n", encoding="utf-8")
@@ -104,6 +105,7 @@ def test_what_a_failing_command_prints_is_not_told() -> None:
     assert SECRET not in f"{caught.value!r}{caught.value.hint}{caught.value.__cause__!r}"
 
 
+@pytest.mark.slow
 def test_passwords_stand_in_no_output_log_or_command_line(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,6 +71,7 @@ def test_a_new_version_of_its_package_reads_the_files_again(
     assert (report.counts.updated, report.counts.unchanged) == (1, 1)
 
 
+@pytest.mark.slow
 def test_what_an_extractor_read_stays_where_its_package_is_gone_and_goes_where_it_is_not_wanted(
     workspace: Workspace, packages: Path, tmp_path: Path
 ) -> None:

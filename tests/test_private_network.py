@@ -121,6 +121,7 @@ def test_no_library_speaks_to_anybody_or_leaves_a_file_at_home(watched: Watched)
     assert watched.files == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_of_watching_sees_a_connection_and_a_file(
     way: Callable[..., tuple[int, str, set[tuple[str, int]]]], tmp_path: Path, closed_port: int
@@ -138,6 +139,7 @@ def test_each_way_of_watching_sees_a_connection_and_a_file(
     assert watched.files == {"x"}
 
 
+@pytest.mark.slow
 def test_onnxruntime_leaves_no_device_id_and_no_queue_of_events(watched: Watched) -> None:
     watched.run(*loading("onnxruntime", private=True))
     assert watched.files == set()
@@ -146,12 +148,10 @@ def test_onnxruntime_leaves_no_device_id_and_no_queue_of_events(watched: Watched
         pytest.skip("this onnxruntime keeps no telemetry: nothing to switch off")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "media",
-    [
-        ("pdf/tables-en.pdf",),
-        pytest.param(("pdf/scan-ko.pdf", "images/en.png", "speech/korean.m4a"), marks=pytest.mark.slow),
-    ],
+    [("pdf/tables-en.pdf",), ("pdf/scan-ko.pdf", "images/en.png", "speech/korean.m4a")],
     ids=["text", "engines"],
 )
 def test_no_command_speaks_to_anybody_but_the_configured_endpoint(
@@ -175,6 +175,7 @@ def test_no_command_speaks_to_anybody_but_the_configured_endpoint(
     assert made == set()
 
 
+@pytest.mark.slow
 def test_the_configured_endpoint_is_still_spoken_to(watched: Watched, tmp_path: Path, closed_port: int) -> None:
     vault = make_vault(tmp_path)
     settings = ["--config", str(vault.config), "--set", f"models.llm.endpoint=http://127.0.0.1:{closed_port}"]

@@ -110,12 +110,14 @@ def test_the_figures_of_the_table_are_measured_ones() -> None:
     assert figures <= known | {"10"}  # of recall@10
 
 
+@pytest.mark.slow
 def test_updating_works_as_described(home: Home) -> None:
     (script,) = blocks(section("Keeping it up to date"), "sh")
     shown = home.run(script)
     assert shown.count("1 unchanged") == 3
 
 
+@pytest.mark.slow
 def test_a_moved_vault_is_found_at_its_new_place(home: Home) -> None:
     (script,) = blocks(section("Moving and renaming a vault"), "sh")
     assert "0 new, 0 updated" in home.run(script)
@@ -126,6 +128,7 @@ def test_a_moved_vault_is_found_at_its_new_place(home: Home) -> None:
     )
 
 
+@pytest.mark.slow
 def test_several_vaults_stay_apart(home: Home) -> None:
     (script,) = blocks(section("Several vaults"), "sh")
     assert "The budget of work" in home.run(script)
@@ -133,6 +136,7 @@ def test_several_vaults_stay_apart(home: Home) -> None:
     assert home.run("KB_CONFIG=~/.config/kb/work.toml kb list docs").count("\n") == 1
 
 
+@pytest.mark.slow
 def test_uninstalling_names_every_directory_that_is_written(home: Home) -> None:
     before = {path for path in home.path.rglob("*") if "notes" in path.parts or "programs" in path.parts}
     home.run("kb --debug search budget; kb ask budget --provider extractive || true; kb ingest")
@@ -149,6 +153,7 @@ def test_uninstalling_names_every_directory_that_is_written(home: Home) -> None:
     assert all(f"`{word}/`" in table for word in _removed_paths()[:4])
 
 
+@pytest.mark.slow
 def test_uninstalling_leaves_the_notes_and_nothing_else(home: Home) -> None:
     home.run("kb --debug search budget; kb ask budget --provider extractive || true")
     kept = sorted(path for path in home.path.rglob("*") if {"notes", "work"} & {*path.relative_to(home.path).parts})
@@ -158,6 +163,7 @@ def test_uninstalling_leaves_the_notes_and_nothing_else(home: Home) -> None:
     assert left == [path for path in kept if path.is_file()]
 
 
+@pytest.mark.slow
 def test_the_line_for_cron_keeps_the_index_up_to_date(home: Home) -> None:
     (line,) = blocks(section("Keeping it up to date"), "crontab")
     every, command = line.split()[:5], " ".join(line.split()[5:])
@@ -194,6 +200,7 @@ def test_each_extra_and_program_that_installing_names_exists() -> None:
             assert os.access(CHECKOUT / program, os.X_OK), program
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="the sqlite3 program is not installed")
 def test_the_query_for_plain_sqlite3_gives_the_rows_shown(home: Home) -> None:
     (session,) = blocks(section("Plain sqlite3"), "console")
@@ -203,6 +210,7 @@ def test_the_query_for_plain_sqlite3_gives_the_rows_shown(home: Home) -> None:
     assert home.run(command) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
 def test_the_line_for_scripts_prints_citations(home: Home) -> None:
     (script,) = blocks(section("In scripts"), "sh")

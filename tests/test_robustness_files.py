@@ -63,11 +63,13 @@ def test_a_line_of_nearly_three_megabytes_is_found_to_its_end(workspace: Workspa
     assert workspace.query("SELECT max(length(text)) < 10000 FROM chunks") == [(1,)]
 
 
+@pytest.mark.slow
 def test_a_megabyte_without_a_space_is_indexed(workspace: Workspace) -> None:
     workspace.write("odd.md", "x" * 1_000_000)
     assert only_item(workspace).kind == "new"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -74,6 +74,7 @@ def each_connection(statement: str) -> Iterator[None]:
         apsw.connection_hooks.remove(hook)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pages", [130, 150, 180])
 def test_a_full_disk_ends_the_run_truthfully_and_the_next_one_goes_on(
     workspace: Workspace, undisturbed: Workspace, pages: int
@@ -110,6 +111,7 @@ def test_a_full_disk_fails_the_program_with_one_error_and_no_traceback(workspace
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most_kb", [40, 400])
 def test_a_limit_on_the_size_of_files_is_told_as_one_and_the_next_run_goes_on(
     workspace: Workspace, undisturbed: Workspace, most_kb: int
@@ -127,6 +129,7 @@ def test_a_limit_on_the_size_of_files_is_told_as_one_and_the_next_run_goes_on(
     assert same_contents(workspace, undisturbed)
 
 
+@pytest.mark.slow
 def test_no_room_for_a_copy_ends_the_run_and_is_recorded(
     workspace: Workspace, undisturbed: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +153,7 @@ def test_no_room_for_a_copy_ends_the_run_and_is_recorded(
     assert same_contents(workspace, undisturbed)
 
 
+@pytest.mark.slow
 def test_an_asset_directory_that_cannot_be_written(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(source: str, target: str) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -211,6 +215,7 @@ def test_damage_anywhere_in_the_file_is_an_error_with_a_hint_or_does_no_harm(ind
     assert run_kb("--config", str(indexed.config_path), "doctor").code == 3
 
 
+@pytest.mark.slow
 def test_a_damaged_knowledge_base_moved_away_is_rebuilt_from_the_files(workspace: Workspace) -> None:
     workspace.ingest()
     before = workspace.contents()

@@ -118,6 +118,7 @@ def test_a_canceled_ingest_ends_after_the_document_in_hand_and_says_so(config: C
     assert (rest.aborted, rest.counts.unchanged, rest.counts.new) == (False, 2, len(NOTES) - 2)
 
 
+@pytest.mark.slow
 def test_canceled_embedding_keeps_whole_batches_and_says_so(
     fresh_vault: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -230,6 +230,7 @@ def marks(vault: Vault, *settings: str) -> dict[str, str]:
     return {line.split()[1]: line[0] for line in lines if line[0] in "✓✗–"}
 
 
+@pytest.mark.slow
 def test_doctor_does_not_tick_a_server_that_refuses_the_connection(embedded: Vault) -> None:
     found = checks(embedded)["ollama_reachable"]
     assert (found["state"], found["ok"]) == ("absent", True)

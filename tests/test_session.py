@@ -107,6 +107,7 @@ def holding(program: Path, *args: object) -> Iterator[Ask]:
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_session_opened_before_the_first_ingest_answers_after_it(vault: Vault, held: Ask) -> None:
     assert held(search="water rises")["error"] == "not_indexed"
     assert held(ask="When does the pump start?")["refusal"] == "no_index"
@@ -128,6 +129,7 @@ def test_a_session_sees_files_that_another_process_ingests_changes_and_removes(v
     assert held(search="stork")["paths"] == []
 
 
+@pytest.mark.slow
 def test_a_session_searches_by_meaning_once_another_process_has_installed_and_embedded(
     vault: Vault, held: Ask, fake_models: FakeModels
 ) -> None:
@@ -178,6 +180,7 @@ def test_all_threads_see_what_another_process_ingests_installs_and_removes(
     assert (every(search="water rises")["mode"], every(search="heron")["paths"]) == ("lexical", [])
 
 
+@pytest.mark.slow
 def test_encoders_stay_open_while_the_index_changes_and_are_opened_again_where_a_model_did(
     vault: Vault, held: Ask, fake_models: FakeModels
 ) -> None:
@@ -200,6 +203,7 @@ def test_encoders_stay_open_while_the_index_changes_and_are_opened_again_where_a
     assert (new["opened"], new["mode"], new["paths"][0]) == ([], "hybrid", "heron.md")
 
 
+@pytest.mark.slow
 def test_a_session_compares_across_languages_once_there_is_a_second_one(vault: Vault, fake_models: FakeModels) -> None:
     install_all(vault)
     kb(vault, "ingest")
@@ -210,6 +214,7 @@ def test_a_session_compares_across_languages_once_there_is_a_second_one(vault: V
         assert "펌프.md" in held(search="water rises")["across"]
 
 
+@pytest.mark.slow
 def test_a_session_names_the_version_of_the_index_as_it_is_now(
     vault: Vault, held: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +225,7 @@ def test_a_session_names_the_version_of_the_index_as_it_is_now(
     assert held(search="water rises")["index_version"] == before.rpartition("/")[0] + "/words-next"
 
 
+@pytest.mark.slow
 def test_a_session_answers_by_words_once_a_model_is_removed(vault: Vault, held: Ask, fake_models: FakeModels) -> None:
     install_all(vault)
     kb(vault, "ingest")
@@ -233,6 +239,7 @@ def test_a_session_answers_by_words_once_a_model_is_removed(vault: Vault, held: 
     assert held(search="water rises")["mode"] == "hybrid"
 
 
+@pytest.mark.slow
 def test_a_session_follows_a_database_that_is_removed_and_replaced(vault: Vault, held: Ask, tmp_path: Path) -> None:
     kb(vault, "ingest", "--no-embed")
     assert held(search="water rises")["paths"] == ["pump.md"]
@@ -248,6 +255,7 @@ def test_a_session_follows_a_database_that_is_removed_and_replaced(vault: Vault,
     assert held(search="water rises")["paths"] == ["other.md"]
 
 
+@pytest.mark.slow
 def test_a_session_asks_and_keeps_its_answers(vault: Vault, held: Ask) -> None:
     kb(vault, "ingest", "--no-embed")
     for question in ("When does the pump start?", "Where is the lamp?"):
@@ -278,6 +286,7 @@ def test_a_session_refuses_a_file_that_a_newer_kb_migrated(
             assert search(session, session.defaults.query("water rises")).hits
 
 
+@pytest.mark.slow
 def test_many_threads_ask_one_session_while_files_are_ingested(
     vault: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:

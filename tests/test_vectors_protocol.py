@@ -45,6 +45,8 @@ from kb.store.vectors.lance_table import LanceTable
 
 __all__ = ["fake_models"]
 
+pytestmark = pytest.mark.slow
+
 BATCH_CHUNKS = 10
 
 SUBJECTS = ["온실", "배터리", "게이트웨이", "펌프", "센서", "gateway", "pump", "battery", "valve", "lamp"]

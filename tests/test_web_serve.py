@@ -34,6 +34,7 @@ def started(vault: Vault, *args: str, **env: str) -> Iterator[tuple[subprocess.P
             process.wait()
 
 
+@pytest.mark.slow
 def test_the_address_it_prints_opens_and_ctrl_c_ends_it(vault: Vault) -> None:
     with started(vault, "--no-open", "gateway", "retries") as (process, address):
         assert address.startswith("http://127.0.0.1:")
@@ -59,6 +60,7 @@ def test_a_port_that_is_taken_is_told(vault: Vault) -> None:
     assert "--port" in ran.stderr
 
 
+@pytest.mark.slow
 def test_the_browser_is_handed_the_address_by_a_file_only_its_user_can_read(vault: Vault, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     browser = tmp_path / "browser"
