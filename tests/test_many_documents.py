@@ -61,7 +61,7 @@ def test_search_start_and_map_answer_quickly(served: Served) -> None:
 
 @pytest.mark.parametrize("filters", [{}, {"lang": "en"}], ids=str)
 def test_filters_count_what_each_leaves(filters: dict[str, str], served: Served) -> None:
-    found = timed(lambda: served.ask("/api/facets", filters).json, 4 * MOST_S)
+    found = timed(lambda: served.ask("/api/facets", filters).json, 2 * MOST_S)
     assert found["media"] == [{"value": "markdown", "documents": COUNT + 1}]
 
 

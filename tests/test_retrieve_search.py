@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import unicodedata
 from collections.abc import Iterator
@@ -245,6 +246,8 @@ FILTERS: list[tuple[dict[str, object], set[str]]] = [
     ({"path_globs": ("/*.md",)}, {"chunking.md", "hostile.md"}),
     ({"path_globs": ("projects/*.md",)}, {READING}),
     ({"path_globs": ("projects/**",)}, {LOG, MEETING, READING}),
+    ({"path_globs": ("/projects/**",)}, {LOG, MEETING, READING}),
+    ({"path_globs": ("project/**",)}, set()),
     ({"path_globs": ("projects/",)}, {LOG, MEETING, READING}),
     ({"path_globs": ("**/log.md", "hostile.*")}, {LOG, "hostile.md"}),
     ({"path_globs": ("projects/*/*.md", "!**/log.md")}, {MEETING}),
@@ -310,9 +313,19 @@ def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAsser
     (summed,) = db.execute("SELECT sum(occurrences) FROM korean_units").fetchall()[0]
     assert total.total == summed
     eligible = retrieve_queries.select_eligible_documents(
-        db, tags_json=None, lang=None, trust_json=None, media=None, symbol_glob=None, symbol_kind=None, repo=None
+        db,
+        tags_json=None,
+        lang=None,
+        trust_json=None,
+        media=None,
+        symbol_glob=None,
+        symbol_kind=None,
+        repo=None,
+        with_paths=1,
     )
-    assert [row.workspace_path for row in eligible] == sorted(ALL)
+    assert eligible is not None
+    assert eligible.paths_json is not None
+    assert sorted(json.loads(eligible.paths_json)) == sorted(ALL)
 
 
 def test_a_word_counts_in_a_sentence_as_in_bm25_and_something_where_every_passage_has_it(db: Connection) -> None:

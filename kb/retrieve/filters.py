@@ -24,7 +24,7 @@ def eligible_documents(db: Connection, filters: SearchFilters) -> str | None:
         return None
     passes = _path_matcher(filters.path_globs)
     dated = _documents_dated(db, filters.dated) if filters.dated else None
-    rows = queries.select_eligible_documents(
+    found = queries.select_eligible_documents(
         db,
         tags_json=_json(tag.lstrip("#") for tag in filters.tags_any) if filters.tags_any else None,
         lang=filters.lang and stored_text(filters.lang).lower(),
@@ -33,8 +33,15 @@ def eligible_documents(db: Connection, filters: SearchFilters) -> str | None:
         symbol_glob=filters.symbol and stored_text(filters.symbol),
         symbol_kind=filters.symbol_kind and stored_text(filters.symbol_kind),
         repo=filters.repo and stored_text(filters.repo),
+        with_paths=int(passes is not None),
     )
-    return _json(row.doc_id for row in rows if passes(row.workspace_path) and (dated is None or row.doc_id in dated))
+    assert found is not None, "an aggregate is one row"
+    if passes is None and dated is None:
+        return found.doc_ids_json
+    doc_ids: list[str] = json.loads(found.doc_ids_json)
+    if found.paths_json is not None and passes is not None:
+        doc_ids = [doc_id for doc_id, path in zip(doc_ids, json.loads(found.paths_json), strict=True) if passes(path)]
+    return json.dumps(doc_ids if dated is None else [doc_id for doc_id in doc_ids if doc_id in dated])
 
 
 def _media(filters: SearchFilters) -> str | None:
@@ -63,13 +70,20 @@ def _trust_at_least(level: str) -> tuple[str, ...]:
     return TRUST_LEVELS[: TRUST_LEVELS.index(level) + 1]
 
 
-def _path_matcher(globs: tuple[str, ...]) -> Callable[[str], bool]:
-    """Whether a path matches any glob, as every path does where there is none; gitignore syntax: `*` stays in a folder.
+# What makes a glob more than the folder that it names, before its `/**`.
+_SPECIAL = frozenset("*?[]\\!#\0")
+
+
+def _path_matcher(globs: tuple[str, ...]) -> Callable[[str], bool] | None:
+    """What tells whether a path matches any glob, in gitignore syntax: `*` stays in a folder; None where there is none.
 
     Raises: UsageError for a glob that can match nothing.
     """
     if not globs:
-        return lambda path: True
+        return None
+    folders = tuple(stored_text(glob).removesuffix("**") for glob in globs)
+    if all(glob.endswith("/**") and glob[0] != "/" and not _SPECIAL.intersection(glob[:-2]) for glob in globs):
+        return lambda path: path.startswith(folders)
     from kb.domain.ingest.gitignore import MalformedPattern, PathPatterns
 
     try:

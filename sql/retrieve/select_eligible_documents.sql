@@ -1,8 +1,8 @@
--- List the documents that pass the filters of a question, with their paths: of these alone passages are found.
+-- Collect the documents that pass the filters of a question: of these alone passages are found.
 --
 -- The one place where filters are spelled out; path globs are resolved over the paths, and what is left is handed to a
--- search as doc_ids_json.
--- version 3
+-- search as doc_ids_json. One array, not a row each: of 200,000 documents the rows alone would take a second.
+-- version 4
 -- param tags_json TEXT?  JSON array; a document with any of these tags; NULL = any
 -- param lang TEXT?  BCP-47 language of the document; NULL = any
 -- param trust_json TEXT?  JSON array of accepted trust levels; NULL = any
@@ -10,25 +10,30 @@
 -- param symbol_glob TEXT?  a document of code that defines a name, plain or qualified, that matches; NULL = any
 -- param symbol_kind TEXT?  a document of code that defines something of that kind; NULL = any
 -- param repo TEXT?  name of the git repository it is of, in whatever case; NULL = any
--- column doc_id TEXT  the document
--- column workspace_path TEXT  path below the workspace root
-SELECT d.doc_id, d.workspace_path
-FROM documents AS d
-JOIN assets AS a USING (asset_id)
-WHERE (:tags_json IS NULL OR EXISTS (
-    SELECT 1 FROM document_tags AS t
-    WHERE t.doc_id = d.doc_id AND t.tag IN (SELECT value FROM json_each(:tags_json))
-  ))
-  AND (:lang IS NULL OR d.lang = :lang)
-  AND (:trust_json IS NULL OR d.trust_level IN (SELECT value FROM json_each(:trust_json)))
-  AND (:media IS NULL OR a.media_type = :media OR a.media_type LIKE :media || '/%')
-  AND ((:symbol_glob IS NULL AND :symbol_kind IS NULL) OR EXISTS (
-    SELECT 1 FROM symbols AS s
-    WHERE s.doc_id = d.doc_id
-      AND (:symbol_glob IS NULL OR s.name GLOB :symbol_glob OR s.qualified_name GLOB :symbol_glob)
-      AND (:symbol_kind IS NULL OR s.kind = :symbol_kind)
-  ))
-  AND (:repo IS NULL OR EXISTS (
-    SELECT 1 FROM repositories AS r WHERE r.path = d.repository_path AND r.name = :repo COLLATE NOCASE
-  ))
-ORDER BY d.workspace_path;
+-- param with_paths INTEGER  1 where the paths are asked for too
+-- column doc_ids_json TEXT  JSON array of the documents, in the order of their ids
+-- column paths_json TEXT?  JSON array of their paths below the workspace root, in the same order
+SELECT json_group_array(passing.doc_id) AS doc_ids_json,
+  CASE WHEN :with_paths THEN json_group_array(passing.workspace_path) END AS paths_json
+FROM (
+  SELECT d.doc_id, d.workspace_path
+  FROM documents AS d
+  JOIN assets AS a USING (asset_id)
+  WHERE (:tags_json IS NULL OR EXISTS (
+      SELECT 1 FROM document_tags AS t
+      WHERE t.doc_id = d.doc_id AND t.tag IN (SELECT value FROM json_each(:tags_json))
+    ))
+    AND (:lang IS NULL OR d.lang = :lang)
+    AND (:trust_json IS NULL OR d.trust_level IN (SELECT value FROM json_each(:trust_json)))
+    AND (:media IS NULL OR a.media_type = :media OR a.media_type LIKE :media || '/%')
+    AND ((:symbol_glob IS NULL AND :symbol_kind IS NULL) OR EXISTS (
+      SELECT 1 FROM symbols AS s
+      WHERE s.doc_id = d.doc_id
+        AND (:symbol_glob IS NULL OR s.name GLOB :symbol_glob OR s.qualified_name GLOB :symbol_glob)
+        AND (:symbol_kind IS NULL OR s.kind = :symbol_kind)
+    ))
+    AND (:repo IS NULL OR EXISTS (
+      SELECT 1 FROM repositories AS r WHERE r.path = d.repository_path AND r.name = :repo COLLATE NOCASE
+    ))
+  ORDER BY d.doc_id
+) AS passing;

@@ -32,8 +32,6 @@ def count_facets(session: Session, filters: SearchFilters) -> list[FacetCount]:
     Raises: UsageError for a filter that cannot be.
     """
     with session.reading() as base, base.snapshot():
-        if filters == SearchFilters():
-            return queries.count_facets(base.db, facet=None, doc_ids_json=None, per_facet=SHOWN)
         # What narrows by one value of a facet hides its others; the rest is counted with all filters, at once.
         narrowed = {facet: wider for facet, without in _WITHOUT.items() if (wider := without(filters)) != filters}
         found = [count for count in _counted(base.db, None, filters) if count.facet not in narrowed]
@@ -44,4 +42,6 @@ def count_facets(session: Session, filters: SearchFilters) -> list[FacetCount]:
 
 def _counted(db: Connection, facet: FacetName | None, filters: SearchFilters) -> list[FacetCount]:
     passing = eligible_documents(db, filters)
-    return queries.count_facets(db, facet=facet, doc_ids_json=passing, per_facet=SHOWN)
+    if passing is None:
+        return queries.count_facets(db, facet=facet, per_facet=SHOWN)
+    return queries.count_facets_among(db, facet=facet, doc_ids_json=passing, per_facet=SHOWN)

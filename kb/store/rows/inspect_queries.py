@@ -61,8 +61,12 @@ class NamedNote(NamedTuple):
 
 
 @sql("inspect/count_facets.sql")
-def count_facets(
-    db: apsw.Connection, *, facet: str | None, doc_ids_json: str | None, per_facet: int
+def count_facets(db: apsw.Connection, *, facet: str | None, per_facet: int) -> list[FacetCount]: ...
+
+
+@sql("inspect/count_facets_among.sql")
+def count_facets_among(
+    db: apsw.Connection, *, facet: str | None, doc_ids_json: str, per_facet: int
 ) -> list[FacetCount]: ...
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from kb.domain.candidates import Candidate
 from kb.records import NamedTuple
 from kb.store.connection import Connection
@@ -121,11 +119,11 @@ class Weight(NamedTuple):
     version: str
 
 
-class EligibleDocument(NamedTuple):
-    """A document that passes the filters, and its path."""
+class EligibleDocuments(NamedTuple):
+    """The documents that pass the filters, and their paths where they were asked for, as JSON arrays."""
 
-    doc_id: str
-    workspace_path: str
+    doc_ids_json: str
+    paths_json: str | None
 
 
 class LexicalWeights(NamedTuple):
@@ -226,7 +224,8 @@ def select_eligible_documents(
     symbol_glob: str | None,
     symbol_kind: str | None,
     repo: str | None,
-) -> Iterator[EligibleDocument]: ...
+    with_paths: int,
+) -> EligibleDocuments | None: ...
 
 
 @sql("retrieve/select_documents_dated.sql")

@@ -1,0 +1,61 @@
+-- Count those among some documents that have each value of a facet, the commonest values first.
+-- version 1
+-- param facet TEXT?  as in count_facets
+-- param doc_ids_json TEXT  JSON array of documents, from select_eligible_documents
+-- param per_facet INTEGER  at most so many values of each
+-- column facet TEXT  as in count_facets
+-- column value TEXT  what the documents have there
+-- column documents INTEGER  how many have it
+WITH alike AS MATERIALIZED (
+  SELECT a.media_type, instr(a.media_type, '/') AS slash, d.lang, d.trust_level,
+    substr(d.workspace_path, 1, instr(d.workspace_path, '/') - 1) AS folder, count(*) AS documents
+  FROM documents AS d
+  JOIN assets AS a USING (asset_id)
+  WHERE d.doc_id IN (SELECT value FROM json_each(:doc_ids_json))
+    AND (:facet IS NULL OR :facet IN ('media', 'code_lang', 'lang', 'trust', 'folder'))
+  GROUP BY a.media_type, d.lang, d.trust_level, folder
+), counted AS (
+  SELECT 'media' AS facet, iif(slash = 0, media_type, substr(media_type, 1, slash - 1)) AS value,
+    sum(documents) AS documents
+  FROM alike
+  WHERE :facet IS NULL OR :facet = 'media'
+  GROUP BY value
+  UNION ALL
+  SELECT 'code_lang', substr(media_type, 6), sum(documents)
+  FROM alike
+  WHERE media_type GLOB 'code/*' AND (:facet IS NULL OR :facet = 'code_lang')
+  GROUP BY media_type
+  UNION ALL
+  SELECT 'lang', lang, sum(documents)
+  FROM alike
+  WHERE lang IS NOT NULL AND (:facet IS NULL OR :facet = 'lang')
+  GROUP BY lang
+  UNION ALL
+  SELECT 'trust', trust_level, sum(documents)
+  FROM alike
+  WHERE :facet IS NULL OR :facet = 'trust'
+  GROUP BY trust_level
+  UNION ALL
+  SELECT 'folder', folder, sum(documents)
+  FROM alike
+  WHERE folder <> '' AND (:facet IS NULL OR :facet = 'folder')
+  GROUP BY folder
+  UNION ALL
+  SELECT 'tag', t.tag, count(*)
+  FROM json_each(:doc_ids_json) AS chosen
+  JOIN document_tags AS t ON t.doc_id = chosen.value
+  WHERE :facet IS NULL OR :facet = 'tag'
+  GROUP BY t.tag
+  UNION ALL
+  SELECT 'kind', s.kind, count(DISTINCT s.doc_id)
+  FROM symbols AS s
+  WHERE s.doc_id IN (SELECT value FROM json_each(:doc_ids_json)) AND (:facet IS NULL OR :facet = 'kind')
+  GROUP BY s.kind
+), placed AS (
+  SELECT facet, value, documents, row_number() OVER (PARTITION BY facet ORDER BY documents DESC, value) AS place
+  FROM counted
+)
+SELECT facet, value, documents
+FROM placed
+WHERE place <= :per_facet
+ORDER BY facet, place;
