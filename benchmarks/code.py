@@ -11,6 +11,7 @@ from time import process_time
 from typing import NamedTuple
 
 from benchmarks import code_answers
+from benchmarks.code_parsing import parsing
 from benchmarks.code_set import KINDS, SEED, Question, fetch_sources, files_of, questions_of
 from benchmarks.knowledge_base import knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
@@ -66,7 +67,13 @@ def measure(data: Path | None, *, verbose: bool = bool(os.environ.get("KB_CODE_M
     answers, targets = code_answers.tables(judged)
     return Measurement(
         found.name,
-        (*found.tables, _by_draw({SEED: questions, **others}, draws), *answers, _stages(report, len(files), seconds)),
+        (
+            *found.tables,
+            _by_draw({SEED: questions, **others}, draws),
+            *answers,
+            _stages(report, len(files), seconds),
+            parsing(root, files),
+        ),
         (*found.targets, *targets),
         {**found.figures, "fitted": weights},
     )

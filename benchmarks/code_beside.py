@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.code_set import fetch_sources, files_of
 from benchmarks.embedded_base import embedded
-from benchmarks.judged_set import JudgedSet, load_judged_set
+from benchmarks.judged_set import JudgedSet, load_judged_set, sample_questions
 from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.scoring import Scores, score
@@ -23,8 +23,11 @@ _DEPTH = 100
 _MOST_LOST = 0.003
 
 
-def measure(data: Path | None) -> Measurement:
-    """nDCG@10 of each set in each mode, alone and with code; `data` is the folder of the judged sets."""
+def measure(data: Path | None, *, questions: int = 0) -> Measurement:
+    """nDCG@10 of each set in each mode, alone and with code; `data` is the folder of the judged sets.
+
+    All documents are there whatever part of the questions is asked; 0 asks all.
+    """
     if data is None:
         return Measurement("code_beside", (), (), {"skipped": "needs --data DIR"})
     root = fetch_sources(Path.home() / ".cache" / "kb-benchmarks" / "code")
@@ -32,7 +35,7 @@ def measure(data: Path | None) -> Measurement:
     rows: list[tuple[str | int | float, ...]] = []
     targets = []
     for name in SETS:
-        judged = load_judged_set(data / name)
+        judged = sample_questions(load_judged_set(data / name), questions)
         with embedded(judged.corpus, name) as base:
             alone = [_scores(base, judged, mode) for mode in MODES]
         with tempfile.TemporaryDirectory(prefix="kb-beside-") as folder:

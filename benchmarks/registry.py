@@ -84,6 +84,7 @@ SAMPLED = (
     "quality",
     "peers",
     "mcp",
+    "code_beside",
 )
 """Those that ask as many of the judged questions as --questions says."""
 

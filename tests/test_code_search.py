@@ -11,7 +11,13 @@ import apsw
 import pytest
 from conftest import Vault, make_vault, run_kb
 
+from kb.config import load
+from kb.domain.search import SearchQuery
+from kb.operations.search.search import search
+from kb.operations.session.session import open_session
+from kb.retrieve.code_merge import merged
 from kb.retrieve.code_wording import share_of_pairs, word_pairs
+from kb.retrieve.weights import load_weights
 from kb.store.rows.embed_queries import select_incomplete_slots
 
 FILES = {
@@ -319,6 +325,43 @@ def test_a_plain_word_is_a_name_only_where_it_can_be_one(tmp_path: Path) -> None
     assert uris(vault, "how are SQLite and Lance kept consistent")[0].startswith("notes/")
     assert uris(vault, "what is a unit")[0].startswith("notes/")
     assert uris(vault, "where is unit defined")[0] == "config.py#L6-L7"
+
+
+def test_what_is_asked_of_a_kind_of_files_how_to_do_or_of_an_acronym_is_found_where_that_is_said(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "docs/ignore.md": "# Patterns\n\nFiles that patterns of ignore files name are left out.\n",
+        "docs/pdf.md": "# PDF\n\n잠긴 PDF 암호.\n",
+        "docs/release.md": "# Releases\n\nRun the release script, then push the tag by hand.\n",
+        "src/patterns.py": 'def ignored():\n    """Whether patterns of ignore files cover a path."""\n\n\nPDF = 1\n',
+        "tests/test_names.py": 'def test_one():\n    """Patterns of ignore files cover folders."""\n',
+        "src/release.py": 'def run():\n    """Runs a release."""\n    # run a release, release it, run it\n',
+    }
+    vault = make_vault(tmp_path, files)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    first = {
+        "Which tests cover patterns of ignore files?": "tests/test_names.py",
+        "what covers patterns of ignore files": "src/patterns.py",
+        "How do I run a release?": "docs/release.md",
+        "잠긴 PDF 암호는 무엇인가": "docs/pdf.md",
+        "PDF는 어디에 정의되어 있나": "src/patterns.py",
+    }
+    assert {question: uris(vault, question)[0].partition("#")[0] for question in first} == first
+
+
+def test_a_note_in_another_language_counts_as_if_it_had_words_of_the_question(kept: Vault) -> None:
+    with open_session(load(str(kept.config), ())) as session:
+        result = search(session, SearchQuery("upload that fails is retried", "lexical", 3))
+        weights = load_weights(apsw.Connection(str(kept.config.parent / "data" / "kb.sqlite")), "code")
+    assert result.code is not None
+    note, code = result.among_notes[0], result.among_code[:1]
+    held = weights.of("margin") + weights.of("other_language") / 2
+    by_words = result.code.hits[0]._replace(share=held, found_by="words")
+    found = result.code._replace(hits=(by_words,), searched_share=1.0)
+    abroad = note._replace(retrieval=note.retrieval._replace(is_own=False))
+    assert merged([note], [0.0], code, found, weights) == [*code, note]
+    assert merged([abroad], [0.0], code, found, weights) == [abroad, *code]
 
 
 def test_beside_code_a_page_that_was_generated_comes_after_one_that_was_written(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def oracle(passages: list[Passage], asked: Question, bm25: dict[str, float]) -> 
     frequency = {word: sum(word in p.text.split() for p in passages) for word in asked.words}
     ceiling = 2.2 * sum(max(1e-6, log((len(passages) - n + 0.5) / (n + 0.5))) for n in frequency.values())
     cosine = {p.chunk_id: float(p.primary @ asked.primary) for p in passages if p.primary is not None}
-    own = {p.chunk_id: p.lang in (asked.lang, "und") for p in passages}
+    own = {p.chunk_id: p.lang in own_languages(asked) for p in passages}
     second = {
         p.chunk_id: float(p.secondary @ asked.secondary)
         for p in passages
@@ -163,6 +163,11 @@ def oracle(passages: list[Passage], asked: Question, bm25: dict[str, float]) -> 
     return score
 
 
+def own_languages(asked: Question) -> set[str]:
+    """Text whose language cannot be told is in Latin letters: an English question's own, no Korean one's."""
+    return {asked.lang, "und"} if asked.lang == "en" else {asked.lang}
+
+
 def own_before(passages: list[Passage], asked: Question, cosine: dict[str, float], own: dict[str, bool]) -> int:
     """How many own-language passages stand before the first in another language."""
     means = {}
@@ -170,7 +175,8 @@ def own_before(passages: list[Passage], asked: Question, cosine: dict[str, float
         vectors = [p.primary for p in passages if p.lang == lang and p.primary is not None]
         if len(vectors) >= LEAST_FOR_A_MEAN:
             means[lang] = float(np.mean(vectors, axis=0) @ asked.primary)
-    shift = {lang: means[asked.lang] - mean for lang, mean in means.items() if asked.lang in means and lang != "und"}
+    others = means.keys() - own_languages(asked)
+    shift = {lang: means[asked.lang] - means[lang] for lang in others if asked.lang in means}
     lang_of = {p.chunk_id: p.lang for p in passages}
     best_own = max((cosine[c] for c in cosine if own[c]), default=None)
     others = [c for c in cosine if not own[c]]

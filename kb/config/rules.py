@@ -93,7 +93,7 @@ MEANINGS: Mapping[str, str] = {
     "storage.vector_dir": "where Lance keeps the vectors, one table per model",
     "storage.asset_dir": "where copies of your files lie, each under the hash of its content",
     "storage.artifact_dir": "where the text of pages, pictures and recordings lies, one folder per document",
-    "storage.model_dir": "where models are installed",
+    "storage.model_dir": "the folder where models are installed",
     "storage.runs_dir": "where kb eval run leaves a folder a run: per_query.jsonl and report.md",
     "storage.cache_dir": "where vectors and what engines read are kept by content, to do nothing twice; may be deleted",
     "storage.log_dir": "where --debug writes its log, one file per day",

@@ -21,7 +21,8 @@ class CodeHit(NamedTuple):
     """What a hit in source code was found by. `share` is the part of the question's words that it has, 0 to 1.
 
     `text` is the chunk verbatim, whole lines from `first_line` on; `lines` are those of a trace or of uses. `spelled`:
-    a definition that is named is spelled as the question spells it.
+    a definition that is named is spelled as the question spells it. `of_asked_kind`: it is asked which test, which
+    migration, and the path is of one.
     """
 
     chunk_id: str
@@ -34,6 +35,7 @@ class CodeHit(NamedTuple):
     found_by: FoundBy
     lines: tuple[int, ...] = ()
     spelled: bool = False
+    of_asked_kind: bool = False
 
     @property
     def is_named(self) -> bool:
@@ -47,7 +49,7 @@ class CodeFound(NamedTuple):
     `tokens` are its words as the index of code holds them and as they are searched; `is_of_code`: it can mean nothing
     but code, being a line of a stack trace or naming a definition as only definitions are named; `wants_uses`: it asks
     where something is used; `words_beside` counts what it says beside names; `searched_share` is the part of its
-    words, 0 to 1, that code is searched by.
+    words, 0 to 1, that code is searched by; `is_how_to`: it asks how to do something.
     """
 
     hits: tuple[CodeHit, ...]
@@ -56,6 +58,7 @@ class CodeFound(NamedTuple):
     wants_uses: bool
     words_beside: int
     searched_share: float
+    is_how_to: bool
 
     @property
     def shown_rivals(self) -> float:

@@ -78,7 +78,8 @@ class RetrievalDetail(NamedTuple):
     `lexical_score` is −bm25; `vector_score` and `secondary_score` are cosines under the two models. The shares are
     what fusion took of each channel: bm25 / bm25max, own or lent, and the corrected cosine.
     `nearness` is how much nearer the question stands to the passage than to its language as a whole, in cosine;
-    `is_own` whether the passage is in the question's language, or in none. `read` is what reading the passage gave.
+    `is_own` whether the passage is in the question's language, or in none where that is English. `read` is what reading
+    the passage gave.
     """
 
     method: SearchMode

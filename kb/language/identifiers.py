@@ -16,6 +16,11 @@ def parts_of(name: str) -> list[str]:
     return [part.lower() for part in _PART.findall(name)]
 
 
+def singular(word: str) -> str:
+    """An English noun without the s of its plural."""
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
 def squashed(name: str) -> str:
     """A name without the marks between its words, in lower case: the same for every way of writing it."""
     return re.sub(r"[\W_]+", "", name).lower()

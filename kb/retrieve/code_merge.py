@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from kb.domain.code_hits import CodeHit
+from kb.domain.code_hits import CodeFound
 from kb.domain.search import SearchHit, SearchQuery, SearchResult
 from kb.retrieve.code_search import search_source_code
 from kb.retrieve.ranking_version import code_ranking
 from kb.retrieve.terms import bm25_max
-from kb.retrieve.weights import load_weights
+from kb.retrieve.weights import Weights, load_weights
 from kb.store.connection import Connection
 from kb.store.rows.code_queries import select_generated_documents
 
@@ -28,13 +28,7 @@ def with_code(db: Connection, query: SearchQuery, result: SearchResult, *, snipp
         return result
     most = bm25_max(db, result.searched) if result.searched else None
     notes = _written_before_generated(db, result.hits, weights.of("generated"))
-    hits = merged(
-        notes,
-        list(zip(code, found.hits, strict=True)),
-        [_share(hit, most) for hit in notes],
-        weights.of("margin"),
-        found.searched_share,
-    )
+    hits = merged(notes, [_share(hit, most) for hit in notes], code, found, weights)
     return result._replace(
         hits=tuple(hit._replace(rank=rank) for rank, hit in enumerate(hits[: query.k], 1)),
         among_notes=result.hits,
@@ -59,21 +53,24 @@ def _written_before_generated(db: Connection, hits: Sequence[SearchHit], weight:
 
 
 def merged(
-    notes: Sequence[SearchHit],
-    code: Sequence[tuple[SearchHit, CodeHit]],
-    shares: Sequence[float],
-    margin: float,
-    searched_share: float = 1.0,
+    notes: Sequence[SearchHit], shares: Sequence[float], code: Sequence[SearchHit], found: CodeFound, weights: Weights
 ) -> list[SearchHit]:
     """Both in one order; `shares` are how much of the question's words each note has, 0 to 1.
 
-    Code is searched by `searched_share` of those words. What is not named in it comes before a note where its share of
-    all of them is by `margin` the larger: comments must not drown notes.
+    Code is searched by `found.searched_share` of those words. What is not named in it comes before a note where its
+    share of all of them is larger by a margin: comments must not drown notes. The margin is wider where it is asked how
+    to do something, which notes explain, and none where it is asked which of the files there are like this one. A note
+    in another language than the question's cannot have its words, and counts as if it had some.
     """
     order: list[SearchHit] = []
     at = 0
-    for hit, found in code:
-        while at < len(notes) and not found.is_named and found.share * searched_share < max(shares[at:]) + margin:
+    margin = weights.of("margin") + (weights.of("how_to") if found.is_how_to else 0.0)
+    for hit, of_code in zip(code, found.hits, strict=True):
+        own = of_code.share * found.searched_share - (0.0 if of_code.of_asked_kind else margin)
+        while at < len(notes) and not of_code.is_named:
+            least = 0.0 if notes[at].retrieval.is_own else weights.of("other_language")
+            if own >= max(least, *shares[at:]):
+                break
             order.append(notes[at])
             at += 1
         order.append(hit)

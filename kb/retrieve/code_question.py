@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from kb.language.identifiers import IDENTIFIER, is_identifier_like, parts_of, squashed
+from kb.language.identifiers import IDENTIFIER, is_identifier_like, parts_of, singular, squashed
 from kb.language.lists import pattern, words
 from kb.language.stopwords import english, korean
 from kb.records import NamedTuple
@@ -41,8 +41,9 @@ class CodeQuestion(NamedTuple):
     definitions that the question names, as they are defined, and `spelled` the names as it spells them; `words_beside`
     counts what it says beside them; `qualified` is what it writes around names: `Foo.bar`. `used` are those whose uses
     it asks for; `owner_expr` finds what mentions the type or module that it says they are of. `is_of_code`: it can mean
-    nothing but code. `searched_share`: the part of its words, 0 to 1, that code is searched by; what only
-    says that it is about code is left to notes.
+    nothing but code. `asked_kind`: the word of paths for what it asks which of: tests, migrations; None of most.
+    `is_how_to`: it asks how to do something. `searched_share`: the part of its words, 0 to 1, that code is searched by;
+    what only says that it is about code is left to notes.
     """
 
     match_expr: str
@@ -57,6 +58,8 @@ class CodeQuestion(NamedTuple):
     words_beside: int
     wants_tests: bool
     is_of_code: bool
+    asked_kind: str | None
+    is_how_to: bool
     searched_share: float
 
 
@@ -93,8 +96,15 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
         wants_tests="test" in text.lower(),
         is_of_code=bool(places)
         or (words_beside <= FEW_WORDS and bool(named) and (means_names or _speaks_of_code(text))),
+        asked_kind=_asked_kind(text),
+        is_how_to=bool(pattern("code_words", "how_to", re.IGNORECASE).search(text)),
         searched_share=len(tokens) / (len(tokens) + _left_to_notes(terms)) if tokens else 0.0,
     )
+
+
+def _asked_kind(text: str) -> str | None:
+    found = pattern("code_words", "which", re.IGNORECASE).search(text)
+    return singular(found["kind"].lower()) if found and not _says_nothing(found["kind"]) else None
 
 
 def _left_to_notes(terms: Sequence[str]) -> int:
@@ -122,7 +132,8 @@ def _meant(known: Sequence[str], names: Sequence[str], text: str, written: Seque
 
     What is written as only names are is one. A word like any other is one where the question says little else: with a
     capital inside it, of few words; without, where it is all there is, or all that is asked of code. Written with an
-    article it is a noun, and what it is made of cannot be more than what the name is: `SQLite` is no `sqlite`.
+    article or in capitals alone (PDF) it is a noun, and what it is made of cannot be more than what the name is:
+    `SQLite` is no `sqlite`.
     """
     wanted = {squashed(name): name for name in names}
     content = _content(text)
@@ -134,8 +145,10 @@ def _meant(known: Sequence[str], names: Sequence[str], text: str, written: Seque
     for name in known:
         asked = wanted.get(squashed(name), "")
         as_name = _is_written_as_name(asked, text) or asked in members
-        is_capital = asked[:1].isupper() and asked != first and len(content) <= FEW_WORDS
-        is_all = (len(content) <= 1 and asked not in nouns) or len(written) == 1
+        is_type = asked[:1].isupper() and (of_code or not asked.isupper())
+        is_capital = is_type and asked != first and len(content) <= FEW_WORDS
+        is_only = len(written) == 1 and (text.isascii() or (of_code and len(content) <= FEW_WORDS))
+        is_all = is_only or (len(content) <= 1 and asked not in nouns)
         if (as_name and len(parts_of(asked)) <= len(parts_of(name))) or (
             asked == name and (is_capital or is_code or is_all)
         ):

@@ -11,7 +11,7 @@ from kb.domain.citations import Citation, CodeCitation
 from kb.domain.code_hits import CodeFound, CodeHit, FoundBy
 from kb.domain.repositories import Repository
 from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery
-from kb.language.identifiers import squashed
+from kb.language.identifiers import parts_of, singular, squashed
 from kb.records import NamedTuple
 from kb.retrieve.code_question import FEW_WORDS, CodeQuestion, Place, read_code_question
 from kb.retrieve.code_snippet import code_snippet
@@ -98,9 +98,9 @@ def search_source_code(
     best = _once(_worded(scored, query.text, weights))[: query.k]
     hits = tuple(_hit(each, rank, question, snippet_chars, index_version) for rank, each in enumerate(best, 1))
     hits = with_repositories(db, hits)
-    found = tuple(_found_by(each, hit) for each, hit in zip(best, hits, strict=True))
+    found = tuple(_found_by(each, hit, question) for each, hit in zip(best, hits, strict=True))
     wants_uses = bool(question.used)
-    words = question.words_beside, question.searched_share
+    words = question.words_beside, question.searched_share, question.is_how_to
     return hits, CodeFound(found, question.tokens, question.is_of_code, wants_uses, *words)
 
 
@@ -132,7 +132,7 @@ def with_repositories(db: Connection, hits: Sequence[SearchHit]) -> tuple[Search
     return tuple(hit._replace(repository=of_document.get(hit.doc_id)) for hit in hits)
 
 
-def _found_by(each: _Scored, hit: SearchHit) -> CodeHit:
+def _found_by(each: _Scored, hit: SearchHit, question: CodeQuestion) -> CodeHit:
     return CodeHit(
         chunk_id=hit.chunk_id,
         chunk_rowid=each.row.chunk_rowid,
@@ -144,6 +144,7 @@ def _found_by(each: _Scored, hit: SearchHit) -> CodeHit:
         found_by=each.found_by,
         lines=each.lines,
         spelled=each.spelled,
+        of_asked_kind=_is_of_kind(each.row.workspace_path, question.asked_kind),
     )
 
 
@@ -200,7 +201,14 @@ def _used(row: CodeRow, question: CodeQuestion, weights: Weights) -> _Scored:
 
 
 def _of_file(row: CodeRow, question: CodeQuestion, weights: Weights) -> float:
+    if _is_of_kind(row.workspace_path, question.asked_kind):
+        return weights.of("asked_kind")
     return weights.of("in_tests") if "test" in row.workspace_path.lower() and not question.wants_tests else 0.0
+
+
+def _is_of_kind(path: str, kind: str | None) -> bool:
+    """Whether a folder or the file is called what the question asks which of: `tests/`, `migrations/`."""
+    return kind is not None and kind in map(singular, parts_of(path))
 
 
 def _span(row: CodeRow) -> dict[str, Any]:

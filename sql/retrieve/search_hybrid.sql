@@ -5,7 +5,7 @@
 -- ranked by the fusion rule. Passages in another language cannot share its words, and embeddings prefer the question's
 -- own language; so they are ranked among themselves, and the j-th stands no lower than right behind the own-language
 -- passage of rank slot + j. Where one of them is nearer all the same, they lead.
--- version 5
+-- version 6
 -- param fusion TEXT  linear, rrf or cosine
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param bm25_max REAL?  what lexical scores are shares of, from select_term_counts; NULL = the words of the question say nothing
@@ -43,11 +43,17 @@
 -- column vector_score REAL?  cosine under the primary model; NULL where the chunk has no vector yet
 -- column vector_rank INTEGER?  from 1, among the candidates
 -- column secondary_score REAL?  cosine under the secondary model
--- column is_own INTEGER  1 = in the question's language, or in none
+-- column is_own INTEGER  1 = in the question's language; for an English one in none too
 -- column lexical_share REAL  bm25 / bm25max, 0 to 1
 -- column vector_share REAL  the cosine that counted
 -- column nearness REAL?  the primary cosine less that to the mean of the passage's language; NULL where that is unknown
 WITH
+-- Text in no language that could be told (tables, lists of terms, code) is of Latin letters, as English is.
+own_languages AS MATERIALIZED (
+  SELECT :query_lang AS lang
+  UNION ALL
+  SELECT 'und' AS lang WHERE :query_lang = 'en'
+),
 eligible AS (
   SELECT chunk_rowid FROM chunks WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
 ),
@@ -74,13 +80,13 @@ vector_hits AS MATERIALIZED (
   SELECT v.chunk_rowid, NULL AS distance
   FROM language_means AS m CROSS JOIN vec_secondary AS v
   WHERE :neighbours_json IS NULL AND :doc_ids_json IS NULL AND :secondary_vec IS NOT NULL AND m.slot = 'secondary'
-    AND m.lang NOT IN (:query_lang, 'und')
+    AND m.lang NOT IN (SELECT o.lang FROM own_languages AS o)
     AND v.lang = m.lang AND v.embedding MATCH :secondary_vec AND v.k = :depth
   UNION ALL
   SELECT v.chunk_rowid, NULL AS distance
   FROM language_means AS m CROSS JOIN vec_secondary AS v
   WHERE :neighbours_json IS NULL AND :doc_ids_json IS NOT NULL AND :secondary_vec IS NOT NULL AND m.slot = 'secondary'
-    AND m.lang NOT IN (:query_lang, 'und')
+    AND m.lang NOT IN (SELECT o.lang FROM own_languages AS o)
     AND v.lang = m.lang AND v.embedding MATCH :secondary_vec AND v.k = :depth
     AND v.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
   UNION ALL
@@ -99,12 +105,12 @@ cosines AS MATERIALIZED (
     c.chunk_rowid,
     ch.chunk_id,
     ch.lang,
-    ch.lang IN (:query_lang, 'und') AS is_own,
+    ch.lang IN (SELECT o.lang FROM own_languages AS o) AS is_own,
     1 - coalesce(
       c.distance,
       (SELECT vec_distance_cosine(v.embedding, :primary_vec) FROM vec_primary AS v WHERE v.chunk_rowid = c.chunk_rowid)
     ) AS primary_cosine,
-    iif(:secondary_vec IS NULL OR ch.lang IN (:query_lang, 'und'), NULL, (
+    iif(:secondary_vec IS NULL OR ch.lang IN (SELECT o.lang FROM own_languages AS o), NULL, (
       SELECT 1 - vec_distance_cosine(v.embedding, :secondary_vec)
       FROM vec_secondary AS v
       WHERE v.chunk_rowid = c.chunk_rowid
@@ -177,7 +183,7 @@ language_shift AS MATERIALIZED (
   SELECT l.lang, own.nearness - l.nearness AS shift
   FROM language_nearness AS l
   CROSS JOIN language_nearness AS own
-  WHERE own.lang = :query_lang AND l.lang NOT IN (:query_lang, 'und')
+  WHERE own.lang = :query_lang AND l.lang NOT IN (SELECT o.lang FROM own_languages AS o)
 ),
 slot AS MATERIALIZED (
   SELECT

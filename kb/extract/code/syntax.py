@@ -54,7 +54,7 @@ def parse(source: bytes, lang: str) -> Parsed | None:
     """The definitions of a source file in UTF-8; None where nothing in it can be told apart."""
     from tree_sitter import Parser
 
-    root = Parser(_language(lang)).parse(source).root_node
+    root = Parser(tree_sitter_language(lang)).parse(source).root_node
     walk = _Walk(source, lang)
     walk.block(root.named_children, None, 0)
     if not walk.symbols:
@@ -64,7 +64,8 @@ def parse(source: bytes, lang: str) -> Parsed | None:
 
 
 @cache
-def _language(lang: str) -> Language:
+def tree_sitter_language(lang: str) -> Language:
+    """The grammar by which a language is parsed; its module is imported when it is first asked for."""
     from tree_sitter import Language
 
     grammar = GRAMMARS[lang]
@@ -197,12 +198,12 @@ def _calls(lang: str) -> tuple[Query, ...]:
 
     calls = GRAMMARS[lang].calls
     try:
-        return (Query(_language(lang), "\n".join(calls)),)
+        return (Query(tree_sitter_language(lang), "\n".join(calls)),)
     except QueryError:  # a version of the grammar that names its nodes otherwise: the others serve all the same
         queries = []
         for text in calls:
             with suppress(QueryError):
-                queries.append(Query(_language(lang), text))
+                queries.append(Query(tree_sitter_language(lang), text))
         return tuple(queries)
 
 

@@ -137,7 +137,9 @@ class VectorSource:
 
         It judges those, and what is read; without either the question does not pay for loading it.
         """
-        if not (self.reads or set(self._langs) - {query_language(text), "und"}):
+        asked = query_language(text)
+        own = {asked, "und"} if asked == "en" else {asked}
+        if not (self.reads or set(self._langs) - own):
             return None
         if self._encoded is None or self._encoded[0] != text:
             encoder = self._open_secondary()
