@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import sys
 from array import array
-from ctypes import c_float
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,15 @@ def test_one_text_without_numpy_is_the_text_with_it(length: int, model: Path, bl
     assert float(np.linalg.norm(single)) == pytest.approx(1, abs=1e-6)
 
 
+@pytest.mark.skipif(sys.platform == "darwin", reason="numpy brings no library of its own there")
+def test_a_process_that_has_numpy_multiplies_on_one_thread(model: Path) -> None:
+    (library,) = Path(np.__file__).parents[1].glob("numpy.libs/libscipy_openblas64_*.so")
+    blas = ctypes.CDLL(str(library))
+    blas.scipy_openblas_set_num_threads64_(2)
+    open_network(model)
+    assert blas.scipy_openblas_get_num_threads64_() == 1
+
+
 def test_weights_cut_short_are_an_error(model: Path, blas: Blas, tmp_path: Path) -> None:
     for name in (TABLE_FILE, LAYERS_FILE, LAYERS_INDEX):
         content = (model / name).read_bytes()
@@ -86,14 +96,16 @@ def test_a_product_is_added(first_row: int, blas: Blas) -> None:
     rng = np.random.default_rng(1)
     left, right, total = (rng.normal(size=shape).astype("f4") for shape in ((5, 3), (3, 4), (3, 4)))
     result = array("f", total.ravel())
-    blas.add_product(array("f", left.ravel()), (c_float * 12)(*right.ravel()), result, rows=3, first_row=first_row)
+    blas.add_product(
+        array("f", left.ravel()), (ctypes.c_float * 12)(*right.ravel()), result, rows=3, first_row=first_row
+    )
     expected = total + left[first_row : first_row + 3] @ right
     np.testing.assert_allclose(np.array(result).reshape(3, 4), expected, rtol=1e-5)
 
 
 def test_rows_outside_the_matrix_are_refused(blas: Blas) -> None:
     with pytest.raises(ValueError, match="not in 6 values"):
-        blas.add_product(array("f", [0.0] * 6), (c_float * 6)(), array("f", [0.0] * 4), rows=2, first_row=1)
+        blas.add_product(array("f", [0.0] * 6), (ctypes.c_float * 6)(), array("f", [0.0] * 4), rows=2, first_row=1)
 
 
 def test_the_library_leaves_the_environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,7 @@ from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening import reader
 from kb.operations.search.search import search
+from kb.operations.session.loaded_models import SharedEncoder
 from kb.operations.session.session import Session, open_session
 from kb.store import schema_version
 from kb.store.connection import open_writer
@@ -46,6 +47,15 @@ NOTES = {
 }
 
 Ask = Callable[..., dict[str, Any]]
+
+
+def test_an_encoder_knows_the_texts_it_encoded_last() -> None:
+    encoder = SharedEncoder(FakeModels().embedders[PRIMARY], lambda: True)
+    first = encoder.encode("pump")
+    assert (encoder.encode("pump"), encoder.encoded) == (first, 1)
+    for number in range(100):
+        encoder.encode(f"lamp {number}")
+    assert (encoder.encode("pump"), encoder.encoded) == (first, 102)
 
 
 @pytest.fixture

@@ -136,7 +136,6 @@ class UseEmbedder:
 def open_use_embedder(directory: Path, model: EmbeddingModel, threads: int) -> UseEmbedder:
     """The bulk embedder of the files in `directory`, on `threads` cores. Raises: ModelCorrupt when they do not load."""
     tokens = WordTokens(open_vocabulary(directory / VOCABULARY_FILE))
-    keep_numpy_to_one_thread()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="encode") if threads > 1 else None
     return UseEmbedder(model, open_network(directory), tokens, pool)
 
@@ -145,6 +144,7 @@ def open_network(directory: Path) -> UseNetwork:
     """The weights in `directory`, mapped. Raises: ModelCorrupt when they are cut short."""
     import numpy as np
 
+    keep_numpy_to_one_thread()
     try:
         shapes = json.loads((directory / LAYERS_INDEX).read_bytes())
         table = np.frombuffer(_mapped(directory / TABLE_FILE), np.uint8).reshape(-1, DIMENSIONS)

@@ -70,8 +70,13 @@ class LoadedModels:
         )
 
 
+# Of the texts encoded last so many vectors are kept: who types comes back to one, by Backspace, in another mode, with a
+# filter, asking what was searched for.
+_VECTORS_KEPT = 64
+
+
 class SharedEncoder:
-    """A query encoder that takes one text at a time, whichever thread it comes from."""
+    """A query encoder that takes one text at a time, whichever thread it comes from; it knows the last ones."""
 
     def __init__(self, encoder: QueryEncoder, is_installed: Callable[[], bool]) -> None:
         """`is_installed`: whether the model is still installed as it was when it was loaded."""
@@ -80,6 +85,7 @@ class SharedEncoder:
         self.spent_s = 0.0
         self._encoder = encoder
         self._lock = Lock()
+        self._vectors: dict[str, bytes] = {}
 
     @property
     def model(self) -> EmbeddingModel:
@@ -94,8 +100,13 @@ class SharedEncoder:
     def encode(self, text: str) -> bytes:
         """float32[dimensions], L2 = 1, as little-endian bytes."""
         with self._lock:
-            began = perf_counter()
-            vector = self._encoder.encode(text)
-            self.encoded += 1
-            self.spent_s += perf_counter() - began
+            vector = self._vectors.pop(text, None)
+            if vector is None:
+                began = perf_counter()
+                vector = self._encoder.encode(text)
+                self.encoded += 1
+                self.spent_s += perf_counter() - began
+                if len(self._vectors) >= _VECTORS_KEPT:
+                    del self._vectors[next(iter(self._vectors))]
+            self._vectors[text] = vector
             return vector

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from operator import mul
 from typing import TYPE_CHECKING
 
@@ -55,7 +57,7 @@ class VectorSource:
         self._config = config
         self._secondary_slot = held.get("secondary")
         self._secondary: SharedEncoder | None = None
-        self._encoded: tuple[str, bytes] | None = None  # the last question under the secondary model
+        self._many = many
         self._db = db
         self._langs = [row.lang for row in queries.select_language_means(db) if row.slot == "primary"]
         self.reads = config.rerank.provider != "none" and _has_sentences(db, self._secondary_slot)
@@ -141,14 +143,14 @@ class VectorSource:
         own = {asked, "und"} if asked == "en" else {asked}
         if not (self.reads or set(self._langs) - own):
             return None
-        if self._encoded is None or self._encoded[0] != text:
-            encoder = self._open_secondary()
-            self._encoded = None if encoder is None else (text, encoder.encode(text))
-        return None if self._encoded is None else self._encoded[1]
+        encoder = self._open_secondary()
+        return None if encoder is None else encoder.encode(text)
 
     def _open_secondary(self) -> SharedEncoder | None:
         slot = self._secondary_slot
         if self._secondary is None and slot is not None:
+            if self._many and find_spec("numpy") is not None:
+                import_module("numpy")  # which the encoder multiplies with where it is: a third of the time a question
             self._secondary = _encoder(self._config, self._models, slot)
         return self._secondary
 
