@@ -336,6 +336,7 @@ def test_what_is_asked_of_a_kind_of_files_how_to_do_or_of_an_acronym_is_found_wh
         "docs/release.md": "# Releases\n\nRun the release script, then push the tag by hand.\n",
         "src/patterns.py": 'def ignored():\n    """Whether patterns of ignore files cover a path."""\n\n\nPDF = 1\n',
         "tests/test_names.py": 'def test_one():\n    """Patterns of ignore files cover folders."""\n',
+        "src/other.py": "def covers(path):\n    return path\n",
         "src/release.py": 'def run():\n    """Runs a release."""\n    # run a release, release it, run it\n',
     }
     vault = make_vault(tmp_path, files)
@@ -343,6 +344,7 @@ def test_what_is_asked_of_a_kind_of_files_how_to_do_or_of_an_acronym_is_found_wh
     first = {
         "Which tests cover patterns of ignore files?": "tests/test_names.py",
         "what covers patterns of ignore files": "src/patterns.py",
+        "Which module covers patterns?": "src/patterns.py",
         "How do I run a release?": "docs/release.md",
         "잠긴 PDF 암호는 무엇인가": "docs/pdf.md",
         "PDF는 어디에 정의되어 있나": "src/patterns.py",

@@ -22,7 +22,7 @@ class CodeHit(NamedTuple):
 
     `text` is the chunk verbatim, whole lines from `first_line` on; `lines` are those of a trace or of uses. `spelled`:
     a definition that is named is spelled as the question spells it. `of_asked_kind`: it is asked which test, which
-    migration, and the path is of one.
+    migration, and the path is of one, or which function or module.
     """
 
     chunk_id: str

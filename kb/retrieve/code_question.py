@@ -27,6 +27,10 @@ _WITH_ARTICLE = re.compile(r"\b(?:an?|the) ([A-Za-z]\w*)", re.IGNORECASE)
 _QUOTED = re.compile(r"`([^`\n]+)`")
 
 
+# What a question asks which of that asks for a definition of whatever file: a function, a module.
+ANY_KIND = "*"
+
+
 class Place(NamedTuple):
     """A line of a file as a stack trace or an error message names it."""
 
@@ -41,9 +45,9 @@ class CodeQuestion(NamedTuple):
     definitions that the question names, as they are defined, and `spelled` the names as it spells them; `words_beside`
     counts what it says beside them; `qualified` is what it writes around names: `Foo.bar`. `used` are those whose uses
     it asks for; `owner_expr` finds what mentions the type or module that it says they are of. `is_of_code`: it can mean
-    nothing but code. `asked_kind`: the word of paths for what it asks which of: tests, migrations; None of most.
-    `is_how_to`: it asks how to do something. `searched_share`: the part of its words, 0 to 1, that code is searched by;
-    what only says that it is about code is left to notes.
+    nothing but code. `asked_kind`: the word of paths for what it asks which of, `test` or `migration`; ANY_KIND where
+    that is a kind of definition, None of most questions. `is_how_to`: it asks how to do something. `searched_share`:
+    the part of its words, 0 to 1, that code is searched by; what only says that it is about code is left to notes.
     """
 
     match_expr: str
@@ -104,7 +108,10 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
 
 def _asked_kind(text: str) -> str | None:
     found = pattern("code_words", "which", re.IGNORECASE).search(text)
-    return singular(found["kind"].lower()) if found and not _says_nothing(found["kind"]) else None
+    kind = found["kind"].lower() if found else ""
+    if kind in words("code_words", "naming"):
+        return ANY_KIND
+    return singular(kind) if kind and not _says_nothing(kind) else None
 
 
 def _left_to_notes(terms: Sequence[str]) -> int:
@@ -139,7 +146,8 @@ def _meant(known: Sequence[str], names: Sequence[str], text: str, written: Seque
     content = _content(text)
     first = (_WORD.search(text) or [""])[0]
     of_code = _speaks_of_code(text)
-    is_code = len(content) <= _NAME_AND_PLACE and of_code
+    # `which module reads …` describes what it asks for, and names nothing.
+    is_code = of_code and len(content) <= (1 if _asked_kind(text) == ANY_KIND else _NAME_AND_PLACE)
     members = {part for each in written if "." in _dotted(each) for part in _dotted(each).split(".") if of_code}
     nouns = set(_WITH_ARTICLE.findall(text))
     for name in known:

@@ -13,7 +13,7 @@ from kb.domain.repositories import Repository
 from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery
 from kb.language.identifiers import parts_of, singular, squashed
 from kb.records import NamedTuple
-from kb.retrieve.code_question import FEW_WORDS, CodeQuestion, Place, read_code_question
+from kb.retrieve.code_question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, read_code_question
 from kb.retrieve.code_snippet import code_snippet
 from kb.retrieve.code_wording import share_of_pairs, word_pairs
 from kb.retrieve.filters import eligible_documents
@@ -144,7 +144,7 @@ def _found_by(each: _Scored, hit: SearchHit, question: CodeQuestion) -> CodeHit:
         found_by=each.found_by,
         lines=each.lines,
         spelled=each.spelled,
-        of_asked_kind=_is_of_kind(each.row.workspace_path, question.asked_kind),
+        of_asked_kind=question.asked_kind == ANY_KIND or _is_called(each.row.workspace_path, question.asked_kind),
     )
 
 
@@ -201,12 +201,12 @@ def _used(row: CodeRow, question: CodeQuestion, weights: Weights) -> _Scored:
 
 
 def _of_file(row: CodeRow, question: CodeQuestion, weights: Weights) -> float:
-    if _is_of_kind(row.workspace_path, question.asked_kind):
-        return weights.of("asked_kind")
-    return weights.of("in_tests") if "test" in row.workspace_path.lower() and not question.wants_tests else 0.0
+    if "test" in row.workspace_path.lower() and not question.wants_tests:
+        return weights.of("in_tests")
+    return weights.of("asked_kind") if _is_called(row.workspace_path, question.asked_kind) else 0.0
 
 
-def _is_of_kind(path: str, kind: str | None) -> bool:
+def _is_called(path: str, kind: str | None) -> bool:
     """Whether a folder or the file is called what the question asks which of: `tests/`, `migrations/`."""
     return kind is not None and kind in map(singular, parts_of(path))
 
