@@ -331,24 +331,36 @@ def test_what_is_asked_of_a_kind_of_files_how_to_do_or_of_an_acronym_is_found_wh
     tmp_path: Path,
 ) -> None:
     files = {
-        "docs/ignore.md": "# Patterns\n\nFiles that patterns of ignore files name are left out.\n",
+        "docs/tanks.md": "# Tanks\n\nThe seals of full tanks are tried by hand.\n",
         "docs/pdf.md": "# PDF\n\n잠긴 PDF 암호.\n",
         "docs/release.md": "# Releases\n\nRun the release script, then push the tag by hand.\n",
-        "src/patterns.py": 'def ignored():\n    """Whether patterns of ignore files cover a path."""\n\n\nPDF = 1\n',
-        "tests/test_names.py": 'def test_one():\n    """Patterns of ignore files cover folders."""\n',
+        "src/patterns.py": 'def ignored():\n    """Whether seals of full tanks cover a path."""\n\n\nPDF = 1\n',
+        "tests/test_names.py": 'def test_one():\n    """Seals of full tanks cover folders."""\n',
         "src/other.py": "def covers(path):\n    return path\n",
         "src/release.py": 'def run():\n    """Runs a release."""\n    # run a release, release it, run it\n',
     }
     vault = make_vault(tmp_path, files)
     assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
     first = {
-        "Which tests cover patterns of ignore files?": "tests/test_names.py",
-        "what covers patterns of ignore files": "src/patterns.py",
-        "Which module covers patterns?": "src/patterns.py",
+        "Which tests cover seals of full tanks?": "tests/test_names.py",
+        "what covers seals of full tanks": "src/patterns.py",
+        "Which module covers seals?": "src/patterns.py",
         "How do I run a release?": "docs/release.md",
         "잠긴 PDF 암호는 무엇인가": "docs/pdf.md",
         "PDF는 어디에 정의되어 있나": "src/patterns.py",
     }
+    assert {question: uris(vault, question)[0].partition("#")[0] for question in first} == first
+
+
+def test_beside_code_a_changelog_comes_after_what_explains_unless_changes_are_asked_for(tmp_path: Path) -> None:
+    files = {
+        "CHANGELOG.md": "# Changelog\n\nThe gateway refuses a batch when the tank is full. Batches, gateway, tank.\n",
+        "docs/b.md": "# Refusals\n\nWhen it has to, the gateway refuses a batch: the tank of it may be full.\n",
+        "gateway.py": "def gateway():\n    pass\n",
+    }
+    vault = make_vault(tmp_path, files)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    first = {"why does the gateway refuse a batch": "docs/b.md", "the changed gateway refuses a batch": "CHANGELOG.md"}
     assert {question: uris(vault, question)[0].partition("#")[0] for question in first} == first
 
 

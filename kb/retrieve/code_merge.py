@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from kb.domain.code_hits import CodeFound
 from kb.domain.search import SearchHit, SearchQuery, SearchResult
+from kb.language.lists import pattern
 from kb.retrieve.code_search import search_source_code
 from kb.retrieve.ranking_version import code_ranking
 from kb.retrieve.terms import bm25_max
@@ -27,7 +29,7 @@ def with_code(db: Connection, query: SearchQuery, result: SearchResult, *, snipp
     if not code:
         return result
     most = bm25_max(db, result.searched) if result.searched else None
-    notes = _written_before_generated(db, result.hits, weights.of("generated"))
+    notes = _explaining_first(db, result.hits, query.text, weights)
     hits = merged(notes, [_share(hit, most) for hit in notes], code, found, weights)
     return result._replace(
         hits=tuple(hit._replace(rank=rank) for rank, hit in enumerate(hits[: query.k], 1)),
@@ -38,18 +40,19 @@ def with_code(db: Connection, query: SearchQuery, result: SearchResult, *, snipp
     )
 
 
-def _written_before_generated(db: Connection, hits: Sequence[SearchHit], weight: float) -> list[SearchHit]:
-    """The notes in the order of their scores, that of a page which says it was generated multiplied by `weight`.
+def _explaining_first(db: Connection, hits: Sequence[SearchHit], text: str, weights: Weights) -> list[SearchHit]:
+    """The notes in the order of their scores, those that explain little with theirs multiplied by a weight.
 
-    Where there is code, such pages list it again (options, statements, tools) in most of a question's words.
+    Where there is code, pages that say they were generated list it again (options, statements, tools), and a changelog
+    says of everything that it was changed, both in most of a question's words.
     """
     rows = select_generated_documents(db, doc_ids_json=json.dumps([hit.doc_id for hit in hits]))
-    generated = {row.doc_id for row in rows}
-    return (
-        sorted(hits, key=lambda hit: -hit.score * (weight if hit.doc_id in generated else 1.0))
-        if generated
-        else [*hits]
-    )
+    weight_of = {row.doc_id: weights.of("generated") for row in rows}
+    if not pattern("code_words", "of_changes", re.IGNORECASE).search(text):
+        is_changelog = pattern("code_words", "changelog", re.IGNORECASE).fullmatch
+        named = {hit.doc_id for hit in hits if is_changelog(hit.doc_path.rpartition("/")[2])}
+        weight_of |= dict.fromkeys(named, weights.of("changelog"))
+    return sorted(hits, key=lambda hit: -hit.score * weight_of.get(hit.doc_id, 1.0)) if weight_of else [*hits]
 
 
 def merged(

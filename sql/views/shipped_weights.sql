@@ -3,7 +3,7 @@
 -- `rank`, `sentence`, `look` and `days` order the passages of a hybrid search, `right` and `about` judge the first of them,
 -- `code` orders source code, `code_right` judges the first of it. docs/retrieval.md, docs/answers.md and docs/code.md say what was fitted on what, and what it
 -- reaches.
--- version 9
+-- version 10
 CREATE VIEW shipped_weights AS
 WITH shipped (model, version, feature, weight) AS (
   VALUES
@@ -41,6 +41,7 @@ WITH shipped (model, version, feature, weight) AS (
     ('look', 'look-2', 'sentence', 0.7313),
     ('code', 'code-4', 'among_words', 0.2),
     ('code', 'code-4', 'asked_kind', 0.15),
+    ('code', 'code-4', 'changelog', 0.25),
     ('code', 'code-4', 'generated', 0.5),
     ('code', 'code-4', 'how_to', 0.25),
     ('code', 'code-4', 'in_tests', -0.15),
