@@ -45,6 +45,7 @@ PASSAGES = 10_000
 WARM_ROUNDS, COLD_ROUNDS, TOKEN_ROUNDS = 3, 20, 9
 MOST_WARM_MS = 60.0
 MOST_TIMES_SEARCH = 1.3
+MOST_TIMES_ACROSS = 1.5  # it compares up to 24 sentences, which a search does not
 MOST_TIMES_BARE = 1.1
 NOTES = 100
 ACROSS = "which lanterns restored the harbor ledger"
@@ -148,10 +149,9 @@ def _cold(base: KnowledgeBase, questions: Mapping[str, str]) -> tuple[Table, tup
         medians = (times[name].median_ms for name in commands)
         processor = (times[name].median_cpu_ms for name in commands)
         rows.append((language, *(round(value, 1) for value in (*medians, *processor)), wall, cpu))
-        if question == ACROSS:
-            continue  # it compares up to 24 sentences, which a search does not: shown, and held to nothing
-        targets.append(Target(f"{language}: cold ask / hybrid search", wall, "≤", MOST_TIMES_SEARCH))
-        targets.append(Target(f"{language}: cold ask / hybrid search, CPU time", cpu, "≤", MOST_TIMES_SEARCH))
+        most = MOST_TIMES_ACROSS if question == ACROSS else MOST_TIMES_SEARCH
+        targets.append(Target(f"{language}: cold ask / hybrid search", wall, "≤", most))
+        targets.append(Target(f"{language}: cold ask / hybrid search, CPU time", cpu, "≤", most))
     columns = ("question", "search ms", "ask ms", "search CPU ms", "ask CPU ms", "×", "× CPU")
     return Table("Whole processes, medians", columns, tuple(rows)), tuple(targets)
 

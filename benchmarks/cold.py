@@ -17,29 +17,29 @@ from benchmarks.progress import step
 
 NOTES = 100
 ROUNDS = 20
-MOST_TIMES_LEXICAL = 3.0
-# Index → the share of its notes that is Korean, and the question.
+# Index → the share of its notes that is Korean, the question, and the most a hybrid search may be of a lexical one.
 INDEXES = {
-    "English": (0.0, "which lanterns restored the harbor ledger"),
-    "both, asked in English": (0.5, "which lanterns restored the harbor ledger"),
-    "both, asked in Korean": (0.5, "여름 기록은 어디에 있나"),
+    "English": (0.0, "which lanterns restored the harbor ledger", 1.5),
+    "both, asked in English": (0.5, "which lanterns restored the harbor ledger", 2.0),
+    "both, asked in Korean": (0.5, "여름 기록은 어디에 있나", 2.0),
 }
 MODES = ("lexical", "hybrid")
 
 
 def measure(data: Path | None = None) -> Measurement:
     """Medians of whole processes, both modes in turns."""
-    times = {name: _times(name, share, question) for name, (share, question) in INDEXES.items()}
+    times = {name: _times(name, share, question) for name, (share, question, _) in INDEXES.items()}
     rows: list[tuple[Cell, ...]] = []
     targets: list[Target] = []
     for name, of_mode in times.items():
         lexical, hybrid = (of_mode[mode] for mode in MODES)
+        most = INDEXES[name][2]
         wall = round(hybrid.median_ms / lexical.median_ms, 2)
         cpu = round(hybrid.median_cpu_ms / lexical.median_cpu_ms, 2)
         medians = (lexical.median_ms, hybrid.median_ms, lexical.median_cpu_ms, hybrid.median_cpu_ms)
         rows.append((name, *(round(median, 1) for median in medians), wall, cpu))
-        targets.append(Target(f"{name}: hybrid / lexical", wall, "≤", MOST_TIMES_LEXICAL))
-        targets.append(Target(f"{name}: hybrid / lexical, CPU time", cpu, "≤", MOST_TIMES_LEXICAL))
+        targets.append(Target(f"{name}: hybrid / lexical", wall, "≤", most))
+        targets.append(Target(f"{name}: hybrid / lexical, CPU time", cpu, "≤", most))
     columns = ("notes in", "lexical ms", "hybrid ms", "lexical CPU ms", "hybrid CPU ms", "×", "× CPU")
     return Measurement(
         "cold",

@@ -16,7 +16,7 @@ from benchmarks.mcp import direct_ms, looped, passages_of, through
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.progress import step
 
-NOTES, LOOP_NOTES = 3_300, 300
+NOTES, LOOP_NOTES = 3_340, 300
 CALLS, TENTHS = 100_000, 10
 QUESTIONS = 30
 

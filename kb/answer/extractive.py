@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kb.answer.fitted import fitted
 from kb.domain.citations import Citation, CodeCitation, LineCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
+from kb.records import NamedTuple
 from kb.retrieve.signals import Signals, sentence_signals
 
 

@@ -6,7 +6,9 @@ import functools
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from kb.records import NamedTuple
 
 _FILE = Path(__file__).parent / "data" / "weights.toml"
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from kb.answer.reading import has_strangers
 from kb.domain.candidates import Ranked
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.language.words import words_of
+from kb.records import NamedTuple
 from kb.retrieve.signals import Signals, folded_weights, found_terms, sentence_features, sentence_signals
 from kb.retrieve.weights import Weights, load_weights, shipped_weights
 from kb.store.connection import Connection

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
+
+from kb.records import NamedTuple
 
 _OPENING, _CLOSING = "[［【〔", "]］】〕"
 _INVISIBLE = "\u00ad\u200b-\u200f\u2060\ufeff"

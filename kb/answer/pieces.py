@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile, groupby, takewhile
-from typing import NamedTuple
 
 from kb.answer.markers import show_markers, without_brackets
 from kb.domain.media_citations import PageCitation, RegionCitation
@@ -20,6 +19,7 @@ from kb.language.broken_lines import joined_lines
 from kb.language.link_words import link_words
 from kb.language.markup import masked
 from kb.language.sentences import is_code
+from kb.records import NamedTuple
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _TABLE_RULER = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kb.answer.across import Similarity, choose_across
 from kb.answer.extractive import Chosen, choose_sentences, fewest, sentence_citation
@@ -13,6 +12,7 @@ from kb.answer.pieces import Piece, show_excerpts, show_pieces
 from kb.answer.reading import read_chosen, reading_evidence
 from kb.domain.answers.answer import Claim
 from kb.domain.passages import Passage, TermWeight
+from kb.records import NamedTuple
 
 MAX_SENTENCES = 3
 READ_PASSAGES = 5

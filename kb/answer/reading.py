@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from kb.answer.extractive import Chosen
 from kb.answer.fitted import fitted
@@ -19,6 +18,7 @@ from kb.language.lists import pattern, words
 from kb.language.opposites import denies, is_denied, says_korean_opposite, says_opposite
 from kb.language.stopwords import english
 from kb.language.words import folded_term, words_of
+from kb.records import NamedTuple
 
 _PREFIX_CHARS = 5
 _LISTS = "exact_words"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from kb.records import NamedTuple
 
 State = Literal["ok", "failed", "absent", "unchecked"]
 

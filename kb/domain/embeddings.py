@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 Role = Literal["query", "passage"]
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingModel:
+class EmbeddingModel(NamedTuple):
     """What tells one vector space from another. Equal models give comparable vectors, on every machine.
 
     `window_tokens` is what the encoder sees at once, its own marks included; None when it has no window, or kb does not
@@ -26,7 +26,25 @@ class EmbeddingModel:
     name: str
     version: str
     dimensions: int
-    window_tokens: int | None = field(compare=False)
+    window_tokens: int | None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EmbeddingModel) and self[:3] == other[:3]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self[:3])
+
+
+class SlotCoverage(NamedTuple):
+    """How many chunks a model in use has embedded."""
+
+    slot: str
+    model_id: str
+    chunks: int
+    embedded: int
 
 
 class Embedder(Protocol):

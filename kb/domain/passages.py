@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kb.domain.citations import Citation
 from kb.domain.search import RetrievalDetail
+from kb.records import NamedTuple
 
 
 class Passage(NamedTuple):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from kb.domain.candidates import Candidate, Ranked
 from kb.domain.passages import TermWeight
 from kb.domain.search import QueryVectors
+from kb.records import NamedTuple
 
 
 class Question(NamedTuple):

@@ -11,10 +11,11 @@ import os
 import sys
 from array import array
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     Floats: TypeAlias = array[float]
@@ -27,12 +28,11 @@ _OPENBLAS = "libscipy_openblas64_*.so"
 _THREADS = "OPENBLAS_NUM_THREADS"
 
 
-@dataclass(frozen=True, slots=True)
-class Blas:
+class Blas(NamedTuple):
     """A loaded library: its `cblas_sgemm`, and the integer type it takes."""
 
-    _multiply: Any
-    _integer: type[ctypes.c_int] | type[ctypes.c_int64]
+    multiply: Any
+    integer: type[ctypes.c_int] | type[ctypes.c_int64]
 
     def add_product(self, left: Floats, right: Weights, total: Floats, *, rows: int, first_row: int = 0) -> None:
         """Adds left[first_row:] @ right to `total`: float32 [rows, inner] @ [inner, columns] + [rows, columns]."""
@@ -40,9 +40,9 @@ class Blas:
         inner = len(right) // columns
         if (first_row + rows) * inner > len(left):
             raise ValueError(f"{rows} rows of {inner} from row {first_row} are not in {len(left)} values")
-        integer = self._integer
+        integer = self.integer
         begin = left.buffer_info()[0] + first_row * inner * _FLOAT_BYTES
-        self._multiply(
+        self.multiply(
             *(_ROW_MAJOR, _AS_IT_IS, _AS_IT_IS),
             *(integer(rows), integer(columns), integer(inner)),
             *(ctypes.c_float(1), ctypes.c_void_p(begin), integer(inner)),

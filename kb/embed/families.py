@@ -5,7 +5,6 @@ The families are data (`data/families.tsv`). A model of none of them reads the t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
@@ -13,6 +12,7 @@ from zlib import crc32
 
 from kb.domain.embeddings import Role
 from kb.embed.text import encoder_text
+from kb.records import NamedTuple
 
 Pooling = Literal["", "mean", "cls", "last"]
 
@@ -22,8 +22,7 @@ AS_FAMILY = "auto"
 _TABLE = Path(__file__).with_name("data") / "families.tsv"
 
 
-@dataclass(frozen=True, slots=True)
-class TextForm:
+class TextForm(NamedTuple):
     """How a text is given to an encoder. `pooling` empty: as the model's own file says."""
 
     family: str = "plain"
@@ -48,10 +47,10 @@ def text_form(
     """The form for the model called `name`; what is not `auto` stands over the family's."""
     form = family_form(name)
     if query_prefix != AS_FAMILY:
-        form = replace(form, query_prefix=query_prefix)
+        form = form._replace(query_prefix=query_prefix)
     if passage_prefix != AS_FAMILY:
-        form = replace(form, passage_prefix=passage_prefix)
-    return form if pooling == AS_FAMILY else replace(form, pooling=_pooling(pooling))
+        form = form._replace(passage_prefix=passage_prefix)
+    return form if pooling == AS_FAMILY else form._replace(pooling=_pooling(pooling))
 
 
 def family_form(name: str) -> TextForm:

@@ -7,7 +7,7 @@ fastembed adds no prefixes and cuts texts at the window, so both are seen to her
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +160,7 @@ def _fetch(model: EmbeddingModel, hub: Path) -> None:
 def _form(name: str, provider: Provider | None) -> TextForm:
     """How texts are given to the model; fastembed pools as its own catalogue says."""
     form = family_form(name) if provider is None else provider.form(name)
-    return replace(form, pooling="")
+    return form._replace(pooling="")
 
 
 def _text_embedding() -> Any:

@@ -7,12 +7,12 @@ importing an ONNX runtime alone takes 140. It runs on Linux x86-64 with AVX2; el
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from pathlib import Path
 
 from kb.domain.embeddings import EmbeddingModel
 from kb.embed.text import encoder_text
 from kb.errors import ModelCorrupt, ModelError
+from kb.records import NamedTuple
 
 ENGINE_DIRECTORY = "engine"
 WEIGHTS_FILE = "weights.bin"
@@ -25,14 +25,13 @@ _PROCESSOR_BYTES = 4096
 _NEEDED_FLAGS = {"avx2", "fma", "f16c"}
 
 
-@dataclass(frozen=True, slots=True)
-class NativeQueryEncoder:
+class NativeQueryEncoder(NamedTuple):
     """The native encoder, loaded."""
 
     model: EmbeddingModel
-    _openmp: ctypes.CDLL
-    _library: ctypes.CDLL
-    _weights: int
+    openmp: ctypes.CDLL
+    library: ctypes.CDLL
+    weights: int
 
     @property
     def provider(self) -> str:
@@ -43,9 +42,9 @@ class NativeQueryEncoder:
         """float32[dimensions], L2 = 1, as little-endian bytes. Raises: ModelError when the engine fails."""
         # One thread: its threads wait spinning, and with the other core busy a question took 1.6 s instead of 16 ms.
         # OpenMP remembers it for the thread that says so alone.
-        self._openmp.omp_set_num_threads(1)
+        self.openmp.omp_set_num_threads(1)
         vector = (ctypes.c_float * self.model.dimensions)()
-        if self._library.e5_embed(self._weights, encoder_text(text).encode(), _IS_QUERY, vector) != 0:
+        if self.library.e5_embed(self.weights, encoder_text(text).encode(), _IS_QUERY, vector) != 0:
             raise ModelError(f"the native encoder of {self.model.name} failed")
         return bytes(vector)
 

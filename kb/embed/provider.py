@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.embed.families import AS_FAMILY, TextForm, text_form
 from kb.embed.model_files import GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA, PLUGIN
+from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.runtimes.ollama_http import OllamaServer
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(NamedTuple):
     """`name`: installed, fastembed, ollama, llama_cpp or plugin; auto is fastembed for what is not installed.
 
     The prefixes and the pooling are those of the configured `model`; any other has those of its family. `endpoint` and
@@ -35,9 +34,7 @@ class Provider:
     def of_version(self, version: str) -> Provider:
         """The one that made vectors of that version, whatever is configured now."""
         made_by = version.partition(":")[0]
-        return (
-            replace(self, name=made_by) if made_by in (HUB, OLLAMA, LLAMA_CPP, PLUGIN) else replace(self, name="auto")
-        )
+        return self._replace(name=made_by if made_by in (HUB, OLLAMA, LLAMA_CPP, PLUGIN) else "auto")
 
     def form(self, name: str) -> TextForm:
         """How texts are given to the model called `name`."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kb.domain.embeddings import EmbeddingModel
@@ -16,20 +15,20 @@ from kb.embed.text import encoder_text
 from kb.embed.use_files import FIRST_TOKEN, LAST_TOKEN
 from kb.embed.use_single import open_single_network
 from kb.embed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
+from kb.records import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class UseQueryEncoder:
+class UseQueryEncoder(NamedTuple):
     """A network that encodes one text's token ids, behind the mapped vocabulary; `provider` is what multiplies."""
 
     model: EmbeddingModel
     provider: str
-    _encode_ids: Callable[[Sequence[int]], bytes]
-    _vocabulary: UnigramVocabulary
+    encode_ids: Callable[[Sequence[int]], bytes]
+    vocabulary: UnigramVocabulary
 
     def encode(self, text: str) -> bytes:
         """float32[512], L2 = 1, as little-endian bytes."""
-        return self._encode_ids([FIRST_TOKEN, *self._vocabulary.token_ids(encoder_text(text)), LAST_TOKEN])
+        return self.encode_ids([FIRST_TOKEN, *self.vocabulary.token_ids(encoder_text(text)), LAST_TOKEN])
 
 
 def open_use_query_encoder(directory: Path, model: EmbeddingModel) -> UseQueryEncoder:

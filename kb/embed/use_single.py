@@ -10,7 +10,6 @@ import json
 import mmap
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from math import prod, sqrt, tanh
 from operator import mul
@@ -21,6 +20,7 @@ from kb.embed.blas import Blas
 from kb.embed.codec import pack_vector
 from kb.embed.use_files import BRANCH_WIDTH, CHUNKS, DIMENSIONS, LAYERS_FILE, LAYERS_INDEX, ORDERS, TABLE_FILE
 from kb.errors import ModelCorrupt
+from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.embed.blas import Floats, Weights
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 _FLOAT_BYTES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class SingleUseNetwork:
+class SingleUseNetwork(NamedTuple):
     """The mapped weights and what multiplies with them."""
 
     table: mmap.mmap

@@ -12,11 +12,11 @@ from __future__ import annotations
 import mmap
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
 from kb.errors import ModelCorrupt
+from kb.records import NamedTuple
 
 VOCABULARY_FILE = "vocabulary.bin"
 
@@ -28,8 +28,7 @@ SPACE, METASPACE = b" ", "▁".encode()
 _HAS_LEAF, _LABEL_MASK, _VALUE_MASK = 1 << 8, 0x8000_00FF, 0x7FFF_FFFF
 
 
-@dataclass(frozen=True, slots=True)
-class UnigramVocabulary:
+class UnigramVocabulary(NamedTuple):
     """A vocabulary file, memory-mapped."""
 
     slots: memoryview[int]

@@ -8,9 +8,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from kb.language.lists import pattern, rows
+from kb.records import NamedTuple
 
 Expectation = Literal["time", "number", "person", "place", "reason"]
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kb.domain.citations import CodeCitation
 from kb.domain.passages import Passage, Sentence
 from kb.domain.text import Range
 from kb.language.lists import words
 from kb.language.markup import masked
+from kb.records import NamedTuple
 
 SENTENCES_VERSION = "s1"
 """Bumped when a text is cut elsewhere: sentence vectors of another version are made again."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from typing import NamedTuple
 
 from kb.domain.text import stored_text
 from kb.language.porter import stem
 from kb.language.stopwords import english
+from kb.records import NamedTuple
 
 # Runs of Hangul apart from other letters and digits, as the index's terms are: 1989년 is two words.
 _WORD = re.compile(r"[가-힣]+|[^\W_가-힣]+")

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kb.errors import ModelCorrupt, ModelMissing
+from kb.records import NamedTuple
 
 MANIFEST_FILE = "manifest.json"
 
 _READ_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
+class ModelFacts(NamedTuple):
     """What a model is. `dimensions` and `window_tokens` are those of its vectors; None where it makes none."""
 
     name: str
@@ -28,8 +27,7 @@ class ModelFacts:
     window_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFile:
+class ModelFile(NamedTuple):
     """One file of an installed model, by its path below the model's directory."""
 
     path: str
@@ -37,8 +35,7 @@ class ModelFile:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledModel:
+class InstalledModel(NamedTuple):
     """A model directory: what it is, which adapter reads it, where it came from, and its files.
 
     `assembly` counts the ways in which kb made the files of a model; they all encode to the same vectors, nearly.
@@ -69,7 +66,9 @@ def model_files(directory: Path) -> tuple[ModelFile, ...]:
 
 def write_manifest(directory: Path, installed: InstalledModel) -> None:
     """Write `manifest.json` into the model's `directory`."""
-    (directory / MANIFEST_FILE).write_text(json.dumps(asdict(installed), indent=2), encoding="utf-8")
+    files = [file._asdict() for file in installed.files]
+    told = {**installed._asdict(), "model": installed.model._asdict(), "files": files}
+    (directory / MANIFEST_FILE).write_text(json.dumps(told, indent=2), encoding="utf-8")
 
 
 def read_installed(model_dir: Path, name: str) -> InstalledModel:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from kb.domain.candidates import Candidate, Ranked
 from kb.domain.reranking import Question
+from kb.records import NamedTuple
 from kb.retrieve.signals import sentence_features, sentence_signals
 from kb.retrieve.weights import Weights
 

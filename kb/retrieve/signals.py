@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from kb.domain.passages import Sentence, TermWeight
 from kb.domain.search import Term
 from kb.language.expectation import expectation
 from kb.language.sentences import is_code, sentence_ranges
 from kb.language.words import Words, folded_term, words_of
+from kb.records import NamedTuple
 from kb.retrieve.terms import term_counts
 from kb.store.connection import Connection
 

@@ -5,12 +5,13 @@ Tuples, not dataclasses: they lie on the path of a cold answer, where each class
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from kb.domain.answers.generation import Message, ModelRef, TokenUsage
 from kb.domain.citations import Citation
 from kb.domain.passages import Passage
 from kb.domain.search import SearchHit, SearchMode
+from kb.records import NamedTuple
 
 RefusalReason = Literal["score_gate", "llm_self_judge", "no_index", "no_chunks", "llm_stream_aborted"]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from kb.domain.answers.answer import Evidence, Hop
 from kb.domain.search import SearchResult
+from kb.records import NamedTuple
 
 
 class Retrieved(NamedTuple):

@@ -6,7 +6,9 @@ Tuples, not dataclasses: they lie on the path of a cold answer, where each class
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
+
+from kb.records import NamedTuple
 
 ChatRole = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length"]

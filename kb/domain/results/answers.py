@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from kb.domain.answers.answer import SecondVerdict
 from kb.domain.citations import Citation
+from kb.records import NamedTuple
 
 Standing = Literal["stands", "moved", "changed", "missing", "unreadable"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from kb.domain.answers.answer import Channel
+from kb.records import NamedTuple
 
 JudgedMode = Literal["hybrid", "lexical"]
 

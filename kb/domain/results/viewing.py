@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from kb.domain.citations import Citation
+from kb.domain.embeddings import SlotCoverage
 from kb.domain.ingest.derived import TranscriptSegment
 from kb.domain.results.inspection import DocumentDetail
 
@@ -65,15 +66,6 @@ class PathRow(NamedTuple):
 
     workspace_path: str
     title: str
-
-
-class SlotCoverage(NamedTuple):
-    """How many chunks a model in use has embedded."""
-
-    slot: str
-    model_id: str
-    chunks: int
-    embedded: int
 
 
 class UnembeddedRow(NamedTuple):

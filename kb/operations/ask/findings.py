@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kb.answer.judging import Judgement
 from kb.answer.wording import refusal_text
@@ -29,6 +29,7 @@ from kb.domain.search import SearchFilters, SearchHit, SearchMode, SearchResult
 from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges
 from kb.operations.opening.clock import now_utc
+from kb.records import NamedTuple
 from kb.store.connection import Connection
 from kb.store.rows import answer_queries as queries
 

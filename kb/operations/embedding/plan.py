@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from kb.config import Config
@@ -12,13 +11,13 @@ from kb.domain.embeddings import EmbeddingModel
 from kb.embed.model_files import ASSEMBLED, GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA, PLUGIN
 from kb.embed.provider import Provider
 from kb.errors import ConfigError
+from kb.records import NamedTuple
 from kb.store.vectors.vector_tables import SLOTS, Slot
 
 _MB = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingPlan:
+class EmbeddingPlan(NamedTuple):
     """The models by slot; `threads` is how many cores one of them uses, `batch_texts` how many texts it gets at once.
 
     `dimensions` is what the primary model's vectors must have; None where any will do. `sentences`: whether sentences
@@ -34,7 +33,7 @@ class EmbeddingPlan:
     batch_texts: int
     dimensions: int | None
     sentences: bool = True
-    provider: Provider = field(default_factory=Provider)
+    provider: Provider = Provider()
 
 
 def embedding_plan(config: Config) -> EmbeddingPlan:

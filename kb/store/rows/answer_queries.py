@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kb.domain.results.answers import AnswerSummary, SessionRow
 from kb.domain.results.calibration import CalibrationRow
+from kb.records import NamedTuple
 from kb.store.connection import Connection
 from kb.store.sqlfile import sql
 

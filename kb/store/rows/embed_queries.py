@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from kb.domain.results.viewing import SlotCoverage
+from kb.domain.embeddings import SlotCoverage
+from kb.records import NamedTuple
 from kb.store.connection import Connection
 from kb.store.sqlfile import sql, sql_many
 

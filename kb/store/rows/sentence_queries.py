@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from kb.records import NamedTuple
 from kb.store.connection import Connection
 from kb.store.sqlfile import sql, sql_many
 
