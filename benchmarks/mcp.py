@@ -11,7 +11,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -145,12 +145,20 @@ def _answers(asked: AgentQuestion, place: dict[str, Any]) -> bool:
     return of and (not asked.must or any(re.search(each, place["text"], re.IGNORECASE) for each in asked.must))
 
 
+def turned(texts: Sequence[str], by: int) -> Iterator[str]:
+    """The texts with their first words put last: the same question in words, and a new one to what remembers texts."""
+    for text in texts:
+        words = text.split()
+        at = by % len(words)
+        yield " ".join([*words[at:], *words[:at]])
+
+
 def direct_ms(base: KnowledgeBase, words: Sequence[str]) -> float:
     """The same page of hits in this process, the second round and later."""
     times = []
     with open_session(base.config, many=True) as session:
         for round_number in range(ROUNDS + 1):
-            for text in words:
+            for text in turned(words, round_number):
                 start = perf_counter()
                 search_page(session, session.defaults.query(text, None, 8), max_tokens=4_000)
                 times += [1000 * (perf_counter() - start)] if round_number else []
@@ -165,7 +173,7 @@ async def through(base: KnowledgeBase, words: Sequence[str]) -> tuple[float, flo
         await client.call_tool("search", {"query": words[0]})
         first_s = perf_counter() - start
         for round_number in range(ROUNDS + 1):
-            for text in words:
+            for text in turned(words, round_number):
                 began = perf_counter()
                 await client.call_tool("search", {"query": text})
                 times += [1000 * (perf_counter() - began)] if round_number else []

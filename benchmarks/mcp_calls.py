@@ -68,4 +68,4 @@ def measure(data: Path | None = None, *, notes: int = NOTES, calls: int = CALLS)
 def _words(root: Path) -> list[str]:
     """The beginning of a paragraph of some notes."""
     files = sorted(root.rglob("*.md"))[:: max(1, len(list(root.rglob("*.md"))) // QUESTIONS)][:QUESTIONS]
-    return [" ".join(file.read_text(encoding="utf-8").split("\n\n")[1].split()[:6]) for file in files]
+    return [" ".join(file.read_text(encoding="utf-8").split("\n\n")[1].split()[:8]) for file in files]
