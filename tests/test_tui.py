@@ -19,10 +19,12 @@ from kb.operations.session.session import open_session
 
 pytest.importorskip("textual")
 
+from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from kb.tui.app import DEBOUNCE_S, SearchApp
+from kb.tui.line import MOST_CHARACTERS
 
 pytestmark = pytest.mark.slow
 
@@ -104,6 +106,17 @@ def test_what_was_found_stays_until_the_next_is_there_and_an_older_answer_is_dro
         assert rows(app) > 1
         app._asking.show(older, app._status, "this is old")
         assert "this is old" not in shown(app)
+
+    played(vault, play)
+
+
+def test_a_pasted_book_is_cut_to_a_question(vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        app._input.post_message(Paste("gateway " * 100_000))
+        await until(pilot, lambda: rows(app) > 0)
+        assert len(app._line) == MOST_CHARACTERS
+        await pilot.press("x")
+        assert len(app._line) == MOST_CHARACTERS
 
     played(vault, play)
 

@@ -75,6 +75,15 @@ def test_enter_reads_the_first_hit_of_what_was_typed_just_now(watched: Watched) 
     page.wait_for_selector("#reader:focus")
 
 
+def test_a_pasted_book_leaves_the_page_whole(watched: Watched) -> None:
+    page = watched.page
+    page.keyboard.insert_text("게이트웨이 " * 200_000)
+    page.wait_for_selector("a.hit")
+    assert len(page.locator("#question").input_value()) == 1500
+    page.reload()
+    page.wait_for_selector("a.hit")
+
+
 def test_half_a_syllable_is_not_searched(watched: Watched) -> None:
     page = watched.page
     asked: list[str] = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from textual.events import Key
 from textual.widgets import Input
 
+MOST_CHARACTERS = 1_500  # as on the page; a book that is pasted would be searched for, and drawn, at each key
+
 
 class Line(Input):
     """An input whose editing keys are not overtaken by the letters behind them.
@@ -16,6 +18,11 @@ class Line(Input):
     def __init__(self, *, placeholder: str, id: str) -> None:
         super().__init__(placeholder=placeholder, id=id)
         self.cursor_blink = False  # a slow line is sent nothing while nothing happens
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        """What goes in, by a key or pasted, as far as there is room."""
+        kept = len(self.value) - abs(end - start)
+        super().replace(text[: max(MOST_CHARACTERS - kept, 0)], start, end)
 
     async def _on_key(self, event: Key) -> None:
         bindings = () if event.is_printable else self._bindings.key_to_bindings.get(event.key, ())

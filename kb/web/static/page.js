@@ -207,7 +207,7 @@ async function copy(text, what) {
 }
 
 /** What is typed, without the question marks that ask: one for an answer, two for one in steps. */
-const question = () => field.value.replace(/^\s*(\?\s*){0,2}/u, "");
+const question = () => field.value.slice(0, field.maxLength).replace(/^\s*(\?\s*){0,2}/u, ""); // an address holds no more
 const inSteps = () => (/^\s*\?\s*\?/u.test(field.value) ? "1" : "");
 
 const typed = settled(() => {
