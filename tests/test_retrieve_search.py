@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import random
 import unicodedata
 from collections.abc import Iterator
 
@@ -20,8 +21,9 @@ from kb.errors import QuerySyntaxError, UsageError
 from kb.operations.search.search import search
 from kb.operations.session.session import Session, open_session
 from kb.retrieve.filters import eligible_documents
+from kb.retrieve.search import best_by_words, lexical_params
 from kb.retrieve.signals import term_weights
-from kb.retrieve.terms import MAX_TERMS, QueryTerms, bm25_max, read_query
+from kb.retrieve.terms import MAX_TERMS, QueryTerms, bm25_max, parted, read_query
 from kb.store.connection import Connection, open_reader
 from kb.store.rows import retrieve_queries
 from kb.store.sqlfile import sql_text
@@ -302,7 +304,12 @@ def test_listing_takes_the_same_filters(filters: dict[str, object], expected: se
 
 def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAssertion) -> None:
     rows = retrieve_queries.search_lexical(
-        db, match_expr='"gateway" OR "청킹"', doc_ids_json=eligible_documents(db, SearchFilters()), depth=50, k=10
+        db,
+        match_expr='"gateway" OR "청킹"',
+        both_expr=None,
+        doc_ids_json=eligible_documents(db, SearchFilters()),
+        depth=50,
+        k=10,
     )
     shown = [row._replace(lexical_score=round(row.lexical_score, 3), source_path="…")._asdict() for row in rows]
     assert shown == snapshot(name="search_lexical")
@@ -337,8 +344,68 @@ def test_a_word_counts_in_a_sentence_as_in_bm25_and_something_where_every_passag
     assert 0.1 < rarities["the"] < rarities["retries"] < rarities["platypus"]
 
 
+COMMON_WORDS = ("gateway", "backup", "청킹")
+RARE_WORDS = tuple(f"{name}{number}" for name in ("heron", "otter", "lynx") for number in range(5))
+
+
+@pytest.fixture(scope="module")
+def unevenly_worded(tmp_path_factory: pytest.TempPathFactory) -> Connection:
+    """An index of 120 passages: three words are in most of them, each of the others in four or five."""
+    chance = random.Random(7)
+    notes = {}
+    for number in range(120):
+        words = [word for word in COMMON_WORDS if chance.random() < 0.8] + chance.choices(RARE_WORDS, k=number % 2)
+        chance.shuffle(words)
+        notes[f"{number}.md"] = f"# {number}\n\n" + " ".join(words * chance.randint(1, 3)) + "\n"
+    made = make_vault(tmp_path_factory.mktemp("uneven"), notes)
+    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    return open_reader(made.sqlite)
+
+
+def test_passages_with_a_rare_word_are_asked_for_first_and_the_hits_are_those_of_all_words(
+    unevenly_worded: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kb.retrieve.terms.COMMON_CHUNKS", 60)
+    db = unevenly_worded
+    asked = []
+    statement = retrieve_queries.search_lexical
+    monkeypatch.setattr(
+        "kb.retrieve.search.queries.search_lexical",
+        lambda db, **params: asked.append(params["both_expr"]) or statement(db, **params),
+    )
+    answered_by_parts = asked_again = 0
+    for rare, common in itertools.product(itertools.combinations(RARE_WORDS[::2], 2), COMMON_WORDS):
+        read = read_query(db, f"{rare[0]} {common} {rare[1]} gateway")
+        parts = parted(db, read)
+        assert parts is not None
+        for k in (3, 10):
+            params = lexical_params(db, SearchQuery("", "lexical", k), read)
+            params["match_expr"] = parts.whole_expr
+            del asked[:]
+            found = best_by_words(db, params, parts)
+            assert found == statement(db, **params, both_expr=None)
+            answered_by_parts += len(asked) == 1
+            asked_again += len(asked) == 2
+    assert answered_by_parts > 20
+    assert asked_again > 20
+
+
+def test_a_question_is_not_parted_where_nothing_is_won(
+    unevenly_worded: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = unevenly_worded
+    assert parted(db, read_query(db, "heron1 gateway")) is None, "an index as small as this has no common word"
+    monkeypatch.setattr("kb.retrieve.terms.COMMON_CHUNKS", 60)
+    parts = parted(db, read_query(db, "heron1 gateway"))
+    assert parts is not None
+    assert (parts.rare_expr, parts.common_expr) == ('"heron1"', '"gateway"')
+    assert parted(db, read_query(db, "heron1")) is None, "no common word"
+    assert parted(db, read_query(db, "gateway backup")) is None, "no rare word"
+    assert parted(db, read_query(db, "'heron1 OR gateway'")) is None, "a raw expression is asked as it is"
+
+
 def test_candidates_come_from_the_index_and_their_rows_by_key(db: Connection) -> None:
-    parameters = {"match_expr": "gateway", "doc_ids_json": None, "depth": 50, "k": 10}
+    parameters = {"match_expr": "gateway", "both_expr": None, "doc_ids_json": None, "depth": 50, "k": 10}
     plan = [row[3] for row in db.execute("EXPLAIN QUERY PLAN " + sql_text("retrieve/search_lexical.sql"), parameters)]
     assert "SCAN f VIRTUAL TABLE INDEX 32:M6" in plan, "ordered by FTS5 itself"
     assert {"SEARCH c USING INTEGER PRIMARY KEY (rowid=?)", "SCAN h"} <= set(plan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from kb.domain.candidates import Candidate, Ranked
 from kb.domain.citations import cite
@@ -15,12 +15,9 @@ from kb.retrieve.filters import eligible_documents, keep_among
 from kb.retrieve.places import matched_spans
 from kb.retrieve.ranking_version import lexical_ranking
 from kb.retrieve.snippet import below_headings, make_snippet
-from kb.retrieve.terms import QueryTerms
+from kb.retrieve.terms import Parted, QueryTerms, parted
 from kb.store.connection import Connection, expression_errors
 from kb.store.rows import retrieve_queries as queries
-
-if TYPE_CHECKING:
-    pass
 
 # Candidates are ordered by score alone before ties are broken by chunk id; more of them than hits keeps ties whole.
 MIN_DEPTH = 50
@@ -34,7 +31,7 @@ NOTHING = '""'
 
 
 class LexicalParams(TypedDict):
-    """The parameters of `sql/retrieve/search_lexical.sql`."""
+    """What `sql/retrieve/search_lexical.sql` and the hybrid statement are both bound to."""
 
     match_expr: str
     doc_ids_json: str | None
@@ -66,11 +63,12 @@ def search_lexical(
         return SearchResult(query, (), (), index_version, ranking_version=ranking, read_as=query.text, days=read.days)
     with expression_errors() if read.raw else nullcontext():
         params = lexical_params(db, query, read)
-        rows = queries.search_lexical(db, **params)
+        parts = parted(db, read)
+        rows = best_by_words(db, params, parts)
         if read.favoured:
             params_of_days = params.copy()
             params_of_days["doc_ids_json"] = keep_among(params["doc_ids_json"], read.favoured)
-            of_days = queries.search_lexical(db, **params_of_days)
+            of_days = best_by_words(db, params_of_days, parts)
             rows = favouring(of_days, rows, lambda row: row.lexical_score, _FAVOURED)[: query.k]
     shown: Shown = {
         "terms": read.terms,
@@ -83,6 +81,23 @@ def search_lexical(
         for row in rows
     )
     return result_of(query, read, hits, index_version, ranking_version=ranking)
+
+
+def best_by_words(db: Connection, params: LexicalParams, parts: Parted | None) -> list[queries.LexicalRow]:
+    """The best passages for an expression; where it comes in parts, those with a rare word, if no other can be one.
+
+    A passage that has common words only scores at most `parts.common_max`. Where hits come to less, or are too few, the
+    whole expression is asked; a common word's passages, which are many, are scored only then.
+    """
+    if parts is None:
+        return queries.search_lexical(db, **params, both_expr=None)
+    of_parts = params.copy()
+    of_parts["match_expr"] = parts.rare_expr
+    rows = queries.search_lexical(db, **of_parts, both_expr=parts.both_expr)
+    if len(rows) == params["k"] and rows[-1].lexical_score > parts.common_max:
+        return rows
+    of_parts["match_expr"] = parts.whole_expr
+    return queries.search_lexical(db, **of_parts, both_expr=None)
 
 
 def lexical_params(db: Connection, query: SearchQuery, read: QueryTerms) -> LexicalParams:

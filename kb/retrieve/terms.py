@@ -31,6 +31,12 @@ LARGE_INDEX_CHUNKS = 20_000
 MIN_TERMS = 6
 OCCURRENCE_BUDGET = 40_000
 
+# A smaller index is asked for a question's words apart where some are this common. It is tried where a passage with one
+# of the others is likely to score more than all the common ones can give; of what a word can give a passage mostly has
+# at least one part in this.
+COMMON_CHUNKS = 1_000
+_MOST_OF_A_WORD = 1.5
+
 # A word that no document has may hold so many slips; one that fell into known pieces, one.
 MOST_SLIPS = 2
 _SHORT_LATIN = 3
@@ -47,6 +53,7 @@ class QueryTerms(NamedTuple):
     """What a question is searched by: an FTS5 expression, empty when nothing can be searched, and its terms.
 
     `corrected` is the question with the words that were searched for in place of its own; None where there are none.
+    `beside` are the parts of the expression that are no terms.
     `days` are those it speaks of, and `favoured` the documents of them.
     """
 
@@ -58,6 +65,24 @@ class QueryTerms(NamedTuple):
     corrected: str | None = None
     days: DaysAsked | None = None
     favoured: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+
+class Parted(NamedTuple):
+    """A question's rare and common words as FTS5 expressions, and the most that BM25 can give for the common ones."""
+
+    rare_expr: str
+    common_expr: str
+    common_max: float
+
+    @property
+    def whole_expr(self) -> str:
+        return f"{self.rare_expr} OR {self.common_expr}"
+
+    @property
+    def both_expr(self) -> str:
+        """For passages that have a rare word and a common one; BM25 counts all their words."""
+        return f"({self.rare_expr}) AND ({self.common_expr})"
 
 
 def is_raw(text: str) -> bool:
@@ -95,7 +120,9 @@ def read_query(db: Connection, text: str, widening: Widening = _ITS_OWN_WORDS) -
     match_expr = " OR ".join(dict.fromkeys([*(term.to_match() for term in searched), *beside]))
     named = tuple(term.text for term in terms)
     corrected = _WORD.sub(lambda match: _substituted(match[0], meant), text) if meant else None
-    return QueryTerms(match_expr, tuple(searched), named, False, substitutions, corrected)
+    return QueryTerms(
+        match_expr, tuple(searched), named, False, substitutions, corrected, beside=tuple(dict.fromkeys(beside))
+    )
 
 
 def _substitutions(
@@ -164,6 +191,31 @@ def bm25_max(db: Connection, terms: Sequence[Term]) -> float | None:
     """The most that BM25 can give for these terms together; None without terms."""
     counts = term_counts(db, terms) if terms else []
     return counts[-1].bm25_max if counts else None
+
+
+def parted(db: Connection, read: QueryTerms) -> Parted | None:
+    """The rare and the common words of a question apart; None where it has not both, or little would be won.
+
+    None as well for a large index: it is asked with its rarer words anyway, and its counts may be of some time ago.
+    """
+    counted = [term for term in read.searched if not term.prefix]
+    total = queries.select_chunk_total(db)
+    if read.raw or not counted or total is None or not COMMON_CHUNKS <= total.chunks < LARGE_INDEX_CHUNKS:
+        return None
+    rare = [term.to_match() for term in read.searched if term.prefix]
+    common: list[str] = []
+    common_max = likely = before = 0.0
+    for term, count in zip(counted, term_counts(db, counted), strict=True):
+        gives, before = count.bm25_max - before, count.bm25_max
+        if count.chunks < COMMON_CHUNKS:
+            rare.append(term.to_match())
+            likely = max(likely, gives / _MOST_OF_A_WORD)
+        else:
+            common.append(term.to_match())
+            common_max += gives
+    if not common or likely < common_max:
+        return None
+    return Parted(" OR ".join([*rare, *read.beside]), " OR ".join(common), common_max)
 
 
 def _affordable(db: Connection, terms: Sequence[Term]) -> Sequence[Term]:

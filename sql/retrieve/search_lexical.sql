@@ -1,6 +1,7 @@
 -- Rank the chunks that share words or morphemes with a question by BM25, best first.
--- version 3
+-- version 4
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
+-- param both_expr TEXT?  FTS5 expression for chunks that score more by it than by the first; NULL = none
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param depth INTEGER  candidates, at least k
 -- param k INTEGER  hits
@@ -20,12 +21,32 @@ WITH
 eligible AS (
   SELECT chunk_rowid FROM chunks WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
 ),
-lexical_hits AS MATERIALIZED (
+matching AS (
   SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
   FROM chunks_fts AS f
   WHERE chunks_fts MATCH :match_expr
     AND (:doc_ids_json IS NULL OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
   ORDER BY f.rank
+  LIMIT max(:depth, :k)
+),
+matching_both AS (
+  SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
+  FROM chunks_fts AS f
+  WHERE :both_expr IS NOT NULL
+    AND chunks_fts MATCH :both_expr
+    AND (:doc_ids_json IS NULL OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
+  ORDER BY f.rank
+  LIMIT max(:depth, :k)
+),
+lexical_hits AS MATERIALIZED (
+  SELECT m.chunk_rowid, max(m.lexical_score) AS lexical_score
+  FROM (
+    SELECT chunk_rowid, lexical_score FROM matching
+    UNION ALL
+    SELECT chunk_rowid, lexical_score FROM matching_both
+  ) AS m
+  GROUP BY m.chunk_rowid
+  ORDER BY lexical_score DESC
   LIMIT max(:depth, :k)
 )
 SELECT

@@ -157,7 +157,7 @@ def bind_question(base: KnowledgeBase, query: SearchQuery) -> tuple[str, tuple[s
     source = vector_source(base, query)
     read = read_question(base, query)
     if source is None:
-        return "retrieve/search_lexical.sql", read.terms, lexical_params(base.db, query, read)
+        return "retrieve/search_lexical.sql", read.terms, {**lexical_params(base.db, query, read), "both_expr": None}
     from kb.retrieve.hybrid import hybrid_params  # as above
 
     rule = fusion_rule(base.config)

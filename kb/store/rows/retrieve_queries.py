@@ -144,6 +144,7 @@ def search_lexical(
     db: Connection,
     *,
     match_expr: str,
+    both_expr: str | None,
     doc_ids_json: str | None,
     depth: int,
     k: int,
