@@ -50,9 +50,11 @@ def remembered_questions(path: Path) -> Iterator[None]:
     """Within, searches take the vectors of questions that were asked before from the file at `path`."""
     with ExitStack() as opened:
 
-        def remembering(model_dir: Path, name: str, provider: Provider | None = None) -> QueryEncoder:
-            encoder = query_encoder(model_dir, name, provider)
-            kept = VectorCache(path, f"{name}@{encoder.model.version}/query", _MOST_BYTES)
+        def remembering(
+            model_dir: Path, name: str, provider: Provider | None = None, *, many: bool = False
+        ) -> QueryEncoder:
+            encoder = query_encoder(model_dir, name, provider, many=many)
+            kept = VectorCache(path, f"{name}@{encoder.model.version}/query by {encoder.provider}", _MOST_BYTES)
             opened.callback(kept.close)
             return Remembering(encoder, kept)
 

@@ -74,7 +74,9 @@ class FakeModels:
         """What a model encodes to. Raises: ModelMissing."""
         return self.embedder(model_dir, name).model
 
-    def embedder(self, model_dir: Path, name: str, threads: object = 1, provider: object = None) -> FakeEmbedder:
+    def embedder(
+        self, model_dir: Path, name: str, threads: object = 1, provider: object = None, *, many: bool = False
+    ) -> FakeEmbedder:
         """The embedder of a model. Raises: ModelMissing."""
         if name not in self.embedders:
             raise ModelMissing(f"the model {name} is not installed", f"run `kb models install {name}`")

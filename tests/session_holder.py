@@ -29,7 +29,7 @@ from kb.operations.session.session import Session, open_session
 OPENED: list[str] = []
 
 
-def installed_encoder(model_dir: Path, name: str, provider: object = None) -> FakeEmbedder:
+def installed_encoder(model_dir: Path, name: str, provider: object = None, *, many: bool = False) -> FakeEmbedder:
     """The fake encoder of a model whose manifest is there, in the manifest's version."""
     version = read_installed(model_dir, name).model.version
     OPENED.append(f"{name}@{version}")

@@ -204,9 +204,11 @@ def test_long_text_is_the_average_of_its_windows(assembled: tuple[Path, dict[str
     assert embedder.count_tokens([text], "passage") == [len(ids) + 2]
 
 
-def test_query_encoder_agrees_with_the_embedder(assembled: tuple[Path, dict[str, Floats]]) -> None:
+@pytest.mark.parametrize("optimised", [False, True])
+def test_query_encoder_agrees_with_the_embedder(assembled: tuple[Path, dict[str, Floats]], optimised: bool) -> None:
     directory, _ = assembled
-    single = np.frombuffer(open_onnx_query_encoder(directory, MODEL).encode("한국어\nabc"), "<f4")
+    encoder = open_onnx_query_encoder(directory, MODEL, optimised=optimised)
+    single = np.frombuffer(encoder.encode("한국어\nabc"), "<f4")
     assert float(single @ open_onnx_embedder(directory, MODEL, 1).embed(["한국어\nabc"], "query")[0]) > 0.99999
 
 
@@ -227,6 +229,7 @@ def test_damaged_graph_is_corrupt(assembled: tuple[Path, dict[str, Floats]], tmp
     with pytest.raises(ModelCorrupt, match=r"model\.onnx") as caught:
         open_onnx_embedder(tmp_path, MODEL, threads=1)
     assert caught.value.hint == "run `kb models install --force tiny`"
+    (tmp_path / "onnx/model.onnx").write_bytes((directory / "onnx/model.onnx").read_bytes())
     (tmp_path / "vocabulary.bin").write_bytes(b"KBV")
     with pytest.raises(ModelCorrupt, match=r"vocabulary\.bin"):
         open_onnx_embedder(tmp_path, MODEL, threads=1)

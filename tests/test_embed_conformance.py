@@ -111,8 +111,11 @@ ADAPTERS: dict[str, tuple[str, Callable[[], Adapter]]] = {
     "e5 native query": (E5_SMALL, lambda: from_query(native_e5())),
     "e5 onnx query": (
         E5_SMALL,
-        lambda: from_query(open_onnx_query_encoder(MODELS / E5_SMALL, embedding_model(MODELS, E5_SMALL))),
+        lambda: from_query(
+            open_onnx_query_encoder(MODELS / E5_SMALL, embedding_model(MODELS, E5_SMALL), optimised=False)
+        ),
     ),
+    "e5 query of many": (E5_SMALL, lambda: from_query(query_encoder(MODELS, E5_SMALL, many=True))),
     "use bulk": (USE_MULTILINGUAL, lambda: from_bulk(bulk_embedder(MODELS, USE_MULTILINGUAL, 1))),
     "use query": (USE_MULTILINGUAL, lambda: from_query(query_encoder(MODELS, USE_MULTILINGUAL))),
     "use query without numpy": (USE_MULTILINGUAL, lambda: from_query(use_without_numpy())),
@@ -248,5 +251,6 @@ def test_query_in_a_fresh_process_uses_the_native_engine_where_it_runs() -> None
 
 def test_a_query_encoder_names_what_computes() -> None:
     opened("use bulk")
+    assert query_encoder(MODELS, E5_SMALL, many=True).provider == "onnxruntime"
     assert query_encoder(MODELS, USE_MULTILINGUAL).provider == "numpy", "which this process has loaded"
     assert use_without_numpy().provider == "blas"

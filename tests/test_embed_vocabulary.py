@@ -71,6 +71,25 @@ def test_words_cut_one_by_one_are_those_of_the_whole_text(
     assert words.token_ids(text) == mapped.token_ids(text), "from what is remembered"
 
 
+@given(st.text(alphabet="abcthe한국어①㈜Aﬃ▁1(주)다😀", max_size=30))
+def test_pieces_that_cannot_be_are_not_looked_for_and_nothing_else(
+    both: tuple[UnigramVocabulary, tokenizers.Tokenizer], text: str
+) -> None:
+    mapped, _ = both
+    longest = mapped.longest_by_beginning()
+    word = mapped.replaced(text.encode())
+    assert mapped.segmented(word, longest) == mapped.segmented(word)
+
+
+def test_the_longest_piece_by_its_beginning(both: tuple[UnigramVocabulary, tokenizers.Tokenizer]) -> None:
+    mapped, _ = both
+    longest = mapped.longest_by_beginning()
+    assert longest[ord("a") << 8 | ord("b")] == len("abc")
+    assert longest[ord("b") << 8 | ord("c")] == len("bc")
+    assert longest[ord("q") << 8 | ord("q")] == 1
+    assert longest["한".encode()[0] << 8 | "한".encode()[1]] == len("한국".encode())
+
+
 def test_what_is_remembered_is_bounded(
     both: tuple[UnigramVocabulary, tokenizers.Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

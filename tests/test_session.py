@@ -310,7 +310,8 @@ def test_many_threads_ask_one_session_while_files_are_ingested(
             finally:
                 self.turn.release()
 
-    def open_encoder(model_dir: Path, name: str, provider: object) -> Single:
+    def open_encoder(model_dir: Path, name: str, provider: object, *, many: bool) -> Single:
+        assert many, "the session is for many questions"
         with busy:
             opened.append(name)
         encoder = Single(fake_models.embedders[name].model)

@@ -30,6 +30,7 @@ from kb.store.rows import retrieve_queries
 from kb.store.rows.mirror_queries import MirrorRow
 from kb.store.sqlfile import SQL_DIR
 from kb.store.vectors.lance_table import AnnHit
+from kb.store.vectors.loaded_mirror import load_mirror
 from kb.store.vectors.mirror import write_vectors
 from kb.store.vectors.vector_tables import SLOTS, ensure_slot, load_vector_functions
 from kb.wire.schemas import validate
@@ -404,6 +405,44 @@ def test_an_ann_index_gives_the_hits_of_the_exact_scan(
     with open_session(config, many=True) as session:
         assert [find(session, question).hits for question in questions] == exact
     assert all(len(hits) == len(NOTES) for hits in exact)
+
+
+def test_mirrors_in_memory_give_the_hits_of_the_scan(
+    own: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kb.operations.session.vectors._LOAD_MIRRORS_AT", 5)
+    config = load(str(own.config), ())
+    questions = [SearchQuery(text, mode, 3) for text in ("pump in the cellar", "지하실 펌프") for mode in MODES]
+    with open_session(config, many=True) as session:
+        scanned = [find(session, question) for question in questions]
+        with session.reading() as base:
+            given = [base.vectors.encode(each, depth=50, scanned=20).neighbours for each in questions]
+        assert all(neighbours for neighbours in given), "the mirrors are in memory now"
+        assert [find(session, question).hits for question in questions] == [each.hits for each in scanned]
+        (own.root / "new.md").write_text("# New\n\nThe pump in the cellar was replaced.\n", encoding="utf-8")
+        assert run_kb("--config", str(own.config), "ingest").code == 0
+        for _ in range(6):
+            assert "new.md" in [hit.doc_path for hit in find(session, questions[0]).hits]
+
+
+def test_the_nearest_of_a_mirror_in_memory_are_those_of_the_table(embedded: Vault, fake_models: FakeModels) -> None:
+    with open_session(load(str(embedded.config), ())) as session, session.reading() as base:
+        mirror = load_mirror(base.db, "primary", base.vectors.dimensions)
+        assert len(mirror.by_lang) > 1
+        for text in ("pump in the cellar", "지하실 펌프"):
+            vector = base.vectors.encode_text(text)
+            for lang, held in mirror.by_lang.items():
+                of_table = base.db.execute(
+                    "SELECT c.chunk_id, v.distance FROM vec_primary AS v JOIN chunks AS c USING (chunk_rowid) "
+                    "WHERE v.lang = ? AND v.embedding MATCH ? AND v.k = 7",
+                    (lang, vector),
+                ).fetchall()
+                found = dict(mirror.nearest(vector, 7, lang))
+                assert len(found) >= min(7, len(held.chunk_ids))
+                assert {chunk_id: pytest.approx(found[chunk_id], abs=1e-5) for chunk_id, _ in of_table} == dict(
+                    of_table
+                )
+        assert mirror.nearest(vector, 7, "xx") == []
 
 
 def test_a_question_with_filters_does_not_depend_on_the_ann_index(

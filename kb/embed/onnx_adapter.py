@@ -119,15 +119,17 @@ class OnnxQueryEncoder:
 
 def open_onnx_embedder(directory: Path, model: EmbeddingModel, threads: int) -> OnnxEmbedder:
     """The bulk embedder of the files in `directory`, on `threads` cores. Raises: ModelCorrupt when they do not load."""
-    tokens = WordTokens(open_vocabulary(directory / VOCABULARY_FILE))
-    return OnnxEmbedder(model, _encoder(directory, model, threads), tokens)
+    encoder = _encoder(directory, model, threads)  # first: words are cut faster where numpy is
+    return OnnxEmbedder(model, encoder, WordTokens(open_vocabulary(directory / VOCABULARY_FILE)))
 
 
-def open_onnx_query_encoder(directory: Path, model: EmbeddingModel) -> OnnxQueryEncoder:
-    """The query encoder of the files in `directory`. Raises: ModelCorrupt when they do not load."""
+def open_onnx_query_encoder(directory: Path, model: EmbeddingModel, *, optimised: bool) -> OnnxQueryEncoder:
+    """The query encoder of the files in `directory`. Raises: ModelCorrupt when they do not load.
+
+    To have its graph `optimised` takes longer than the one question of a fresh process would gain by it.
+    """
     vocabulary = open_vocabulary(directory / VOCABULARY_FILE)
-    # As written: optimising the graph takes longer than the one question it would serve.
-    return OnnxQueryEncoder(model, _encoder(directory, model, threads=1, optimised=False), vocabulary)
+    return OnnxQueryEncoder(model, _encoder(directory, model, threads=1, optimised=optimised), vocabulary)
 
 
 def _encoder(directory: Path, model: EmbeddingModel, threads: int, *, optimised: bool = True) -> OnnxEncoder:

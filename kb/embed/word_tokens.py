@@ -7,6 +7,7 @@ tokenizer of the same pieces takes 290 MB for 250,000 of them; these are mapped,
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 
 from kb.embed.vocabulary import METASPACE, SPACE, UnigramVocabulary
@@ -24,6 +25,7 @@ class WordTokens:
         self._vocabulary = vocabulary
         separators = [each for each in _SEPARATORS if vocabulary.replaced(each.encode()) == SPACE]
         self._separator = re.compile(f"[{re.escape(''.join(separators))}]")
+        self._longest = vocabulary.longest_by_beginning() if "numpy" in sys.modules else None
         self._known: dict[str, Sequence[int]] = {}
         self._ends: dict[bytes, list[int]] = {}
 
@@ -43,7 +45,10 @@ class WordTokens:
         known = self._known.get(word)
         if known is None:
             known = [
-                token for part in self._parts(word) if part for token in self._vocabulary.segmented(METASPACE + part)
+                token
+                for part in self._parts(word)
+                if part
+                for token in self._vocabulary.segmented(METASPACE + part, self._longest)
             ]
             if len(self._known) >= _MOST_WORDS:
                 self._known.clear()
@@ -75,7 +80,7 @@ class WordTokens:
         """The ids of a word at one end of a text."""
         known = self._ends.get(word)
         if known is None:
-            known = self._vocabulary.segmented(word)
+            known = self._vocabulary.segmented(word, self._longest)
             if len(self._ends) >= _MOST_ENDS:
                 self._ends.clear()
             self._ends[word] = known

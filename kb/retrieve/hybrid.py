@@ -135,10 +135,9 @@ def ranked_candidates(
     if reads:
         # Where nothing is read these are not loaded.
         from kb.domain.reranking import Question
-        from kb.retrieve.reader import READ_DEPTH
         from kb.retrieve.signals import term_weights
 
-        params["depth"], params["k"] = max(READ_DEPTH, 2 * query.k), _EVERY
+        params["depth"], params["k"] = scanned_depth(query, rule, reads=True), _EVERY
     with expression_errors() if read.raw else nullcontext():
         candidates = queries.search_hybrid(db, **params)
         if read.favoured:
@@ -178,8 +177,17 @@ def hybrid_params(
         "near_margin": rule.near_margin,
         "rrf_k": rule.rrf_k,
         "rrf_lexical_weight": rule.rrf_lexical_weight,
-        "depth": max(rule.depth, 2 * query.k),
+        "depth": scanned_depth(query, rule, reads=False),
     }
+
+
+def scanned_depth(query: SearchQuery, rule: FusionRule, *, reads: bool) -> int:
+    """The candidates each channel gives of each language: fewer where a hybrid question's are read."""
+    if reads and query.mode == "hybrid":
+        from kb.retrieve.reader import READ_DEPTH
+
+        return max(READ_DEPTH, 2 * query.k)
+    return max(rule.depth, 2 * query.k)
 
 
 def _score(each: Ranked) -> float:

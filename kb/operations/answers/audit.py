@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Thread
+from time import monotonic
 
 from kb.config import Config
 from kb.domain.results.disclosure import Disclosure
@@ -18,6 +19,9 @@ from kb.store.caches.audit_log import list_disclosures, open_audit, write_disclo
 
 _FILE = "audit.sqlite"
 _BATCH = 200
+# A call after a pause is written at once. What follows it so soon is counted and written together, not while the next
+# one is answered.
+_GATHERED_S = 0.5
 
 
 def audit_file(config: Config) -> Path:
@@ -47,12 +51,15 @@ class AuditLog:
 
     def _write(self) -> None:
         ended = False
+        until = monotonic()
         while not ended:
             batch = [self._queue.get()]
-            while len(batch) < _BATCH and not self._queue.empty():
-                batch.append(self._queue.get())
-            ended = None in batch
+            with suppress(Empty):
+                while batch[-1] is not None and len(batch) < _BATCH:
+                    batch.append(self._queue.get(timeout=max(0.0, until - monotonic())))
+            ended = batch[-1] is None
             self._keep([each[0]._replace(tokens=self._count(each[1])) for each in batch if each is not None])
+            until = monotonic() + _GATHERED_S
 
     def _keep(self, batch: list[Disclosure]) -> None:
         if not batch or is_read_only() or not self._path.parent.is_dir():  # before kb init there is nothing to give

@@ -127,7 +127,10 @@ def vector_source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | Non
 
 def encode_question(source: VectorSource, query: SearchQuery, read: QueryTerms, rule: FusionRule) -> QueryVectors:
     """The vectors of a question, with as many neighbours as the rule looks at."""
-    return source.encode(_encoded(query, read), depth=max(rule.depth, 2 * query.k))
+    from kb.retrieve.hybrid import scanned_depth  # as in `_near`
+
+    scanned = scanned_depth(query, rule, reads=source.reads)
+    return source.encode(_encoded(query, read), depth=max(rule.depth, 2 * query.k), scanned=scanned)
 
 
 def _encoded(query: SearchQuery, read: QueryTerms) -> SearchQuery:

@@ -13,20 +13,27 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
     from kb.domain.embeddings import EmbeddingModel, QueryEncoder
     from kb.embed.provider import Provider
 
 T = TypeVar("T")
 
+# As many questions at once as agents' calls.
+_THREADS = 4
+
 
 class LoadedModels:
-    """What is loaded, by name, each with the mark of what it was loaded from."""
+    """What is loaded, by name, each with the mark of what it was loaded from; for one question, or for `many`."""
 
-    def __init__(self, model_dir: Path) -> None:
+    def __init__(self, model_dir: Path, *, many: bool = False) -> None:
         self.model_dir = model_dir
+        self._many = many
         self._loaded: dict[str, tuple[object, Any]] = {}
         self._in_turn: dict[str, Lock] = {}
         self._lock = Lock()
+        self._beside: Executor | None = None
 
     def kept(self, name: str, mark: object, load: Callable[[], T]) -> T:
         """What `load` gives, or gave an earlier call with the same name and an equal mark."""
@@ -46,6 +53,15 @@ class LoadedModels:
         with turn:
             yield
 
+    def beside(self, work: Callable[[], T]) -> Future[T]:
+        """What `work` gives, done on another thread meanwhile."""
+        with self._lock:
+            if self._beside is None:
+                from concurrent.futures import ThreadPoolExecutor  # a process that answers one question does without
+
+                self._beside = ThreadPoolExecutor(_THREADS, thread_name_prefix="kb-encode")
+            return self._beside.submit(work)
+
     def encoding_spent(self) -> tuple[int, float]:
         """How many texts were encoded through what is loaded, and the seconds that took."""
         held = [each for _, each in self._loaded.values() if isinstance(each, SharedEncoder)]
@@ -64,7 +80,7 @@ class LoadedModels:
             f"encoder {name}",
             installed or provider,
             lambda: SharedEncoder(
-                query_encoder(self.model_dir, name, provider),
+                query_encoder(self.model_dir, name, provider, many=self._many),
                 lambda: manifest_bytes(self.model_dir, name) == installed,
             ),
         )

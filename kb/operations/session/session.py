@@ -41,7 +41,7 @@ class Session:
         What is kept from the `audience` is not seen in this session.
         """
         self.config = config
-        self.models = LoadedModels(config.model_dir)
+        self.models = LoadedModels(config.model_dir, many=many)
         self._many = many
         self._audience = audience
         self._free: list[tuple[FileIdentity | None, KnowledgeBase]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from operator import mul
@@ -20,12 +21,15 @@ from kb.operations.session.loaded_models import LoadedModels, SharedEncoder
 from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
 from kb.store.rows.embed_queries import EmbeddingSlot
+from kb.store.rows.mirror_queries import select_mirror_state
 from kb.store.rows.retrieve_queries import select_chunk_total
 from kb.store.rows.sentence_queries import select_sentence_version
 from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, slots
 
 if TYPE_CHECKING:
     from kb.store.vectors.lance_table import LanceTable
+    from kb.store.vectors.loaded_mirror import LoadedMirror
+    from kb.store.vectors.vector_tables import Slot
 
 # How much of a question is encoded: an encoder takes up to a millisecond a token, and its attention grows with the
 # square of their number. The longest of 5,800 questions of the development sets has 302 bytes of UTF-8.
@@ -33,6 +37,9 @@ ENCODED_WORDS = 64
 ENCODED_BYTES = 384
 
 _SENTENCES_KEPT = 512
+
+# Mirrors are loaded into memory by so many questions after the index has changed: that takes as long as some 25 scans.
+_LOAD_MIRRORS_AT = 8
 
 
 class VectorSource:
@@ -59,11 +66,16 @@ class VectorSource:
         self._secondary: SharedEncoder | None = None
         self._many = many
         self._db = db
-        self._langs = [row.lang for row in queries.select_language_means(db) if row.slot == "primary"]
+        means = queries.select_language_means(db)
+        self._langs = [row.lang for row in means if row.slot == "primary"]
+        self._secondary_langs = [row.lang for row in means if row.slot == "secondary"]
         self.reads = config.rerank.provider != "none" and _has_sentences(db, self._secondary_slot)
         self._incomplete = queries.select_incomplete_slots(db)
         self._sentences: dict[str, Sequence[float]] = {}
         self._ann = _ann_table(db, config, models, primary) if many else None
+        self._mirrors = many and self._ann is None and _is_small(db)
+        self._asked = 0
+        self._state: str | None = None
 
     def models_are_installed(self) -> bool:
         """Whether the models that are in use are installed as they were when they were loaded."""
@@ -88,17 +100,20 @@ class VectorSource:
             return notes.second_not_begun(question, second[0])
         return None
 
-    def encode(self, query: SearchQuery, *, depth: int) -> QueryVectors:
-        """The vectors of one question, and from an ANN index its neighbours in each language, `depth` and some more.
+    def encode(self, query: SearchQuery, *, depth: int, scanned: int) -> QueryVectors:
+        """The vectors of one question, and its neighbours in each language where there is more than the tables to ask.
 
-        A question with filters is left to the exact scan, which looks at nothing else than what they let through.
+        From an ANN index `depth` and some more; from a mirror in memory the `scanned` nearest, as the statement's own
+        scan would find them. A question with filters is left to that scan, which looks at nothing else than what they
+        let through.
         """
         text = self.encoded_part(query.text)
-        vector = self._primary.encode(text)
-        secondary = self._encode_secondary(text)
-        if self._ann is None or query.filters != SearchFilters():
+        vector, secondary = self._encode_both(text)
+        if query.filters != SearchFilters():
             return QueryVectors(vector, secondary)
-        return QueryVectors(vector, secondary, ann_neighbours(self._ann, vector, depth, self._langs))
+        if self._ann is not None:
+            return QueryVectors(vector, secondary, ann_neighbours(self._ann, vector, depth, self._langs))
+        return QueryVectors(vector, secondary, self._in_memory(text, vector, secondary, scanned))
 
     def sentence_vector(self, text: str) -> bytes | None:
         """A question under the secondary model, as sentences are compared with it; None without that model."""
@@ -134,17 +149,51 @@ class VectorSource:
             self._sentences[sentence] = unpack_vector(encoder.encode(sentence))
         return self._sentences[sentence]
 
+    def _in_memory(
+        self, text: str, vector: bytes, secondary: bytes | None, depth: int
+    ) -> tuple[tuple[str, float], ...] | None:
+        """What the statement's scan would find, from mirrors in memory; None until so many were asked that it pays."""
+        self._asked += 1
+        if not self._mirrors or self._asked < _LOAD_MIRRORS_AT:
+            return None
+        found = [hit for lang in self._langs for hit in self._mirror("primary").nearest(vector, depth, lang)]
+        if secondary is not None:
+            others = set(self._secondary_langs) - own_languages(text)
+            mirror = self._mirror("secondary")
+            found += [hit for lang in sorted(others) for hit in mirror.nearest(secondary, depth, lang)]
+        return tuple(found)
+
+    def _mirror(self, slot: Slot) -> LoadedMirror:
+        """The vectors of a slot as they are now, shared by the session's threads."""
+        from kb.store.vectors.loaded_mirror import load_mirror
+
+        if self._state is None:
+            found = select_mirror_state(self._db)
+            self._state = None if found is None else found.state
+        dimensions = slots(self._db)[slot].dimensions
+        return self._models.kept(f"mirror {slot}", self._state, lambda: load_mirror(self._db, slot, dimensions))
+
+    def _encode_both(self, text: str) -> tuple[bytes, bytes | None]:
+        """The question under both models; a process that answers many encodes by one beside the other."""
+        encoder = self._secondary_for(text)
+        if encoder is None:
+            return self._primary.encode(text), None
+        if not self._many:
+            return self._primary.encode(text), encoder.encode(text)
+        beside = self._models.beside(partial(encoder.encode, text))
+        return self._primary.encode(text), beside.result()
+
     def _encode_secondary(self, text: str) -> bytes | None:
-        """The question under the secondary model, where a passage may be in another language than it does.
+        """The question under the secondary model, where one is asked; None where not."""
+        encoder = self._secondary_for(text)
+        return None if encoder is None else encoder.encode(text)
+
+    def _secondary_for(self, text: str) -> SharedEncoder | None:
+        """The secondary encoder, where a passage may be in another language than the question.
 
         It judges those, and what is read; without either the question does not pay for loading it.
         """
-        asked = query_language(text)
-        own = {asked, "und"} if asked == "en" else {asked}
-        if not (self.reads or set(self._langs) - own):
-            return None
-        encoder = self._open_secondary()
-        return None if encoder is None else encoder.encode(text)
+        return self._open_secondary() if self.reads or set(self._langs) - own_languages(text) else None
 
     def _open_secondary(self) -> SharedEncoder | None:
         slot = self._secondary_slot
@@ -153,6 +202,17 @@ class VectorSource:
                 import_module("numpy")  # which the encoder multiplies with where it is: a third of the time a question
             self._secondary = _encoder(self._config, self._models, slot)
         return self._secondary
+
+
+def own_languages(text: str) -> set[str]:
+    """The languages that count as a question's own; text in no language that can be told is in Latin letters."""
+    asked = query_language(text)
+    return {asked, "und"} if asked == "en" else {asked}
+
+
+def _is_small(db: Connection) -> bool:
+    total = select_chunk_total(db)
+    return total is not None and total.chunks < ANN_PAYS_ABOVE_CHUNKS
 
 
 def _has_sentences(db: Connection, slot: EmbeddingSlot | None) -> bool:

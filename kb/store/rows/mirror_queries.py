@@ -42,6 +42,12 @@ class MirrorVector(NamedTuple):
     embedding: bytes
 
 
+class MirrorState(NamedTuple):
+    """What tells one state of the mirrors from another."""
+
+    state: str
+
+
 class MirrorCounts(NamedTuple):
     """What the mirror holds against what it should."""
 
@@ -60,6 +66,10 @@ def delete_mirror(db: Connection, rows: Iterable[MirrorKey], *, table: MirrorTab
 
 @sql("embed/select_mirror.sql")
 def select_mirror(db: Connection, *, table: MirrorTable, after_rowid: int, row_limit: int) -> list[MirrorVector]: ...
+
+
+@sql("embed/select_mirror_state.sql")
+def select_mirror_state(db: Connection) -> MirrorState | None: ...
 
 
 @sql("embed/count_mirror.sql")
