@@ -37,7 +37,7 @@ def measure(data: Path | None = None, *, notes: int = NOTES, calls: int = CALLS)
         words = _words(root)
         with embedded(root, f"{notes:,} notes") as base, step("one call at a time"):
             direct = direct_ms(base, words)
-            _, called, _ = asyncio.run(through(base, words))
+            first_s, called, held = asyncio.run(through(base, words))
             passages = passages_of(base)
     ratio = round(called / direct, 2)
     growth = round(memory[-1] / memory[1], 3)
@@ -50,6 +50,15 @@ def measure(data: Path | None = None, *, notes: int = NOTES, calls: int = CALLS)
                 (("Python", round(direct, 1), 1.0), ("stdio", round(called, 1), ratio)),
             ),
             Table(
+                "Resident memory of that server, MB",
+                ("what", "MB"),
+                (
+                    ("all", round(held.resident_mb)),
+                    ("files that it maps", round(held.mapped_mb)),
+                    ("its own", round(held.resident_mb - held.mapped_mb)),
+                ),
+            ),
+            Table(
                 "Resident memory of the server without models, MB",
                 ("after calls", "MB"),
                 tuple((f"{calls * (at + 1) // TENTHS:,}", round(mb, 1)) for at, mb in enumerate(memory)),
@@ -58,6 +67,8 @@ def measure(data: Path | None = None, *, notes: int = NOTES, calls: int = CALLS)
         (
             Target("stdio / Python, p50", ratio, "≤", 1.2),
             Target("stdio, p50 ms", round(called, 1), "≤", 30),
+            Target("first answer after the start, s", round(first_s, 2), "≤", 2),
+            Target("memory of its own with models, MB", round(held.resident_mb - held.mapped_mb), "≤", 400),
             Target("memory of the last tenth of calls / the second", growth, "≤", 1.05),
         ),
         {"passages": passages, "calls": calls},

@@ -49,6 +49,8 @@ class Progress:
 
 async def with_progress(ctx: Context, progress: Progress, work: Callable[[], Awaitable[T]]) -> T:
     """What `work` gives; while it goes on, the client hears how far it is, where it asked to."""
+    if "progress_token" not in (ctx.meta or {}):
+        return await work()
     failed: Exception | None = None
     found: list[T] = []
     async with anyio.create_task_group() as group:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing, suppress
+from collections import deque
+from contextlib import closing
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Thread
-from time import monotonic
+from threading import Event, Thread
 
 from kb.config import Config
 from kb.domain.results.disclosure import Disclosure
@@ -18,7 +17,6 @@ from kb.private import is_read_only
 from kb.store.caches.audit_log import list_disclosures, open_audit, write_disclosures
 
 _FILE = "audit.sqlite"
-_BATCH = 200
 # A call after a pause is written at once. What follows it so soon is counted and written together, not while the next
 # one is answered.
 _GATHERED_S = 0.5
@@ -36,30 +34,35 @@ class AuditLog:
         """With the `models` of the session, words that it has counted need not be cut again."""
         self._path = audit_file(config)
         self._count = token_counter(config, models or LoadedModels(config.model_dir)).count
-        self._queue: SimpleQueue[tuple[Disclosure, str] | None] = SimpleQueue()
+        self._waiting: deque[tuple[Disclosure, str]] = deque()
+        self._called = Event()
+        self._ended = Event()
         self._thread = Thread(target=self._write, name="kb-audit", daemon=True)
         self._thread.start()
 
     def add(self, disclosure: Disclosure, text: str) -> None:
         """Records a call that gave `text`, whose tokens are counted beside it, too."""
-        self._queue.put((disclosure, text))
+        self._waiting.append((disclosure, text))
+        if not self._called.is_set():
+            self._called.set()
 
     def close(self) -> None:
         """Waits until all is written."""
-        self._queue.put(None)
+        self._ended.set()
+        self._called.set()
         self._thread.join()
 
     def _write(self) -> None:
-        ended = False
-        until = monotonic()
-        while not ended:
-            batch = [self._queue.get()]
-            with suppress(Empty):
-                while batch[-1] is not None and len(batch) < _BATCH:
-                    batch.append(self._queue.get(timeout=max(0.0, until - monotonic())))
-            ended = batch[-1] is None
-            self._keep([each[0]._replace(tokens=self._count(each[1])) for each in batch if each is not None])
-            until = monotonic() + _GATHERED_S
+        ending = False
+        while not ending:
+            self._called.wait()
+            ending = self._ended.is_set()
+            batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            self._keep([given._replace(tokens=self._count(text)) for given, text in batch])
+            self._ended.wait(_GATHERED_S)  # still marked as called: no call wakes this thread
+            self._called.clear()
+            if self._waiting or self._ended.is_set():
+                self._called.set()
 
     def _keep(self, batch: list[Disclosure]) -> None:
         if not batch or is_read_only() or not self._path.parent.is_dir():  # before kb init there is nothing to give
