@@ -31,7 +31,7 @@ from kb.embed.model_files import E5_SMALL
 from kb.embed.onnx_adapter import PREFIXES
 from kb.operations.embedding.batch_vectors import steps
 
-NOTES, TEXTS, ROUNDS = 60, 64, 4
+NOTES, TEXTS, ROUNDS = 600, 64, 4
 THREADS = 2
 # fastembed's own default is 256; smaller batches pad less, and the fastest of them is what counts.
 FASTEMBED_BATCHES = (8, 32)
