@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
 
 # Characters embedded between two looks at Ctrl-C: under a second on two free cores, also in Korean. Texts come in the
-# order of their lengths, so that those of one step take the encoder's threads equally long; at its end they wait for the
-# last one: steps of 3,000 kept 1.36 of two cores at work, these 1.71. They do not follow the clock, because what the
-# secondary model makes of a text differs by 3e-7 with the texts beside it.
+# order of their lengths, so that those of one step take the encoder's threads equally long; at its end they wait for
+# the last one: steps of 3,000 kept 1.36 of two cores at work, these 1.71. They do not follow the clock, because what
+# the secondary model makes of a text differs by 3e-7 with the texts beside it.
 STEP_CHARS = 24_000
 
 
