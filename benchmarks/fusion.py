@@ -91,7 +91,7 @@ def _tried(judged: JudgedSet) -> Tried:
         with step(f"{judged.name}: {len(judged.questions)} questions"):
             for question, text in judged.questions.items():
                 query = SearchQuery(text, "hybrid", 10)
-                vectors = source.encode(query, depth=rule.depth, scanned=rule.depth)
+                vectors = source.end(source.begin(query), depth=rule.depth, scanned=rule.depth)
                 ranked = ranked_candidates(
                     opened.db, query, read_query(opened.db, text), vectors, rule, None, every=True
                 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Barrier, Lock
+from threading import Barrier, Lock, current_thread
 from typing import Any
 
 import pytest
@@ -21,13 +21,13 @@ from fake_embedder import PRIMARY, SECONDARY, FakeEmbedder, FakeModels, fake_mod
 from kb.config import load
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery
-from kb.errors import NotIndexed, SchemaTooNew
+from kb.errors import ModelError, NotIndexed, SchemaTooNew
 from kb.models.manifest import InstalledModel, ModelFacts, write_manifest
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening import reader
 from kb.operations.search.search import search
-from kb.operations.session.loaded_models import SharedEncoder
+from kb.operations.session.loaded_models import LoadedModels, SharedEncoder
 from kb.operations.session.session import Session, open_session
 from kb.store import schema_version
 from kb.store.connection import open_writer
@@ -52,6 +52,7 @@ def test_an_encoder_knows_the_texts_it_encoded_last() -> None:
     encoder = SharedEncoder(FakeModels().embedders[PRIMARY], lambda: True)
     first = encoder.encode("pump")
     assert (encoder.encode("pump"), encoder.encoded) == (first, 1)
+    assert len(encoder.worked) == 1
     for number in range(100):
         encoder.encode(f"lamp {number}")
     assert (encoder.encode("pump"), encoder.encoded) == (first, 102)
@@ -415,3 +416,27 @@ def test_real_models_that_another_process_installs_are_used(vault: Vault) -> Non
         tuple(hit.doc_path for hit in results[0].hits)
     }
     assert {hit.doc_path for hit in results[0].hits} == {"pump.md", "펌프.md", "lamp.md"}
+
+
+def test_the_time_of_encoders_that_work_at_once_counts_once(tmp_path: Path) -> None:
+    models = LoadedModels(tmp_path)
+    for name, worked in (("one", [(1.0, 3.0), (5.0, 6.0)]), ("two", [(2.0, 4.0), (5.5, 5.75)])):
+        encoder = models.kept(
+            f"encoder {name}", None, lambda: SharedEncoder(FakeModels().embedders[PRIMARY], lambda: True)
+        )
+        encoder.worked.extend(worked)
+        encoder.encoded = 2
+    assert models.encoding_spent() == (4, 4.0)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_what_is_done_beside_is_waited_for_and_fails_where_it_is_waited_for(tmp_path: Path, many: bool) -> None:
+    models = LoadedModels(tmp_path, many=many)
+    assert models.beside(lambda: current_thread().name)() != current_thread().name
+
+    def fail() -> None:
+        raise ModelError("the encoder failed")
+
+    wait = models.beside(fail)
+    with pytest.raises(ModelError, match="the encoder failed"):
+        wait()

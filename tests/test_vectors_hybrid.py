@@ -416,7 +416,8 @@ def test_mirrors_in_memory_give_the_hits_of_the_scan(
     with open_session(config, many=True) as session:
         scanned = [find(session, question) for question in questions]
         with session.reading() as base:
-            given = [base.vectors.encode(each, depth=50, scanned=20).neighbours for each in questions]
+            begun = [base.vectors.begin(each) for each in questions]
+            given = [base.vectors.end(each, depth=50, scanned=20).neighbours for each in begun]
         assert all(neighbours for neighbours in given), "the mirrors are in memory now"
         assert [find(session, question).hits for question in questions] == [each.hits for each in scanned]
         (own.root / "new.md").write_text("# New\n\nThe pump in the cellar was replaced.\n", encoding="utf-8")

@@ -152,6 +152,13 @@ def ranked_candidates(
     return reranker.rerank(question, candidates, vectors)
 
 
+def load_reading() -> None:
+    """Imports what candidates are read with: by whoever waits for a question's vectors anyway."""
+    import kb.retrieve.reader
+    import kb.retrieve.second_look
+    import kb.retrieve.signals  # noqa: F401
+
+
 def hybrid_params(
     db: Connection, query: SearchQuery, read: QueryTerms, vectors: QueryVectors, rule: FusionRule
 ) -> HybridParams:

@@ -18,7 +18,7 @@ from kb.retrieve.terms import QueryTerms, is_raw, read_query
 from kb.store.rows.retrieve_queries import select_code_total
 
 if TYPE_CHECKING:
-    from kb.operations.session.vectors import VectorSource
+    from kb.operations.session.vectors import Encoding, VectorSource
 
 
 def search(session: Session, query: SearchQuery) -> SearchResult:
@@ -92,14 +92,17 @@ def read_question(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
 
 def _near(base: KnowledgeBase, query: SearchQuery, source: VectorSource, every_candidate: bool) -> SearchResult:
     """The hits of a question by its words and its meaning."""
-    from kb.retrieve.hybrid import search_hybrid  # a search by words alone does without
-
     read, rule = read_question(base, query), fusion_rule(base.config)
+    begun = source.begin(_encoded(query, read))
+    from kb.retrieve.hybrid import load_reading, search_hybrid  # a search by words alone does without
+
+    if source.reads:
+        load_reading()  # while the question is encoded
     result = search_hybrid(
         base.db,
         query,
         read,
-        encode_question(source, query, read, rule),
+        _vectors_of(source, begun, query, rule),
         rule,
         base.reranker if source.reads else None,
         snippet_chars=base.config.search.snippet_chars,
@@ -127,10 +130,14 @@ def vector_source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | Non
 
 def encode_question(source: VectorSource, query: SearchQuery, read: QueryTerms, rule: FusionRule) -> QueryVectors:
     """The vectors of a question, with as many neighbours as the rule looks at."""
+    return _vectors_of(source, source.begin(_encoded(query, read)), query, rule)
+
+
+def _vectors_of(source: VectorSource, begun: Encoding, query: SearchQuery, rule: FusionRule) -> QueryVectors:
     from kb.retrieve.hybrid import scanned_depth  # as in `_near`
 
     scanned = scanned_depth(query, rule, reads=source.reads)
-    return source.encode(_encoded(query, read), depth=max(rule.depth, 2 * query.k), scanned=scanned)
+    return source.end(begun, depth=max(rule.depth, 2 * query.k), scanned=scanned)
 
 
 def _encoded(query: SearchQuery, read: QueryTerms) -> SearchQuery:

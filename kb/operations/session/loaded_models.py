@@ -5,6 +5,7 @@ Loading one may take seconds. So it is kept for as long as what it was loaded fr
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
+    from concurrent.futures import Executor
 
     from kb.domain.embeddings import EmbeddingModel, QueryEncoder
     from kb.embed.provider import Provider
@@ -53,19 +54,28 @@ class LoadedModels:
         with turn:
             yield
 
-    def beside(self, work: Callable[[], T]) -> Future[T]:
-        """What `work` gives, done on another thread meanwhile."""
+    def beside(self, work: Callable[[], T]) -> Callable[[], T]:
+        """Begins `work` on another thread; what is returned waits for what it gives, and raises what it raises."""
+        if not self._many:
+            return _on_a_thread(work)
         with self._lock:
             if self._beside is None:
                 from concurrent.futures import ThreadPoolExecutor  # a process that answers one question does without
 
                 self._beside = ThreadPoolExecutor(_THREADS, thread_name_prefix="kb-encode")
-            return self._beside.submit(work)
+            return self._beside.submit(work).result
 
     def encoding_spent(self) -> tuple[int, float]:
-        """How many texts were encoded through what is loaded, and the seconds that took."""
+        """How many texts were encoded through what is loaded, and for how many seconds an encoder was at work.
+
+        Two may be at once; of each its last texts are counted.
+        """
         held = [each for _, each in self._loaded.values() if isinstance(each, SharedEncoder)]
-        return sum(each.encoded for each in held), sum(each.spent_s for each in held)
+        spent_s = until = 0.0
+        for began, ended in sorted(worked for each in held for worked in each.worked):
+            spent_s += max(0.0, ended - max(began, until))
+            until = max(until, ended)
+        return sum(each.encoded for each in held), spent_s
 
     def query_encoder(self, name: str, provider: Provider | None = None) -> SharedEncoder:
         """The encoder of the model that is installed as `name` now, or that the provider has.
@@ -86,6 +96,30 @@ class LoadedModels:
         )
 
 
+def _on_a_thread(work: Callable[[], T]) -> Callable[[], T]:
+    from threading import Thread  # a search by words alone does without
+
+    given: list[T] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            given.append(work())
+        except BaseException as error:  # noqa: BLE001  raised again where it is waited for
+            raised.append(error)
+
+    thread = Thread(target=run, name="kb-encode", daemon=True)
+    thread.start()
+
+    def wait() -> T:
+        thread.join()
+        if raised:
+            raise raised[0]
+        return given[0]
+
+    return wait
+
+
 # Of the texts encoded last so many vectors are kept: who types comes back to one, by Backspace, in another mode, with a
 # filter, asking what was searched for.
 _VECTORS_KEPT = 64
@@ -98,7 +132,7 @@ class SharedEncoder:
         """`is_installed`: whether the model is still installed as it was when it was loaded."""
         self.is_installed = is_installed
         self.encoded = 0
-        self.spent_s = 0.0
+        self.worked: deque[tuple[float, float]] = deque(maxlen=_VECTORS_KEPT)
         self._encoder = encoder
         self._lock = Lock()
         self._vectors: dict[str, bytes] = {}
@@ -121,7 +155,7 @@ class SharedEncoder:
                 began = perf_counter()
                 vector = self._encoder.encode(text)
                 self.encoded += 1
-                self.spent_s += perf_counter() - began
+                self.worked.append((began, perf_counter()))
                 if len(self._vectors) >= _VECTORS_KEPT:
                     del self._vectors[next(iter(self._vectors))]
             self._vectors[text] = vector

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,10 +18,10 @@ from kb.errors import ModelError, ModelMissing
 from kb.language.detect import query_language
 from kb.operations.embedding.plan import configured_models, embedding_provider
 from kb.operations.session.loaded_models import LoadedModels, SharedEncoder
+from kb.records import NamedTuple
 from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
 from kb.store.rows.embed_queries import EmbeddingSlot
-from kb.store.rows.mirror_queries import select_mirror_state
 from kb.store.rows.retrieve_queries import select_chunk_total
 from kb.store.rows.sentence_queries import select_sentence_version
 from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, slots
@@ -40,6 +40,14 @@ _SENTENCES_KEPT = 512
 
 # Mirrors are loaded into memory by so many questions after the index has changed: that takes as long as some 25 scans.
 _LOAD_MIRRORS_AT = 8
+
+
+class Encoding(NamedTuple):
+    """A question that is being encoded: its text, and what waits for its primary vector."""
+
+    query: SearchQuery
+    text: str
+    primary: Callable[[], bytes]
 
 
 class VectorSource:
@@ -100,20 +108,25 @@ class VectorSource:
             return notes.second_not_begun(question, second[0])
         return None
 
-    def encode(self, query: SearchQuery, *, depth: int, scanned: int) -> QueryVectors:
+    def begin(self, query: SearchQuery) -> Encoding:
+        """Begins to encode a question by the primary model, on another thread."""
+        text = self.encoded_part(query.text)
+        return Encoding(query, text, self._models.beside(partial(self._primary.encode, text)))
+
+    def end(self, begun: Encoding, *, depth: int, scanned: int) -> QueryVectors:
         """The vectors of one question, and its neighbours in each language where there is more than the tables to ask.
 
         From an ANN index `depth` and some more; from a mirror in memory the `scanned` nearest, as the statement's own
         scan would find them. A question with filters is left to that scan, which looks at nothing else than what they
         let through.
         """
-        text = self.encoded_part(query.text)
-        vector, secondary = self._encode_both(text)
-        if query.filters != SearchFilters():
+        secondary = self._encode_secondary(begun.text)
+        vector = begun.primary()
+        if begun.query.filters != SearchFilters():
             return QueryVectors(vector, secondary)
         if self._ann is not None:
             return QueryVectors(vector, secondary, ann_neighbours(self._ann, vector, depth, self._langs))
-        return QueryVectors(vector, secondary, self._in_memory(text, vector, secondary, scanned))
+        return QueryVectors(vector, secondary, self._in_memory(begun.text, vector, secondary, scanned))
 
     def sentence_vector(self, text: str) -> bytes | None:
         """A question under the secondary model, as sentences are compared with it; None without that model."""
@@ -165,6 +178,7 @@ class VectorSource:
 
     def _mirror(self, slot: Slot) -> LoadedMirror:
         """The vectors of a slot as they are now, shared by the session's threads."""
+        from kb.store.rows.mirror_queries import select_mirror_state  # a process that answers one question does without
         from kb.store.vectors.loaded_mirror import load_mirror
 
         if self._state is None:
@@ -173,27 +187,15 @@ class VectorSource:
         dimensions = slots(self._db)[slot].dimensions
         return self._models.kept(f"mirror {slot}", self._state, lambda: load_mirror(self._db, slot, dimensions))
 
-    def _encode_both(self, text: str) -> tuple[bytes, bytes | None]:
-        """The question under both models; a process that answers many encodes by one beside the other."""
-        encoder = self._secondary_for(text)
-        if encoder is None:
-            return self._primary.encode(text), None
-        if not self._many:
-            return self._primary.encode(text), encoder.encode(text)
-        beside = self._models.beside(partial(encoder.encode, text))
-        return self._primary.encode(text), beside.result()
-
     def _encode_secondary(self, text: str) -> bytes | None:
-        """The question under the secondary model, where one is asked; None where not."""
-        encoder = self._secondary_for(text)
-        return None if encoder is None else encoder.encode(text)
-
-    def _secondary_for(self, text: str) -> SharedEncoder | None:
-        """The secondary encoder, where a passage may be in another language than the question.
+        """The question under the secondary model, where a passage may be in another language than it does.
 
         It judges those, and what is read; without either the question does not pay for loading it.
         """
-        return self._open_secondary() if self.reads or set(self._langs) - own_languages(text) else None
+        if not (self.reads or set(self._langs) - own_languages(text)):
+            return None
+        encoder = self._open_secondary()
+        return None if encoder is None else encoder.encode(text)
 
     def _open_secondary(self) -> SharedEncoder | None:
         slot = self._secondary_slot
