@@ -130,3 +130,21 @@ def test_thumbnails_and_outlines_are_seen(served: Served) -> None:
         watched.go(served, "/?page=changes")
         page.get_by_text("is in the files as it was").wait_for()
         assert (watched.faults, watched.foreign) == ([], [])
+
+
+@needs_browser
+def test_cited_lines_of_a_long_source_are_in_sight(tmp_path: Path) -> None:
+    told = "Says what heron {} does in a line that is so long that it has to be wrapped beside what the source defines."
+    source = "".join(f'def heron{nth}():\n    """{told.format(nth)}"""\n    return {nth}\n\n\n' for nth in range(900))
+    made = make_vault(tmp_path, {"long.py": source})
+    assert kb_in(made)("ingest", "--no-embed").code == 0
+    with serving(made) as served, chromium() as browser, let_in(browser, served) as watched:
+        for first in (31, 2251, 4481):
+            page = watched.go(served, f"/?at=long.py%23L{first}-L{first + 2}")
+            page.wait_for_selector(".outline")
+            page.wait_for_timeout(300)
+            seen = page.evaluate(
+                "() => { const cited = document.querySelector('#reader .line.cited').getBoundingClientRect();"
+                " return cited.top > 100 && cited.bottom < innerHeight; }"
+            )
+            assert seen, f"line {first} is out of sight"

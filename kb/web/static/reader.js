@@ -116,8 +116,18 @@ async function showOutline(view, state, holder) {
     return own.length ? h("ol", {}, own.map((each) => h("li", {}, definition(each, each === inside, state), list(each.qualified_name)))) : null;
   };
   const made = h("nav", { class: "outline", "aria-label": "Definitions" }, h("details", { open: true }, h("summary", {}, `${found.length} definition${found.length === 1 ? "" : "s"}`), list(null)));
-  holder.classList.add("outlined");
-  holder.prepend(made);
+  keepingPlace(holder, () => {
+    holder.classList.add("outlined");
+    holder.prepend(made);
+  });
+}
+
+/** Changes what stands around the cited place, and leaves it where it was seen. */
+function keepingPlace(holder, change) {
+  const cited = holder.querySelector(".cited");
+  const before = cited?.getBoundingClientRect().top;
+  change();
+  if (cited) byId("reader").scrollTop += cited.getBoundingClientRect().top - before;
 }
 
 function definition(each, isHere, state) {
@@ -190,6 +200,16 @@ async function showPicture(holder, from) {
   }
 }
 
+/** Scrolls there, and again as long as what comes into sight turns out higher or lower than it was taken for. */
+function bringIntoSight(cited, frames = 10) {
+  cited.scrollIntoView({ block: "center" });
+  const { top } = cited.getBoundingClientRect();
+  if (frames === 0) return;
+  requestAnimationFrame(() => {
+    if (frames > 8 || Math.abs(cited.getBoundingClientRect().top - top) > 1) bringIntoSight(cited, frames - 1);
+  });
+}
+
 function scrollToPlace(reader) {
   const sheets = reader.querySelector(".sheets");
   if (sheets) {
@@ -198,7 +218,7 @@ function scrollToPlace(reader) {
   }
   for (const part of reader.querySelectorAll(".note, .lines, .speech")) {
     const cited = part.querySelector(".cited");
-    if (cited) cited.scrollIntoView({ block: "center" });
+    if (cited) bringIntoSight(cited);
   }
   if (!reader.querySelector(".cited")) reader.scrollTop = 0;
 }
