@@ -14,12 +14,12 @@ from typing import NamedTuple
 from benchmarks.code_set import Question
 from benchmarks.measurement import Table, Target
 from benchmarks.weight_fitting import auroc, fit_likelihood
-from kb.answer.code_judging import MODEL, code_evidence, code_features
-from kb.answer.code_quoting import answering
+from kb.answer.code.judging import MODEL, code_evidence, code_features
+from kb.answer.code.quoting import answering
 from kb.domain.citations import cited_lines
 from kb.domain.code_hits import CodeFound
 from kb.domain.search import SearchFilters, SearchQuery
-from kb.language.identifiers import parts_of
+from kb.language.names.identifiers import parts_of
 from kb.operations.search.search import search
 from kb.operations.session.session import Session
 

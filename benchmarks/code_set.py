@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 
 from kb.domain.kinds import media_type_of
 from kb.extract.code.left_out import reason_left_out
-from kb.language.identifiers import parts_of
+from kb.language.names.identifiers import parts_of
 from kb.language.stopwords import english
 
 Kind = Literal["name", "bare name", "korean", "doc", "behaviour", "trace"]

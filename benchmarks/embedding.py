@@ -27,8 +27,8 @@ from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.progress import step
 from kb.config.sections import EmbeddingConfig
 from kb.embed.adapters import bulk_embedder
+from kb.embed.installed.onnx_adapter import PREFIXES
 from kb.embed.model_files import E5_SMALL
-from kb.embed.onnx_adapter import PREFIXES
 from kb.operations.embedding.batch_vectors import steps
 
 NOTES, TEXTS, ROUNDS = 600, 64, 4

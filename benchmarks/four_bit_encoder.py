@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from kb.assemble.e5_graph import CONTRIB, OPSETS, embedded_tokens, layer_norm
 from kb.assemble.e5_weights import BLOCK_WEIGHTS, E5Weights, read_weights
 from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
+from kb.embed.installed.native_query import ENGINE_DIRECTORY, WEIGHTS_FILE
+from kb.embed.installed.onnx_adapter import PREFIXES
 from kb.embed.model_files import MODEL_FILE, TOKENIZER_FILE
-from kb.embed.native_query import ENGINE_DIRECTORY, WEIGHTS_FILE
-from kb.embed.onnx_adapter import PREFIXES
 from kb.embed.text import encoder_text
 from kb.embed.windows import normalised
 

@@ -13,7 +13,7 @@ from unittest.mock import patch
 from kb.domain.embeddings import EmbeddingModel, QueryEncoder
 from kb.embed import adapters
 from kb.embed.adapters import query_encoder
-from kb.embed.provider import Provider
+from kb.embed.providers.provider import Provider
 from kb.store.caches.vector_cache import CachedVector, VectorCache
 
 _MOST_BYTES = 1_000_000_000

@@ -12,8 +12,8 @@ import pytest
 from answer_passages import ScriptedModel
 from conftest import Ran, Vault, make_vault, run_kb
 
-from kb.answer.parts import split_question
-from kb.answer.planning import read_next, read_plan
+from kb.answer.deep.parts import split_question
+from kb.answer.deep.planning import read_next, read_plan
 from kb.config import load
 from kb.domain.answers.answer import Answer
 from kb.domain.answers.answer_events import AskEvent, HopTaken

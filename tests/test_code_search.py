@@ -15,8 +15,8 @@ from kb.config import load
 from kb.domain.search import SearchQuery
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
-from kb.retrieve.code_merge import merged
-from kb.retrieve.code_wording import share_of_pairs, word_pairs
+from kb.retrieve.code.merge import merged
+from kb.retrieve.code.wording import share_of_pairs, word_pairs
 from kb.retrieve.weights import load_weights
 from kb.store.rows.embed_queries import select_incomplete_slots
 

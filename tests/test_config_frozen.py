@@ -14,7 +14,7 @@ from kb.config import SECTIONS, load
 from kb.config.fixed_keys import FIXED_KEYS
 from kb.config.sections import EmbeddingConfig, SearchConfig, keys
 from kb.config.showing import items
-from kb.embed.fastembed_adapter import hub_model
+from kb.embed.providers.fastembed_adapter import hub_model
 from kb.errors import ConfigError
 from kb.operations.embedding.batch_vectors import steps
 

@@ -45,10 +45,10 @@ INNER_ROWS = {
         ("decode", "highlight", "numbered_blocks", "ocr"),
     ),
     "answer": (
-        ("code_quoting",),
-        ("quoting", "code_judging"),
+        ("code",),
+        ("quoting",),
         ("judging",),
-        ("across", "checks", "parts", "planning", "reading"),
+        ("across", "checks", "deep", "reading"),
         ("claims", "extractive", "pieces", "prompt", "refusals"),
         (
             "echoes",
@@ -63,6 +63,37 @@ INNER_ROWS = {
             "thoughts",
             "wording",
         ),
+    ),
+    "retrieve": (
+        ("hybrid",),
+        ("reader",),
+        ("second_look",),
+        ("code", "search", "signals"),
+        ("terms",),
+        ("corrections", "filters", "places"),
+        ("dated", "equivalents", "korean_cuts", "notes", "pair_order", "ranking_version", "snippet", "weights"),
+    ),
+    "embed": (
+        ("adapters",),
+        ("installed", "nli", "providers"),
+        ("codec", "model_files", "passage", "text", "windows"),
+    ),
+    "language": (
+        ("opposites",),
+        ("time_expressions", "words", "written_words"),
+        (
+            "bare_words",
+            "detect",
+            "expectation",
+            "names",
+            "korean",
+            "sentences",
+            "spelling",
+            "stopwords",
+            "time_signs",
+            "transliteration",
+        ),
+        ("broken_lines", "jamo", "link_words", "lists", "markup", "occurrences", "porter"),
     ),
     "cli": (
         ("commands", "entry"),
@@ -116,6 +147,11 @@ INNER_ROWS = {
         ("bare_sql", "sqlfile"),
     ),
 }
+
+
+# A room that passes this many files has rooms of its own; but there is one file a command.
+MOST_FILES = 20
+ONE_A_COMMAND = "cli/commands"
 
 
 def heights(rows: Sequence[Sequence[str]]) -> dict[str, int]:
@@ -326,3 +362,11 @@ def test_no_files_import_in_a_circle() -> None:
 )
 def test_the_rule_catches(place: str, source: str) -> None:
     assert faults(place, source)
+
+
+def test_no_room_has_more_files_than_a_reader_holds_in_mind() -> None:
+    counts = {
+        str(room.relative_to(PACKAGE)): sum(1 for file in room.glob("*.py") if file.name != "__init__.py")
+        for room in (PACKAGE, *PACKAGE.rglob("*/"))
+    }
+    assert {room: count for room, count in counts.items() if count > MOST_FILES}.keys() == {ONE_A_COMMAND}

@@ -17,8 +17,8 @@ from kb.assemble.e5 import assemble_e5
 from kb.assemble.e5_graph import channel_scales, int8_columns, neuron_apart
 from kb.assemble.e5_weights import read_weights
 from kb.domain.embeddings import EmbeddingModel
+from kb.embed.installed.onnx_adapter import open_onnx_embedder, open_onnx_query_encoder
 from kb.embed.model_files import MODEL_FILE
-from kb.embed.onnx_adapter import open_onnx_embedder, open_onnx_query_encoder
 from kb.errors import ModelCorrupt
 
 HIDDEN, LAYERS, HEADS, INNER, POSITIONS = 64, 2, 4, 128, 12

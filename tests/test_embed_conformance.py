@@ -21,14 +21,14 @@ from benchmarks.four_bit_encoder import four_bit_copy
 from kb.assemble.embedding_models import E5_SMALL, USE_MULTILINGUAL
 from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder, Role
 from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
-from kb.embed.blas import open_blas
-from kb.embed.families import family_form
-from kb.embed.fastembed_adapter import HubEmbedder
-from kb.embed.native_query import NativeQueryEncoder, native_engine_usable, open_native_query_encoder
-from kb.embed.onnx_adapter import open_onnx_query_encoder
-from kb.embed.use_query import UseQueryEncoder
-from kb.embed.use_single import open_single_network
-from kb.embed.vocabulary import VOCABULARY_FILE, open_vocabulary
+from kb.embed.installed.blas import open_blas
+from kb.embed.installed.native_query import NativeQueryEncoder, native_engine_usable, open_native_query_encoder
+from kb.embed.installed.onnx_adapter import open_onnx_query_encoder
+from kb.embed.installed.use_query import UseQueryEncoder
+from kb.embed.installed.use_single import open_single_network
+from kb.embed.installed.vocabulary import VOCABULARY_FILE, open_vocabulary
+from kb.embed.providers.families import family_form
+from kb.embed.providers.fastembed_adapter import HubEmbedder
 from kb.errors import ModelError
 from kb.models.manifest import read_installed
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kb.embed import blas as blas_module
-from kb.embed.blas import Blas, open_blas
-from kb.embed.use_adapter import open_network
-from kb.embed.use_files import CHUNKS, DIMENSIONS, LAYERS_FILE, LAYERS_INDEX, ORDERS, TABLE_FILE
-from kb.embed.use_single import open_single_network
+from kb.embed.installed import blas as blas_module
+from kb.embed.installed.blas import Blas, open_blas
+from kb.embed.installed.use_adapter import open_network
+from kb.embed.installed.use_files import CHUNKS, DIMENSIONS, LAYERS_FILE, LAYERS_INDEX, ORDERS, TABLE_FILE
+from kb.embed.installed.use_single import open_single_network
 from kb.errors import ModelCorrupt
 
 PIECES = 90

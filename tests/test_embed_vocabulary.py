@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from kb.assemble.charsmap import precompiled_charsmap
 from kb.assemble.tokenizer_file import UnigramTokenizer, write_tokenizer
-from kb.embed import word_tokens
+from kb.embed.installed import word_tokens
+from kb.embed.installed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
+from kb.embed.installed.word_tokens import WordTokens
 from kb.embed.model_files import TOKENIZER_FILE
-from kb.embed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
-from kb.embed.word_tokens import WordTokens
 from kb.errors import ModelCorrupt
 
 PIECES = [

@@ -13,9 +13,9 @@ from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
 from gguf_models import CLS, CONTEXT_TOKENS, DIMENSIONS, RANK, write_cross_encoder, write_encoder
 
-from kb.embed.gguf_adapter import gguf_model, open_gguf_embedder, open_gguf_scorer
-from kb.embed.provider import Provider
-from kb.embed.row_embedder import RowEmbedder
+from kb.embed.providers.gguf_adapter import gguf_model, open_gguf_embedder, open_gguf_scorer
+from kb.embed.providers.provider import Provider
+from kb.embed.providers.row_embedder import RowEmbedder
 from kb.errors import ModelCorrupt, ModelMissing
 from kb.runtimes import gguf_encoder
 from kb.runtimes.gguf import read_gguf_facts

@@ -14,8 +14,8 @@ from kb.config import load
 from kb.domain.candidates import Candidate
 from kb.domain.search import SearchQuery
 from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
-from kb.embed.fastembed_pairs import open_hub_scorer
-from kb.embed.provider import Provider
+from kb.embed.providers.fastembed_pairs import open_hub_scorer
+from kb.embed.providers.provider import Provider
 from kb.errors import ModelError, ModelMissing
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session

@@ -13,10 +13,10 @@ from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels, fake_models
 from ollama_fixtures import playing, tool
 
-from kb.embed.families import family_form, text_form
-from kb.embed.ollama_adapter import open_ollama_embedder
-from kb.embed.provider import Provider
-from kb.embed.row_embedder import RowEmbedder
+from kb.embed.providers.families import family_form, text_form
+from kb.embed.providers.ollama_adapter import open_ollama_embedder
+from kb.embed.providers.provider import Provider
+from kb.embed.providers.row_embedder import RowEmbedder
 from kb.errors import ModelNotPulled, ModelUnreachable, StreamBroken
 
 __all__ = ["fake_models"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from ingest_fixtures import Workspace, counted
 
-from kb.language.file_names import name_date, name_words
+from kb.language.names.files import name_date, name_words
 from kb.operations.doctor.doctor import diagnose
 
 

@@ -10,8 +10,8 @@ from conftest import Vault, make_vault, run_kb
 from test_contract_imports import heavy, loaded_by
 
 from kb.assemble.embedding_models import E5_SMALL, USE_MULTILINGUAL
-from kb.embed.blas import open_blas
-from kb.embed.native_query import native_engine_usable
+from kb.embed.installed.blas import open_blas
+from kb.embed.installed.native_query import native_engine_usable
 from kb.errors import ModelError
 from kb.models.manifest import read_installed
 
@@ -111,5 +111,5 @@ def test_a_question_in_a_fresh_process_loads_no_numpy(bilingual: Vault, tmp_path
         pytest.skip("this machine needs numpy to encode a question")
     loaded = loaded_by("--config", str(bilingual.config), "search", ACROSS[0][0], home=tmp_path)
     assert loaded.code == 0
-    assert "kb.embed.use_single" in loaded.modules
+    assert "kb.embed.installed.use_single" in loaded.modules
     assert heavy(loaded.modules) == set()

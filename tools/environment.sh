@@ -66,6 +66,13 @@ ensure_installed() {
 # llama-cpp-python has no wheels; building one takes eight minutes on two idle cores, so it is kept outside the
 # checkout, in $KB_WHEEL_CACHE, for this machine's processor. It is the same for every Python.
 wheel_cache=${KB_WHEEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kb-wheels}
+# Built for a processor with AMX, 0.3.36 ends in a segmentation fault with its first token where a virtual machine keeps
+# AMX from the process; so it is built without.
+without_amx=
+if grep -qs '\<amx_int8\>' /proc/cpuinfo; then
+  without_amx="-mno-amx-tile -mno-amx-int8 -mno-amx-bf16"
+  wheel_cache=$wheel_cache/without-amx
+fi
 llama_cpp_requirement() {
   sed -n 's/^ *"\(llama-cpp-python[^"]*\)".*/\1/p' pyproject.toml
 }
@@ -80,7 +87,9 @@ keep_llama_cpp_wheel() {
     return
   fi
   echo "Building llama-cpp-python once, into $wheel_cache"
-  "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$wheel_cache" "$requirement"
+  CFLAGS="${CFLAGS-} $without_amx" CXXFLAGS="${CXXFLAGS-} $without_amx" \
+    "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-cache-dir --wheel-dir "$wheel_cache" \
+    "$requirement"
 }
 
 # install_llama_cpp: puts the wheel that was kept into .venv.

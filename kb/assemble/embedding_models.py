@@ -10,9 +10,9 @@ from pathlib import Path
 from kb.assemble.e5 import WINDOW_TOKENS, assemble_e5
 from kb.assemble.installable import InstallableModel, Wheel
 from kb.assemble.use import assemble_use
+from kb.embed.installed.native_query import ENGINE_DIRECTORY, LIBRARY_FILE, OPENMP_FILE, WEIGHTS_FILE
+from kb.embed.installed.use_files import DIMENSIONS
 from kb.embed.model_files import E5_SMALL, USE_MULTILINGUAL
-from kb.embed.native_query import ENGINE_DIRECTORY, LIBRARY_FILE, OPENMP_FILE, WEIGHTS_FILE
-from kb.embed.use_files import DIMENSIONS
 from kb.errors import ModelCorrupt
 from kb.models.manifest import InstalledModel, ModelFacts
 

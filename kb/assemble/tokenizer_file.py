@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kb.embed.installed.vocabulary import VOCABULARY_FILE, write_vocabulary
 from kb.embed.model_files import TOKENIZER_FILE
-from kb.embed.vocabulary import VOCABULARY_FILE, write_vocabulary
 
 _METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.assemble.tokenizer_file import UnigramTokenizer, write_json, write_tokenizer
-from kb.embed.use_files import (
+from kb.embed.installed.use_files import (
     CHUNKS,
     DIMENSIONS,
     FIRST_TOKEN,

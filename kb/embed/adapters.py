@@ -15,7 +15,7 @@ from kb.errors import ModelMissing
 from kb.models.manifest import InstalledModel, read_installed
 
 if TYPE_CHECKING:
-    from kb.embed.provider import Provider
+    from kb.embed.providers.provider import Provider
 
 # A question is short: more threads would wait for each other.
 _QUERY_THREADS = 2
@@ -27,18 +27,18 @@ def embedding_model(model_dir: Path, name: str, provider: Provider | None = None
     if installed is not None:
         return encoded_model(installed)
     if provider is not None and provider.name == OLLAMA:
-        from kb.embed.ollama_adapter import ollama_model
+        from kb.embed.providers.ollama_adapter import ollama_model
 
         return ollama_model(provider, name)
     if provider is not None and provider.name == LLAMA_CPP:
-        from kb.embed.gguf_adapter import gguf_model
+        from kb.embed.providers.gguf_adapter import gguf_model
 
         return gguf_model(provider, name)
     if provider is not None and provider.name == PLUGIN:
-        from kb.embed.plugin_adapter import plugin_model
+        from kb.embed.providers.plugin_adapter import plugin_model
 
         return plugin_model(name)
-    from kb.embed.fastembed_adapter import hub_model
+    from kb.embed.providers.fastembed_adapter import hub_model
 
     return hub_model(name, provider)
 
@@ -49,18 +49,18 @@ def bulk_embedder(model_dir: Path, name: str, threads: int, provider: Provider |
     if installed is not None:
         return open_embedder(model_dir / name, installed, threads)
     if provider is not None and provider.name == OLLAMA:
-        from kb.embed.ollama_adapter import RETRIES_AFTER_SECONDS, open_ollama_embedder
+        from kb.embed.providers.ollama_adapter import RETRIES_AFTER_SECONDS, open_ollama_embedder
 
         return open_ollama_embedder(provider, name, RETRIES_AFTER_SECONDS)
     if provider is not None and provider.name == LLAMA_CPP:
-        from kb.embed.gguf_adapter import open_gguf_embedder
+        from kb.embed.providers.gguf_adapter import open_gguf_embedder
 
         return open_gguf_embedder(provider, name, threads)
     if provider is not None and provider.name == PLUGIN:
-        from kb.embed.plugin_adapter import open_plugin_embedder
+        from kb.embed.providers.plugin_adapter import open_plugin_embedder
 
         return open_plugin_embedder(name)
-    from kb.embed.fastembed_adapter import open_hub_embedder
+    from kb.embed.providers.fastembed_adapter import open_hub_embedder
 
     return open_hub_embedder(model_dir, name, threads, provider)
 
@@ -74,18 +74,18 @@ def query_encoder(model_dir: Path, name: str, provider: Provider | None = None, 
     if installed is not None:
         return open_query_encoder(model_dir / name, installed, many=many)
     if provider is not None and provider.name == OLLAMA:
-        from kb.embed.ollama_adapter import open_ollama_embedder
+        from kb.embed.providers.ollama_adapter import open_ollama_embedder
 
         return open_ollama_embedder(provider, name)
     if provider is not None and provider.name == LLAMA_CPP:
-        from kb.embed.gguf_adapter import open_gguf_embedder
+        from kb.embed.providers.gguf_adapter import open_gguf_embedder
 
         return open_gguf_embedder(provider, name, _QUERY_THREADS)
     if provider is not None and provider.name == PLUGIN:
-        from kb.embed.plugin_adapter import open_plugin_embedder
+        from kb.embed.providers.plugin_adapter import open_plugin_embedder
 
         return open_plugin_embedder(name)
-    from kb.embed.fastembed_adapter import HubQueryEncoder, open_hub_embedder
+    from kb.embed.providers.fastembed_adapter import HubQueryEncoder, open_hub_embedder
 
     return HubQueryEncoder(open_hub_embedder(model_dir, name, 1, provider))
 
@@ -94,10 +94,10 @@ def open_embedder(directory: Path, installed: InstalledModel, threads: int) -> E
     """The bulk embedder of the model in `directory`. Raises: ModelCorrupt."""
     model = encoded_model(installed)
     if installed.adapter == "use":
-        from kb.embed.use_adapter import open_use_embedder
+        from kb.embed.installed.use_adapter import open_use_embedder
 
         return open_use_embedder(directory, model, threads)
-    from kb.embed.onnx_adapter import open_onnx_embedder
+    from kb.embed.installed.onnx_adapter import open_onnx_embedder
 
     return open_onnx_embedder(directory, model, threads)
 
@@ -106,14 +106,14 @@ def open_query_encoder(directory: Path, installed: InstalledModel, *, many: bool
     """The query encoder of the model in `directory`, as `query_encoder` says. Raises: ModelCorrupt."""
     model = encoded_model(installed)
     if installed.adapter == "use":
-        from kb.embed.use_query import open_use_query_encoder
+        from kb.embed.installed.use_query import open_use_query_encoder
 
         return open_use_query_encoder(directory, model)
-    from kb.embed.native_query import native_engine_usable, open_native_query_encoder
+    from kb.embed.installed.native_query import native_engine_usable, open_native_query_encoder
 
     if not many and native_engine_usable(directory):
         return open_native_query_encoder(directory, model)
-    from kb.embed.onnx_adapter import open_onnx_query_encoder
+    from kb.embed.installed.onnx_adapter import open_onnx_query_encoder
 
     return open_onnx_query_encoder(directory, model, optimised=many)
 

@@ -2,8 +2,8 @@
 
 Only words that no document has come here, so a question of known words pays nothing. Most of them are no slips but
 words that these documents lack (`lemon`, `부산`), and nearly each of those has a neighbour that they have. So a word is
-taken for another only where the difference is one that hands make: see `kb.language.spelling.is_slip`. A word typed in
-the wrong keyboard layout is read as its keys say.
+taken for another only where the difference is one that hands make: see `kb.language.spelling.is_slip`. A word
+typed in the wrong keyboard layout is read as its keys say.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import apsw
 from kb.domain.chunks import Chunk
 from kb.domain.documents import Block, Document
 from kb.domain.ingest.derived import Derived, DerivedName
-from kb.language.identifiers import squashed
+from kb.language.names.identifiers import squashed
 from kb.store.rows import ingest_queries as queries
 from kb.store.vectors.mirror import forget_vectors
 

@@ -1,7 +1,7 @@
 -- Rank chunks of source code by their words, with those that define a name of the question, hold a line that a stack
 -- trace names, or call or construct what is asked for, whatever rank they have.
 --
--- What they define is given with them: code is put in order by it (kb/retrieve/code_search.py).
+-- What they define is given with them: code is put in order by it (kb/retrieve/code/search.py).
 -- version 6
 -- param match_expr TEXT  FTS5 expression over symbol, path, doc, text, identifiers and tokenized_korean_text
 -- param names_json TEXT  JSON array of the names that the question names, as folded_name has them

@@ -49,8 +49,8 @@ def _install(name: str, model_dir: Path, handle: RunHandle, *, force: bool) -> s
     if name in CATALOG:
         install_model(CATALOG[name], model_dir, _told(handle, f"{name} was installed", _GO_ON), force=force)
         return name
-    from kb.embed.fastembed_adapter import fetch_hub_model
-    from kb.embed.fastembed_pairs import fetch_hub_scorer, known_scorer
+    from kb.embed.providers.fastembed_adapter import fetch_hub_model
+    from kb.embed.providers.fastembed_pairs import fetch_hub_scorer, known_scorer
 
     if known_scorer(name) is not None:
         return fetch_hub_scorer(model_dir, name)

@@ -6,8 +6,8 @@ notes that answer ─▶ notes; else code that answers; else notes that may; els
 
 from __future__ import annotations
 
-from kb.answer.code_judging import code_evidence
-from kb.answer.code_quoting import answering, is_cut, quote_code
+from kb.answer.code.judging import code_evidence
+from kb.answer.code.quoting import answering, is_cut, quote_code
 from kb.answer.wording import goes_on
 from kb.domain.answers.answer import Answer, Evidence
 from kb.domain.code_hits import CodeFound

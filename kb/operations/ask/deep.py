@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from kb.answer.parts import Part, split_question
-from kb.answer.planning import next_messages, plan_messages, read_next, read_plan
+from kb.answer.deep.parts import Part, split_question
+from kb.answer.deep.planning import next_messages, plan_messages, read_next, read_plan
 from kb.answer.wording import (
     did_not_answer,
     kept_from_models,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from time import monotonic
 
-from kb.answer.planning import MOST_REPLY_TOKENS
+from kb.answer.deep.planning import MOST_REPLY_TOKENS
 from kb.domain.answers.answer import Hop, HopPlace, HopReason
 from kb.domain.answers.answer_events import HopTaken
 from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage

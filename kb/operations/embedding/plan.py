@@ -9,7 +9,7 @@ from pathlib import Path
 from kb.config import Config
 from kb.domain.embeddings import EmbeddingModel
 from kb.embed.model_files import ASSEMBLED, GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA, PLUGIN
-from kb.embed.provider import Provider
+from kb.embed.providers.provider import Provider
 from kb.errors import ConfigError
 from kb.records import NamedTuple
 from kb.store.vectors.vector_tables import SLOTS, Slot

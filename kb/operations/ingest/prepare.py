@@ -19,8 +19,8 @@ from kb.domain.paths import WorkspacePath
 from kb.domain.results.ingest import StageTimes
 from kb.domain.text import stored_text
 from kb.extract.registry import Extractor, extractor_of
-from kb.language.file_names import name_timestamp, name_words
 from kb.language.korean import analyse, analysis_version, has_hangul
+from kb.language.names.files import name_timestamp, name_words
 from kb.language.transliteration import word_sounds
 from kb.language.written_words import written_pairs, written_words
 from kb.operations.ingest.code_words import CodeWords, code_words, path_words

@@ -65,7 +65,7 @@ def _with_code(base: KnowledgeBase, query: SearchQuery, result: SearchResult) ->
     total = select_code_total(base.db)
     if total is None or not total.chunks:
         return result
-    from kb.retrieve.code_merge import with_code  # a knowledge base of notes alone does without
+    from kb.retrieve.code.merge import with_code  # a knowledge base of notes alone does without
 
     return with_code(base.db, query, result, snippet_chars=base.config.search.snippet_chars)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from kb.domain.embeddings import EmbeddingModel, QueryEncoder
-    from kb.embed.provider import Provider
+    from kb.embed.providers.provider import Provider
 
 T = TypeVar("T")
 

@@ -44,14 +44,14 @@ def open_pair_scorer(config: Config) -> PairScorer:
     _require_model(config)
     rerank, threads = config.rerank, config.models_embedding.threads or os.cpu_count() or 1
     if rerank.provider == LLAMA_CPP:
-        from kb.embed.gguf_adapter import open_gguf_scorer
+        from kb.embed.providers.gguf_adapter import open_gguf_scorer
 
         return open_gguf_scorer(gguf_places(config, rerank.model), Path(rerank.model).name, threads)
     if rerank.provider == PLUGIN:
-        from kb.embed.plugin_adapter import open_plugin_scorer
+        from kb.embed.providers.plugin_adapter import open_plugin_scorer
 
         return open_plugin_scorer(rerank.model)
-    from kb.embed.fastembed_pairs import open_hub_scorer
+    from kb.embed.providers.fastembed_pairs import open_hub_scorer
 
     return open_hub_scorer(config.model_dir, rerank.model, threads)
 

@@ -33,8 +33,8 @@ def token_counter(config: Config, models: LoadedModels) -> TokenCounter:
 
 
 def _counter(config: Config, models: LoadedModels) -> TokenCounter:
-    from kb.embed.vocabulary import VOCABULARY_FILE, open_vocabulary
-    from kb.embed.word_tokens import WordTokens
+    from kb.embed.installed.vocabulary import VOCABULARY_FILE, open_vocabulary
+    from kb.embed.installed.word_tokens import WordTokens
     from kb.models.manifest import read_installed
 
     name = config.models_embedding.model

@@ -19,7 +19,7 @@ Pooling = Literal["", "mean", "cls", "last"]
 AS_FAMILY = "auto"
 """The configured value that leaves a setting to the family."""
 
-_TABLE = Path(__file__).with_name("data") / "families.tsv"
+_TABLE = Path(__file__).parents[1] / "data" / "families.tsv"
 
 
 class TextForm(NamedTuple):

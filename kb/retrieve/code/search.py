@@ -11,11 +11,11 @@ from kb.domain.citations import Citation, CodeCitation
 from kb.domain.code_hits import CodeFound, CodeHit, FoundBy
 from kb.domain.repositories import Repository
 from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery
-from kb.language.identifiers import parts_of, singular, squashed
+from kb.language.names.identifiers import parts_of, singular, squashed
 from kb.records import NamedTuple
-from kb.retrieve.code_question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, read_code_question
-from kb.retrieve.code_snippet import code_snippet
-from kb.retrieve.code_wording import share_of_pairs, word_pairs
+from kb.retrieve.code.question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, read_code_question
+from kb.retrieve.code.snippet import code_snippet
+from kb.retrieve.code.wording import share_of_pairs, word_pairs
 from kb.retrieve.filters import eligible_documents
 from kb.retrieve.weights import Weights
 from kb.store.connection import Connection

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import EmbeddingModel, Role
-from kb.embed.blas import keep_numpy_to_one_thread
-from kb.embed.text import encoder_text
-from kb.embed.use_files import (
+from kb.embed.installed.blas import keep_numpy_to_one_thread
+from kb.embed.installed.use_files import (
     BRANCH_WIDTH,
     CHUNKS,
     DIMENSIONS,
@@ -31,9 +30,10 @@ from kb.embed.use_files import (
     ORDERS,
     TABLE_FILE,
 )
-from kb.embed.vocabulary import VOCABULARY_FILE, open_vocabulary
+from kb.embed.installed.vocabulary import VOCABULARY_FILE, open_vocabulary
+from kb.embed.installed.word_tokens import WordTokens
+from kb.embed.text import encoder_text
 from kb.embed.windows import normalised
-from kb.embed.word_tokens import WordTokens
 from kb.errors import ModelCorrupt
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import EmbeddingModel, Role
-from kb.embed.families import TextForm
-from kb.embed.halving import vectors_of
+from kb.embed.providers.families import TextForm
+from kb.embed.providers.halving import vectors_of
 from kb.embed.windows import normalised
 from kb.runtimes.token_estimate import estimated_tokens
 

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from kb.language.identifiers import IDENTIFIER, is_identifier_like, parts_of, singular, squashed
 from kb.language.lists import pattern, words
+from kb.language.names.identifiers import IDENTIFIER, is_identifier_like, parts_of, singular, squashed
 from kb.language.stopwords import english, korean
 from kb.records import NamedTuple
 from kb.store.connection import Connection

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import EmbeddingModel
 from kb.embed.model_files import GGUF_SUFFIX, LLAMA_CPP
-from kb.embed.row_embedder import RowEmbedder
+from kb.embed.providers.row_embedder import RowEmbedder
 from kb.embed.text import encoder_text
 from kb.errors import ModelMissing, PromptTooLong
 from kb.runtimes.gguf_encoder import (
@@ -23,7 +23,7 @@ from kb.runtimes.gguf_encoder import (
 )
 
 if TYPE_CHECKING:
-    from kb.embed.provider import Provider
+    from kb.embed.providers.provider import Provider
 
 _DIGEST_CHARS = 12
 _DIGEST_BYTES = 1 << 20

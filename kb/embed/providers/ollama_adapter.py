@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from kb.domain.embeddings import EmbeddingModel
 from kb.embed.model_files import OLLAMA
-from kb.embed.row_embedder import RowEmbedder
+from kb.embed.providers.row_embedder import RowEmbedder
 from kb.errors import ModelUnreachable, StreamBroken
 from kb.runtimes.ollama_http import OllamaServer, not_pulled
 
 if TYPE_CHECKING:
-    from kb.embed.provider import Provider
+    from kb.embed.providers.provider import Provider
 
 # Seconds before each further try of one request.
 RETRIES_AFTER_SECONDS = (0.5, 2.0, 5.0)

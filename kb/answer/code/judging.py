@@ -13,7 +13,7 @@ import math
 from kb.answer.judging import likelihood
 from kb.domain.answers.answer import Evidence
 from kb.domain.code_hits import CodeFound
-from kb.retrieve.code_question import FEW_WORDS
+from kb.retrieve.code.question import FEW_WORDS
 from kb.retrieve.weights import Weights, load_weights
 from kb.store.connection import Connection
 from kb.store.rows import answer_queries as queries

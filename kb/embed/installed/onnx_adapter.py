@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kb.domain.embeddings import EmbeddingModel, Role
+from kb.embed.installed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
+from kb.embed.installed.word_tokens import WordTokens
 from kb.embed.model_files import MODEL_FILE
 from kb.embed.text import encoder_text
-from kb.embed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
 from kb.embed.windows import Window, normalised, windows
-from kb.embed.word_tokens import WordTokens
 from kb.errors import ModelCorrupt
 from kb.models.manifest import reinstall_hint
 

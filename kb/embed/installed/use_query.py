@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kb.domain.embeddings import EmbeddingModel
-from kb.embed.blas import open_blas
+from kb.embed.installed.blas import open_blas
+from kb.embed.installed.use_files import FIRST_TOKEN, LAST_TOKEN
+from kb.embed.installed.use_single import open_single_network
+from kb.embed.installed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
 from kb.embed.text import encoder_text
-from kb.embed.use_files import FIRST_TOKEN, LAST_TOKEN
-from kb.embed.use_single import open_single_network
-from kb.embed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
 from kb.records import NamedTuple
 
 
@@ -37,6 +37,6 @@ def open_use_query_encoder(directory: Path, model: EmbeddingModel) -> UseQueryEn
     blas = None if "numpy" in sys.modules else open_blas()
     if blas is not None:
         return UseQueryEncoder(model, "blas", open_single_network(directory, blas).encode, vocabulary)
-    from kb.embed.use_adapter import open_network
+    from kb.embed.installed.use_adapter import open_network
 
     return UseQueryEncoder(model, "numpy", open_network(directory).encode_one, vocabulary)

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from kb.embed.vocabulary import METASPACE, SPACE, UnigramVocabulary
+from kb.embed.installed.vocabulary import METASPACE, SPACE, UnigramVocabulary
 
 # Some 15 MB of words and ids.
 _MOST_WORDS = 100_000

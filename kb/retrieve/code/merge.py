@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from kb.domain.code_hits import CodeFound
 from kb.domain.search import SearchHit, SearchQuery, SearchResult
 from kb.language.lists import pattern
-from kb.retrieve.code_search import search_source_code
+from kb.retrieve.code.search import search_source_code
 from kb.retrieve.ranking_version import code_ranking
 from kb.retrieve.terms import bm25_max
 from kb.retrieve.weights import Weights, load_weights

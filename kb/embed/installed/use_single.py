@@ -16,14 +16,14 @@ from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kb.embed.blas import Blas
 from kb.embed.codec import pack_vector
-from kb.embed.use_files import BRANCH_WIDTH, CHUNKS, DIMENSIONS, LAYERS_FILE, LAYERS_INDEX, ORDERS, TABLE_FILE
+from kb.embed.installed.blas import Blas
+from kb.embed.installed.use_files import BRANCH_WIDTH, CHUNKS, DIMENSIONS, LAYERS_FILE, LAYERS_INDEX, ORDERS, TABLE_FILE
 from kb.errors import ModelCorrupt
 from kb.records import NamedTuple
 
 if TYPE_CHECKING:
-    from kb.embed.blas import Floats, Weights
+    from kb.embed.installed.blas import Floats, Weights
 
 _FLOAT_BYTES = 4
 

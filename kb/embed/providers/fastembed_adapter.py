@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kb.domain.embeddings import EmbeddingModel, Role
-from kb.embed.families import TextForm, family_form
 from kb.embed.model_files import HUB
+from kb.embed.providers.families import TextForm, family_form
 from kb.embed.windows import normalised
 from kb.errors import ModelError, ModelMissing
 from kb.private import fetching
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
-    from kb.embed.provider import Provider
+    from kb.embed.providers.provider import Provider
 
 HUB_DIRECTORY = "hub"
 

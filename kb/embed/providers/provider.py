@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kb.embed.families import AS_FAMILY, TextForm, text_form
 from kb.embed.model_files import GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA, PLUGIN
+from kb.embed.providers.families import AS_FAMILY, TextForm, text_form
 from kb.records import NamedTuple
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kb.embed.fastembed_adapter import HUB_DIRECTORY
 from kb.embed.model_files import HUB
+from kb.embed.providers.fastembed_adapter import HUB_DIRECTORY
 from kb.embed.text import encoder_text
 from kb.errors import ModelCorrupt, ModelError, ModelMissing
 from kb.private import fetching

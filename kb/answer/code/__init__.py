@@ -1,0 +1,1 @@
+"""Source code as an answer judges and quotes it."""

@@ -1,0 +1,1 @@
+"""Several questions in one: their parts, and the steps to an answer."""

@@ -1,0 +1,1 @@
+"""Encoders that somebody else runs, or that come from a hub or a plugin."""

@@ -1,0 +1,1 @@
+"""Source code among what a search finds: by its names, ranked, shown."""
