@@ -64,7 +64,7 @@ async def typed(pilot: Pilot[None], text: str) -> None:
 
 async def until(pilot: Pilot[None], so: Callable[[], bool]) -> None:
     """Waits for what the keys have begun."""
-    for _ in range(300):
+    for _ in range(3_000):
         if so():
             return
         await pilot.pause(0.01)
