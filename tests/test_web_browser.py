@@ -15,7 +15,7 @@ from test_note_html import HOSTILE
 from web_fixtures import Served, serving
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Route
 
 pytestmark = NEEDS_BROWSER
 
@@ -195,6 +195,22 @@ def test_a_question_mark_asks_and_a_marker_opens_its_place(browser: Browser, vau
         assert (watched.faults, watched.foreign) == ([], [])
 
 
+def test_hits_that_come_late_do_not_take_the_place_of_the_answer(browser: Browser, vault: Vault) -> None:
+    with serving(vault, "rag.score_gate=0") as served, let_in(browser, served) as watched:
+        page = watched.page
+        late: list[Route] = []
+        page.route("**/api/search*", lambda route: late.append(route))
+        with page.expect_request("**/api/search*"):
+            page.keyboard.type(f"?{RETRY}")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".verdict")
+        for held in late:
+            held.continue_()
+        page.wait_for_load_state("networkidle")
+        assert page.locator(".verdict").count() == 1
+        assert watched.faults == []
+
+
 def test_a_question_is_answered_in_steps_which_stay_with_the_answer(browser: Browser, tmp_path: Path) -> None:
     vault = make_vault(tmp_path)
     assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
@@ -203,7 +219,7 @@ def test_a_question_is_answered_in_steps_which_stay_with_the_answer(browser: Bro
         page.keyboard.type(f"??{TWO}")
         page.keyboard.press("Enter")
         page.wait_for_url("**answer=ret_*")
-        assert page.get_by_text("In 3 steps").count() == 1
+        page.get_by_text("In 3 steps").wait_for()
         page.reload()
         page.get_by_text("In 3 steps").click()
         asked = page.locator(".step-asked")

@@ -31,11 +31,10 @@ LARGE_INDEX_CHUNKS = 20_000
 MIN_TERMS = 6
 OCCURRENCE_BUDGET = 40_000
 
-# A smaller index is asked for a question's words apart where some are this common. It is tried where a passage with one
-# of the others is likely to score more than all the common ones can give; of what a word can give a passage mostly has
-# at least one part in this.
+# A smaller index is asked for a question's words apart where some are this common, and where a passage with a rarer
+# one is likely to score more than all common ones can give: a word mostly gives at least this part of its most.
 COMMON_CHUNKS = 1_000
-_MOST_OF_A_WORD = 1.5
+_LIKELY_PART = 2 / 3
 
 # A word that no document has may hold so many slips; one that fell into known pieces, one.
 MOST_SLIPS = 2
@@ -209,7 +208,7 @@ def parted(db: Connection, read: QueryTerms) -> Parted | None:
         gives, before = count.bm25_max - before, count.bm25_max
         if count.chunks < COMMON_CHUNKS:
             rare.append(term.to_match())
-            likely = max(likely, gives / _MOST_OF_A_WORD)
+            likely = max(likely, gives * _LIKELY_PART)
         else:
             common.append(term.to_match())
             common_max += gives

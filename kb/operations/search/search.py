@@ -96,7 +96,7 @@ def _near(base: KnowledgeBase, query: SearchQuery, source: VectorSource, every_c
     begun = source.begin(_encoded(query, read))
     from kb.retrieve.hybrid import load_reading, search_hybrid  # a search by words alone does without
 
-    if source.reads:
+    if source.reads and query.mode == "hybrid":
         load_reading()  # while the question is encoded
     result = search_hybrid(
         base.db,

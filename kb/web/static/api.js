@@ -12,7 +12,7 @@ export class Failure extends Error {
   }
 }
 
-/** The wire object at an address. Resolves to null where a newer request of the same `kind` took its place. */
+/** The wire object at an address. Resolves to null where a newer request of the same `kind` took its place, or it was cancelled. */
 export async function get(kind, path, params = new URLSearchParams()) {
   running.get(kind)?.abort();
   const control = new AbortController();
@@ -27,6 +27,11 @@ export async function get(kind, path, params = new URLSearchParams()) {
   } finally {
     if (running.get(kind) === control) running.delete(kind);
   }
+}
+
+/** Gives up what is asked of these kinds: it resolves to null. */
+export function cancel(...kinds) {
+  for (const kind of kinds) running.get(kind)?.abort();
 }
 
 /** What the page is told at its start; its second token goes with every POST. */

@@ -23,6 +23,7 @@ let lastSearched = null;
 let isSearching = false;
 let isWaiting = false; // what is typed is asked once the search underway has ended
 let underway = Promise.resolve(); // the search that was asked last
+let filling = 0; // how often the list was filled: only the last one may show anything
 
 const field = byId("question");
 const list = byId("list");
@@ -50,8 +51,10 @@ function render(previous) {
 
 /** Fills the list with what the state asks for: hits, an answer, or earlier answers. */
 async function fill(words) {
+  const mine = ++filling;
   lastSearched = words;
   answers.stop();
+  api.cancel("search", "answer", "answers"); // what would fill it later than this
   document.body.classList.add("searching");
   try {
     if (state.page === "answers") await answers.showEarlier(state, list);
@@ -60,14 +63,16 @@ async function fill(words) {
     else if (state.ask && state.q.trim()) await showAnswer(await answers.ask(state, list));
     else if (state.q.trim()) await search();
     else showStart();
+    if (mine !== filling) return;
     if (state.page || state.answer || state.ask) status.textContent = "";
     markOpen();
   } catch (error) {
+    if (mine !== filling) return;
     lastSearched = null;
     status.textContent = "";
     list.replaceChildren(failure(error));
   } finally {
-    document.body.classList.remove("searching");
+    if (mine === filling) document.body.classList.remove("searching");
   }
 }
 
