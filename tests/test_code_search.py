@@ -315,6 +315,21 @@ def test_where_a_method_is_called_is_told_of_its_own_type(tmp_path: Path) -> Non
     assert [each["citation"]["uri"] for each in asked.json["citations"]] == ["session.py#L5"]
 
 
+def test_the_ending_of_a_file_is_no_member_of_what_the_file_is_called_like(tmp_path: Path) -> None:
+    files = {
+        "sql/load_rows.sql": "SELECT 1 AS one;\n",
+        "binding.py": "def sql(file):\n    return file\n\n\n@sql('load_rows.sql')\ndef load_rows(db): ...\n",
+        "other.py": "from binding import sql\n\n\n@sql('other.sql')\ndef load_others(db): ...\n",
+        "use.py": "from binding import load_rows\n\n\ndef used(db):\n    return load_rows(db)\n",
+        "engine.py": "class Engine:\n    def ts(self):\n        return 1\n",
+        "clock.py": "def ticking(engine):\n    return engine.ts()\n",
+    }
+    vault = make_vault(tmp_path, files)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    assert uris(vault, "Where is load_rows.sql called from?")[0].startswith("use.py")
+    assert uris(vault, "Where is Engine.ts called from?")[0] == "clock.py#L1-L2"
+
+
 def test_a_plain_word_is_a_name_only_where_it_can_be_one(tmp_path: Path) -> None:
     files = {
         "notes/rows.md": "# Rows\n\nSQLite and Lance are kept consistent.\n\n## A unit\n\nA unit is a row.\n",
@@ -346,6 +361,9 @@ def test_what_is_asked_of_a_kind_of_files_how_to_do_or_of_an_acronym_is_found_wh
         "what covers seals of full tanks": "src/patterns.py",
         "Which module covers seals?": "src/patterns.py",
         "How do I run a release?": "docs/release.md",
+        "Why run a release?": "docs/release.md",
+        "Which setting runs a release?": "docs/release.md",
+        "run a release": "src/release.py",
         "잠긴 PDF 암호는 무엇인가": "docs/pdf.md",
         "PDF는 어디에 정의되어 있나": "src/patterns.py",
     }

@@ -118,7 +118,10 @@ MEANINGS: Mapping[str, str] = {
     "models.embedding.query_prefix": "what the model reads before a question; auto = as its family was trained",
     "models.embedding.passage_prefix": "the same before a passage",
     "models.embedding.pooling": "how llama.cpp makes one vector of a text: auto (by its family), mean, cls or last",
-    "models.llm.provider": "who writes answers: auto (ollama, else llama_cpp, else extractive), or one of these",
+    "models.llm.provider": (
+        "who writes answers: auto (ollama, else llama_cpp, else extractive), or one of these; "
+        "extractive = the language model is switched off, answers are sentences of the notes"
+    ),
     "models.llm.model": "the model's name on the Ollama server",
     "models.llm.gguf": "the model llama.cpp runs: a GGUF file, or one that kb models list shows; empty = none",
     "models.llm.context_tokens": "what prompt and answer may take together; never beyond what the model was made for",

@@ -46,7 +46,8 @@ class CodeQuestion(NamedTuple):
     counts what it says beside them; `qualified` is what it writes around names: `Foo.bar`. `used` are those whose uses
     it asks for; `owner_expr` finds what mentions the type or module that it says they are of. `is_of_code`: it can mean
     nothing but code. `asked_kind`: the word of paths for what it asks which of, `test` or `migration`; ANY_KIND where
-    that is a kind of definition, None of most questions. `is_how_to`: it asks how to do something. `searched_share`:
+    that is a kind of definition, None of most questions. `is_how_to`: it asks how to do something, why, or
+    by which setting: notes explain that. `searched_share`:
     the part of its words, 0 to 1, that code is searched by; what only says that it is about code is left to notes.
     """
 
@@ -73,17 +74,15 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
     places = tuple(_places(text))
     bare = pattern("code_words", "frame").sub(" ", text) if places else text
     written = list(dict.fromkeys(match[0] for match in IDENTIFIER.finditer(bare)))
-    names = _candidates(bare, written)
-    known = (
-        [row.name for row in select_symbol_names(db, names_json=json.dumps([squashed(name) for name in names]))]
-        if names
-        else []
-    )
+    known = _known(db, _candidates(bare, written))
+    naming = [_without_ending(name, known) for name in written]
+    names = _candidates(bare, naming)
+    known = [name for name in known if squashed(name) in set(map(squashed, names))]
     searched = list(dict.fromkeys(_searched(text, written, terms)))[:_MAX_TERMS]
-    named = tuple(_meant(known, names, text, written))
+    named = tuple(_meant(known, names, text, naming))
     tokens = {token: word for word in searched if (token := indexed_token(db, word))}
     words_beside = len(_content(bare) - {name.lower() for name in named for name in _WORD.findall(name)})
-    qualified = tuple(_dotted(name) for name in written if _dotted(name).count("."))
+    qualified = tuple(_dotted(name) for name in naming if _dotted(name).count("."))
     owners = [name.split(".")[-2] for name in qualified]
     means_names = any(_is_written_as_name(name, text) for name in names if squashed(name) in map(squashed, named))
     return CodeQuestion(
@@ -104,6 +103,20 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
         is_how_to=bool(pattern("code_words", "how_to", re.IGNORECASE).search(text)),
         searched_share=len(tokens) / (len(tokens) + _left_to_notes(terms)) if tokens else 0.0,
     )
+
+
+def _known(db: Connection, names: Sequence[str]) -> list[str]:
+    """The names of definitions that are spelled so, but for case and the marks between their words."""
+    if not names:
+        return []
+    return [row.name for row in select_symbol_names(db, names_json=json.dumps([squashed(name) for name in names]))]
+
+
+def _without_ending(name: str, known: Sequence[str]) -> str:
+    """`load_rows` of `load_rows.sql`, where that is a definition's name: what follows the dot is no member of it."""
+    stem, dot, ending = name.rpartition(".")
+    is_file = dot and ending in words("code_words", "file_ending") and stem[:1].islower()
+    return stem if is_file and squashed(stem) in map(squashed, known) else name
 
 
 def _asked_kind(text: str) -> str | None:
