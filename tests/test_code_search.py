@@ -315,7 +315,7 @@ def test_where_a_method_is_called_is_told_of_its_own_type(tmp_path: Path) -> Non
     assert [each["citation"]["uri"] for each in asked.json["citations"]] == ["session.py#L5"]
 
 
-def test_the_ending_of_a_file_is_no_member_of_what_the_file_is_called_like(tmp_path: Path) -> None:
+def test_uses_are_found_by_the_name_of_a_file_and_by_which_functions_call_what(tmp_path: Path) -> None:
     files = {
         "sql/load_rows.sql": "SELECT 1 AS one;\n",
         "binding.py": "def sql(file):\n    return file\n\n\n@sql('load_rows.sql')\ndef load_rows(db): ...\n",
@@ -323,11 +323,13 @@ def test_the_ending_of_a_file_is_no_member_of_what_the_file_is_called_like(tmp_p
         "use.py": "from binding import load_rows\n\n\ndef used(db):\n    return load_rows(db)\n",
         "engine.py": "class Engine:\n    def ts(self):\n        return 1\n",
         "clock.py": "def ticking(engine):\n    return engine.ts()\n",
+        "a.py": "def _load_rows():\n    pass\n\n\ndef inner():\n    _load_rows()\n    _load_rows()\n",
     }
     vault = make_vault(tmp_path, files)
     assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
     assert uris(vault, "Where is load_rows.sql called from?")[0].startswith("use.py")
     assert uris(vault, "Where is Engine.ts called from?")[0] == "clock.py#L1-L2"
+    assert uris(vault, "Which functions call load_rows?")[0].startswith("use.py")
 
 
 def test_a_plain_word_is_a_name_only_where_it_can_be_one(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ MEANINGS: Mapping[str, str] = {
     "models.embedding.pooling": "how llama.cpp makes one vector of a text: auto (by its family), mean, cls or last",
     "models.llm.provider": (
         "who writes answers: auto (ollama, else llama_cpp, else extractive), or one of these; "
-        "extractive = the language model is switched off, answers are sentences of the notes"
+        "extractive switches the language model off"
     ),
     "models.llm.model": "the model's name on the Ollama server",
     "models.llm.gguf": "the model llama.cpp runs: a GGUF file, or one that kb models list shows; empty = none",

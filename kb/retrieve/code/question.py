@@ -92,7 +92,7 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
         named=named,
         spelled=frozenset(names),
         qualified=qualified,
-        used=tuple(_used(named, qualified, text)),
+        used=tuple(_used(named, qualified, text, names)),
         owner_expr=" OR ".join(f'"{name}"' for name in owners),
         places=places,
         words_beside=words_beside,
@@ -140,11 +140,14 @@ def _candidates(text: str, written: Sequence[str]) -> list[str]:
     return found or [part for part in parts if len(parts) == 1 or part.lower() not in english()]
 
 
-def _used(named: Sequence[str], qualified: Sequence[str], text: str) -> Iterator[str]:
-    """The names whose uses are asked for: of `Foo.bar` that of `bar`."""
+def _used(named: Sequence[str], qualified: Sequence[str], text: str, names: Sequence[str]) -> Iterator[str]:
+    """The names whose uses are asked for: of `Foo.bar` that of `bar`, and of `load` not that of `_load`."""
     around = {squashed(part) for name in qualified for part in name.split(".")[:-1]}
+    exact = {squashed(name) for name in named if name in names}
     if pattern("code_words", "uses", re.IGNORECASE).search(text):
-        yield from (name for name in named if squashed(name) not in around)
+        for name in named:
+            if squashed(name) not in around and (name in names or squashed(name) not in exact):
+                yield name
 
 
 def _meant(known: Sequence[str], names: Sequence[str], text: str, written: Sequence[str]) -> Iterator[str]:
