@@ -15,7 +15,7 @@ from test_note_html import HOSTILE
 from web_fixtures import Served, serving
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Route
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = NEEDS_BROWSER
 
@@ -193,6 +193,54 @@ def test_a_question_mark_asks_and_a_marker_opens_its_place(browser: Browser, vau
         page.reload()
         page.wait_for_selector(".verdict.unsure")
         assert (watched.faults, watched.foreign) == ([], [])
+
+
+def hold_searches(page: Page, containing: str) -> list[Route]:
+    """Keeps the searches whose address has these words until they are continued; those that are kept."""
+    held: list[Route] = []
+
+    def decide(route: Route) -> None:
+        if containing in route.request.url:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/api/search*", decide)
+    return held
+
+
+def test_a_key_that_comes_before_the_hits_is_meant_for_them(watched: Watched) -> None:
+    page = watched.page
+    held = hold_searches(page, "retries")
+    page.keyboard.type("귤 상자")
+    page.wait_for_selector("a.hit mark")
+    with page.expect_request("**retries*"):
+        page.locator("#question").fill("gateway retries")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_timeout(300)
+    assert page.locator("#reader").is_hidden()
+    held.pop().continue_()
+    page.wait_for_selector("#reader .cited")
+    assert page.locator("a.hit").first.get_attribute("aria-current") == "true"
+    assert page.locator("#reader .cited", has_text="귤 상자").count() == 0
+
+
+def test_a_hit_that_is_chosen_while_newer_ones_are_on_their_way_stays_open(watched: Watched) -> None:
+    page = watched.page
+    held = hold_searches(page, "gateway")
+    page.keyboard.type("귤 상자")
+    page.wait_for_selector("a.hit mark")
+    with page.expect_request("**q=gateway*"):
+        page.locator("#question").fill("gateway")
+    page.locator("#question").fill("gateway retries")
+    page.wait_for_timeout(50)
+    page.locator("a.hit").first.click()
+    for each in held:
+        each.continue_()
+    page.wait_for_selector("a.hit[data-at*=gateway]")
+    page.wait_for_load_state("networkidle")
+    assert "q=gateway+retries" in page.url
+    assert "귤 상자" in page.locator("#reader .cited").last.inner_text()
 
 
 def test_hits_that_come_late_do_not_take_the_place_of_the_answer(browser: Browser, vault: Vault) -> None:

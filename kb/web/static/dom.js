@@ -34,18 +34,26 @@ export function marked(text, parts) {
   return found;
 }
 
-/** Calls `work` once nothing more has come for `ms`; `.now(…)` calls it at once, `.cancel()` not at all. */
+/** Calls `work` once nothing more has come for `ms`; `.now(…)` calls it at once, `.cancel()` not at all; `.isDue()` tells whether it will be. */
 export function settled(work, ms) {
-  let timer;
+  let timer = null;
+  const run = (...given) => {
+    timer = null;
+    work(...given);
+  };
   const later = (...given) => {
     clearTimeout(timer);
-    timer = setTimeout(work, ms, ...given);
+    timer = setTimeout(run, ms, ...given);
   };
   later.now = (...given) => {
     clearTimeout(timer);
-    work(...given);
+    run(...given);
   };
-  later.cancel = () => clearTimeout(timer);
+  later.cancel = () => {
+    clearTimeout(timer);
+    timer = null;
+  };
+  later.isDue = () => timer !== null;
   return later;
 }
 

@@ -20,7 +20,7 @@ const isWide = matchMedia("(min-width: 60rem)");
 let state = stated.read();
 let defaults = null;
 let lastSearched = null;
-let isSearching = false;
+let searches = 0; // how many are underway
 let isWaiting = false; // what is typed is asked once the search underway has ended
 let underway = Promise.resolve(); // the search that was asked last
 let filling = 0; // how often the list was filled: only the last one may show anything
@@ -78,9 +78,9 @@ async function fill(words) {
 
 async function search() {
   const began = performance.now();
-  isSearching = true;
+  searches += 1;
   const found = await api.get("search", "/api/search", stated.searched(state)).finally(() => {
-    isSearching = false;
+    searches -= 1;
     if (isWaiting) typed();
   });
   if (found === null) return; // a newer question is on its way; the hits of the last one stay until then
@@ -216,7 +216,7 @@ const question = () => field.value.slice(0, field.maxLength).replace(/^\s*(\?\s*
 const inSteps = () => (/^\s*\?\s*\?/u.test(field.value) ? "1" : "");
 
 const typed = settled(() => {
-  isWaiting = isSearching;
+  isWaiting = searches > 0;
   if (isWaiting) return;
   if (question() !== state.q) go({ ...state, ...UNASKED, q: question() }, { step: false });
 }, WAIT_MS);
@@ -225,6 +225,14 @@ function askIt(deep = inSteps()) {
   typed.cancel();
   if (question().trim()) go({ ...state, ...UNASKED, q: question(), ask: "1", deep });
   else field.focus();
+}
+
+/** Resolves once the hits of what is typed are there: a key that comes before them is meant for them. */
+async function caughtUp() {
+  if (!searches && !typed.isDue()) return;
+  await underway; // of a question before this one
+  typed.now();
+  await underway;
 }
 const composed = settled(() => typed.now(), COMPOSING_MS);
 
@@ -259,7 +267,7 @@ list.addEventListener("click", (event) => {
   if (link.dataset.answer) {
     field.value = link.dataset.question;
     go({ ...state, ...UNASKED, q: link.dataset.question, answer: link.dataset.answer });
-  } else go({ ...state, ...placeOf(link) });
+  } else go({ ...state, ...(question() === state.q ? {} : { ...UNASKED, q: question() }), ...placeOf(link) });
 });
 byId("reader").addEventListener("click", async (event) => {
   const near = event.target.closest("a.to-document");
@@ -284,11 +292,11 @@ byId("modes").addEventListener("click", changeMode);
 byId("answering").addEventListener("click", () => askIt());
 byId("earlier").addEventListener("click", (event) => {
   event.preventDefault();
-  go({ ...state, ...UNASKED, page: "answers" });
+  go({ ...state, ...UNASKED, q: question(), page: "answers" });
 });
 byId("vault").addEventListener("click", (event) => {
   event.preventDefault();
-  go({ ...state, ...UNASKED, page: "vault" });
+  go({ ...state, ...UNASKED, q: question(), page: "vault" });
 });
 byId("filtering").addEventListener("click", () => filters.open(() => state, go));
 byId("helping").addEventListener("click", keys.showHelp);
@@ -303,8 +311,8 @@ keys.listen({
     field.focus();
     field.select();
   },
-  next: () => move(1),
-  previous: () => move(-1),
+  next: () => caughtUp().then(() => move(1)),
+  previous: () => caughtUp().then(() => move(-1)),
   ask: () => askIt(),
   askInSteps: () => askIt("1"),
   open: async () => {
@@ -312,9 +320,7 @@ keys.listen({
       askIt();
       return;
     }
-    await underway; // of a question before this one
-    typed.now();
-    await underway;
+    await caughtUp();
     openMarked();
   },
   back,
