@@ -384,6 +384,24 @@ def test_beside_code_a_changelog_comes_after_what_explains_unless_changes_are_as
     assert {question: uris(vault, question)[0].partition("#")[0] for question in first} == first
 
 
+def test_what_is_asked_when_or_how_is_found_in_the_note_that_says_more_of_it_than_what_is_named(tmp_path: Path) -> None:
+    files = {
+        "docs/versions.md": "# Versions\n\nBump `chunker_version` when passages are cut elsewhere.\n",
+        "policy.py": "class Policy:\n    chunker_version: str\n",
+        "notice.py": "LOCK_NOTICE = 'a file that changed'\n",
+        "docs/changes.md": "# Changes\n\nIt compares sizes, and so notices every file that changed.\n",
+    }
+    vault = make_vault(tmp_path, files)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    first = {
+        "When must I bump chunker_version?": "docs/versions.md",
+        "How does it notice that a file changed?": "docs/changes.md",
+        "Where is chunker_version defined?": "policy.py",
+        "How does chunker_version work?": "policy.py",
+    }
+    assert {question: uris(vault, question)[0].partition("#")[0] for question in first} == first
+
+
 def test_a_note_in_another_language_counts_as_if_it_had_words_of_the_question(kept: Vault) -> None:
     with open_session(load(str(kept.config), ())) as session:
         result = search(session, SearchQuery("upload that fails is retried", "lexical", 3))

@@ -49,7 +49,7 @@ class CodeFound(NamedTuple):
     `tokens` are its words as the index of code holds them and as they are searched; `is_of_code`: it can mean nothing
     but code, being a line of a stack trace or naming a definition as only definitions are named; `wants_uses`: it asks
     where something is used; `words_beside` counts what it says beside names; `searched_share` is the part of its
-    words, 0 to 1, that code is searched by; `is_how_to`: it asks how to do something.
+    words, 0 to 1, that code is searched by; `is_how_to`: it asks how, when or why.
     """
 
     hits: tuple[CodeHit, ...]

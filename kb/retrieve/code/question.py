@@ -46,9 +46,9 @@ class CodeQuestion(NamedTuple):
     counts what it says beside them; `qualified` is what it writes around names: `Foo.bar`. `used` are those whose uses
     it asks for; `owner_expr` finds what mentions the type or module that it says they are of. `is_of_code`: it can mean
     nothing but code. `asked_kind`: the word of paths for what it asks which of, `test` or `migration`; ANY_KIND where
-    that is a kind of definition, None of most questions. `is_how_to`: it asks how to do something, why, or
-    by which setting: notes explain that. `searched_share`:
-    the part of its words, 0 to 1, that code is searched by; what only says that it is about code is left to notes.
+    that is a kind of definition, None of most questions. `is_how_to`: it asks how, when, why, or by which setting,
+    which notes explain. `searched_share`: the part of its words, 0 to 1, that code is searched by; what only says that
+    it is about code is left to notes.
     """
 
     match_expr: str
