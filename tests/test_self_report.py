@@ -17,6 +17,7 @@ from ollama_fixtures import playing
 from kb.cli.main import COMMANDS
 from kb.domain.embeddings import EmbeddingModel
 from kb.errors import StoreBusy
+from kb.operations.embedding import embed
 from kb.wire.schemas import validate
 
 __all__ = ["fake_models"]
@@ -358,16 +359,16 @@ def test_while_embedding_has_not_ended_search_and_ask_say_so(
 ) -> None:
     monkeypatch.setattr("kb.operations.embedding.embed.BATCH_CHUNKS", 3)
     meanwhile: list[str | None] = []
-    embed = fake_models.embedders[PRIMARY].embed
+    write = embed._write
 
-    def looking_on(texts: Any, role: Any) -> Any:
+    def looking_on(*given: Any) -> None:
         meanwhile.append(call(base, "search", "gateway", "--json").json["note"])
-        return embed(texts, role)
+        write(*given)
 
-    monkeypatch.setattr(fake_models.embedders[PRIMARY], "embed", looking_on)
+    monkeypatch.setattr("kb.operations.embedding.embed._write", looking_on)
     assert call(base, "index", "--embeddings").code == 0
     monkeypatch.undo()
-    said = ["by words only", "by words only", "embedding has not ended", None, None]
+    said = ["by words only"] * 2 + ["embedding has not ended"] * 4
     assert [note and note.split(":")[0] for note in meanwhile] == said
     assert "3 of 8 passages have vectors so far" in str(meanwhile[1])
     assert "6 of 8 passages are compared so far" in str(meanwhile[2])

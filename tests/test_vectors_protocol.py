@@ -281,7 +281,7 @@ def test_search_sees_what_is_there_while_embedding_goes_on(vault: Vault) -> None
 
 
 KILLED_CHILD = """
-import importlib, os, signal, sys
+import importlib, os, signal, sys, threading
 import lancedb, numpy
 sys.path.insert(0, {tests!r})
 from fake_embedder import FakeModels
@@ -303,13 +303,15 @@ calls = 0
 def count(frame, event, argument):
     global calls
     calls += event == "call" or event == "c_call"
-    if calls == {at}:
+    if calls >= {at}:
         os.kill(os.getpid(), signal.SIGKILL)
 
 with writing(config.sqlite, with_vectors=True) as db:
+    threading.setprofile(count)
     sys.setprofile(count)
     embed.embed_missing(db, embedding_plan(config), RunHandle())
     sys.setprofile(None)
+    threading.setprofile(None)
 print(calls)
 """
 

@@ -43,6 +43,11 @@ def embedding_model(model_dir: Path, name: str, provider: Provider | None = None
     return hub_model(name, provider)
 
 
+def is_installed(model_dir: Path, name: str, provider: Provider | None = None) -> bool:
+    """Whether one of kb's own encoders opens the model: several threads may use those. Raises: as `embedding_model`."""
+    return _installed(model_dir, name, provider) is not None
+
+
 def bulk_embedder(model_dir: Path, name: str, threads: int, provider: Provider | None = None) -> Embedder:
     """The embedder for many texts, on `threads` cores. Raises: as `embedding_model`."""
     installed = _installed(model_dir, name, provider)

@@ -1,48 +1,94 @@
-"""The vectors of a batch of chunks: their texts, what the cache has of them, and the model for what it lacks."""
+"""The vectors of batches of chunks: their texts, what the cache has of them, and the model for what it lacks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from threading import Lock
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.domain.embeddings import Embedder
+from kb.domain.ingest.ingest_events import EmbedBatchStarted
 from kb.domain.run_handle import RunHandle
-from kb.embed.adapters import bulk_embedder, embedding_model
+from kb.embed.adapters import bulk_embedder, embedding_model, is_installed
 from kb.embed.passage import passage_text
 from kb.errors import ModelError
+from kb.operations.embedding.lookahead import in_order
 from kb.operations.embedding.plan import EmbeddingPlan, require_dimensions
 from kb.operations.embedding.progress import Tally
 from kb.store.caches.vector_cache import CachedVector, VectorCache
 from kb.store.rows.embed_queries import UnembeddedChunk
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from kb.domain.embeddings import Vectors
 
 # Characters embedded between two looks at Ctrl-C: under a second on two free cores, also in Korean. Texts come in the
-# order of their lengths, so that those of one step take the encoder's threads equally long; at its end they wait for
-# the last one: steps of 3,000 kept 1.36 of two cores at work, these 1.71. They do not follow the clock, because what
-# the secondary model makes of a text differs by 3e-7 with the texts beside it.
+# order of their lengths, so that those of one step take the encoder's threads equally long. They do not follow the
+# clock, because what the secondary model makes of a text differs by 3e-7 with the texts beside it.
 STEP_CHARS = 24_000
+
+# Steps under way at once in kb's own encoders: the second has its words cut while the first is encoded, and takes the
+# threads that the first leaves at its end. Other engines are asked one thing at a time.
+_STEPS_AT_ONCE = 2
 
 
 class BatchVectors(NamedTuple):
-    """What embedding one batch gives: float32[n, dimensions], L2 = 1, in the order of its chunks."""
+    """What embedding one batch gives: float32[n, dimensions], L2 = 1, in the order of its chunks.
 
+    `start_ns`: when it was begun, by the clock that measures durations.
+    """
+
+    chunks: Sequence[UnembeddedChunk]
     vectors: Vectors
     token_counts: list[int]
     from_cache: int
+    start_ns: int
+
+
+@dataclass(slots=True)
+class _Batch:
+    """A batch under way: the texts of its chunks, what is known of them, and how many of its steps are to come.
+
+    `before` is what is known of the batch before it, whose texts are embedded only once.
+    """
+
+    chunks: Sequence[UnembeddedChunk]
+    texts: list[str]
+    found: dict[str, CachedVector]
+    before: Mapping[str, CachedVector]
+    missing: int
+    steps_left: int
+    start_ns: int = 0
+
+
+class _Step(NamedTuple):
+    """Texts that are embedded at once, of one batch; none of a batch whose vectors are all in the cache."""
+
+    batch: _Batch
+    texts: list[str]
 
 
 class LazyEmbedder:
-    """The bulk embedder of one model, loaded when a text is not in the cache."""
+    """The bulk embedder of one model, loaded when a text is not in the cache.
+
+    `at_once`: how many threads may use it at the same time.
+    """
 
     def __init__(self, plan: EmbeddingPlan, name: str) -> None:
         model = embedding_model(plan.model_dir, name, plan.provider)
         self.model = require_dimensions(model, plan.dimensions if name == plan.models.get("primary") else None)
         self.batch_texts = plan.batch_texts
+        self.at_once = _STEPS_AT_ONCE if is_installed(plan.model_dir, name, plan.provider) else 1
         self._plan = plan
         self._loaded: Embedder | None = None
+        self._loading = Lock()
 
     def embed(self, texts: Sequence[str]) -> tuple[Vectors, list[int]]:
         """float32[n, dimensions], L2 = 1, and the tokens of each text. Raises: as `vectors`."""
@@ -54,9 +100,10 @@ class LazyEmbedder:
         """float32[n, dimensions], L2 = 1. Raises: ModelError for vectors that are not what the model says of itself."""
         import numpy as np
 
-        if self._loaded is None:
-            plan = self._plan
-            self._loaded = bulk_embedder(plan.model_dir, self.model.name, plan.threads, plan.provider)
+        with self._loading:
+            if self._loaded is None:
+                plan = self._plan
+                self._loaded = bulk_embedder(plan.model_dir, self.model.name, plan.threads, plan.provider)
         vectors = self._loaded.embed(texts, "passage")
         if vectors.shape != (len(texts), self.model.dimensions) or not np.isfinite(vectors).all():
             raise ModelError(
@@ -67,33 +114,76 @@ class LazyEmbedder:
         return vectors
 
 
-def batch_vectors(
-    chunks: Sequence[UnembeddedChunk], embedder: LazyEmbedder, cache: VectorCache, handle: RunHandle, tally: Tally
-) -> BatchVectors | None:
-    """The vectors of a batch; None when canceled on the way: what was embedded until then is in the cache."""
+def vectors_of_batches(
+    batches: Iterable[Sequence[UnembeddedChunk]],
+    embedder: LazyEmbedder,
+    cache: VectorCache,
+    handle: RunHandle,
+    tally: Tally,
+) -> Generator[BatchVectors | None, None, None]:
+    """The vectors of each batch, in their order; None, and no more, when canceled: what was embedded is in the cache.
+
+    While a batch is stored, the next one is embedded.
+    """
+    planned = _planned(batches, embedder, cache, handle)
+    written = 0
+    with closing(in_order(partial(_embedded, embedder), planned, at_once=embedder.at_once)) as made:
+        for (batch, texts), (vectors, counts) in made:
+            if not batch.start_ns:
+                batch.start_ns = perf_counter_ns()
+                handle.tell(EmbedBatchStarted(len(batch.chunks), embedder.model.name))
+            fresh = {
+                text: CachedVector(vector.astype("<f4").tobytes(), count)
+                for text, vector, count in zip(texts, vectors, counts, strict=True)
+            }
+            cache.put(fresh)
+            batch.found.update(fresh)
+            batch.steps_left -= 1
+            if not batch.steps_left:
+                batch.found.update({text: batch.before[text] for text in batch.texts if text not in batch.found})
+            tally.after(written).tell(sum(text in batch.found for text in batch.texts))
+            if not batch.steps_left and not handle.is_canceled():
+                yield _whole(batch)
+                written += len(batch.chunks)
+    if handle.is_canceled():
+        yield None
+
+
+def _planned(
+    batches: Iterable[Sequence[UnembeddedChunk]], embedder: LazyEmbedder, cache: VectorCache, handle: RunHandle
+) -> Iterator[_Step]:
+    """The steps of each batch, until canceled: its texts that are neither in the cache nor in the batch before it."""
+    vector_bytes = 4 * embedder.model.dimensions
+    before: dict[str, CachedVector] = {}
+    under_way: set[str] = set()
+    for chunks in batches:
+        texts = [passage_text(chunk.title, json.loads(chunk.heading_path_json), chunk.text) for chunk in chunks]
+        found = {text: cached for text, cached in cache.get(texts).items() if len(cached.vector) == vector_bytes}
+        missing = [text for text in dict.fromkeys(texts) if text not in found and text not in under_way]
+        parts = list(steps(missing, embedder.batch_texts)) or [[]]
+        batch = _Batch(chunks, texts, found, before, len(missing), len(parts))
+        before, under_way = found, set(missing)
+        for part in parts:
+            if handle.is_canceled():
+                return
+            yield _Step(batch, part)
+
+
+def _embedded(embedder: LazyEmbedder, step: _Step) -> tuple[Sequence[NDArray[np.float32]], list[int]]:
+    """The vectors of a step's texts with their tokens; no model is loaded for none."""
+    if not step.texts:
+        return (), []
+    vectors, counts = embedder.embed(step.texts)
+    return list(vectors), counts
+
+
+def _whole(batch: _Batch) -> BatchVectors:
     import numpy as np
 
-    vector_bytes = 4 * embedder.model.dimensions
-    texts = [passage_text(chunk.title, json.loads(chunk.heading_path_json), chunk.text) for chunk in chunks]
-    found = {text: cached for text, cached in cache.get(texts).items() if len(cached.vector) == vector_bytes}
-    missing = [text for text in dict.fromkeys(texts) if text not in found]
-    for step in steps(missing, embedder.batch_texts):
-        if handle.is_canceled():
-            return None
-        vectors, counts = embedder.embed(step)
-        fresh = {
-            text: CachedVector(vector.astype("<f4").tobytes(), count)
-            for text, vector, count in zip(step, vectors, counts, strict=True)
-        }
-        cache.put(fresh)
-        found.update(fresh)
-        tally.tell(sum(text in found for text in texts))
-    if handle.is_canceled():
-        return None
-    if not missing:
-        tally.tell(len(texts))
-    matrix = np.stack([np.frombuffer(found[text].vector, "<f4") for text in texts])
-    return BatchVectors(matrix, [found[text].token_count for text in texts], len(texts) - len(missing))
+    held = [batch.found[text] for text in batch.texts]
+    matrix = np.stack([np.frombuffer(each.vector, "<f4") for each in held])
+    counts = [each.token_count for each in held]
+    return BatchVectors(batch.chunks, matrix, counts, len(batch.texts) - batch.missing, batch.start_ns)
 
 
 def steps(texts: Sequence[str], batch_texts: int) -> Iterator[list[str]]:

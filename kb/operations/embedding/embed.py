@@ -6,16 +6,17 @@ A crash at any point leaves records that are not committed, or tombstones: the n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.ids import ChunkId, embedding_id
-from kb.domain.ingest.ingest_events import EmbedBatchFinished, EmbedBatchStarted
+from kb.domain.ingest.ingest_events import EmbedBatchFinished
 from kb.domain.run_handle import RunHandle
 from kb.embed.passage import PASSAGE_VERSION
-from kb.operations.embedding.batch_vectors import LazyEmbedder, batch_vectors
+from kb.operations.embedding.batch_vectors import LazyEmbedder, vectors_of_batches
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.embedding.progress import start_tally
 from kb.operations.opening.clock import now_utc
@@ -169,18 +170,20 @@ def _embed_chunks(run: _Run, slot: Slot | None, embedder: LazyEmbedder, lance: L
     cache = VectorCache(plan.cache, f"{model.name}@{model.version}/{PASSAGE_VERSION}", plan.cache_bytes)
     written = 0
     try:
-        for chunks in _unembedded(run, model):
-            start_ns = perf_counter_ns()
-            run.handle.tell(EmbedBatchStarted(len(chunks), model.name))
-            made = batch_vectors(chunks, embedder, cache, run.handle, tally.after(written))
-            if made is None:
-                run.report.aborted = True
-                break
-            _write(run.db, slot, lance, chunks, made.vectors, _records(lance.name, model, chunks, made.token_counts))
-            run.report.embedded += len(chunks) - made.from_cache
-            run.report.from_cache += made.from_cache
-            written += len(chunks)
-            run.handle.tell(EmbedBatchFinished(len(chunks), model.name, (perf_counter_ns() - start_ns) // 1_000_000))
+        batches = vectors_of_batches(_unembedded(run, model), embedder, cache, run.handle, tally)
+        with closing(batches):
+            for made in batches:
+                if made is None:
+                    run.report.aborted = True
+                    break
+                chunks = made.chunks
+                records = _records(lance.name, model, chunks, made.token_counts)
+                _write(run.db, slot, lance, chunks, made.vectors, records)
+                run.report.embedded += len(chunks) - made.from_cache
+                run.report.from_cache += made.from_cache
+                written += len(chunks)
+                took_ms = (perf_counter_ns() - made.start_ns) // 1_000_000
+                run.handle.tell(EmbedBatchFinished(len(chunks), model.name, took_ms))
     finally:
         cache.close()
     if written and not run.report.aborted:

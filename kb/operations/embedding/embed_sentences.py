@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.run_handle import RunHandle
 from kb.embed.adapters import embedding_model
 from kb.language.sentences import SENTENCES_VERSION, sentence_ranges
 from kb.operations.embedding.batch_vectors import LazyEmbedder
+from kb.operations.embedding.lookahead import in_order
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.store.caches.vector_cache import CachedVector, VectorCache
 from kb.store.connection import Connection, transaction
 from kb.store.rows import sentence_queries as queries
+from kb.store.rows.sentence_queries import SentenceVector
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
@@ -29,6 +33,16 @@ _STEP_TEXTS = 1_024
 # What a sentence says is at its beginning; a line of a table or of code may have no end.
 _MOST_CHARS = 1_000
 _SCALE = 127
+
+
+class _Batch(NamedTuple):
+    """The sentences of some chunks: where each stands, its text, the vectors that are known, the texts without one."""
+
+    chunks: int
+    places: list[tuple[int, int, int, int]]
+    texts: list[str]
+    found: dict[str, bytes]
+    missing: list[str]
 
 
 def sentence_version(model: EmbeddingModel) -> str:
@@ -54,14 +68,20 @@ def embed_sentences(db: Connection, plan: EmbeddingPlan, handle: RunHandle) -> i
     cache = VectorCache(plan.cache, f"{sentence_version(model)}/int8", plan.cache_bytes)
     done = 0
     try:
-        for chunks in _unread(db):
-            rows = _rows(chunks, embedder, cache)
-            if handle.is_canceled():
-                break
-            with transaction(db):
-                queries.upsert_sentence_version(db, version=sentence_version(model))
-                queries.insert_sentences(db, rows)
-            done += len(chunks)
+        made = in_order(partial(_embedded, embedder), _planned(db, embedder, cache, handle), at_once=embedder.at_once)
+        with closing(made):
+            for batch, fresh in made:
+                cache.put({text: CachedVector(vector, 0) for text, vector in fresh.items()})
+                if handle.is_canceled():
+                    continue  # what was under way is in the cache
+                packed = batch.found | fresh
+                rows = [
+                    SentenceVector(*place, packed[text]) for place, text in zip(batch.places, batch.texts, strict=True)
+                ]
+                with transaction(db):
+                    queries.upsert_sentence_version(db, version=sentence_version(model))
+                    queries.insert_sentences(db, rows)
+                done += batch.chunks
     finally:
         cache.close()
     return done
@@ -81,32 +101,32 @@ def _unread(db: Connection) -> Iterator[list[queries.UnreadChunk]]:
         yield chunks
 
 
-def _rows(
-    chunks: Sequence[queries.UnreadChunk], embedder: LazyEmbedder, cache: VectorCache
-) -> list[queries.SentenceVector]:
-    places: list[tuple[int, int, int, int]] = []
-    texts: list[str] = []
-    for chunk in chunks:
-        places.append((chunk.chunk_rowid, 0, 0, 0))
-        texts.append(heading_text(chunk.title, json.loads(chunk.heading_path_json)))
-        for position, (start, end) in enumerate(sentence_ranges(chunk.text), 1):
-            places.append((chunk.chunk_rowid, position, start, end))
-            texts.append(chunk.text[start : min(end, start + _MOST_CHARS)])
-    packed = _packed_of(list(dict.fromkeys(texts)), embedder, cache)
-    return [queries.SentenceVector(*place, packed[text]) for place, text in zip(places, texts, strict=True)]
-
-
-def _packed_of(texts: Sequence[str], embedder: LazyEmbedder, cache: VectorCache) -> dict[str, bytes]:
-    """The int8 vector of each text: from the cache, where it is there."""
+def _planned(db: Connection, embedder: LazyEmbedder, cache: VectorCache, handle: RunHandle) -> Iterator[_Batch]:
+    """The sentences of each batch of chunks, and what the cache has of them, until canceled."""
     size = embedder.model.dimensions
-    found = {text: cached.vector for text, cached in cache.get(texts).items() if len(cached.vector) == size}
-    missing = [text for text in texts if text not in found]
-    for at in range(0, len(missing), _STEP_TEXTS):
-        step = missing[at : at + _STEP_TEXTS]
-        fresh = dict(zip(step, _packed(embedder.vectors(step)), strict=True))
-        cache.put({text: CachedVector(vector, 0) for text, vector in fresh.items()})
-        found |= fresh
-    return found
+    for chunks in _unread(db):
+        if handle.is_canceled():
+            return
+        places: list[tuple[int, int, int, int]] = []
+        texts: list[str] = []
+        for chunk in chunks:
+            places.append((chunk.chunk_rowid, 0, 0, 0))
+            texts.append(heading_text(chunk.title, json.loads(chunk.heading_path_json)))
+            for position, (start, end) in enumerate(sentence_ranges(chunk.text), 1):
+                places.append((chunk.chunk_rowid, position, start, end))
+                texts.append(chunk.text[start : min(end, start + _MOST_CHARS)])
+        each = list(dict.fromkeys(texts))
+        found = {text: cached.vector for text, cached in cache.get(each).items() if len(cached.vector) == size}
+        yield _Batch(len(chunks), places, texts, found, [text for text in each if text not in found])
+
+
+def _embedded(embedder: LazyEmbedder, batch: _Batch) -> dict[str, bytes]:
+    """The int8 vectors of what is missing of a batch."""
+    made: dict[str, bytes] = {}
+    for at in range(0, len(batch.missing), _STEP_TEXTS):
+        step = batch.missing[at : at + _STEP_TEXTS]
+        made.update(zip(step, _packed(embedder.vectors(step)), strict=True))
+    return made
 
 
 def heading_text(title: str, heading_path: Sequence[str]) -> str:
