@@ -53,8 +53,7 @@ def measure(data: Path | None, *, questions: int = QUESTIONS) -> Measurement:
     with embedded(data / "xling-fastapi" / "corpus", "xling-fastapi") as base:
         words = [each.text for each in crossing]
         with step("one call at a time"):  # first: a client that holds the answers of the others is slower itself
-            python_ms = direct_ms(base, words)
-            first_s, through_ms, with_models = asyncio.run(through(base, words))
+            first_s, python_ms, through_ms, with_models = asyncio.run(in_turns(base, words))
         read["xling-fastapi"] = asyncio.run(_agent(base, crossing))
         with step(f"{CLIENTS} clients over HTTP"):
             clients_s, wrong = asyncio.run(_clients(base, words[:CLIENTS]))
@@ -154,18 +153,6 @@ def turned(texts: Sequence[str], by: int) -> Iterator[str]:
         yield " ".join([*words[at:], *words[:at]])
 
 
-def direct_ms(base: KnowledgeBase, words: Sequence[str]) -> float:
-    """The same page of hits in this process, the second round and later."""
-    times = []
-    with open_session(base.config, many=True) as session:
-        for round_number in range(ROUNDS + 1):
-            for text in turned(words, round_number):
-                start = perf_counter()
-                search_page(session, session.defaults.query(text, None, 8), max_tokens=4_000)
-                times += [1000 * (perf_counter() - start)] if round_number else []
-    return median(times)
-
-
 class Memory(NamedTuple):
     """A process's resident memory in MB, and what of it are files that it maps: others may use those pages too."""
 
@@ -173,19 +160,35 @@ class Memory(NamedTuple):
     mapped_mb: float
 
 
-async def through(base: KnowledgeBase, words: Sequence[str]) -> tuple[float, float, Memory]:
-    """Seconds from the start to the first answer, median milliseconds of a call, and the server's memory."""
-    start = perf_counter()
-    times = []
-    async with _spoken(base) as client:
-        await client.call_tool("search", {"query": words[0]})
-        first_s = perf_counter() - start
-        for round_number in range(ROUNDS + 1):
-            for text in turned(words, round_number):
-                began = perf_counter()
-                await client.call_tool("search", {"query": text})
-                times += [1000 * (perf_counter() - began)] if round_number else []
-        return first_s, median(times), _server_memory()
+class Turns(NamedTuple):
+    """Seconds from the server's start to its first answer, median milliseconds of a search, the server's memory."""
+
+    first_s: float
+    python_ms: float
+    stdio_ms: float
+    memory: Memory
+
+
+async def in_turns(base: KnowledgeBase, words: Sequence[str]) -> Turns:
+    """The same page of hits by a session in this process and by a server, a round of the questions each by turns."""
+    direct: list[float] = []
+    spoken: list[float] = []
+    with open_session(base.config, many=True) as session:
+        start = perf_counter()
+        async with _spoken(base) as client:
+            await client.call_tool("search", {"query": words[0]})
+            first_s = perf_counter() - start
+            for round_number in range(ROUNDS + 1):
+                texts = list(turned(words, round_number))
+                for text in texts:
+                    start = perf_counter()
+                    search_page(session, session.defaults.query(text, None, 8), max_tokens=4_000)
+                    direct += [1000 * (perf_counter() - start)] if round_number else []
+                for text in texts:
+                    start = perf_counter()
+                    await client.call_tool("search", {"query": text})
+                    spoken += [1000 * (perf_counter() - start)] if round_number else []
+            return Turns(first_s, median(direct), median(spoken), _server_memory())
 
 
 async def looped(

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.embedded_base import embedded
 from benchmarks.generated_notes import write_notes
 from benchmarks.knowledge_base import knowledge_base
-from benchmarks.mcp import direct_ms, looped, passages_of, through
+from benchmarks.mcp import in_turns, looped, passages_of
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.progress import step
 
@@ -36,8 +36,7 @@ def measure(data: Path | None = None, *, notes: int = NOTES, calls: int = CALLS)
         write_notes(root, notes, korean_share=0.4)
         words = _words(root)
         with embedded(root, f"{notes:,} notes") as base, step("one call at a time"):
-            direct = direct_ms(base, words)
-            first_s, called, held = asyncio.run(through(base, words))
+            first_s, direct, called, held = asyncio.run(in_turns(base, words))
             passages = passages_of(base)
     ratio = round(called / direct, 2)
     growth = round(memory[-1] / memory[1], 3)
