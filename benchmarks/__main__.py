@@ -19,7 +19,8 @@ _PAGE = """\
 
 Written by `python -m benchmarks NAME --data DIR --write docs/performance.md`, one section per benchmark. What counts
 are the ratios and the targets: both sides of a ratio are measured in the same run, in turns. Searches and ingests are
-without vectors where nothing else is said.
+without vectors where nothing else is said. What was aimed at and is not reached, and where the time or the memory goes
+instead, is in [limits.md](limits.md). Each section ends with the processor it was measured on.
 
 {machine}
 """
@@ -90,10 +91,10 @@ def _run_apart(name: str, data: Path | None, own_options: Mapping[str, object]) 
 
 def page(old: str, results: list[Measurement]) -> str:
     """The page with these results in place of older ones; the sections of other benchmarks stay."""
-    from benchmarks.machine import describe
+    from benchmarks.machine import describe, processor
 
     sections = {title(name): text for name, _, text in (part.partition("\n") for part in old.split("\n## ")[1:])}
-    sections |= {title(result.name): f"\n{result.to_markdown()}\n" for result in results}
+    sections |= {title(result.name): f"\n{result.to_markdown()}\n\n{processor()}.\n" for result in results}
     shown = [f"## {title(name)}\n{sections[title(name)]}" for name in BENCHMARKS if title(name) in sections]
     head = _QUALITY_PAGE if results and all(result.name in _OF_QUALITY for result in results) else _PAGE
     return "\n\n".join([head.format(machine=describe()).strip(), *(text.strip() for text in shown)]) + "\n"

@@ -2,18 +2,22 @@
 
 In an index of both languages a second encoder judges the passages in the other one, so that case is asked apart. It
 needs the installed models: KB_TEST_MODEL_DIR names their directory; the notes' vectors are kept there between runs.
+Beside them, what loading both encoders and encoding the question takes a process that does nothing else.
 """
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 
 from benchmarks.embedded_base import embedded
 from benchmarks.generated_notes import write_notes
+from benchmarks.installed_models import installed_models
 from benchmarks.measurement import Cell, Measurement, Table, Target
 from benchmarks.processes import Times, run_in_turns, search_command
 from benchmarks.progress import step
+from kb.embed.model_files import E5_SMALL, USE_MULTILINGUAL
 
 NOTES = 100
 ROUNDS = 20
@@ -24,6 +28,14 @@ INDEXES = {
     "both, asked in Korean": (0.5, "여름 기록은 어디에 있나", 2.0),
 }
 MODES = ("lexical", "hybrid")
+ENCODERS = "encoders"
+_ENCODE = """
+import sys
+from pathlib import Path
+from kb.embed.adapters import query_encoder
+for name in sys.argv[2:4]:
+    query_encoder(Path(sys.argv[1]), name).encode(sys.argv[4])
+"""
 
 
 def measure(data: Path | None = None) -> Measurement:
@@ -37,10 +49,19 @@ def measure(data: Path | None = None) -> Measurement:
         wall = round(hybrid.median_ms / lexical.median_ms, 2)
         cpu = round(hybrid.median_cpu_ms / lexical.median_cpu_ms, 2)
         medians = (lexical.median_ms, hybrid.median_ms, lexical.median_cpu_ms, hybrid.median_cpu_ms)
-        rows.append((name, *(round(median, 1) for median in medians), wall, cpu))
+        rows.append((name, *(round(median, 1) for median in medians), wall, cpu, round(_alone_ms(of_mode), 1)))
         targets.append(Target(f"{name}: hybrid / lexical", wall, "≤", most))
         targets.append(Target(f"{name}: hybrid / lexical, CPU time", cpu, "≤", most))
-    columns = ("notes in", "lexical ms", "hybrid ms", "lexical CPU ms", "hybrid CPU ms", "×", "× CPU")
+    columns = (
+        "notes in",
+        "lexical ms",
+        "hybrid ms",
+        "lexical CPU ms",
+        "hybrid CPU ms",
+        "×",
+        "× CPU",
+        "encoders alone CPU ms",
+    )
     return Measurement(
         "cold",
         (Table("Whole processes, medians", columns, tuple(rows)),),
@@ -49,8 +70,19 @@ def measure(data: Path | None = None) -> Measurement:
     )
 
 
+def _alone_ms(times: dict[str, Times]) -> float:
+    """Processor milliseconds of the encoders, without the interpreter's own."""
+    return times[ENCODERS].median_cpu_ms - times["nothing"].median_cpu_ms
+
+
 def _times(name: str, korean_share: float, question: str) -> dict[str, Times]:
     with tempfile.TemporaryDirectory(prefix="kb-benchmark-") as folder:
         write_notes(Path(folder), NOTES, korean_share=korean_share)
         with embedded(Path(folder), name) as base, step(f"{name}: {ROUNDS} rounds"):
-            return run_in_turns({mode: search_command(base.config_path, mode, question) for mode in MODES}, ROUNDS)
+            commands = {mode: search_command(base.config_path, mode, question) for mode in MODES}
+            encoded = [str(installed_models()), E5_SMALL, USE_MULTILINGUAL, question]
+            commands |= {
+                ENCODERS: [sys.executable, "-c", _ENCODE, *encoded],
+                "nothing": [sys.executable, "-c", "pass"],
+            }
+            return run_in_turns(commands, ROUNDS)

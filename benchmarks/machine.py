@@ -14,16 +14,20 @@ LIBRARIES = ("apsw", "click", "kiwipiepy", "markdown-it-py")
 
 
 def describe() -> str:
-    """One paragraph of Markdown."""
+    """One paragraph of Markdown: the versions."""
     libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     return (
-        f"{platform.system()} on {platform.machine()}, {_processor()}, {os.cpu_count()} cores. "
         f"kb {__version__}, {platform.python_implementation()} {platform.python_version()}, "
         f"SQLite {apsw.sqlite_lib_version()}, {libraries}."
     )
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The processor a section's figures are of, and how many cores of it there are."""
+    return f"{platform.system()} on {platform.machine()}, {_model()}, {os.cpu_count()} cores"
+
+
+def _model() -> str:
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]

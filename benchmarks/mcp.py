@@ -35,7 +35,7 @@ from kb.operations.session.session import open_session
 from kb.operations.session.token_counter import token_counter
 
 QUESTIONS = 30
-ROUNDS = 6
+ROUNDS = 12
 CLIENTS, CALLS_A_CLIENT = 8, 125
 LOOP_CALLS, LOOP_PARTS = 3_000, 3
 FETCHED = 8
