@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 FILES_PER_FOLDER = 100
@@ -78,6 +78,14 @@ def write_notes(folder: Path, count: int, *, korean_share: float, seed: int = 1)
         total_bytes += path.write_bytes(text.encode("utf-8"))
         os.utime(path, (MODIFIED_S, MODIFIED_S))
     return total_bytes
+
+
+def english_sentences(seed: int = 1) -> Iterator[str]:
+    """English sentences without end, the same for the same seed."""
+    generator = random.Random(seed)
+    english = _English(generator)
+    while True:
+        yield english.sentence(generator)
 
 
 class _English:

@@ -19,6 +19,7 @@ BENCHMARKS = {
     "startup": "a whole `kb search` from the shell against `python -c pass`; the heaviest imports",
     "ingest": "* files a second, time by stage; a second ingest with nothing changed",
     "pdf": "pages a second from PDFs with a text layer, against bare pymupdf",
+    "pdf_vault": "peak memory of an ingest of 10 GB of PDFs against 1 GB; needs 25 GB of disk",
     "memory": "peak memory of an ingest of 20,000 files against 2,000, and of one large Markdown file in every shape",
     "embedded_memory": "peak memory of an ingest with vectors of one large Markdown file; needs KB_TEST_MODEL_DIR",
     "media": "peak memory of an ingest of the PDF, image and speech fixtures, all processes; needs KB_TEST_MODEL_DIR",
@@ -45,6 +46,7 @@ BENCHMARKS = {
 
 
 LONG = {
+    "pdf_vault",
     "mcp",
     "mcp_calls",
     "hybrid",
