@@ -18,6 +18,8 @@ from typing import NamedTuple
 _SCRIPT = "import sys; from kb.cli.entry import run; sys.argv[0] = 'kb'; run()"
 _MAIN = "import sys; from kb.cli.main import main; sys.exit(main(sys.argv[1:]))"
 _SAMPLED_EVERY_S = 0.1
+# A hit or an answer; nothing found, or an answer that is not sure.
+_SAID = (0, 1)
 
 
 class Times(NamedTuple):
@@ -106,14 +108,17 @@ def ask_command(config_path: Path, provider: str, question: str) -> list[str]:
 
 
 def run_in_turns(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, Times]:
-    """The times of every command; a first round that does not count fills the caches."""
+    """The times of every command; a first round that does not count fills the caches.
+
+    RuntimeError where a command fails; one that finds nothing, or is not sure of its answer, does not.
+    """
     times = {name: Times([], []) for name in commands}
     for round_number in range(rounds + 1):
         for name, command in commands.items():
             start, cpu_s = perf_counter(), _children_cpu_s()
             done = subprocess.run(command, capture_output=True, env=environment(), check=False)
             elapsed_s, used_s = perf_counter() - start, _children_cpu_s() - cpu_s
-            if done.returncode:
+            if done.returncode not in _SAID or not done.stdout:
                 raise RuntimeError(f"{name} failed: {done.stderr.decode()}")
             if round_number:
                 times[name].wall_ms.append(1000 * elapsed_s)

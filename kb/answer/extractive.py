@@ -1,7 +1,7 @@
 """A question and its passages → the sentences that carry the answer, word for word, best first; no model.
 
 Each sentence gets a few signals, none on the scale of the search's score, and a score that is linear in them. The
-weights are data (`data/weights.toml`); how they were fitted and what they reach is in docs/answers.md.
+weights are data (`data/weights.tsv`); how they were fitted and what they reach is in docs/answers.md.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
-"""Models that were fitted on judged questions, as `data/weights.toml` holds them."""
+"""Models that were fitted on judged questions, as `data/weights.tsv` holds them."""
 
 from __future__ import annotations
 
 import functools
-import tomllib
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from kb.records import NamedTuple
 
-_FILE = Path(__file__).parent / "data" / "weights.toml"
+_FILE = Path(__file__).parent / "data" / "weights.tsv"
 
 
 class Fitted(NamedTuple):
@@ -25,5 +24,11 @@ class Fitted(NamedTuple):
 @functools.cache
 def fitted(model: str) -> Fitted:
     """The model of that name, read when first asked for."""
-    held: dict[str, Any] = tomllib.loads(_FILE.read_text(encoding="utf-8"))[model]
-    return Fitted(held.pop("version"), held.pop("fitted_on"), held.pop("weights"), held)
+    told: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for line in _FILE.read_text(encoding="utf-8").splitlines():
+        of, _, rest = line.partition("\t")
+        if of == model:
+            kind, name, value = rest.split("\t")
+            told[kind][name] = value
+    weights, figures = ({name: float(value) for name, value in told[kind].items()} for kind in ("weight", "figure"))
+    return Fitted(told["about"]["version"], told["about"]["fitted_on"], weights, figures)

@@ -1,7 +1,7 @@
 """The sentences chosen for a question, read against it: what in them speaks against an answer standing there.
 
 Search finds what is about the same things. A passage can be that and yet say nothing of what is asked: it names another
-king, another year, the opposite. The weights are data (`data/weights.toml`); how they were fitted and what they
+king, another year, the opposite. The weights are data (`data/weights.tsv`); how they were fitted and what they
 reach is in docs/answers.md.
 """
 

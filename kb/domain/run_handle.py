@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from kb.errors import Canceled
+from kb.records import NamedTuple
 
 
 class RunEvent(Protocol):
@@ -17,16 +17,18 @@ class RunEvent(Protocol):
         """The name."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepProgress:
+class StepProgress(NamedTuple):
     """A step has done `done` of `total`; `total` 0: not known, or not counted."""
-
-    kind: ClassVar = "step_progress"
 
     step: str
     done: int
     total: int
     unit: Literal["bytes", "questions", "checks", "documents", "passages", "vectors"]
+
+    @property
+    def kind(self) -> str:
+        """The name it has on the wire."""
+        return "step_progress"
 
 
 class RunHandle:

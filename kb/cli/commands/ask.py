@@ -8,6 +8,7 @@ import click
 
 from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.filters import filter_options
+from kb.cli.options import help_option, option
 from kb.cli.output.streams import question_of
 from kb.domain.answers.answer_events import AskEvent
 from kb.domain.run_handle import RunHandle
@@ -33,23 +34,22 @@ Examples:
 
 @click.command("ask", epilog=_EPILOG)
 @click.argument("question", nargs=-1)
-@click.option("--k", type=click.IntRange(1, 1000), help="How many passages to look for [default: search.default_k].")
-@click.option(
-    "--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them."
-)
+@option("--k", type=click.IntRange(1, 1000), help="How many passages to look for [default: search.default_k].")
+@option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them.")
 @filter_options
-@click.option(
+@option(
     "--provider",
     type=click.Choice(["auto", "ollama", "llama_cpp", "extractive"]),
     help="Who answers [default: models.llm.provider].",
 )
-@click.option("--temperature", type=click.FloatRange(0, 2), help="0 gives the same answer every time.")
-@click.option("--seed", type=int, help="For temperatures above 0.")
-@click.option("--session", "session_id", metavar="NAME", help="Continue this conversation, or begin it.")
-@click.option("--deep", is_flag=True, help="In steps: each part of the question by itself, then what is still needed.")
-@click.option("--explain", is_flag=True, help="Show the source of each sentence, and how the passages were found.")
-@click.option("--stream", is_flag=True, help="With --json: print answer_event.v1 lines as it is made, then answer.v1.")
+@option("--temperature", type=click.FloatRange(0, 2), help="0 gives the same answer every time.")
+@option("--seed", type=int, help="For temperatures above 0.")
+@option("--session", "session_id", metavar="NAME", help="Continue this conversation, or begin it.")
+@option("--deep", is_flag=True, help="In steps: each part of the question by itself, then what is still needed.")
+@option("--explain", is_flag=True, help="Show the source of each sentence, and how the passages were found.")
+@option("--stream", is_flag=True, help="With --json: print answer_event.v1 lines as it is made, then answer.v1.")
 @json_option("Print answer.v1.")
+@help_option
 @pass_call
 def command(
     call: Call,
