@@ -85,11 +85,11 @@ def test_hits_come_as_one_types_and_the_place_stands_beside_them(vault: Vault) -
     async def play(pilot: Pilot[None], app: SearchApp) -> None:
         await typed(pilot, "gateway retries")
         await until(pilot, lambda: rows(app) > 1 and "five times" in app._document.shown_text)
-        first = app._place
+        first = app._row.place
         await pilot.press("down")
-        assert app._place != first
+        assert app._row.place != first
         await pilot.press("ctrl+p")
-        assert app._place == first
+        assert app._row.place == first
         await pilot.press("escape")
         await until(pilot, lambda: rows(app) == 0)
 
@@ -220,7 +220,7 @@ def test_the_citation_and_its_text_are_copied(vault: Vault) -> None:
         await typed(pilot, "gateway retries")
         await until(pilot, lambda: "five times" in app._document.shown_text)
         await pilot.press("ctrl+y")
-        assert app.clipboard == app._place
+        assert app.clipboard == app._row.place
         await pilot.press("ctrl+o")
         assert "five times" in app.clipboard
 
@@ -335,8 +335,8 @@ def test_the_documents_stand_in_their_folders_and_one_can_be_shown(vault: Vault)
         await pilot.press("down", "enter", "down", "enter")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         await until(pilot, lambda: app._document.shown_text != "")
-        assert app._place is not None
-        assert app._document.shown_text.splitlines()[1] in (vault.root / app._place).read_text(encoding="utf-8")
+        assert app._row.place is not None
+        assert app._document.shown_text.splitlines()[1] in (vault.root / app._row.place).read_text(encoding="utf-8")
 
     played(vault, play)
 

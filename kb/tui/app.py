@@ -1,6 +1,6 @@
 """The one screen of `kb ui`: a line to type in, hits or an answer below it, the document beside them.
 
-key → timer → a worker thread asks the session (asking.py) → found.py and preview.py show it
+key → timer → a worker thread asks the session (asking.py) → found.py and preview.py show it; marked.py acts on a row
 """
 
 from __future__ import annotations
@@ -8,11 +8,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import threading
 from typing import ClassVar
 
-from textual.app import App, ComposeResult, SuspendNotSupported
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.events import Resize
@@ -23,29 +22,28 @@ from textual.worker import Worker, WorkerState
 from kb.domain.answers.answer import Answer
 from kb.domain.answers.answer_events import Generated, HopTaken, Retrieved
 from kb.domain.results.answers import AnswerCheck, AnswerSummary, SessionRow
-from kb.domain.results.viewing import DocumentView, FacetCount
+from kb.domain.results.viewing import FacetCount
 from kb.domain.search import SearchFilters, SearchMode, SearchQuery, SearchResult
 from kb.errors import KbError
 from kb.operations.answers.history import Conversation, find_answer, list_answers, list_sessions, show_session
-from kb.operations.answers.open_citation import find_opening
 from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.inspect.facets import count_facets
-from kb.operations.inspect.view import view_document
 from kb.operations.search.search import search
 from kb.operations.session.session import Session
-from kb.private import users_surroundings
 from kb.tui.asking import Asking
 from kb.tui.clean import clean_line
 from kb.tui.dialogs import FiltersDialog, KeysDialog, in_force
-from kb.tui.found import Found, Row
+from kb.tui.found import Found
 from kb.tui.ingesting import IngestScreen
 from kb.tui.judged import Judgements
 from kb.tui.line import Line
+from kb.tui.marked import MarkedRow
+from kb.tui.meant import Act, Meant
 from kb.tui.others import DoctorScreen, DocumentsScreen
 from kb.tui.preview import Preview
-from kb.tui.rows import counted, matched_words, step_line
+from kb.tui.rows import counted, step_line
 from kb.tui.runs import RunsScreen
 from kb.tui.talks import TalksDialog, talk_text
 
@@ -100,11 +98,13 @@ class SearchApp(App[None]):
         self._asking = Asking(self, self._fail)
         self._typing: Timer | None = None
         self._judged = Judgements(session)
+        self._meant = Meant()
         self._input = Line(placeholder="Search your notes; ?… asks them", id="line")
         self._both = Horizontal(id="both")
         self._found = Found(id="found")
         self._document = Preview(id="preview")
         self._known = Static("", id="status", markup=False)
+        self._row = MarkedRow(self, session, self._found, self._document, self._asking, self._status, self._fail)
 
     def compose(self) -> ComposeResult:
         """The line, what was found, the document, what to know of it, the keys."""
@@ -155,6 +155,8 @@ class SearchApp(App[None]):
             return
         if self._typing is not None:
             self._typing.stop()
+        self._meant.drop()  # what waited was meant for other words
+        self._meant.due()
         self._typing = self.set_timer(DEBOUNCE_S, self._ask_hits)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -163,7 +165,7 @@ class SearchApp(App[None]):
             if self._line.lstrip().startswith("?"):
                 self.action_ask(in_steps=self._line.lstrip().startswith("??"))
             else:
-                self.action_open()
+                self._meant.do(self.action_open)
 
     @property
     def _line(self) -> str:
@@ -184,17 +186,22 @@ class SearchApp(App[None]):
         return self._session.defaults.query(words, self._mode, None, self._narrowed)
 
     def _ask_hits(self) -> None:
+        self._typing = None
         number, words = self._asking.begin(), self._words
         self._judged.keep()
         if words:
             query = self._query(words)
-            self._asking.ask_next("find", number, lambda: search(self._session, query), self._show_hits)
+            self._meant.due()
+            self._asking.ask_next(
+                "find", number, lambda: search(self._session, query), lambda result: self._show_hits(number, result)
+            )
         else:
             self._found.show_hits([])
             self._document.say("")
             self._status("")
+            self._meant.come()
 
-    def _show_hits(self, result: SearchResult) -> None:
+    def _show_hits(self, number: int, result: SearchResult) -> None:
         self._judged.ask(result.query.text)
         self._found.show_hits(list(result.hits))
         if result.hits:
@@ -202,6 +209,8 @@ class SearchApp(App[None]):
         else:
             self._document.say("")
             self._status(f"nothing found for: {clean_line(result.query.text)}", clean_line(result.note or ""))
+        if number == self._asking.newest and self._typing is None:
+            self._meant.come()
 
     def _show_event(self, event: object) -> None:
         if isinstance(event, Retrieved):
@@ -219,23 +228,18 @@ class SearchApp(App[None]):
 
     def on_found_marked(self, event: Found.Marked) -> None:
         """The document of the row that is marked."""
-        row = event.row
+        self._row.show_document(event.row)
 
-        def shown(view: DocumentView) -> None:
-            if self._found.marked == row:  # another may be marked by now
-                self._document.show(view, matched_words(row.hit) if row.hit else ())
-
-        def load() -> None:
-            try:
-                view = view_document(self._session, row.place, row.hit.chunk_id if row.hit else None)
-            except KbError as error:
-                self.call_from_thread(self._document.say, f"{error.message}\n{error.hint or ''}")
-            else:
-                self.call_from_thread(shown, view)
-
-        self.run_worker(load, thread=True, group="preview", exclusive=True, exit_on_error=False)
+    def _begin(self) -> int:
+        """The number of a question in the place of the hits: what is typed is not searched any more."""
+        if self._typing is not None:
+            self._typing.stop()
+            self._typing = None
+        self._meant.drop()
+        return self._asking.begin()
 
     def _fail(self, error: KbError) -> None:
+        self._meant.drop()
         self._status(f"{clean_line(error.message)}{f' · {clean_line(error.hint)}' if error.hint else ''}")
 
     def _status(self, said: str, note: str = "") -> None:
@@ -245,18 +249,21 @@ class SearchApp(App[None]):
 
     # Keys
 
-    @property
-    def _place(self) -> str | None:
-        row = self._found.marked
-        return row.place if row is not None and row.place else None
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """In a dialog only its own keys count, and the one that ends."""
         return len(self.screen_stack) == 1 or action == "quit"
 
+    def _of_hits(self, act: Act) -> None:
+        """Does what a key says of the hits: once what was typed before it is told of, and found."""
+        self._input.once_passed(act)
+
+    def on_line_passed(self, event: Line.Passed) -> None:
+        """Now, or when the hits are there."""
+        self._meant.do(event.act)
+
     def action_move(self, by: int) -> None:
         """Marks the row that is so many further."""
-        self._found.move(by)
+        self._of_hits(lambda: self._found.move(by))
 
     def action_scroll(self, pages: int) -> None:
         """Scrolls the document."""
@@ -271,9 +278,7 @@ class SearchApp(App[None]):
 
     def action_ask(self, in_steps: bool = False) -> None:
         """Answers what is typed; where nothing is, the keys are shown: `?` alone is asked for help everywhere."""
-        if self._typing is not None:
-            self._typing.stop()
-        number, words = self._asking.begin(), self._words
+        number, words = self._begin(), self._words
         if not words:
             self.action_keys()
             return
@@ -296,38 +301,24 @@ class SearchApp(App[None]):
             return
         if row.answer is not None:
             kept = row.answer.trace_id
-            number = self._asking.begin()
+            number = self._begin()
             self._asking.ask("ask", number, lambda: find_answer(self._session, kept), self._show_answer, waits=True)
         else:
-            self._open(row)
-
-    def _open(self, row: Row) -> None:
-        try:
-            opening = find_opening(self._session, row.place, None, os.environ)
-            theirs = users_surroundings()
-            with self.suspend():
-                subprocess.call(opening.command, env=theirs.environment, umask=theirs.umask)
-        except KbError as error:
-            self._fail(error)
-        except (OSError, SuspendNotSupported) as error:
-            self._status(f"it cannot be opened here: {error}")
-        self.refresh(layout=True)
+            self._row.open()
 
     def action_copy_place(self) -> None:
         """Copies the citation."""
-        if self._place is not None:
-            self.copy_to_clipboard(self._place)
-            self._status(f"copied: {clean_line(self._place)}")
+        self._of_hits(self._row.copy_place)
 
     def action_copy_text(self) -> None:
         """Copies the cited text."""
-        if self._place is not None:
-            text = self._document.shown_text
-            self.copy_to_clipboard(text)
-            self._status(f"copied {counted(len(text), 'character')}")
+        self._of_hits(self._row.copy_text)
 
     def action_judge(self, is_good: bool) -> None:
         """Marks the hit as what was looked for, or not."""
+        self._of_hits(lambda: self._judge(is_good))
+
+    def _judge(self, is_good: bool) -> None:
         row = self._found.marked
         if row is None or row.hit is None:
             return
@@ -385,7 +376,7 @@ class SearchApp(App[None]):
 
     def _show_chosen(self, path: str | None) -> None:
         if path is not None:
-            self._asking.begin()
+            self._begin()
             self._found.show_document(path)
 
     def action_doctor(self) -> None:
@@ -413,7 +404,7 @@ class SearchApp(App[None]):
                 return
             self._talk = name or None
             if name in known:
-                number = self._asking.begin()
+                number = self._begin()
                 self._asking.ask("talks", number, lambda: show_session(self._session, name), self._show_talk)
             else:
                 self._status(f"a new conversation: ?… begins {clean_line(name)}" if name else "questions stand alone")

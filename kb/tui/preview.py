@@ -110,6 +110,12 @@ class Preview(ScrollView, can_focus=True):
         return [*parts, Segment(text[at:], style)]
 
 
+def cited_text(view: DocumentView) -> str:
+    """The cited lines of a document, without what a terminal would obey; all of it where none is cited."""
+    lines, (start, end) = _lines_of(view)
+    return "\n".join(clean(line) for line in (lines[start - 1 : end] if end >= start > 0 else lines))
+
+
 def _lines_of(view: DocumentView) -> tuple[list[str], tuple[int, int]]:
     """What is shown of a document, a line each, and which of those lines are cited, from 1."""
     citation = view.citation
