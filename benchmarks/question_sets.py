@@ -60,6 +60,8 @@ NAMES = (
     "squad2-dev",
     "cranfield",
     "korquad-refusal-dev",
+    "few-korean",
+    "few-english",
 )
 
 
@@ -73,6 +75,11 @@ def question_set(name: str, data: Path, at_most: int = 0) -> Iterator[QuestionSe
             for line in (data / name / "removed.txt").read_text(encoding="utf-8").split():
                 (root / line).unlink()
             yield QuestionSet(name, root, tuple(_own(data / name / "questions.jsonl")))
+    elif name.startswith("few-"):
+        with TemporaryDirectory() as folder:
+            VAULTS[name](data, Path(folder))
+            asked = _own(data / "ask-fastapi" / "questions.jsonl")
+            yield QuestionSet(name, Path(folder), tuple(_answered_in(Path(folder), asked)))
     elif name == "notes-ko":
         yield QuestionSet(name, data / name, tuple(_own(HERE / "questions" / "notes-ko.jsonl")))
     elif name in VAULTS:
@@ -92,6 +99,15 @@ def _own(path: Path) -> Iterator[Asked]:
         row = json.loads(line)
         files = dict.fromkeys(row["files"], 1.0)
         yield Asked(row["id"], row["text"], row["lang"], row["kind"], files, tuple(row["must"]), row["answerable"])
+
+
+def _answered_in(root: Path, asked: Iterable[Asked]) -> Iterator[Asked]:
+    """The questions that are answered below `root`; of kind `cross` those in another language than all that answers."""
+    for each in asked:
+        files = {path: grade for path, grade in each.files.items() if (root / path).exists()}
+        if files:
+            is_across = all(path.partition("/")[0] != each.lang for path in files)
+            yield each._replace(files=files, kind="cross" if is_across else each.kind)
 
 
 def _golden() -> Iterator[Asked]:

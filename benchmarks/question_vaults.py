@@ -1,7 +1,8 @@
 """The folders that questions of our own are asked over, put together from what is at hand; the same every time.
 
 `manual` is two products' documentation, English and Korean, as their packages carry it. `archive` is what a curious
-reader keeps: encyclopedia articles in both languages, and abstracts.
+reader keeps: encyclopedia articles in both languages, and abstracts. `few-korean` and `few-english` are a manual in one
+language beside a few notes in the other.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _PORTONE_FOLDERS = (
 _FILES = 300
 _PAPERS = 60
 _SHORTEST_PAPER = 400
+_BESIDE = 50
+_SHORTEST_PAGE = 300  # bytes
 
 
 def write_manual(data: Path, folder: Path) -> None:
@@ -59,8 +62,36 @@ def write_archive(data: Path, folder: Path) -> None:
         shutil.copy(reports[nth * len(reports) // _PAPERS], folder / "papers")
 
 
-VAULTS: dict[str, Callable[[Path, Path], None]] = {"manual": write_manual, "archive": write_archive}
+def write_few_korean(data: Path, folder: Path) -> None:
+    """`en/`: the English pages of a manual; `beside/`: 50 Korean notes on other things."""
+    shutil.copytree(data / "xling-fastapi" / "corpus" / "en", folder / "en")
+    _put_beside(folder, data / "notes-ko")
+
+
+def write_few_english(data: Path, folder: Path) -> None:
+    """`ko/`: the Korean pages of the same manual; `beside/`: 50 English pages of another program. Needs npm."""
+    shutil.copytree(data / "xling-fastapi" / "corpus" / "ko", folder / "ko")
+    with TemporaryDirectory() as manual:
+        write_manual(data, Path(manual))
+        _put_beside(folder, Path(manual, "en"))
+
+
+VAULTS: dict[str, Callable[[Path, Path], None]] = {
+    "manual": write_manual,
+    "archive": write_archive,
+    "few-korean": write_few_korean,
+    "few-english": write_few_english,
+}
 """By name of the set: writes its folder below an empty one, from the development data."""
+
+
+def _put_beside(folder: Path, source: Path) -> None:
+    """Copies pages of `source`, in even steps."""
+    pages = [path for path in sorted(source.rglob("*.md")) if path.stat().st_size > _SHORTEST_PAGE]
+    (folder / "beside").mkdir()
+    for nth in range(_BESIDE):
+        page = pages[nth * len(pages) // _BESIDE]
+        shutil.copy(page, folder / "beside" / f"{nth:02d}-{page.name}")
 
 
 def _run(*command: str) -> None:

@@ -23,7 +23,7 @@ WEIGHED = ("margin", "share", "cosine", "nearness", "sentence", "bigrams", "miss
 """What both likelihoods weigh, of all that kb works out of a question (docs/answers.md tells how they were chosen)."""
 
 SHARES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
-GATE = 0.45
+GATE = 0.43
 """What of the fitted `about` is shipped as .5."""
 
 _RANK_RIDGE = 0.001

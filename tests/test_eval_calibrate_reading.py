@@ -311,9 +311,9 @@ def test_a_refit_of_reading_is_in_force_once_it_is_applied(unchanged: Vault) -> 
     assert "now in force: about, right" in ran.stderr
     assert fitted(unchanged) == dict.fromkeys(("about", "right", "right_limits"), len(PLACES) + len(ELSEWHERE))
     after = kb(unchanged, "ask", question, "--json").json["evidence"]
-    assert after["calibration"] != before["calibration"] == "about-2/right-2"
+    assert after["calibration"] != before["calibration"] == "about-3/right-3"
     about, right = after["calibration"].split("/")
-    assert (about.startswith("about-2+"), right.startswith("right-2+")) == (True, True)
+    assert (about.startswith("about-3+"), right.startswith("right-3+")) == (True, True)
     shown = kb(unchanged, "doctor").stdout
     assert f"{about} (fitted 2" in shown
     again = kb(unchanged, "eval", "calibrate", "--reset")
@@ -395,7 +395,7 @@ def test_a_fit_of_weights_that_kb_no_longer_ships_is_told_by_doctor(unchanged: V
         db.execute("UPDATE fitted_weights SET version = 'about-1+12345678' WHERE model = 'about'")
     checks = {check["name"]: check for check in kb(unchanged, "doctor", "--json").json["checks"]}
     assert (checks["judging_about"]["state"], checks["judging_right"]["state"]) == ("failed", "ok")
-    assert "kb now comes with about-2" in checks["judging_about"]["hint"]
+    assert "kb now comes with about-3" in checks["judging_about"]["hint"]
 
 
 def test_the_older_gate_is_fitted_where_reading_is_turned_off(unchanged: Vault) -> None:

@@ -140,8 +140,9 @@ def candidate(rank: int, lang: str, cosine: float | None, words: float = 0.0) ->
     )
 
 
-def features(candidates: Sequence[Candidate]) -> list[dict[str, float]]:
-    read = [ReadCandidate(each.chunk_rowid, 0.2, 0.2, 0.2) for each in candidates]
+def features(candidates: Sequence[Candidate], use: Sequence[float | None] = ()) -> list[dict[str, float]]:
+    cosines = use or [0.2] * len(candidates)
+    read = [ReadCandidate(each.chunk_rowid, cosine, 0.2, 0.2) for each, cosine in zip(candidates, cosines, strict=True)]
     return candidate_features(Question("a text", (TermWeight("text", 2.0), TermWeight("other", 6.0))), candidates, read)
 
 
@@ -172,6 +173,19 @@ def test_a_language_is_compared_with_itself_alone() -> None:
     assert found[0]["own.e5"] == pytest.approx(20 * 0.02)
     assert found[3]["other.e5"] == pytest.approx(20 * 0.06)
     assert features(korean)[0]["own.e5"] == pytest.approx(found[0]["own.e5"])
+
+
+def test_a_language_that_means_what_is_asked_leads() -> None:
+    both = [candidate(at, lang, 0.9) for at, lang in enumerate(("ko", "ko", "ko", "en", "en", "en"), 1)]
+    found = features(both, use=(0.2, 0.1, 0.1, 0.6, 0.5, 0.5))
+    assert [each.get("other.use_lead") for each in found] == [None] * 3 + [pytest.approx(5 * 0.4)] * 3
+    assert found[3]["other.sentence_lead"] == 0
+
+
+@pytest.mark.parametrize("use", [(0.2, 0.2, None, None), (None, None, 0.6, 0.5)])
+def test_no_language_leads_while_another_has_no_vectors(use: Sequence[float | None]) -> None:
+    both = [candidate(at, lang, 0.9) for at, lang in enumerate(("ko", "ko", "en", "en"), 1)]
+    assert not any(name.endswith("_lead") for each in features(both, use) for name in each)
 
 
 def test_the_fewer_words_are_found_the_more_meaning_counts() -> None:

@@ -1,11 +1,12 @@
 """Candidates in the order of a ranker that reads them: their sentences and headings beside every channel's figures.
 
 A question is nearest to passages of its own language in every channel. So a figure counts by how far it is above
-those of the other candidates in the passage's own language (`_margin`), and both languages are compared by that alone.
-Where few of the question's words are found, meaning counts more (`…_by_meaning`). Then the first passages in the
-question's own language are put in order once more, by their sentences (`kb.retrieve.second_look`). The weights are data
-(the view `weights`, models `rank`, `sentence` and `look`); docs/retrieval.md says how they were fitted and what they
-reach.
+those of the other candidates in the passage's own language. Which of two languages has the answer is told by the
+encoder of sentences, to which they are alike: by how far its usual figures for one are above those for the other
+(`_leads`). Where few of the question's words are found, meaning counts more (`…_by_meaning`). Then the first passages
+in the question's own language are put in order once more, by their sentences (`kb.retrieve.second_look`). The weights
+are data (the view `weights`, models `rank`, `sentence` and `look`); docs/retrieval.md says how they were fitted and
+what they reach.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ READ_DEPTH = 20
 # Figures on one scale: a usual difference between two passages is about one.
 _SCALES = {"e5": 20.0, "use": 5.0, "sentence": 5.0, "heading": 5.0, "title": 3.0}
 _WORDS_SCALE = 4.0
+# Those of the encoder of sentences, which puts what means the same in two languages close together.
+_ALIKE = ("use", "sentence", "heading")
 # What a passage's figure is compared with: the mean of so many next ones of its language.
 _COMPARED = 20
 _INT8 = 127
@@ -121,7 +124,14 @@ def candidate_features(
     titles = _titles(question.terms, candidates)
     best_words = max((each.lexical_share for each in candidates if each.is_own), default=0.0)
     by_meaning = 1 - min(1.0, best_words)
-    margins = {name: _margins([value * _SCALES[name] for value in values], is_own) for name, values in figures.items()}
+    scaled = {name: [value * _SCALES[name] for value in values] for name, values in figures.items()}
+    usual = {name: _usual_by_side(values, is_own) for name, values in scaled.items()}
+    margins = {
+        name: [value - usual[name][own] for value, own in zip(values, is_own, strict=True)]
+        for name, values in scaled.items()
+    }
+    embedded = {own for row, own in zip(read, is_own, strict=True) if row.passage is not None}
+    leads = _leads(usual) if len(embedded) > 1 else {}
     found: list[dict[str, float]] = []
     for at, own in enumerate(is_own):
         side = "own" if own else "other"
@@ -130,7 +140,7 @@ def candidate_features(
         features[f"{side}.words"] = words[at]
         features[f"{side}.title"] = titles[at] * _SCALES["title"]
         if not own:
-            features |= {"other": 1.0, "other_by_meaning": by_meaning}
+            features |= {"other": 1.0, "other_by_meaning": by_meaning, **leads}
         found.append(features)
     return found
 
@@ -147,13 +157,21 @@ def _titles(terms: Sequence[TermWeight], candidates: Sequence[Candidate]) -> lis
     return [shares[candidate.title] for candidate in candidates]
 
 
-def _margins(values: Sequence[float], is_own: Sequence[bool]) -> list[float]:
-    """How far each value is above the mean of the 2nd to 20th of its side."""
-    usual = {
+def _usual_by_side(values: Sequence[float], is_own: Sequence[bool]) -> dict[bool, float]:
+    """The mean of the 2nd to 20th best value in the question's own language, and in others."""
+    return {
         side: _usual(sorted((value for value, own in zip(values, is_own, strict=True) if own is side), reverse=True))
         for side in set(is_own)
     }
-    return [value - usual[own] for value, own in zip(values, is_own, strict=True)]
+
+
+def _leads(usual: Mapping[str, Mapping[bool, float]]) -> dict[str, float]:
+    """How far the usual figures of another language are above those of the question's own, for figures alike in both.
+
+    A few notes in the question's language, none of which is about what is asked, are as far apart from each other as
+    passages that are: their margins alone say nothing against them.
+    """
+    return {f"other.{name}_lead": usual[name][False] - usual[name][True] for name in _ALIKE}
 
 
 def _usual(falling: Sequence[float]) -> float:
