@@ -44,10 +44,8 @@ def ingest(vault: Vault, *settings: str) -> None:
     assert ran.code == 0, ran.stderr
 
 
-def search(vault: Vault, *settings: str) -> Ran:
-    return run_kb(
-        "--config", str(vault.config), *settings, "search", "bleed radiators before frost", "--explain", "--json"
-    )
+def search(vault: Vault, *settings: str, question: str = "bleed radiators before frost") -> Ran:
+    return run_kb("--config", str(vault.config), *settings, "search", question, "--explain", "--json")
 
 
 def sentences(vault: Vault, path: str) -> list[str]:
@@ -120,6 +118,21 @@ def test_reading_says_what_it_went_by(vault: Vault) -> None:
         (hit["retrieval"]["reading_score"] for hit in hits), reverse=True
     )
     assert sum(hit["score"] for hit in hits) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("zzqx wvvk", "no passage has any of these words"),
+        ("귤갸갹 쀍뗡", "이 낱말이 나오는 곳은 없음"),
+        ("zzqx radiators", None),
+        ("bleed radiators before frost", None),
+    ],
+)
+def test_that_no_word_was_found_is_said(question: str, says: str | None, vault: Vault) -> None:
+    found = search(vault, question=question).json
+    assert found["hits"] != []
+    assert (says in found["note"]) if says else found.get("note") is None
 
 
 def test_int8_keeps_the_direction() -> None:

@@ -74,6 +74,13 @@ def by_words_only(question: str, lacking: ModelError) -> str:
     return f"by words only: {lacking.message} ({lacking.hint})"
 
 
+def by_meaning_only(question: str) -> str:
+    """That no passage has a word of the question: what is shown is merely the nearest there is."""
+    if query_language(question) == "ko":
+        return "이 낱말이 나오는 곳은 없음: 뜻이 가까운 곳을 보임"
+    return "no passage has any of these words: these are the nearest by meaning"
+
+
 def few_embedded(committed: int, chunks: int) -> ModelMissing:
     """What a question lacks that is searched by its words alone until more passages have vectors."""
     return ModelMissing(

@@ -40,7 +40,19 @@ def search_in(base: KnowledgeBase, query: SearchQuery, *, every_candidate: bool 
     with base.snapshot():
         query = query._replace(filters=base.visible(query.filters)) if base.hides else query
         source = _source(base, query)
-        return _with_code(base, query, _among_notes(base, query, source, every_candidate))
+        return _without_words(_with_code(base, query, _among_notes(base, query, source, every_candidate)))
+
+
+def _without_words(result: SearchResult) -> SearchResult:
+    """The result, which says so where none of all that was read for the question has a word of it."""
+    if not result.is_read or any(hit.retrieval.lexical_score for hit in result.hits):
+        return result
+    if any(each.candidate.lexical_score for each in result.candidates):
+        return result
+    from kb.retrieve.notes import by_meaning_only  # most questions have words that are found
+
+    said = by_meaning_only(result.query.text)
+    return result._replace(note=f"{result.note}; {said}" if result.note else said)
 
 
 def _among_notes(
