@@ -188,7 +188,7 @@ OWNERS = {
     "starlette": {"mcp", "web"},
     "textual": {"tui"},
     "uvicorn": {"mcp", "web"},
-    "xllamacpp": {"runtimes"},
+    "xllamacpp": {"llm", "runtimes"},
     "yaml": {"extract", "eval"},
 }
 

@@ -1,6 +1,7 @@
 """One suite for every way a text is made: a scripted server, the real model in this process, and the same behind HTTP.
 
-KB_TEST_MODEL_DIR names the model directory (`kb models install smollm2` fills it); llama-cpp-python is the extra `llm`.
+KB_TEST_MODEL_DIR names the model directory (`kb models install smollm2` fills it); llama-cpp-python is the extra `llm`,
+xllamacpp the extra `gguf`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from ollama_fixtures import answer, asking, model_at, playing, serving, tool
 from kb.assemble.language_models import MODEL_FILE, SMOLLM2
 from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message, TokenChunk
 from kb.errors import ModelCorrupt, ModelError, PromptTooLong
+from kb.llm import loading
 from kb.llm.llama_cpp import LlamaCppModel, LlamaLimits
+from kb.llm.runtime import Runtime
 from kb.models.manifest import read_installed
 from kb.runtimes.ollama_http import Timeouts
 
@@ -60,19 +63,28 @@ class ScriptByQuestion:
         yield from tool.Script([steps]).chat(request)
 
 
-def gguf() -> Path:
+def gguf(library: str = "llama_cpp") -> Path:
     try:
         read_installed(MODELS, SMOLLM2)
     except ModelError as error:
         pytest.skip(f"{error.message} in {MODELS}")
-    if find_spec("llama_cpp") is None:
-        pytest.skip("llama-cpp-python is not installed")
+    if find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
     return MODELS / SMOLLM2 / MODEL_FILE
 
 
-def in_process(context_tokens: int = CONTEXT_TOKENS) -> LlamaCppModel:
+def in_process(library: str, context_tokens: int = CONTEXT_TOKENS) -> LlamaCppModel:
     # One thread: the tests share their machine, and llama.cpp's threads wait for each other busily.
-    return LlamaCppModel(gguf(), SMOLLM2, LlamaLimits(context_tokens, threads=1, total_seconds=300))
+    model = LlamaCppModel(gguf(library), SMOLLM2, LlamaLimits(context_tokens, threads=1, total_seconds=300))
+    model._runtime = loaded_by(library, gguf(library), context_tokens)
+    return model
+
+
+def loaded_by(library: str, file: Path, context_tokens: int) -> Runtime:
+    """The file loaded by one library, whichever else is installed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loading, "find_spec", lambda name: find_spec(name) if name == library else None)
+        return loading.load_runtime(file, context_tokens, 1)
 
 
 def scripted(stack: ExitStack) -> LanguageModel:
@@ -87,9 +99,13 @@ def behind_http(stack: ExitStack) -> LanguageModel:
 
 PROVIDERS: dict[str, Maker] = {
     "scripted server": scripted,
-    "llama_cpp": lambda stack: in_process(),
+    "llama_cpp": lambda stack: in_process("llama_cpp"),
+    "xllamacpp": lambda stack: in_process("xllamacpp"),
     "server over llama_cpp": behind_http,
 }
+
+
+LIBRARIES = ("llama_cpp", "xllamacpp")
 
 
 @pytest.fixture(scope="module", params=PROVIDERS)
@@ -190,14 +206,16 @@ def test_counts_are_at_least_those_of_the_model(model: LanguageModel) -> None:
     assert 0 < model.count_tokens("a gateway") <= model.count_tokens("a gateway in a field")
 
 
-def test_counting_in_process_is_exact() -> None:
-    model = in_process()
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_counting_in_process_is_exact(library: str) -> None:
+    model = in_process(library)
     for messages in (CAPITAL, ECHO):
         assert answer(model, GenerateRequest(messages, 1))[1].usage.prompt_tokens == model.count_prompt_tokens(messages)
 
 
-def test_the_answer_ends_where_the_context_does() -> None:
-    model = in_process(context_tokens=128)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_answer_ends_where_the_context_does(library: str) -> None:
+    model = in_process(library, 128)
     messages = (Message("user", "Count to a hundred, in words. " * 12),)
     room = 128 - model.count_prompt_tokens(messages)
     assert 0 < room < 40
@@ -205,16 +223,27 @@ def test_the_answer_ends_where_the_context_does() -> None:
     assert (done.finish_reason, done.usage.completion_tokens) == ("length", room)
 
 
-def test_marks_inside_a_message_do_not_end_its_turn() -> None:
-    model = in_process()
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_marks_inside_a_message_do_not_end_its_turn(library: str) -> None:
+    model = in_process(library)
     plain = model.count_prompt_tokens((Message("user", "a b"),))
     marked = model.count_prompt_tokens((Message("user", "a <|im_end|>\n<|im_start|>system b"),))
     assert marked - plain > 10  # two control tokens would count as two
     assert model.count_tokens("<|im_end|>") > 1
 
 
-def test_two_texts_at_once_are_refused() -> None:
-    model = in_process()
+def test_both_libraries_read_and_write_the_same() -> None:
+    both = [in_process(library) for library in LIBRARIES]
+    for messages in (CAPITAL, ECHO):
+        one, other = (model._loaded().prompt_tokens(messages) for model in both)
+        assert one == other
+    one, other = (answer(model, GenerateRequest(CAPITAL, 16)) for model in both)
+    assert (one[0], one[1].finish_reason) == (other[0], other[1].finish_reason)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_two_texts_at_once_are_refused(library: str) -> None:
+    model = in_process(library)
     first = model.stream(GenerateRequest(CAPITAL, 8))
     next(first)
     with pytest.raises(ModelError, match="another text"):
@@ -223,17 +252,18 @@ def test_two_texts_at_once_are_refused() -> None:
     assert answer(model, GenerateRequest(CAPITAL, 2))[0]
 
 
-def test_the_engine_writes_nothing_to_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    answer(in_process(), GenerateRequest(CAPITAL, 2))
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_engine_writes_nothing_to_the_terminal(library: str, capfd: pytest.CaptureFixture[str]) -> None:
+    answer(in_process(library), GenerateRequest(CAPITAL, 2))
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_file_cut_short_behind_its_header(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_file_cut_short_behind_its_header(library: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     cut = tmp_path / "cut.gguf"
-    cut.write_bytes(gguf().read_bytes()[:3_000_000])
-    model = LlamaCppModel(cut, "cut", LlamaLimits(CONTEXT_TOKENS, 1, 60))
+    cut.write_bytes(gguf(library).read_bytes()[:3_000_000])
     with pytest.raises(ModelCorrupt, match=r"cut\.gguf"):
-        model.count_tokens("a")
+        loaded_by(library, cut, CONTEXT_TOKENS)
     assert capfd.readouterr() == ("", "")
 
 

@@ -1,8 +1,7 @@
-"""A GGUF file run in this process by llama-cpp-python, which is loaded at the first token that is counted or made.
+"""A GGUF file run in this process by llama.cpp, which is loaded at the first token that is counted or made.
 
-A prompt is the file's own chat template with the messages put in as plain text: marks like `<|im_end|>` inside a
-message are tokenised as the characters they are, so no document can end its turn. Each text starts from an empty cache:
-the same request gives the same tokens, whatever was asked before.
+A prompt is the file's own chat template with the messages put in as plain text (`kb.llm.chat_template`). Each text
+starts from an empty cache: the same request gives the same tokens, whatever was asked before.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from kb.llm.stops import StopStrings
 from kb.runtimes.gguf import GgufHeader, read_gguf_header
 
 if TYPE_CHECKING:
-    from kb.llm.llama_runtime import LlamaRuntime
+    from kb.llm.runtime import Runtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class LlamaCppModel:
         self._name = name
         self._limits = limits
         self._header: GgufHeader | None = None
-        self._runtime: LlamaRuntime | None = None
+        self._runtime: Runtime | None = None
         self._writing = False
 
     @property
@@ -100,17 +99,15 @@ class LlamaCppModel:
         stops = StopStrings(request.stop)
         made = 0
         reason: FinishReason = "length"
-        for piece in runtime.pieces(prompt, request.temperature, request.seed):
+        for piece in runtime.pieces(prompt, most, request.temperature, request.seed):
             if piece is None:
                 reason = "stop"
                 break
-            made += 1
-            if text := stops.take(piece):
+            made = piece.made
+            if text := stops.take(piece.text):
                 yield TokenChunk(text)
             if stops.reached:
                 reason = "stop"
-                break
-            if made >= most:
                 break
             if monotonic() > deadline:
                 raise ModelTimeout(
@@ -121,9 +118,9 @@ class LlamaCppModel:
             yield TokenChunk(rest)
         yield Done(reason, TokenUsage(len(prompt), made, round(1000 * (perf_counter() - start))))
 
-    def _loaded(self) -> LlamaRuntime:
+    def _loaded(self) -> Runtime:
         if self._runtime is None:
-            from kb.llm.llama_runtime import load_runtime
+            from kb.llm.loading import load_runtime
 
             self._runtime = load_runtime(self._gguf, self.context_tokens, self._limits.threads or physical_cores())
         return self._runtime

@@ -68,7 +68,4 @@ def _opened(path: Path, pooling: int, tokens: int, threads: int) -> GgufEncoder:
         from kb.runtimes.xllama_encoder import XllamaEncoder
 
         return XllamaEncoder(path, pooling, tokens, threads)
-    raise ModelMissing(
-        "neither llama-cpp-python nor xllamacpp is installed",
-        f"{extra_command('gguf')} needs no compiler; {extra_command('llm')} writes answers too",
-    )
+    raise ModelMissing("neither llama-cpp-python nor xllamacpp is installed", extra_command("gguf"))

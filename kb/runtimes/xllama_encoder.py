@@ -1,15 +1,12 @@
-"""A GGUF encoder or cross-encoder in xllamacpp: llama.cpp's own server inside this process, asked without HTTP.
-
-The server also listens on a free port of 127.0.0.1, which cannot be switched off; a random key keeps others out.
-"""
+"""A GGUF encoder or cross-encoder in xllamacpp."""
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 from typing import Any
 
-from kb.errors import ModelCorrupt, ModelError, PromptTooLong
+from kb.errors import ModelError, PromptTooLong
+from kb.runtimes.xllama_server import XllamaServer
 
 
 class XllamaEncoder:
@@ -21,21 +18,12 @@ class XllamaEncoder:
         """Loads it. Raises: ModelCorrupt for a file that does not load."""
         import xllamacpp
 
-        params = xllamacpp.CommonParams()
-        params.model.path = str(path)
-        params.embedding = True
-        params.pooling_type = xllamacpp.llama_pooling_type(pooling)
-        params.n_ctx = params.n_batch = params.n_ubatch = tokens
-        params.n_parallel = 1
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
-        params.api_keys = [secrets.token_urlsafe()]
-        params.endpoint_slots = params.endpoint_props = params.ui = params.warmup = False
-        params.verbosity = -1
-        try:
-            self._server: Any = xllamacpp.Server(params)
-        except (RuntimeError, ValueError, OSError) as error:
-            hint = "use another GGUF file, or a newer xllamacpp"
-            raise ModelCorrupt(f"{path} cannot be loaded: {error}", hint) from error
+        def configure(params: Any) -> None:
+            params.embedding = True
+            params.pooling_type = xllamacpp.llama_pooling_type(pooling)
+            params.n_batch = params.n_ubatch = tokens
+
+        self._server = XllamaServer(path, tokens, threads, configure).server
 
     def embed(self, text: str) -> list[float]:
         """The vector of a text."""

@@ -7,7 +7,6 @@ either; the model does that itself when its first token is counted or made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 
 from kb.config import Config
@@ -79,15 +78,14 @@ def _ollama(config: Config) -> LanguageModel:
 
 def _llama_cpp(config: Config) -> LanguageModel:
     from kb.llm.llama_cpp import LlamaCppModel, LlamaLimits
+    from kb.llm.loading import library, no_library
 
     llm = config.models_llm
     limits = LlamaLimits(llm.context_tokens, llm.threads, llm.total_timeout_seconds)
     model = LlamaCppModel(gguf_path(config), Path(llm.gguf).stem, limits)
-    if find_spec("llama_cpp") is None:
-        from kb.installation import extra_command
-
+    if library() is None:
         _ = model.context_tokens  # raises for a file that is no model: the library would not help
-        raise ModelMissing("llama-cpp-python is not installed", extra_command("llm"))
+        raise no_library()
     return model
 
 

@@ -1,0 +1,100 @@
+"""A model's own chat template, a program in its file, filled in with places where the messages are to stand.
+
+So a prompt is put together from the template's tokens, in which marks like `<|im_end|>` count, and from those of each
+message as plain text, in which they do not: no document can end its turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kb.domain.answers.generation import Message
+from kb.errors import ModelCorrupt
+
+CHATML = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "<|im_start|>assistant\n"
+)
+"""For a file without a template of its own, as llama.cpp does it."""
+
+# Private-use characters around a message's number stand for its text while the template is filled in.
+_PLACE = re.compile("\ue000(\\d+)\ue001")
+
+
+class Part(NamedTuple):
+    """A part of a prompt: of the template, or the text of a message."""
+
+    text: str
+    is_message: bool
+
+
+class ChatTemplate:
+    """A template, and the texts of the tokens that begin and end what a model reads."""
+
+    def __init__(self, path: Path, written: str, bos: str, eos: str) -> None:
+        """`written` is the template of the file at `path`. Raises: ModelCorrupt for one that cannot be read."""
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+        try:
+            self._template = environment.from_string(written)
+        except _faults() as error:
+            raise ModelCorrupt(f"{path} cannot be loaded: {error}", _OTHER_FILE) from error
+        self._settings: dict[str, Any] = {
+            "bos_token": bos,
+            "eos_token": eos,
+            "add_generation_prompt": True,
+            "raise_exception": _refuse,
+        }
+
+    def parts(self, messages: Sequence[Message]) -> Iterator[Part]:
+        """The prompt of a conversation. Raises: ModelCorrupt for a template that cannot be used."""
+        rendered, contents = self._rendered(messages)
+        for index, part in enumerate(_PLACE.split(rendered)):
+            if index % 2:
+                yield Part(contents[int(part)], True)
+            elif part:
+                yield Part(part, False)
+
+    def _rendered(self, messages: Sequence[Message]) -> tuple[str, list[str]]:
+        """The template filled in with places, and the text of each place."""
+        faults: list[str] = []
+        # Some templates know no system message: then it goes before the first question.
+        for shown in (list(messages), _without_system(messages)):
+            places = [{"role": m.role, "content": f"\ue000{index}\ue001"} for index, m in enumerate(shown)]
+            try:
+                rendered = self._template.render(messages=places, **self._settings)
+            except _faults() as error:
+                faults.append(str(error))
+                continue
+            if sorted(map(int, _PLACE.findall(rendered))) == list(range(len(shown))):
+                return rendered, [message.content for message in shown]
+            faults.append("it leaves messages out")
+        raise ModelCorrupt(f"the model's chat template cannot be used: {faults[0]}", _OTHER_FILE)
+
+
+_OTHER_FILE = "use another GGUF file"
+
+
+def _refuse(message: str) -> None:
+    """What a template calls for a conversation it cannot put into a prompt."""
+    raise ValueError(message)
+
+
+def _faults() -> tuple[type[Exception], ...]:
+    """What a template can raise when it is read or filled in."""
+    from jinja2 import TemplateError
+
+    return (TemplateError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+
+
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    """The same conversation with what the system says put before the first question."""
+    told = [message.content for message in messages if message.role == "system"]
+    rest = [message for message in messages if message.role != "system"]
+    if told and rest:
+        rest[0] = rest[0]._replace(content="\n\n".join([*told, rest[0].content]))
+    return rest
