@@ -49,9 +49,8 @@ def measure(data: Path | None, *, questions: int = QUESTIONS) -> Measurement:
         rows += [(name, *row) for row in _kb(judged)]
         rows += [(name, engine, *_peer(engine, judged)) for engine in ENGINES]
     columns = ("set", "engine", "nDCG@10", "recall@10", "index s", "ms a question")
-    return Measurement(
-        "peers", (Table(f"{questions} questions a set", columns, tuple(rows)),), (), {"rows": len(rows)}, (_NOTE,)
-    )
+    asked = f"{questions} questions a set" if questions else "All questions"
+    return Measurement("peers", (Table(asked, columns, tuple(rows)),), (), {"rows": len(rows)}, (_NOTE,))
 
 
 def _kb(judged: JudgedSet) -> list[tuple[Cell, ...]]:

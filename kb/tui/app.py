@@ -145,6 +145,7 @@ class SearchApp(App[None]):
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Says what failed that no error of kb tells of."""
         if event.state is WorkerState.ERROR:
+            self._meant.drop()
             self._status(f"kb itself failed: {clean_line(repr(event.worker.error))}")
 
     # Typing
