@@ -27,18 +27,3 @@ def test_every_file_of_the_drawn_ways_exists() -> None:
     missing = [path for path in drawn if not any(list(base.glob(path)) for base in (REPOSITORY, REPOSITORY / "kb"))]
     assert len(drawn) > 40
     assert missing == []
-
-
-def test_every_room_of_the_package_stands_in_the_table() -> None:
-    table = PAGE[PAGE.index("## The rooms") : PAGE.index("rooms have rooms inside")]
-    rooms = set(re.findall(r"`(\w+)`", re.sub(r"\|[^|]*\|$", "", table, flags=re.MULTILINE)))
-    there = {path.stem for path in (REPOSITORY / "kb").iterdir() if not path.name.startswith(("_", "py.typed"))}
-    assert there == rooms
-
-
-def test_every_inner_room_stands_in_its_table() -> None:
-    for room in ("operations", "extract", "store", "cli", "wire", "domain"):
-        table = PAGE[PAGE.index(f"| inside `{room}` |") :].partition("\n\n")[0]
-        rooms = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
-        there = {path.stem for path in (REPOSITORY / "kb" / room).iterdir() if not path.name.startswith("_")}
-        assert there == rooms

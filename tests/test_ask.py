@@ -23,7 +23,7 @@ from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.session.session import Session, open_session
 from tests.answer_passages import ScriptedModel
-from tests.conftest import Ran, Vault, counted_calls, make_vault, run_kb
+from tests.conftest import Ran, Vault, make_vault, run_kb
 
 NOTES = {
     "gateway.md": "# Gateway\n\nThe gateway retries a failed upload five times.\nThen it keeps the batch on disk.\n",
@@ -89,14 +89,6 @@ def test_your_own_sentence_answers_with_its_lines(asked: Vault) -> None:
         lines = (asked.root / claim["citation"]["path"]).read_text(encoding="utf-8").split("\n")
         cited = "\n".join(lines[claim["citation"]["start"] - 1 : claim["citation"]["end"]])
         assert claim["quote"] in cited
-
-
-@pytest.mark.parametrize(("question", "code"), [(RETRY, 0), ("Which planets have rings?", 1)])
-def test_a_question_is_searched_and_its_terms_are_read_once(asked: Vault, question: str, code: int) -> None:
-    with counted_calls("search_in", "read_query", "lexical_params") as calls:
-        ran = kb(asked, "--set", "rag.score_gate=0", "ask", question)
-    assert ran.code == code
-    assert calls == {"search_in": 1, "read_query": 1, "lexical_params": 1}
 
 
 def test_the_budget_of_an_answer_is_the_sessions_where_it_is_not_asked_for(

@@ -1,4 +1,4 @@
-"""A room imports only rooms below it, inner rooms too; no files import in a circle; a library has one room."""
+"""A room imports only rooms below it; no files import in a circle; a library has one room."""
 
 from __future__ import annotations
 
@@ -29,130 +29,6 @@ ROWS = (
     ("records",),
 )
 
-# The same inside a room that has rooms; a file that stands in none is one by itself.
-INNER_ROWS = {
-    "operations": (
-        ("admin", "doctor", "evaluate", "inspect"),
-        ("ask", "ingest"),
-        ("answers", "fetch", "search"),
-        ("session",),
-        ("embedding",),
-        ("opening",),
-    ),
-    "extract": (
-        ("cited_text", "registry"),
-        ("audio", "code", "image", "markdown", "pdf", "plugin"),
-        ("decode", "highlight", "numbered_blocks", "ocr"),
-    ),
-    "answer": (
-        ("code",),
-        ("quoting",),
-        ("judging",),
-        ("across", "checks", "deep", "reading"),
-        ("claims", "extractive", "pieces", "prompt", "refusals"),
-        (
-            "echoes",
-            "evidence",
-            "fitted",
-            "follow_up",
-            "listing",
-            "markers",
-            "packing",
-            "quotations",
-            "standing",
-            "thoughts",
-            "wording",
-        ),
-    ),
-    "retrieve": (
-        ("hybrid",),
-        ("reader",),
-        ("second_look",),
-        ("code", "search", "signals"),
-        ("terms",),
-        ("corrections", "filters", "places"),
-        ("dated", "equivalents", "korean_cuts", "notes", "pair_order", "ranking_version", "snippet", "weights"),
-    ),
-    "embed": (
-        ("adapters",),
-        ("installed", "nli", "providers"),
-        ("codec", "model_files", "passage", "text", "windows"),
-    ),
-    "language": (
-        ("opposites",),
-        ("time_expressions", "words", "written_words"),
-        (
-            "bare_words",
-            "detect",
-            "expectation",
-            "names",
-            "korean",
-            "sentences",
-            "spelling",
-            "stopwords",
-            "time_signs",
-            "transliteration",
-        ),
-        ("broken_lines", "jamo", "link_words", "lists", "markup", "occurrences", "porter"),
-    ),
-    "cli": (
-        ("commands", "entry"),
-        ("main",),
-        ("search_otherwise",),
-        ("bulk", "judging", "remember", "show", "unforeseen"),
-        ("call",),
-        ("output",),
-        ("debug_log", "filters", "interrupt"),
-        ("deferred", "options"),
-    ),
-    "wire": (
-        ("schemas",),
-        ("answer", "evaluate", "ingest", "inspect", "schema", "tools", "upkeep"),
-        ("bulk_search_item", "fetch"),
-        ("search_response",),
-        ("search_hit",),
-        ("bulk_search_query", "citation", "error"),
-    ),
-    "domain": (
-        ("results",),
-        ("answers", "ingest"),
-        ("reranking",),
-        ("passages",),
-        ("search",),
-        ("code_hits",),
-        ("documents",),
-        ("chunks", "citations"),
-        ("plugins",),
-        ("media_citations", "spans"),
-        (
-            "candidates",
-            "checks",
-            "embeddings",
-            "ids",
-            "kinds",
-            "paths",
-            "repositories",
-            "run_handle",
-            "symbols",
-            "text",
-        ),
-    ),
-    "store": (
-        ("documents", "migrate"),
-        ("fts_version", "vectors"),
-        ("caches", "rows", "tokens"),
-        ("connection",),
-        ("schema_version",),
-        ("schema_queries", "trace"),
-        ("bare_sql", "sqlfile"),
-    ),
-}
-
-
-# A room that passes this many files has rooms of its own; but there is one file a command.
-MOST_FILES = 20
-ONE_A_COMMAND = "cli/commands"
-
 
 def heights(rows: Sequence[Sequence[str]]) -> dict[str, int]:
     """How high each room stands."""
@@ -160,7 +36,6 @@ def heights(rows: Sequence[Sequence[str]]) -> dict[str, int]:
 
 
 HEIGHT = heights(ROWS)
-INNER_HEIGHT = {room: heights(rows) for room, rows in INNER_ROWS.items()}
 
 CONFIG_READERS = {"api", "cli", "mcp", "tui", "operations"}
 
@@ -222,13 +97,12 @@ def _imported(tree: ast.Module) -> Iterator[str]:
                 yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def faults(place: str, source: str) -> list[str]:
-    """What a module in `place` (a room, or `room.inner`) with that source imports and must not."""
+def faults(room: str, source: str) -> list[str]:
+    """What a module of `room` with that source imports and must not."""
     found = []
-    room, _, inner = place.partition(".")
     for module in imported_modules(source):
         top, _, rest = module.partition(".")
-        target, _, within = rest.partition(".")
+        target = rest.partition(".")[0]
         if top == "kb" and target in HEIGHT and target != room:
             if HEIGHT[target] >= HEIGHT[room]:
                 found.append(f"{room} imports {module}, which is not below it")
@@ -236,17 +110,9 @@ def faults(place: str, source: str) -> list[str]:
                 found.append(f"{room} imports {module}; it knows {sorted(KNOWS_ONLY[room])} alone")
             elif target == "config" and room not in CONFIG_READERS:
                 found.append(f"{room} imports kb.config; stages take plain values")
-        elif top == "kb" and target == room and room in INNER_HEIGHT:
-            found.extend(_inner_fault(room, inner, within.partition(".")[0]))
         elif room not in OWNERS.get(top, {room}):
             found.append(f"{room} imports {top}, which belongs to {sorted(OWNERS[top]) or 'nobody'}")
     return found
-
-
-def _inner_fault(room: str, inner: str, target: str) -> Iterator[str]:
-    height = INNER_HEIGHT[room]
-    if target in height and target != inner and height[target] >= height[inner]:
-        yield f"{room}/{inner} imports {room}/{target}, which is not below it"
 
 
 def circle(imports: Mapping[str, set[str]]) -> list[str]:
@@ -261,12 +127,6 @@ def circle(imports: Mapping[str, set[str]]) -> list[str]:
 def module_name(path: Path) -> str:
     """`kb.store.connection`, of its file."""
     return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-
-
-def place_of(path: Path) -> str:
-    """The room of a module, and its inner room where the room has some: `extract.pdf`."""
-    room, *below = path.relative_to(PACKAGE).with_suffix("").parts
-    return f"{room}.{below[0]}" if room in INNER_HEIGHT and below[0] != "__init__" else room
 
 
 def room_of(path: Path) -> str:
@@ -285,30 +145,13 @@ def test_every_module_stands_in_a_known_room() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_point_down(path: Path) -> None:
-    assert faults(place_of(path), path.read_text(encoding="utf-8")) == []
-
-
-def is_room(path: Path) -> bool:
-    """Whether a folder is a package; `data` is none."""
-    return (path / "__init__.py").exists()
-
-
-def test_every_room_that_has_rooms_has_its_rows() -> None:
-    with_rooms = {room.name for room in PACKAGE.iterdir() if room.is_dir() and any(map(is_room, room.iterdir()))}
-    assert with_rooms == set(INNER_ROWS)
-
-
-@pytest.mark.parametrize("room", INNER_ROWS)
-def test_every_file_of_a_room_with_rooms_stands_in_a_known_one(room: str) -> None:
-    files = [path for path in (PACKAGE / room).iterdir() if path.suffix == ".py" or is_room(path)]
-    there = {path.stem for path in files if not path.name.startswith("_")}
-    assert there == set(INNER_HEIGHT[room]), "a new inner room joins INNER_ROWS, where it belongs"
+    assert faults(room_of(path), path.read_text(encoding="utf-8")) == []
 
 
 # What opens the file to read it, and who may: all else asks a session, which sees to what others changed meanwhile. The
 # doctor reads a file that may be damaged, or of another schema.
 OPENS_A_READER = {"open_reader", "open_current"}
-MAY_OPEN_A_READER = {"operations.opening", "operations.session", "operations.doctor"}
+MAY_OPEN_A_READER = {"operations/opening", "operations/session", "operations/doctor"}
 
 
 def opened_by(source: str) -> set[str]:
@@ -318,7 +161,7 @@ def opened_by(source: str) -> set[str]:
 
 
 def test_a_knowledge_base_is_read_through_its_session() -> None:
-    places = {place_of(path) for path in MODULES if opened_by(path.read_text(encoding="utf-8"))}
+    places = {str(path.parent.relative_to(PACKAGE)) for path in MODULES if opened_by(path.read_text(encoding="utf-8"))}
     assert places == MAY_OPEN_A_READER
 
 
@@ -338,7 +181,7 @@ def test_no_files_import_in_a_circle() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "source"),
+    ("room", "source"),
     [
         ("scan", "from kb.store.connection import open_reader"),
         ("domain", "import kb.language.korean"),
@@ -353,20 +196,7 @@ def test_no_files_import_in_a_circle() -> None:
         ("mcp", "from kb.cli.main import main"),
         ("errors", "from kb.domain import ids"),
         ("workers", "from kb.operations.ingest.run import IngestRun"),
-        ("operations.ingest", "from kb.operations.ask.ask import ask"),
-        ("operations.search", "from kb.operations import ask"),
-        ("operations.answers", "from kb.operations.search.search import search"),
-        ("extract.image", "from kb.extract.pdf.pages import PdfPage"),
-        ("extract.ocr", "from kb.extract import registry"),
     ],
 )
-def test_the_rule_catches(place: str, source: str) -> None:
-    assert faults(place, source)
-
-
-def test_no_room_has_more_files_than_a_reader_holds_in_mind() -> None:
-    counts = {
-        str(room.relative_to(PACKAGE)): sum(1 for file in room.glob("*.py") if file.name != "__init__.py")
-        for room in (PACKAGE, *PACKAGE.rglob("*/"))
-    }
-    assert {room: count for room, count in counts.items() if count > MOST_FILES}.keys() == {ONE_A_COMMAND}
+def test_the_rule_catches(room: str, source: str) -> None:
+    assert faults(room, source)

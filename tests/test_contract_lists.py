@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kb.answer.extractive import extractive_weights
-from kb.answer.fitted import fitted
-from kb.answer.reading import reading_model
 from kb.language import lists
 
 PACKAGE = Path(__file__).parents[1] / "kb"
@@ -66,10 +63,3 @@ def test_every_list_says_what_it_holds_and_has_its_columns(path: Path) -> None:
 def test_a_pattern_is_put_together_from_the_parts_it_names() -> None:
     assert "<SOURCE" not in lists.pattern("refusals", "en").pattern
     assert lists.pattern("refusals", "en", re.IGNORECASE).search("The sources do not mention the price.")
-
-
-def test_the_weights_of_answers_are_those_of_their_file() -> None:
-    assert extractive_weights()._asdict() == fitted("extractive").weights
-    assert reading_model().weights._asdict() == fitted("reading").weights
-    assert {fitted(model).version for model in ("extractive", "reading")} == {"extractive-1", "reading-1"}
-    assert "squad2-dev" in fitted("reading").fitted_on

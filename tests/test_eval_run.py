@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 import pytest
 import pytrec_eval
-from conftest import Kb, Vault, counted_calls, kb_in, make_vault, measured_vault
+from conftest import Kb, Vault, kb_in, make_vault, measured_vault
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
 
 from kb.eval.outcome import cited_lines_hold
@@ -262,19 +262,6 @@ def test_a_hybrid_run_keeps_its_candidates(tmp_path: Path, fake_models: FakeMode
     assert found[0][0] >= 3
     assert found[0][1] == 1
     assert found[0][0] == found[0][2]
-
-
-@pytest.mark.parametrize("k", [3, 10, 12])
-@pytest.mark.parametrize("reranker", ["none", "reading"])
-def test_a_question_that_is_answered_too_is_searched_once(
-    k: int, reranker: str, tmp_path: Path, fake_models: FakeModels
-) -> None:
-    kb = with_meaning(tmp_path)
-    settings = ("--set", f"rerank.provider={reranker}", "--set", "models.llm.provider=extractive")
-    with counted_calls("ask_in", "search_in", "read_query", "hybrid_params") as calls:
-        ran = kb("eval", "run", "--suite", str(tmp_path / "golden.yaml"), "--k", str(k), "--with-ask", *settings)
-    assert (ran.code, ran.stderr) == (0, "")
-    assert calls == {"ask_in": 4, "search_in": 4, "read_query": 4, "hybrid_params": 4}
 
 
 def test_a_run_with_answers_measures_the_same_hits(tmp_path: Path, fake_models: FakeModels) -> None:

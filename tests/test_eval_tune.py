@@ -7,10 +7,8 @@ import random
 import shutil
 import sqlite3
 import subprocess
-from collections import Counter
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import Vault, cpu_limited, kb_in, make_vault
@@ -21,10 +19,8 @@ from kb.config.editing import with_values
 from kb.config.sections import SearchConfig
 from kb.domain.results.tuning import Difference, Setting, config_values
 from kb.eval import tuning
-from kb.operations.search import search as searching
 from kb.operations.session.session import open_session
 from kb.store.rows import eval_queries as queries
-from kb.store.rows import retrieve_queries
 
 __all__ = ["models"]
 
@@ -99,29 +95,6 @@ def test_a_rule_tried_in_sql_ranks_as_a_search_by_it(setting: Setting, depth: in
     assert len(whole) == 1
     assert whole[0].questions == QUESTIONS
     assert whole[0].ndcg_at_10 == pytest.approx(sum(tried.values()) / QUESTIONS)
-
-
-def test_a_question_of_a_run_is_parsed_and_searched_once(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: Counter[str] = Counter()
-
-    def counted(module: Any, name: str) -> None:
-        function = getattr(module, name)
-
-        def count(*args: Any, **options: Any) -> Any:
-            calls[name] += 1
-            return function(*args, **options)
-
-        monkeypatch.setattr(module, name, count)
-
-    counted(searching, "read_query")
-    counted(retrieve_queries, "search_hybrid")
-    ran = kb_in(measured)("eval", "run", "--name", "counted", "--json")
-    assert calls == {"read_query": QUESTIONS, "search_hybrid": QUESTIONS}
-    with open_session(load(str(measured.config))) as session, session.reading() as reader:
-        kept = {run.name: run.run_no for run in queries.select_runs(reader.db)}
-        candidates = reader.db.execute("SELECT run_no, count(*) FROM eval_candidates GROUP BY run_no").fetchall()
-    assert ran.json["questions"] == QUESTIONS
-    assert dict(candidates)[kept["counted"]] > QUESTIONS * K, "more than the hits"
 
 
 @pytest.mark.slow

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import unicodedata
 
 import pytest
@@ -77,13 +75,3 @@ def test_passage(passage: str, document: str, language: str) -> None:
 )
 def test_query(query: str, language: str) -> None:
     assert query_language(query) == language
-
-
-def test_importing_it_loads_nothing_but_re_and_the_lists() -> None:
-    code = (
-        "import re, sys; before = set(sys.modules); import kb.language.detect; "
-        "own = {'kb', 'kb.language', 'kb.language.detect', 'kb.language.lists', '__future__'}; "
-        "print(sorted(set(sys.modules) - before - own))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

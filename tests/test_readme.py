@@ -99,17 +99,6 @@ def test_every_command_and_option_shown_exists() -> None:
         assert command is not cli, line
 
 
-def test_the_figures_of_the_table_are_measured_ones() -> None:
-    measured = "".join(
-        (CHECKOUT / "docs" / name).read_text(encoding="utf-8") for name in ("quality.md", "performance.md")
-    )
-    known = set(re.findall(r"\d[\d,.]*\d|\d", measured))
-    rows = [line.split("|")[2] for line in README.splitlines() if line.startswith("| ") and line.count("|") == 6]
-    figures = {figure for row in rows for figure in re.findall(r"\d[\d,.]*\d", row)}
-    assert len(figures) > 8
-    assert figures <= known | {"10"}  # of recall@10
-
-
 @pytest.mark.slow
 def test_updating_works_as_described(home: Home) -> None:
     (script,) = blocks(section("Keeping it up to date"), "sh")
@@ -219,29 +208,6 @@ def test_the_line_for_scripts_prints_citations(home: Home) -> None:
     citations = home.run(script).splitlines()
     assert citations
     assert all(re.fullmatch(r"vault/.+#L\d+(-L\d+)?", citation) for citation in citations), citations
-
-
-def test_every_block_of_commands_is_run_here() -> None:
-    """A new block belongs into a test; the sections of those that are not run as they stand say why."""
-    in_sections = {
-        title: list(re.findall(r"^```(\w+)$", section(title), re.MULTILINE))
-        for title in re.findall(r"^## (.+)$", README, re.MULTILINE)
-    }
-    assert {title: kinds for title, kinds in in_sections.items() if kinds} == {
-        "Install": [
-            "sh",
-            "sh",
-            "sh",
-            "sh",
-        ],  # pip and apt fetch: read by the shell, names looked up, kb's own lines run
-        "What it looks like": ["console"],
-        "Keeping it up to date": ["sh", "crontab"],
-        "Moving and renaming a vault": ["sh"],
-        "Several vaults": ["sh"],
-        "Where things are, and uninstalling": ["sh"],
-        "Plain sqlite3": ["console"],
-        "In scripts": ["sh"],
-    }
 
 
 def _has_models() -> bool:

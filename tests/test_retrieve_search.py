@@ -26,7 +26,6 @@ from kb.retrieve.signals import term_weights
 from kb.retrieve.terms import MAX_TERMS, QueryTerms, bm25_max, parted, read_query
 from kb.store.connection import Connection, open_reader
 from kb.store.rows import retrieve_queries
-from kb.store.sqlfile import sql_text
 
 
 @pytest.fixture(scope="module")
@@ -402,11 +401,3 @@ def test_a_question_is_not_parted_where_nothing_is_won(
     assert parted(db, read_query(db, "heron1")) is None, "no common word"
     assert parted(db, read_query(db, "gateway backup")) is None, "no rare word"
     assert parted(db, read_query(db, "'heron1 OR gateway'")) is None, "a raw expression is asked as it is"
-
-
-def test_candidates_come_from_the_index_and_their_rows_by_key(db: Connection) -> None:
-    parameters = {"match_expr": "gateway", "both_expr": None, "doc_ids_json": None, "depth": 50, "k": 10}
-    plan = [row[3] for row in db.execute("EXPLAIN QUERY PLAN " + sql_text("retrieve/search_lexical.sql"), parameters)]
-    assert "SCAN f VIRTUAL TABLE INDEX 32:M6" in plan, "ordered by FTS5 itself"
-    assert {"SEARCH c USING INTEGER PRIMARY KEY (rowid=?)", "SCAN h"} <= set(plan)
-    assert any(step.startswith("SEARCH d USING INDEX") for step in plan)
