@@ -150,3 +150,37 @@ def test_every_reason_has_words_in_both_languages(kind: ReasonKind) -> None:
     english, korean = (in_words(because(kind, *about), language) for language in ("en", "ko"))
     assert all(each in said for said in (english, korean) for each in about)
     assert (query_language(english), query_language(korean)) == ("en", "ko")
+
+
+CHUNKING = (
+    passage(
+        1,
+        "heading boundary를 우선한다.\n긴 section은 paragraph 단위로 분할한다.\nchunk마다 heading_path를 보존한다.",
+        lang="ko",
+    ),
+    passage(2, "점심은 구내식당에서 먹는다.", lang="ko"),
+)
+
+
+def test_a_sentence_that_begins_with_a_latin_word_is_a_claim_with_a_citation_of_its_own() -> None:
+    text = (
+        "heading boundary 우선 [1]. code block 중간 분할 금지 [2]. table 가능한 한 단일 chunk 유지 [2]. "
+        "긴 section은 paragraph 단위로 분할 [1]. chunk마다 heading_path 보존 [1]."
+    )
+    claims = check_claims(text, "Markdown chunking 규칙은?", CHUNKING, NEVER)
+    assert [claim.passages for claim in claims] == [(1,), (2,), (2,), (1,), (1,)]
+    assert [claim.status == "supported" for claim in claims] == [True, False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "cited"),
+    [
+        ("heading boundary를 우선한다 [#1]. code block은 중간에서 자르지 않는다 [#2].", [(1,), (2,)]),
+        ("heading boundary를 우선한다. [1] code block은 중간에서 자르지 않는다. [2]", [(1,), (2,)]),
+        ("The headings come first [1]. npm is not used [2].", [(1,), (2,)]),
+        ("Tools, e.g. [1] kettles, work [2].", [(1, 2)]),
+        ("As of v1.2. note that it stays [2].", [(2,)]),
+    ],
+)
+def test_a_full_stop_at_a_marker_ends_a_sentence(text: str, cited: list[tuple[int, ...]]) -> None:
+    assert [read.cited for read in read_sentences(text, frozenset({1, 2}))] == cited

@@ -112,3 +112,30 @@ def test_ranges_are_ordered_apart_and_never_blank(text: str) -> None:
 @given(st.text())
 def test_any_text_can_be_cut(text: str) -> None:
     assert all(text[start:end].strip() for start, end in sentence_ranges(text))
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["설정은 다음과 같다.", "git config를 쓴다.", "npm은 쓰지 않는다!", "ok"],
+        ["heading boundary 우선.", "code block 중간 분할 금지.", "table 가능한 한 유지."],
+        ["그는 “모른다.”", "iPhone은 껐다."],
+    ],
+    ids=lambda sentences: sentences[0],
+)
+def test_a_sentence_behind_hangul_may_begin_in_lower_case(sentences: list[str]) -> None:
+    assert cut(" ".join(sentences)) == sentences
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tools, e.g. kettles, i.e. pots, work.",
+        "As of v1.2. note that kb.toml. files stay.",
+        "도구, e.g. kettle을 쓴다.",
+        "v1.2. note는 그대로다.",
+        "설정(kb.toml. 파일. npm 포함)은 남는다.",
+    ],
+)
+def test_a_full_stop_before_lower_case_ends_nothing_else(text: str) -> None:
+    assert cut(text) == [text]

@@ -40,7 +40,7 @@ def check_claims(
 def read_sentences(text: str, known: frozenset[int]) -> tuple[Read, ...]:
     """The sentences of a generated text without its markers, each with the known passages it cites."""
     bare, marks = take_markers(text)
-    ranges = list(sentence_ranges(bare))
+    ranges = list(sentence_ranges(bare, {at for at, _ in marks}))
     cited: list[dict[int, None]] = [{} for _ in ranges]
     for at, numbers in marks:
         index = sum(start < at for start, _ in ranges) - 1

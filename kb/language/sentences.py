@@ -8,7 +8,7 @@ a sentence is a range, and its text is the passage's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from kb.domain.citations import CodeCitation
 from kb.domain.passages import Passage, Sentence
@@ -17,7 +17,7 @@ from kb.language.lists import words
 from kb.language.markup import masked
 from kb.records import NamedTuple
 
-SENTENCES_VERSION = "s1"
+SENTENCES_VERSION = "s2"
 """Bumped when a text is cut elsewhere: sentence vectors of another version are made again."""
 
 # A quoted piece of a code block is at most so many lines; a blank line ends one too.
@@ -60,11 +60,15 @@ def sentences(passage: Passage) -> tuple[Sentence, ...]:
     return tuple(Sentence(passage.number, start, end, text[start:end]) for start, end in sentence_ranges(text))
 
 
-def sentence_ranges(text: str) -> Iterator[Range]:
-    """The [start, end) of each sentence of a Markdown text, in order and apart from each other."""
+def sentence_ranges(text: str, cited_at: Collection[int] = ()) -> Iterator[Range]:
+    """The [start, end) of each sentence of a Markdown text, in order and apart from each other.
+
+    `cited_at` are the places at which a generated text cites something: a full stop beside one ends a sentence, in
+    whatever letter case the next begins.
+    """
     shown = masked(text)
     for (start, end), is_prose in _segments(shown):
-        for first, last in _cut(shown, start, end) if is_prose else ((start, end),):
+        for first, last in _cut(shown, start, end, cited_at) if is_prose else ((start, end),):
             first, last = _trimmed(shown, first, last)
             if _WORD.search(shown, first, last):
                 yield first, last
@@ -188,22 +192,25 @@ def _columns(text: str) -> int:
     return len(text) if text.isascii() else sum(1 + (char >= "\u1100") for char in text)
 
 
-def _cut(text: str, start: int, end: int) -> Iterator[Range]:
+def _cut(text: str, start: int, end: int, cited_at: Collection[int]) -> Iterator[Range]:
     """The sentences of a piece of prose."""
     for mark in _END.finditer(text, start, end):
-        if _ends(text, mark, start, end):
+        if _ends(text, mark, start, end, mark.start() in cited_at or mark.end() in cited_at):
             yield start, mark.end()
             start = mark.end()
     yield start, end
 
 
-def _ends(text: str, mark: re.Match[str], start: int, end: int) -> bool:
-    """Whether a mark ends the sentence that began at `start`, in prose that goes on to `end`."""
+def _ends(text: str, mark: re.Match[str], start: int, end: int, is_cited: bool) -> bool:
+    """Whether a mark ends the sentence that began at `start`, in prose that goes on to `end`.
+
+    Korean has no capitals: a sentence behind one that ends in Hangul may begin with a name like `npm`.
+    """
     following = _NEXT_WORD.match(text, mark.end(), end)
     word = following[1] if following else ""
     if not word:
         return True
-    if word[0].islower() and word[0].isascii():
+    if word[0].islower() and word[0].isascii() and not is_cited and not "가" <= text[mark.start() - 1] <= "힣":
         return False
     if _opened(text, start, mark.end(), end) or _QUOTED_ON.match(text, mark.end(), end):
         return False
