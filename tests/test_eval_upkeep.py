@@ -103,6 +103,12 @@ def edit(vault: Vault, name: str, old: str, new: str) -> None:
     assert kb_in(vault)("ingest", "--no-embed").code == 0
 
 
+def test_without_a_golden_set_impact_lists_the_stored_answers(vault: Vault) -> None:
+    ran = kb_in(vault)("eval", "impact")
+    assert (ran.code, ran.stdout, ran.stderr) == (0, "everything cited is unchanged\n", "")
+    assert kb_in(vault)("eval", "impact", "--suite", "nowhere.yaml").code == 2
+
+
 def test_impact_needs_a_run(judged: Vault) -> None:
     ran = kb_in(judged)("eval", "impact")
     assert (ran.code, "no run of notes tells" in ran.stderr) == (2, True)

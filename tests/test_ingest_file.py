@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Ran, Vault, run_kb
+from test_cli_output import require_valid
 
 NOTE = "# Quokka\n\nThe quokka of Rottnest smiles at the ferry.\n"
 
@@ -79,6 +80,13 @@ def test_a_dry_run_copies_nothing(fresh_vault: Vault) -> None:
     ran = add(fresh_vault, "-", "--dry-run", stdin=NOTE)
     assert ran.code == 0
     assert "would be copied to _external/" in ran.stdout
+    assert copies(fresh_vault) == []
+
+
+def test_the_json_of_a_dry_run_is_that_of_an_ingest_too(fresh_vault: Vault) -> None:
+    report = add(fresh_vault, "-", "--json", "--dry-run", stdin=NOTE).json
+    require_valid(report, "ingest_report.v1")
+    assert (report["dry_run"], [item["kind"] for item in report["items"]]) == (True, ["new"])
     assert copies(fresh_vault) == []
 
 

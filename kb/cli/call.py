@@ -75,6 +75,17 @@ class CommandGroup(click.Group):
             command.context_class = HelpContext
         return command
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the group's examples: its own, else the first of each of its commands."""
+        if self.epilog is not None:
+            super().format_epilog(ctx, formatter)
+            return
+        commands = [self.get_command(ctx, name) for name in self.list_commands(ctx)]
+        examples = ((each.epilog or "").partition("Examples:\n")[2] for each in commands if each is not None)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text("\b\nExamples:\n" + "\n".join(each.partition("\n")[0] for each in examples))
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         listed = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):

@@ -105,9 +105,9 @@ def cli(
     """Find passages in your own notes, with exact citations, in Korean and English.
 
     \b
-    kb init --root ~/notes        set up, once
-    kb ingest                     index what is new or changed
-    kb search "청킹 규칙"          ranked passages with path and lines
+    kb init --root ~/notes        # set up, once
+    kb ingest                     # index what is new or changed
+    kb search "청킹 규칙"          # ranked passages with path and lines
     """
     ctx.obj = Call(config_path, settings, verbose, debug)
     if read_only:

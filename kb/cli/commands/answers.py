@@ -42,7 +42,7 @@ def list_(call: Call, limit: int, as_json: bool) -> int:
 
 
 @command.command(
-    "show", epilog="\b\nExamples:\n  kb answers show            the last one\n  kb answers show ret_4a8b --explain\n"
+    "show", epilog="\b\nExamples:\n  kb answers show            # the last one\n  kb answers show ret_4a8b --explain\n"
 )
 @click.argument("id", required=False)
 @click.option("--explain", is_flag=True, help="Show the source of each sentence.")

@@ -21,14 +21,15 @@ from kb.operations.session.session import open_session
 _EPILOG = """\b
 Examples:
   kb ask "청킹 규칙은?"
-  kb ask 게이트웨이 재시도 횟수                     several words need no quotes
+  kb ask 게이트웨이 재시도 횟수                     # several words need no quotes
   kb ask "How often does the gateway retry?" --explain
   kb ask --deep "업로드는 몇 번 재시도하고 배터리는 몇 시간 버티나?"
-  kb ask "배터리는 몇 시간 버티나?" --session 점검     then:  kb ask "그럼 언제 교체해?" --session 점검
-  kb ask "retry policy" --provider extractive     no language model, only your own sentences
+  kb ask "배터리는 몇 시간 버티나?" --session 점검     # begins a conversation
+  kb ask "그럼 언제 교체해?" --session 점검          # goes on with it
+  kb ask "retry policy" --provider extractive     # no language model, only your own sentences
   kb ask "인증 토큰 만료는?" --json | jq -r '.citations[].citation.uri'
-  kb ask - < question.txt                         the question on standard input
-  kb open 1                                       opens the first citation just shown
+  kb ask - < question.txt                         # the question on standard input
+  kb open 1                                       # opens the first citation just shown
 """
 
 

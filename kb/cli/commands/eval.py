@@ -27,7 +27,7 @@ for each in (import_, judge, calibrate):
     "run",
     epilog="""\b
 Examples:
-  kb eval run                          the golden set, asked as kb search would be
+  kb eval run                          # the golden set, asked as kb search would be
   kb eval run --mode lexical --name words
   kb eval run --set search.rrf_k=20 --set search.hybrid_fusion=rrf --name rrf20
   kb eval run --with-ask --set rag.score_gate=0.5
@@ -120,7 +120,7 @@ def forget(call: Call, runs: tuple[str, ...]) -> None:
     "compare",
     epilog="""\b
 Examples:
-  kb eval compare                                  the two newest runs of one golden set
+  kb eval compare                                  # the two newest runs of one golden set
   kb eval compare words both --report words-both.html
   kb eval compare main mine --tolerance 0.02 --json | jq -r .verdict
 """,
@@ -174,8 +174,9 @@ def compare(
     "tune",
     epilog="""\b
 Examples:
-  kb eval tune                 on the newest hybrid run
-  kb eval tune both --apply    and write what is surely better to the configuration
+  kb eval run --mode hybrid --set rerank.provider=none    # a run that can be tuned on
+  kb eval tune                 # on the newest of these
+  kb eval tune --apply         # and write what is surely better to the configuration
 """,
 )
 @click.argument("run", metavar="[RUN]", required=False)
@@ -185,6 +186,7 @@ Examples:
 def tune(call: Call, run: str | None, applies: bool, as_json: bool) -> int:
     """Try up to a thousand fusion rules on the candidates a run has kept, and say which ranks best.
 
+    It takes a hybrid run whose passages were not read: kb eval run --mode hybrid --set rerank.provider=none.
     The gain is measured on questions the choice did not see. Exit code 1 where it is inside the noise.
     """
     from kb.cli.show.eval import show_tuning
@@ -211,13 +213,15 @@ def tune(call: Call, run: str | None, applies: bool, as_json: bool) -> int:
 def impact(call: Call, suite: str | None, as_json: bool) -> int:
     """List the golden questions and stored answers whose cited lines moved, changed or vanished.
 
-    Questions are compared with the newest complete run of the golden set. Exit code 1 when something changed or
-    vanished.
+    Questions are compared with the newest complete run of the golden set; where there is no golden set, answers are
+    listed alone. Exit code 1 when something changed or vanished.
     """
     from kb.operations.evaluate.impact import impact as find_impact
+    from kb.operations.evaluate.impact import impact_now
     from kb.operations.evaluate.suite import suite_file
 
-    found = find_impact(call.session, suite_file(call.config, suite))
+    file = suite_file(call.config, suite)
+    found = (find_impact if suite or file.exists() else impact_now)(call.session, file)
     if as_json:
         from kb.wire.evaluate.eval_impact import eval_impact_v1
 

@@ -12,13 +12,13 @@ from kb.operations.fetch.fetch import LEAST_TOKENS, MOST_CONTEXT_LINES, fetch
 
 _EPILOG = """\b
 Examples:
-  kb fetch "notes/kb.md#L12-L34"                   these lines
-  kb fetch "notes/kb.md#L12" --context 5           with five lines before and behind
-  kb fetch notes/kb.md "paper.pdf#page=3"          a whole file and a page
-  kb fetch "src/parser.py#symbol=Parser.parse"     a definition in code
-  kb fetch 1 2                                     the first two of what kb search or kb ask showed last
-  kb fetch big.md --max-tokens 2000                its beginning; the last line says how to go on
-  kb fetch 3f9c02ab --json | jq -r .places[0].text    a passage by its id
+  kb fetch "notes/kb.md#L12-L34"                   # these lines
+  kb fetch "notes/kb.md#L12" --context 5           # with five lines before and behind
+  kb fetch notes/kb.md "paper.pdf#page=3"          # a whole file and a page
+  kb fetch "src/parser.py#symbol=Parser.parse"     # a definition in code
+  kb fetch 1 2                                     # the first two of what kb search or kb ask showed last
+  kb fetch big.md --max-tokens 2000                # its beginning; the last line says how to go on
+  kb fetch 3f9c02ab --json | jq -r .places[0].text   # a passage by its id
 """
 
 

@@ -19,12 +19,12 @@ from kb.operations.embedding.plan import EmbeddingPlan, embedding_plan
     "index",
     epilog="""\b
 Examples:
-  kb index                              which vectors there are, by model
-  kb index --embeddings                 embed what has no vectors yet (continues where it stopped)
-  kb index --embeddings --model NAME    embed with another model as well, into its own table
-  kb index --drop-unused                remove the tables of models that are not configured
-  kb index --rebuild-mirror             after kb doctor says so
-  kb index --ann                        for more than about 50,000 passages
+  kb index                              # which vectors there are, by model
+  kb index --embeddings                 # embed what has no vectors yet (continues where it stopped)
+  kb index --embeddings --model NAME    # embed with another model as well, into its own table
+  kb index --drop-unused                # remove the tables of models that are not configured
+  kb index --rebuild-mirror             # after kb doctor says so
+  kb index --ann                        # for more than about 50,000 passages
 """,
 )
 @click.option("--embeddings", is_flag=True, help="Embed every passage that has no vectors yet.")

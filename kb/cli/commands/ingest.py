@@ -17,11 +17,11 @@ from kb.operations.ingest.requests import ingest_request, media_families
     "ingest",
     epilog="""\b
 Examples:
-  kb ingest                    everything new or changed below workspace.root
-  kb ingest projects/kb        only this folder
-  kb ingest --media markdown   only notes; what needs an engine stays as it is
-  kb ingest --dry-run          what would change, changing nothing
-  kb ingest --json | tail -1   the report
+  kb ingest                    # everything new or changed below workspace.root
+  kb ingest projects/kb        # only this folder
+  kb ingest --media markdown   # only notes; what needs an engine stays as it is
+  kb ingest --dry-run          # what would change, changing nothing
+  kb ingest --json | tail -1   # the report
 """,
 )
 @click.argument("path", required=False)

@@ -25,7 +25,7 @@ Examples:
   kb ingest-file ~/Downloads/paper.pdf
   curl -s https://example.org/a.md | kb ingest-file - --title "A post" --source-uri example.org/a
   pbpaste | kb ingest-file - --name snippet.py
-  kb ingest-file paper.pdf --dry-run          where its copy would go
+  kb ingest-file paper.pdf --dry-run          # where its copy would go
 """,
 )
 @click.argument("path")
@@ -60,14 +60,13 @@ def command(
     else:
         content = read_external(config, path)
     content = content._replace(title=title, source_uri=source_uri)
-    if as_json and not dry_run:
+    if as_json:
         from kb.operations.opening.clock import now_utc
         from kb.wire.ingest.ingest_progress import ingest_progress_v1
         from kb.wire.ingest.ingest_report import ingest_item_v1, ingest_report_v1
 
         with interruptible(lambda event: print_json(ingest_progress_v1(event, now_utc()))) as handle:
-            report = add_external(config, content, handle, embed=not no_embed).report
-        assert report is not None  # it was no dry run
+            report = add_external(config, content, handle, embed=not no_embed, dry_run=dry_run).report
         print_json_with_list(ingest_report_v1(report, summary_only=True), "items", map(ingest_item_v1, report.items))
     else:
         from kb.cli.output.progress import show_progress
@@ -77,15 +76,15 @@ def command(
             added = add_external(config, content, handle, embed=not no_embed, dry_run=dry_run)
         report = added.report
         _say_where(added)
-        if report is not None:
+        if not dry_run:
             show_report(report, summary_only=True)
-    return 2 if report is not None and report.counts.errors else 0
+    return 2 if report.counts.errors else 0
 
 
 def _say_where(added: Added) -> None:
     if added.was_there:
         head = "is there already: "
-    elif added.report is None:
+    elif added.report.dry_run:
         head = "would be copied to "
     elif added.report.counts.errors:
         head = "not copied: "

@@ -22,7 +22,7 @@ from kb.operations.embedding.plan import configured_models
     epilog="""\b
 Examples:
   kb init --root ~/notes
-  kb --config ./kb.toml init --root .      a knowledge base of its own
+  kb --config ./kb.toml init --root .      # a knowledge base of its own
 """,
 )
 @click.option("--root", metavar="DIR", help="The folder with your notes [default: ~/KnowledgeBase].")

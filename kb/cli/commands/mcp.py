@@ -16,10 +16,10 @@ from kb.mcp.clients import CLIENTS, Client
 
 _EPILOG = """\b
 Examples:
-  kb mcp install claude-code                 tells an agent of kb, once; it then starts kb mcp by itself
-  kb mcp --print-config cursor               what to paste into its configuration by hand
-  kb mcp                                     serve on standard input and output
-  kb mcp --http                              serve at an address of this machine, with a token, until Ctrl-C
+  kb mcp install claude-code                 # tells an agent of kb, once; it then starts kb mcp by itself
+  kb mcp --print-config cursor               # what to paste into its configuration by hand
+  kb mcp                                     # serve on standard input and output
+  kb mcp --http                              # serve at an address of this machine, with a token, until Ctrl-C
 """
 
 

@@ -26,9 +26,9 @@ def command() -> None:
     "install",
     epilog="""\b
 Examples:
-  kb models install                          the models the configuration names
-  kb models install multilingual-e5-small    this one
-  kb models install whisper-base             the one that hears speech
+  kb models install                          # the models the configuration names
+  kb models install multilingual-e5-small    # this one
+  kb models install whisper-base             # the one that hears speech
 """,
 )
 @click.argument("names", nargs=-1)

@@ -14,11 +14,11 @@ from kb.private import users_surroundings
 
 _EPILOG = """\b
 Examples:
-  kb open 1                                  the first of what kb search or kb ask showed last
-  kb open 2 --answer ret_4a8b                the second citation of an earlier answer
-  kb open "notes/kb.md#L12-L34"              a citation as it is written
-  kb open notes/kb.md                        a file
-  kb open 1 --print                          what would be run
+  kb open 1                                  # the first of what kb search or kb ask showed last
+  kb open 2 --answer ret_4a8b                # the second citation of an earlier answer
+  kb open "notes/kb.md#L12-L34"              # a citation as it is written
+  kb open notes/kb.md                        # a file
+  kb open 1 --print                          # what would be run
 """
 
 

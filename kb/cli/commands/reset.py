@@ -24,11 +24,11 @@ _AGAIN = {
     "reset",
     epilog="""\b
 Examples:
-  kb reset index              what it would remove; nothing is removed
-  kb reset index --yes        documents, passages and vectors; answers stay
-  kb reset vectors --yes      found by words until they are made again
-  kb reset answers --yes      answers and conversations
-  kb reset everything --yes   all that kb has made, also where its file is damaged
+  kb reset index              # what it would remove; nothing is removed
+  kb reset index --yes        # documents, passages and vectors; answers stay
+  kb reset vectors --yes      # found by words until they are made again
+  kb reset answers --yes      # answers and conversations
+  kb reset everything --yes   # all that kb has made, also where its file is damaged
 """,
 )
 @click.argument("part", type=click.Choice(RESET_PARTS))

@@ -16,13 +16,13 @@ from kb.operations.session.session import open_session
 _EPILOG = """\b
 Examples:
   kb search "청킹 규칙은?"
-  kb search 노트 연결                         several words need no quotes
+  kb search 노트 연결                         # several words need no quotes
   kb search "retry backoff" --tag infra --path-glob "projects/**" --k 5
-  kb search "'chunk* NEAR(heading, 5)'"       a raw FTS5 expression, in single quotes
-  kb search "retry" --format paths | xargs -d '\n' grep -n backoff
-  kb search "retry" --max-tokens 1500 --cursor start       a page; its last line says how to get the next
+  kb search "'chunk* NEAR(heading, 5)'"       # a raw FTS5 expression, in single quotes
+  kb search "retry" --format paths | tr '\\n' '\\0' | xargs -0 grep -n backoff
+  kb search "retry" --max-tokens 1500 --cursor start       # a page; its last line says how to get the next
   kb search "인증 토큰" --json | jq -r '.hits[].citation.uri'
-  kb search - < question.txt                  the words on standard input
+  kb search - < question.txt                  # the words on standard input
   printf '%s\\n' '{"query":"a"}' '{"query":"b","k":3}' | kb search --bulk
 """
 

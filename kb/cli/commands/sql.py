@@ -18,9 +18,9 @@ from kb.operations.inspect.sql_shell import bind_query, init_lines, query_lines,
 
 _EPILOG = """\b
 Examples:
-  kb sql                                       how to, with the paths of this knowledge base
-  kb sql --rc                                  write kb.rc, then: sqlite3 -init kb.rc
-  kb sql --rc kb.rc --query "청킹 규칙"          with that question's parameters in it
+  kb sql                                       # how to, with the paths of this knowledge base
+  kb sql --rc                                  # write kb.rc, then: sqlite3 -init kb.rc
+  kb sql --rc kb.rc --query "청킹 규칙"          # with that question's parameters in it
   kb sql --query "retry" --tag infra --json | jq .params
 """
 

@@ -16,9 +16,9 @@ from kb.private import is_read_only
 
 _EPILOG = """\b
 Examples:
-  kb ui                       type, choose by the arrows, Enter opens; F1 shows all keys
-  kb ui 게이트웨이 재시도         begins with a question
-  kb ui --plain               numbered lists, for screen readers and slow lines
+  kb ui                       # type, choose by the arrows, Enter opens; F1 shows all keys
+  kb ui 게이트웨이 재시도         # begins with a question
+  kb ui --plain               # numbered lists, for screen readers and slow lines
 """
 
 

@@ -23,8 +23,8 @@ _OUTCOMES = {
 
 _EPILOG = """\b
 Examples:
-  kb verify                 the last answer
-  kb verify ret_4a8b        an earlier one
+  kb verify                 # the last answer
+  kb verify ret_4a8b        # an earlier one
   kb verify --all --json | jq -r 'select(.holds | not) | .trace_id'
 """
 

@@ -14,9 +14,9 @@ from kb.private import is_read_only
 
 _EPILOG = """\b
 Examples:
-  kb web                          opens the page in your browser
-  kb web 게이트웨이 재시도            opens it with a question
-  kb web --no-open --port 7500    prints the address alone
+  kb web                          # opens the page in your browser
+  kb web 게이트웨이 재시도            # opens it with a question
+  kb web --no-open --port 7500    # prints the address alone
 """
 
 

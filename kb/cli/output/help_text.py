@@ -10,8 +10,9 @@ from kb.cli.output.terminal import fold, width_cells
 
 _INDENT = 2
 
-# An example and what it does are at least two spaces apart; a command is broken between its words alone.
-_GAP = re.compile(r"(?<=\S)  +(?=\S)")
+# What an example does stands behind it as a shell's comment, so that the whole line can be pasted; a command is broken
+# between its words alone.
+_GAP = re.compile(r"(?<=\S) +# ")
 _WORDS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
 
 
@@ -40,7 +41,7 @@ def _fitted(line: str, room: int) -> list[str]:
     command, *said = _GAP.split(line.strip(), maxsplit=1)
     pieces = _command_lines(command, indent, room)
     for each in said:
-        below = indent + " " * 2 * _INDENT
+        below = indent + " " * 2 * _INDENT + "# "
         pieces += [below + each[start:end] for start, end in fold(each, room - len(below))]
     return pieces
 

@@ -16,12 +16,13 @@ from typing import NamedTuple
 from kb.config import Config
 from kb.domain.ids import content_hash
 from kb.domain.kinds import extension_of, family_of, media_type_of
-from kb.domain.results.ingest import IngestReport
+from kb.domain.results.ingest import IngestItem, IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.errors import DiskFull, FileTooLarge, StoreReadOnly, UsageError
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.plugins import ingest_plugins
 from kb.operations.ingest.requests import ingest_request
+from kb.operations.opening.clock import now_utc
 from kb.private import make_folder_for_user, users_surroundings
 from kb.scan.read import read_bytes
 from kb.writable import require_writable
@@ -44,11 +45,11 @@ class ExternalContent(NamedTuple):
 
 
 class Added(NamedTuple):
-    """Where the copy is, below the workspace; whether it was there already; what the ingest did, of a dry run None."""
+    """Where the copy is, below the workspace; whether it was there already; what the ingest did, or would do."""
 
     workspace_path: str
     was_there: bool
-    report: IngestReport | None
+    report: IngestReport
 
 
 def read_external(config: Config, path: str) -> ExternalContent:
@@ -80,7 +81,11 @@ def add_external(
     file = config.workspace_root / path
     was_there = file.exists()
     if dry_run:
-        return Added(path, was_there, None)
+        now = now_utc()
+        report = IngestReport(str(config.workspace_root), (), (), now, dry_run=True, finished_at=now)
+        report.counts.scanned = 1
+        report.add(IngestItem("unchanged" if was_there else "new", path, byte_len=len(data)))
+        return Added(path, was_there, report)
     if not was_there:
         _write(file, data)
     try:
