@@ -223,6 +223,8 @@ def test_what_no_person_wrote_is_left_out_and_named(vault: Vault) -> None:
         "web/app.min.js": "function a(){}\n",
         "web/bundle.js": "x" * 10_000_000,
         "raw.py": "\0\1",
+        "big.py": "x = 1\n" * 300_000,
+        "node_modules/lib.js": "function a(){}\n",
     }
     for name, text in odd.items():
         (vault.root / name).parent.mkdir(exist_ok=True)
@@ -233,7 +235,12 @@ def test_what_no_person_wrote_is_left_out_and_named(vault: Vault) -> None:
         "generated": ["gen/a.go"],
         "minified": ["web/app.min.js", "web/bundle.js"],
         "binary": ["raw.py"],
+        "size_exceeded": ["big.py"],
+        "builtin_blacklist": ["node_modules"],
     }
+    counts = {name: report[f"skipped_{name}"] for name in ("generated", "size_exceeded", "builtin_blacklist")}
+    assert counts == {"generated": 1, "size_exceeded": 1, "builtin_blacklist": 1}
+    assert all((item["warnings"], item["error"]) == ([], None) for item in report["items"])
     (vault.root / "src/retry.ts").write_text("/* @generated */\nexport const a = 1;\n")
     again = run_kb("--config", str(vault.config), "ingest", "--no-embed", "--json").lines[-1]
     assert again["removed"] == 1, "what has become generated goes"

@@ -136,6 +136,10 @@ ADDED: dict[str, Change] = {
         properties(new).update(more={"type": "string"}),
         new.update(required=["name", "kind", "more"]),
     ),
+    "null where it could be absent": lambda new: (
+        properties(new).update(span={"anyOf": [LINES, {"type": "null"}]}),
+        new.update(required=["name", "kind", "span"]),
+    ),
     "a value": lambda new: properties(new).update(kind={"type": "string", "enum": ["a", "b", "c"]}),
     "a variant": lambda new: properties(new)["event"]["anyOf"].append({"type": "object", "properties": {}}),
     "a kind beside the only one": lambda new: properties(new).update(span={"anyOf": [PAGE, LINES]}),

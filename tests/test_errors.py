@@ -145,6 +145,20 @@ def test_with_json_an_error_is_one_line_of_json(args: list[str], code: str, kb: 
     assert error["hint"]
 
 
+@pytest.mark.parametrize("text", ["a = [", "schema_version = 9", 'a.b.c = "x"\n' + ".".join("k" * 20) + " = 1"])
+def test_a_configuration_that_cannot_be_read_is_named_for_programs(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    error = json.loads(run_kb("--config", str(file), "list", "docs", "--json").stderr)
+    assert (error["code"], error["details"]) == ("config_invalid", {"path": str(file)})
+
+
+def test_a_setting_that_cannot_be_is_named_for_programs(kb: Kb) -> None:
+    for flag in ("search.default_k=no", "chunking.overlap_tokens=900", "chunking.target_tokens=x"):
+        ran = kb("--set", flag, "list", "docs", "--json")
+        assert json.loads(ran.stderr)["details"] == {"key": flag.partition("=")[0]}
+
+
 def test_verbose_shows_what_caused_an_error(kb: Kb) -> None:
     assert "caused by" not in kb("search", "'AND'").stderr
     assert "  caused by: SQLError: fts5" in kb("--verbose", "search", "'AND'").stderr

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kb.config.sections import Config
-from kb.errors import ConfigError
+from kb.config.toml_file import invalid_file, read_toml
 
 Synonyms = tuple[tuple[str, ...], ...]
 
@@ -34,35 +34,32 @@ def synonyms(config: Config) -> Synonyms:
         if config.origins.get("search.lexicon") is None:
             return ()
         hint = "write it, or leave search.lexicon out of the configuration"
-        raise ConfigError(f"{file}: {error.strerror}", hint) from error
+        raise invalid_file(file, error.strerror or str(error), hint) from error
     return _read(file, found.st_mtime_ns, found.st_size)
 
 
 @functools.lru_cache(maxsize=4)
 def _read(file: Path, mtime_ns: int, size: int) -> Synonyms:
     """The groups in a file of that time and size: a process that lasts reads it again once it is another."""
-    from kb.config.toml_file import read_toml
-
     table = read_toml(file)
     for key in table:
         if key != "synonyms":
-            raise ConfigError(f"{file}: unknown key {key!r}", _SHAPE)
+            raise invalid_file(file, f"unknown key {key!r}", _SHAPE)
     groups = table.get("synonyms", [])
     if not isinstance(groups, list):
-        raise ConfigError(f"{file}: synonyms is not a list of groups", _SHAPE)
+        raise invalid_file(file, "synonyms is not a list of groups", _SHAPE)
     return tuple(_group(file, number, group) for number, group in enumerate(groups, 1))
 
 
 def _group(file: Path, number: int, group: Any) -> tuple[str, ...]:
-    where = f"{file}: group {number}"
+    where = f"group {number}"
     if not isinstance(group, list) or not all(isinstance(word, str) for word in group):
-        raise ConfigError(f"{where} is not a list of words", _SHAPE)
+        raise invalid_file(file, f"{where} is not a list of words", _SHAPE)
     words = tuple(dict.fromkeys(" ".join(word.split()) for word in group))
     if len(words) < 2:
-        raise ConfigError(f"{where} has fewer than two different words", _SHAPE)
+        raise invalid_file(file, f"{where} has fewer than two different words", _SHAPE)
     for word in words:
         if not any(char.isalnum() for char in word) or len(word) > MAX_WORD_CHARS:
-            raise ConfigError(
-                f"{where}: {word[:40]!r} is no word", f"letters or digits, up to {MAX_WORD_CHARS} of them"
-            )
+            hint = f"letters or digits, up to {MAX_WORD_CHARS} of them"
+            raise invalid_file(file, f"{where}: {word[:40]!r} is no word", hint)
     return words

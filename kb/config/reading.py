@@ -10,7 +10,7 @@ from typing import Any
 from kb.config.rules import MEANINGS, RULES, SECRETS
 from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, field_of, keys
 from kb.config.showing import toml_value
-from kb.config.toml_file import read_toml
+from kb.config.toml_file import invalid_file, read_toml
 from kb.config.variables import expand_variables
 from kb.errors import ConfigError, ConfigNotFound
 
@@ -63,6 +63,7 @@ def _checked_whole(config: Config) -> Config:
             f"chunking.overlap_tokens ({config.chunking.overlap_tokens}) must be below "
             f"chunking.target_tokens ({config.chunking.target_tokens})",
             "an overlap of 15 % of the target is usual",
+            details={"key": "chunking.overlap_tokens"},
         )
     return config
 
@@ -71,7 +72,7 @@ def _file_values(file: Path) -> dict[str, Any]:
     table = read_toml(file)
     version = table.pop("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
-        raise ConfigError(f"{file}: schema_version {version!r}; this kb reads {SCHEMA_VERSION}", "update kb")
+        raise invalid_file(file, f"schema_version {version!r}; this kb reads {SCHEMA_VERSION}", "update kb")
     return dict(_flatten(table, "", str(file)))
 
 
@@ -127,7 +128,9 @@ def _is_fixed(key: str, text: str, where: str) -> bool:
     accepted, reason, instead = FIXED_KEYS[key]
     if text.strip('"').lower() != toml_value(accepted).strip('"'):
         raise ConfigError(
-            f"{key} cannot be {text} ({where}): {reason}", f"leave it out; what to set instead: {instead}"
+            f"{key} cannot be {text} ({where}): {reason}",
+            f"leave it out; what to set instead: {instead}",
+            details={"key": key},
         )
     return True
 
@@ -158,7 +161,8 @@ def _from_text(key: str, text: str, where: str) -> Any:
             return [part.strip() for part in text.split(",") if part.strip()]
         return kind(text)
     except (ValueError, KeyError) as error:
-        raise ConfigError(f"{key} must be {_TYPE_NAMES[kind]}, not {text!r} ({where})", _meaning(key)) from error
+        message = f"{key} must be {_TYPE_NAMES[kind]}, not {text!r} ({where})"
+        raise ConfigError(message, _meaning(key), details={"key": key}) from error
 
 
 def _checked(key: str, value: Any, where: str) -> Any:

@@ -40,15 +40,14 @@ def read_toml(file: Path) -> dict[str, Any]:
 
         table = tomllib.loads(text)
         if _has_huge_number(table):
-            raise ConfigError(f"{file}: a number beyond 64 bits", "TOML has none so large; write a smaller one")
+            raise invalid_file(file, "a number beyond 64 bits", "TOML has none so large; write a smaller one")
     except ValueError as error:  # no TOML, no UTF-8, or a decimal number of thousands of digits
-        raise ConfigError(f"{file}: {error}", "check the TOML syntax near that line") from error
+        raise invalid_file(file, str(error), "check the TOML syntax near that line") from error
     except RecursionError as error:
         raise _too_deep(file) from error
     except OSError as error:
-        raise ConfigError(
-            f"{file}: {error.strerror}", "make the file readable, or name another with --config"
-        ) from error
+        hint = "make the file readable, or name another with --config"
+        raise invalid_file(file, error.strerror or str(error), hint) from error
     return table
 
 
@@ -62,12 +61,17 @@ def _text(file: Path) -> str:
     with file.open("rb") as opened:
         content = opened.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        raise ConfigError(f"{file}: longer than {MAX_BYTES:,} bytes", "name a configuration file with --config")
+        raise invalid_file(file, f"longer than {MAX_BYTES:,} bytes", "name a configuration file with --config")
     return content.decode().removeprefix("\ufeff").replace("\r\n", "\n")
 
 
+def invalid_file(file: Path, why: str, hint: str) -> ConfigError:
+    """The error that a file of settings is refused with; programs get its path."""
+    return ConfigError(f"{file}: {why}", hint, details={"path": str(file)})
+
+
 def _too_deep(file: Path) -> ConfigError:
-    return ConfigError(f"{file}: nested too deeply", "sections and lists are all that a configuration has")
+    return invalid_file(file, "nested too deeply", "sections and lists are all that a configuration has")
 
 
 def _has_huge_number(value: object) -> bool:

@@ -12,7 +12,8 @@ from kb.errors import KbError
 class ErrorV1(TypedDict):
     """What happened and what to do about it. `code` is stable; `message` and `hint` are for people.
 
-    `details` are for programs: `path` (not_indexed), `key` (config_invalid), `endpoint` (model_unreachable); else {}.
+    `details` are for programs: `path` (not_indexed), `key` or the file's `path` (config_invalid), `endpoint`
+    (model_unreachable); else {}.
     """
 
     schema_version: Literal["error.v1"]

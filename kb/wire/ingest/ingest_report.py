@@ -38,8 +38,8 @@ class IngestItemV1(TypedDict):
     chunk_count: NotRequired[int]
     parser_version: NotRequired[str]
     chunker_version: NotRequired[str]
-    warnings: NotRequired[list[str]]
-    error: NotRequired[IngestItemErrorV1]
+    warnings: list[str]
+    error: IngestItemErrorV1 | None
 
 
 class OutsideLinkV1(TypedDict):
@@ -60,9 +60,10 @@ class LinksOutsideV1(TypedDict):
 class IngestReportV1(TypedDict):
     """Counts, the files that changed or failed (null with --summary-only), and milliseconds by stage.
 
-    `skipped` counts files and folders left out by a rule; a file that stayed as it was is `unchanged`. `unsupported`
-    counts files of kinds that kb does not read, `unsupported_by_extension` by kind (`""` for names that tell none);
-    `not_included` those that `workspace.include` does not ask for.
+    `skipped` counts files and folders left out by a rule, `skipped_*` those of one rule, and `skip_examples` names some
+    of each; a file that stayed as it was is `unchanged`. `unsupported` counts files of kinds that kb does not read,
+    `unsupported_by_extension` by kind (`""` for names that tell none); `not_included` those that `workspace.include`
+    does not ask for.
     """
 
     schema_version: Literal["ingest_report.v1"]
@@ -82,6 +83,8 @@ class IngestReportV1(TypedDict):
     skipped_kbignore: int
     skipped_builtin_blacklist: int
     skipped_config: int
+    skipped_generated: int
+    skipped_size_exceeded: int
     unsupported: int
     unsupported_by_extension: dict[str, int]
     not_included: int
@@ -91,6 +94,10 @@ class IngestReportV1(TypedDict):
     embeddings_indexed: int
     notes: list[str]
     items: list[IngestItemV1] | None
+
+
+# Rules whose counters have a name of their own.
+_NAMED = {"builtin": "builtin_blacklist", "too large": "size_exceeded"}
 
 
 def ingest_report_v1(report: IngestReport, *, summary_only: bool) -> IngestReportV1:
@@ -114,6 +121,8 @@ def ingest_report_v1(report: IngestReport, *, summary_only: bool) -> IngestRepor
         "skipped_kbignore": skipped.get("kbignore", 0),
         "skipped_builtin_blacklist": skipped.get("builtin", 0),
         "skipped_config": skipped.get("config", 0),
+        "skipped_generated": skipped.get("generated", 0),
+        "skipped_size_exceeded": skipped.get("too large", 0),
         "unsupported": sum(report.unsupported.values()),
         "unsupported_by_extension": dict(sorted(report.unsupported.items())),
         "not_included": report.not_included,
@@ -122,7 +131,7 @@ def ingest_report_v1(report: IngestReport, *, summary_only: bool) -> IngestRepor
             "followed": report.links_outside.followed,
             "named": [{"doc_path": path, "target": target} for path, target in report.links_outside.named],
         },
-        "skip_examples": report.skip_examples,
+        "skip_examples": {_NAMED.get(rule, rule): paths for rule, paths in report.skip_examples.items()},
         "stages_ms": report.stages.to_ms(),
         "embeddings_indexed": counts.embeddings_indexed,
         "notes": report.notes,
@@ -132,4 +141,4 @@ def ingest_report_v1(report: IngestReport, *, summary_only: bool) -> IngestRepor
 
 def ingest_item_v1(item: IngestItem) -> IngestItemV1:
     """The wire form of one file that changed or failed."""
-    return cast(IngestItemV1, item_json(item))
+    return cast(IngestItemV1, {"warnings": [], "error": None, **item_json(item)})
