@@ -1,5 +1,7 @@
-# Sourced by quickstart and test: makes ./.venv hold this checkout and what it needs, and sets $python to it.
+# Sourced by quickstart, test and newest: makes $venv hold this checkout and what it needs, and sets $python to it.
 # Runs from the top of the checkout.
+
+venv=${KB_TOOLS_VENV:-.venv}
 
 supported='import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'
 
@@ -16,9 +18,9 @@ find_python() {
   return 1
 }
 
-# A .venv whose interpreter is gone (after an upgrade of the system's Python) or has no pip is made again.
+# A $venv whose interpreter is gone (after an upgrade of the system's Python) or has no pip is made again.
 ensure_venv() {
-  python=.venv/bin/python
+  python=$venv/bin/python
   if ! can_write_in .; then
     echo "error: nothing can be written into $PWD" >&2
     echo "  hint: clone kb into a directory of your own" >&2
@@ -29,15 +31,15 @@ ensure_venv() {
   fi
   local system_python
   system_python=$(find_python)
-  echo "Making .venv with $("$system_python" --version)"
+  echo "Making $venv with $("$system_python" --version)"
   if ! "$system_python" -c 'import ensurepip, venv' 2>/dev/null; then
     echo "error: $system_python comes without the modules that make virtual environments" >&2
     echo "  hint: Debian, Ubuntu: apt install python3-venv" >&2
     return 1
   fi
-  if ! "$system_python" -m venv --clear .venv; then
-    echo "error: $system_python could not make a virtual environment in $PWD/.venv" >&2
-    echo "  hint: the lines above say why; where .venv belongs to somebody else, remove it" >&2
+  if ! "$system_python" -m venv --clear "$venv"; then
+    echo "error: $system_python could not make a virtual environment in $PWD/$venv" >&2
+    echo "  hint: the lines above say why; where $venv belongs to somebody else, remove it" >&2
     return 1
   fi
 }
@@ -48,19 +50,41 @@ can_write_in() {
   (: >"$probe") 2>/dev/null && rm -f "$probe"
 }
 
-# ensure_installed REQUIREMENT STAMP: installs unless pyproject.toml and the checkout's place are those of last time.
+# locked PART…: the entries of tools/lock.txt that these parts of kb need.
+locked() {
+  awk -v parts=" $* " '
+    /^# [a-z]/ { wanted = 0; for (i = 2; i <= NF; i++) if (index(parts, " " $i " ")) wanted = 1; next }
+    /^#/ { next }
+    wanted' tools/lock.txt
+}
+
+# ensure_installed PART…: kb with these extras, of exactly the versions of the lock; nothing is done where pyproject.toml,
+# the lock, the checkout's place and the parts are those of last time.
 ensure_installed() {
-  local stamp=.venv/$2
-  if { pwd; cat pyproject.toml; } | cmp -s - "$stamp"; then
+  local stamp=$venv/installed wanted
+  wanted=$({ pwd; echo "$*"; cat pyproject.toml tools/lock.txt; })
+  if [ -f "$stamp" ] && [ "$wanted" = "$(cat "$stamp")" ]; then
     return
   fi
-  echo "Installing kb and its libraries into .venv (the first time takes a minute or two)"
-  if ! "$python" -m pip install --quiet --disable-pip-version-check --editable "$1"; then
-    echo "error: pip could not install $1" >&2
+  rm -f "$stamp"
+  echo "Installing kb and its libraries into $venv (the first time takes a minute or two)"
+  # What builds the others is there first, so that nothing that the lock does not name is fetched.
+  if ! { install_locked build && install_locked base build "$@" && install_itself; }; then
+    echo "error: pip could not install kb" >&2
     echo "  hint: the lines above say why; the first installation needs a network connection" >&2
     return 1
   fi
-  { pwd; cat pyproject.toml; } >"$stamp"
+  printf '%s\n' "$wanted" >"$stamp"
+}
+
+install_locked() {
+  locked "$@" >"$venv/locked.txt"
+  "$python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --require-hashes \
+    --requirement "$venv/locked.txt"
+}
+
+install_itself() {
+  "$python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 }
 
 # llama-cpp-python has no wheels; building one takes eight minutes on two idle cores, so it is kept outside the
@@ -74,7 +98,7 @@ if grep -qs '\<amx_int8\>' /proc/cpuinfo; then
   wheel_cache=$wheel_cache/without-amx
 fi
 llama_cpp_requirement() {
-  sed -n 's/^ *"\(llama-cpp-python[^"]*\)".*/\1/p' pyproject.toml
+  locked llm | sed -n 's/^\(llama-cpp-python==[^ ]*\).*/\1/p'
 }
 
 # keep_llama_cpp_wheel: builds the wheel unless one that serves is there.
@@ -92,9 +116,29 @@ keep_llama_cpp_wheel() {
     "$requirement"
 }
 
-# install_llama_cpp: puts the wheel that was kept into .venv.
+# install_llama_cpp: puts the wheel that was kept into $venv, and what it needs.
 install_llama_cpp() {
-  "$python" -c 'import llama_cpp' 2>/dev/null ||
-    "$python" -m pip install --quiet --disable-pip-version-check --only-binary llama-cpp-python \
-      --find-links "$wheel_cache" "$(llama_cpp_requirement)"
+  "$python" -c 'import llama_cpp' 2>/dev/null && return
+  locked llm | sed '/^llama-cpp-python==/,/^$/d' >"$venv/locked.txt"
+  "$python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+    --requirement "$venv/locked.txt" &&
+    "$python" -m pip install --quiet --disable-pip-version-check --no-deps --no-index --find-links "$wheel_cache" \
+      "$(llama_cpp_requirement)"
+}
+
+# run_tests [ARGUMENT…]: what a change must pass; the arguments go to pytest.
+run_tests() {
+  local failed=
+  check() {
+    echo "$ $*"
+    "$python" -m "$@" || failed="$failed $1"
+  }
+  check ruff check .
+  check ruff format --check .
+  check mypy
+  check pytest --numprocesses 2 --dist loadfile -m "not slow" --durations=25 "$@"
+  if [ -n "$failed" ]; then
+    echo "failed:$failed" >&2
+    return 1
+  fi
 }
