@@ -284,7 +284,7 @@ def fill(db: Connection, vector_dir: Path, size: int) -> list[Question]:
                 Question(" ".join(vocabulary[word] for word in chosen), (noisy / np.linalg.norm(noisy)).astype("f4"))
             )
     refresh_common_terms(db)
-    update_language_means(db, "primary", MODEL.dimensions)
+    update_language_means(db, "primary", MODEL.dimensions, "all vectors")
     return questions
 
 

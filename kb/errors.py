@@ -14,6 +14,7 @@
     │   ├── NotIndexed      not_indexed
     │   ├── NotAKnowledgeBase store_foreign
     │   ├── StoreCorrupt    store_corrupt
+    │   ├── VectorsUnusable vectors_unusable
     │   ├── OtherWorkspace  other_workspace
     │   ├── SchemaTooNew    schema_too_new
     │   ├── StoreBusy       store_busy
@@ -139,6 +140,12 @@ class StoreCorrupt(StoreError):
     """Not a SQLite file, or a damaged one."""
 
     code = "store_corrupt"
+
+
+class VectorsUnusable(StoreError):
+    """A Lance table that is damaged, gone or another model's; the mirror in SQLite is apart from it."""
+
+    code = "vectors_unusable"
 
 
 class OtherWorkspace(StoreError):

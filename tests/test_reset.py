@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
 
 from kb.errors import StoreBusy
-from kb.store.connection import writer_lock
+from kb.store.connection import open_reader, writer_lock
 
 __all__ = ["fake_models"]
 
@@ -86,6 +87,18 @@ def test_without_vectors_words_find_and_they_are_made_again(indexed: Vault) -> N
     assert faults(indexed) == ["embeddings"]
     assert call(indexed, "ingest").code == 0
     assert removable(indexed, "vectors") == there
+
+
+def test_what_nearness_is_compared_with_is_measured_again_after_a_reset_of_vectors(indexed: Vault) -> None:
+    def background() -> list[Any]:
+        with closing(open_reader(indexed.sqlite)) as db:
+            return db.execute("SELECT * FROM background_nearness ORDER BY channel, query_lang, lang").fetchall()
+
+    measured = background()
+    assert measured
+    assert call(indexed, "reset", "vectors", "--yes").code == 0
+    assert call(indexed, "ingest").code == 0
+    assert background() == measured
 
 
 def test_an_index_goes_with_its_copies_and_comes_again(indexed: Vault) -> None:

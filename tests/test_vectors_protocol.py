@@ -28,11 +28,14 @@ from kb.domain.results.upkeep import RebuildReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery
 from kb.errors import DiskFull, ModelError, ModelMissing, StoreError
+from kb.operations.admin import reset as reset_vectors
 from kb.operations.admin.index import RebuildRequest, rebuild
 from kb.operations.doctor.doctor import diagnose
 from kb.operations.embedding import batch_vectors, embed, vector_upkeep
 from kb.operations.embedding.embed import EmbedReport, embed_missing
 from kb.operations.embedding.plan import embedding_plan
+from kb.operations.ingest.ingest import ingest as ingest_all
+from kb.operations.ingest.requests import ingest_request
 from kb.operations.opening.writer import writing
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
@@ -338,6 +341,11 @@ def test_kill_9_at_seeded_moments(vault: Vault, undisturbed: Stores) -> None:
     assert stores(vault.config) == undisturbed
 
 
+def ingest_here(vault: Vault) -> None:
+    """`kb ingest` in this process, so that what is raised in it comes out."""
+    ingest_all(ingest_request(config_of(vault), None, dry_run=False, allow_empty=False, embed=True), RunHandle())
+
+
 def ingest(vault: Vault, *options: str) -> dict[str, Any]:
     ran = run_kb("--config", str(vault.config), "ingest", "--json", *options)
     assert ran.code == 0, ran.stderr
@@ -603,18 +611,11 @@ def test_damaged_lance_names_the_command_that_restores_it_byte_for_byte(
     embed_all(vault)
     damage(vault)
     calls = fake_models.calls
-    assert failing(vault)["lancedb_open"].split(" rebuilds")[0] == "kb index --rebuild-lance"
+    assert str(failing(vault)["lancedb_open"]).startswith("kb index --rebuild-lance")
     with pytest.raises(StoreError) as raised:
         remake(vault, mirror=True)
     assert "kb index --rebuild-lance" in str(raised.value.hint)
     assert len(found_by_vector(vault)) == chunk_count(vault), "search by the mirror goes on"
-
-    (vault.root / "new.md").write_text("# New\n\nA new note.\n", encoding="utf-8")
-    ran = run_kb("--config", str(vault.config), "ingest", "--json")
-    if ran.code:  # new vectors can be written beside damaged ones; where they cannot, the error says what mends it
-        assert "kb index --rebuild-lance" in ran.stderr
-    (vault.root / "new.md").unlink()
-    run_kb("--config", str(vault.config), "ingest", "--no-embed")
 
     assert remake(vault, lance=True).lance_rows >= 2 * chunk_count(vault)
     embed_all(vault)
@@ -637,16 +638,78 @@ def test_a_rebuild_of_vectors_tells_how_far_it_is(vault: Vault, part: str) -> No
     assert len({event.step for event in steps}) == 2
 
 
-def test_a_half_rebuilt_lance_is_never_taken_for_the_whole(
-    vault: Vault, undisturbed: Stores, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("damage", [damage_directory, damage_data, damage_manifest, damage_missing_data])
+def test_an_ingest_of_a_new_note_makes_a_damaged_lance_again_and_says_so(
+    damage: Callable[[Vault], None], vault: Vault, fake_models: FakeModels
 ) -> None:
     embed_all(vault)
-    with dying(monkeypatch, LanceTable, "upsert", call=1):
-        remake(vault, lance=True)
-    with pytest.raises(StoreError, match="Lance only 0"):
-        remake(vault, mirror=True)
-    remake(vault, lance=True)
+    damage(vault)
+    (vault.root / "new.md").write_text("# New\n\nA new note.\n", encoding="utf-8")
+    notes = ingest(vault)["notes"]
+    assert [note for note in notes if "made again from the copy in SQLite" in note]
+    assert (failing(vault), fake_models.embedders[PRIMARY].texts[-1]) == ({}, "# New\n\nA new note.")
+    now = stores(vault.config)
+    assert (now.mirror, len(now.mirror)) == (now.lance, 2 * chunk_count(vault))
+
+
+def test_a_lance_folder_that_is_gone_is_made_again_by_an_ingest_that_finds_nothing_new(
+    vault: Vault, undisturbed: Stores, fake_models: FakeModels
+) -> None:
+    embed_all(vault)
+    calls = fake_models.calls
+    damage_directory(vault)
+    ingest(vault)
     assert stores(vault.config) == undisturbed
+    assert fake_models.embedders[PRIMARY].texts[calls:] == []
+
+
+@pytest.mark.parametrize("inside", ["", "data", "_versions", "_transactions"])
+def test_an_empty_folder_of_a_tables_name_does_not_end_every_ingest(
+    inside: str, vault: Vault, undisturbed: Stores
+) -> None:
+    (config_of(vault).vector_dir / "chunk_embeddings_fake_primary_32.lance" / inside).mkdir(parents=True)
+    ingest(vault)
+    assert stores(vault.config) == undisturbed
+
+
+def test_a_reset_that_ends_while_it_removes_tables_is_finished_by_the_next_ingest(
+    vault: Vault, undisturbed: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables without records are what an earlier run left, whatever is in them."""
+    embed_all(vault)
+    with dying(monkeypatch, reset_vectors, "remove_tables", call=1):
+        reset_vectors.reset(config_of(vault), "vectors", RunHandle())
+    damage_missing_data(vault)
+    ingest(vault)
+    assert stores(vault.config) == undisturbed
+
+
+@pytest.mark.parametrize(("where", "name"), [(LanceTable, "upsert"), (LanceTable, "compact"), (shutil, "rmtree")])
+def test_a_rebuild_of_lance_that_ends_at_any_step_leaves_the_old_table_or_the_new_one(
+    where: object, name: str, vault: Vault, undisturbed: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed_all(vault)
+    with dying(monkeypatch, where, name, call=1):
+        remake(vault, lance=True)
+    assert stores(vault.config) == undisturbed
+    ingest(vault)
+    assert sorted(os.listdir(config_of(vault).vector_dir)) == [
+        "chunk_embeddings_fake_primary_32.lance",
+        "chunk_embeddings_fake_secondary_16.lance",
+    ]
+
+
+def test_the_means_of_the_languages_follow_a_note_that_changed_its_language(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many passages as before: their number does not tell."""
+    ingest(vault)
+    (vault.root / "n/0.md").write_text(note("greenhouse", 0), encoding="utf-8")
+    with dying(monkeypatch, vector_upkeep, "update_language_means", call=1):
+        ingest_here(vault)
+    ingest(vault)
+    counts = rows(vault, "SELECT lang, chunks FROM language_means WHERE slot = 'primary' ORDER BY lang")
+    assert counts == rows(vault, "SELECT lang, count(*) FROM chunks GROUP BY lang ORDER BY lang")
 
 
 def test_an_emptied_mirror_is_noticed_and_restored_from_lance(
@@ -656,7 +719,7 @@ def test_an_emptied_mirror_is_noticed_and_restored_from_lance(
     calls = fake_models.calls
     with writing(vault.sqlite, with_vectors=True) as db:
         db.execute("DELETE FROM vec_primary; DELETE FROM vec_secondary WHERE chunk_rowid < 9")
-    assert failing(vault) == {"vector_mirror": "kb index --rebuild-mirror"}
+    assert failing(vault) == {"vector_mirror": "kb ingest"}
     with pytest.raises(StoreError) as raised:
         remake(vault, lance=True)
     assert raised.value.hint == "kb index --rebuild-mirror"
@@ -672,20 +735,29 @@ def test_a_mirror_with_other_vectors_is_noticed(vault: Vault) -> None:
     assert "lancedb_open" in failing(vault)
 
 
-def test_a_mirror_table_that_is_gone_is_an_error_with_a_hint(vault: Vault, undisturbed: Stores) -> None:
-    embed_all(vault)
+def test_a_mirror_table_that_is_gone_is_made_again_from_lance_by_an_ingest(
+    vault: Vault, undisturbed: Stores, fake_models: FakeModels
+) -> None:
+    for table in ("vec_primary", "vec_secondary"):
+        ingest(vault)
+        calls = fake_models.calls
+        with writing(vault.sqlite, with_vectors=True) as db:
+            db.execute(f"DROP TABLE {table}")
+        assert failing(vault)["vector_mirror"] == "kb ingest"
+        ingest(vault)
+        assert (stores(vault.config), fake_models.calls) == (undisturbed, calls)
+
+
+def test_an_ingest_that_finds_nothing_new_fills_a_mirror_that_is_short_of_vectors(
+    vault: Vault, undisturbed: Stores, fake_models: FakeModels
+) -> None:
+    ingest(vault)
+    calls = fake_models.calls
     with writing(vault.sqlite, with_vectors=True) as db:
-        db.execute("DROP TABLE vec_primary")
-    assert failing(vault)["vector_mirror"] == "kb index --rebuild-mirror"
-    (vault.root / "n/9.md").unlink()
-    ran = run_kb("--config", str(vault.config), "ingest", "--json")
-    assert ran.code == 2
-    assert "kb index --rebuild-mirror" in ran.stderr
-    remake(vault, mirror=True)
-    embed_all(vault)
-    now = stores(vault.config)
-    assert now.mirror == now.lance
-    assert now.mirror.items() < undisturbed.mirror.items()
+        db.execute("DELETE FROM vec_primary WHERE chunk_rowid IN (3, 4); DELETE FROM vec_secondary")
+        db.execute("INSERT INTO vec_secondary VALUES (999, 'ko', zeroblob(64))")
+    ingest(vault)
+    assert (stores(vault.config), fake_models.calls, failing(vault)) == (undisturbed, calls, {})
 
 
 def test_both_stores_lost_are_embedded_anew(vault: Vault, undisturbed: Stores) -> None:

@@ -1,12 +1,15 @@
 -- Read how far a slot is from complete, without looking at a vector.
--- version 3
+-- version 4
 -- param slot TEXT  primary or secondary
 -- param passage_version TEXT  form of the text that is embedded
 -- column chunks INTEGER  all chunks but those of source code
 -- column committed INTEGER  of them, with a vector in both stores
 -- column current INTEGER  of the committed, made from this form of the text
+-- column pending INTEGER  written to one store at most
 -- column tombstones INTEGER  vectors of chunks that are gone, still to be removed
 -- column averaged INTEGER  vectors that the languages' means were computed from
+-- column means_origin TEXT  what names the vectors there are: means that were computed from others are of another origin
+-- column other_means INTEGER  languages' means of another origin
 SELECT
   (SELECT count(*) FROM chunks WHERE symbol_text IS NULL) AS chunks,
   (
@@ -19,7 +22,17 @@ SELECT
     WHERE r.model_id = s.model_id AND r.model_version = s.model_version AND r.dimensions = s.dimensions
       AND r.status = 'committed' AND r.passage_version = :passage_version
   ) AS current,
+  (
+    SELECT count(*) FROM embedding_records AS r
+    WHERE r.model_id = s.model_id AND r.model_version = s.model_version AND r.dimensions = s.dimensions
+      AND r.status = 'pending'
+  ) AS pending,
   (SELECT count(*) FROM vector_tombstones AS t WHERE t.lance_table = s.lance_table) AS tombstones,
-  (SELECT coalesce(sum(m.chunks), 0) FROM language_means AS m WHERE m.slot = s.slot) AS averaged
+  (SELECT coalesce(sum(m.chunks), 0) FROM language_means AS m WHERE m.slot = s.slot) AS averaged,
+  o.origin AS means_origin,
+  (SELECT count(*) FROM language_means AS m WHERE m.slot = s.slot AND m.origin <> o.origin) AS other_means
 FROM embedding_slots AS s
+CROSS JOIN (
+  SELECT format('%s, corpus revision %s', :passage_version, value) AS origin FROM kv WHERE key = 'corpus_revision'
+) AS o
 WHERE s.slot = :slot;

@@ -20,7 +20,7 @@ from kb.store.caches.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, transaction, writer_lock
 from kb.store.documents import remove_document
 from kb.store.rows import embed_queries, ingest_queries, reset_queries, sentence_queries
-from kb.store.vectors.lance_table import remove_table, table_sizes
+from kb.store.vectors.lance_table import remove_tables, table_sizes
 from kb.store.vectors.vector_tables import SLOTS, drop_slot, has_mirror
 from kb.writable import require_writable
 
@@ -96,8 +96,7 @@ def _remove_vectors(db: Connection, config: Config, handle: RunHandle) -> None:
         sentence_queries.delete_sentences(db)
         sentence_queries.delete_sentence_version(db)
         sentence_queries.delete_background(db)
-    for name in sorted(tables):
-        remove_table(config.vector_dir, name)
+    remove_tables(config.vector_dir, sorted(tables))
 
 
 def _remove_index(db: Connection, config: Config, handle: RunHandle) -> None:

@@ -10,7 +10,7 @@ from kb.embed.adapters import embedding_model
 from kb.embed.passage import PASSAGE_VERSION
 from kb.errors import KbError
 from kb.operations.embedding.plan import configured_models, embedding_provider, require_dimensions
-from kb.operations.embedding.vector_upkeep import mirror_is_gone, slot_model
+from kb.operations.embedding.vector_upkeep import slot_model
 from kb.operations.session.pair_scorers import open_pair_scorer
 from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
@@ -112,12 +112,11 @@ def _check_slot(db: Connection, config: Config, slot: Slot, row: queries.Embeddi
         yield Check("embeddings", whole, detail, None if whole else "kb index --embeddings")
     found = mirror.count_vectors(db, slot, row.lance_table)
     if found is None:
-        gone = mirror_is_gone(slot)
-        yield Check("vector_mirror", False, gone.message, gone.hint)
+        yield Check("vector_mirror", False, f"the vector table vec_{slot} is not there", "kb ingest")
         return
     whole = not found.missing
     detail = f"{found.rows} vectors in SQLite, {found.missing} missing, {found.orphans} of passages that are gone"
-    yield Check("vector_mirror", whole, detail, None if whole else "kb index --rebuild-mirror")
+    yield Check("vector_mirror", whole, detail, None if whole else "kb ingest")
     yield from _check_coverage(db, config, row)
     try:
         lance = LanceTable(config.vector_dir, slot_model(row))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from kb.domain.ids import ChunkId, embedding_id
 from kb.domain.ingest.ingest_events import EmbedBatchFinished
 from kb.domain.run_handle import RunHandle
 from kb.embed.passage import PASSAGE_VERSION
+from kb.errors import VectorsUnusable
 from kb.operations.embedding.batch_vectors import LazyEmbedder, vectors_of_batches
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.embedding.progress import start_tally
@@ -23,14 +24,13 @@ from kb.operations.opening.clock import now_utc
 from kb.store.caches.vector_cache import VectorCache
 from kb.store.connection import Connection, transaction
 from kb.store.rows import embed_queries as queries
-from kb.store.vectors.lance_table import LanceTable
-from kb.store.vectors.mirror import vector_transaction
+from kb.store.vectors import mirror
+from kb.store.vectors.lance_table import LanceTable, Making, has_table, remove_leftovers
 from kb.store.vectors.vector_tables import (
     SLOTS,
     Slot,
     drop_slot,
     ensure_slot,
-    has_mirror,
     holds,
     lance_table_name,
     slots,
@@ -48,13 +48,14 @@ EXACT_MEANS_VECTORS = 20_000
 
 @dataclass(slots=True)
 class EmbedReport:
-    """What one run did: vectors made, taken from the cache or from Lance, and removed."""
+    """What one run did: vectors made, taken from the cache or from Lance, removed; what was damaged and is mended."""
 
     embedded: int = 0
     from_cache: int = 0
     restored: int = 0
     removed: int = 0
     aborted: bool = False
+    mended: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +76,25 @@ def embed_missing(
     """Embeds the chunks that have no committed vector, for every slot; forgets the vectors of chunks that are gone.
 
     Where nothing is missing, SQLite alone says so: neither Lance nor a model is opened. Another model's vectors are
-    made beside those that are searched, which they replace once they are whole. `db` is a writer with sqlite-vec
-    loaded. Raises: ModelMissing, ModelCorrupt, ModelError, StoreError, DiskFull.
+    made beside those that are searched, which they replace once they are whole. What one store lost is taken from the
+    other. `db` is a writer with sqlite-vec loaded.
+    Raises: ModelMissing, ModelCorrupt, ModelError, StoreError, DiskFull.
     """
     run = _Run(db, plan, EmbedReport(), handle)
+    remove_leftovers(plan.vector_dir)
     for slot in SLOTS:
         held = slots(db).get(slot)
         name = plan.models.get(slot)
         if name is not None:
             embedder = LazyEmbedder(plan, name)
-            if not (holds(held, embedder.model) and _is_complete(db, slot)):
+            if not (holds(held, embedder.model) and _is_complete(run, slot, embedder.model)):
                 if held is not None and held.lance_table != lance_table_name(embedder.model):
                     _embed_beside(run, embedder)
                 if not run.report.aborted:
                     _fill_slot(run, slot, embedder)
+            _update_means(run, slot, embedder.model)
         elif held is not None:
-            with vector_transaction(db):
+            with mirror.vector_transaction(db):
                 drop_slot(db, slot)
         if run.report.aborted:
             break
@@ -128,39 +132,61 @@ def _embed_beside(run: _Run, embedder: LazyEmbedder) -> None:
     _embed_chunks(run, None, embedder, lance)
 
 
-def _is_complete(db: Connection, slot: Slot) -> bool:
-    """Whether every chunk has its vector of today's form, every vector its chunk, and the languages' means fit them."""
-    state = queries.select_slot_state(db, slot=slot, passage_version=PASSAGE_VERSION)
-    return state is not None and state.current == state.chunks and not state.tombstones and not _drifted(state)
+def _is_complete(run: _Run, slot: Slot, model: EmbeddingModel) -> bool:
+    """Whether every chunk has its vector of today's form in both stores, and every vector its chunk."""
+    state = _state(run, slot)
+    return (
+        state is not None
+        and state.current == state.chunks
+        and not state.tombstones
+        and mirror.count_rows(run.db, slot) == state.committed
+        and (not state.committed or has_table(run.plan.vector_dir, lance_table_name(model)))
+    )
 
 
-def _drifted(state: queries.SlotState) -> bool:
-    """Whether so many vectors came or went since the languages' means were computed that they are off."""
+def _state(run: _Run, slot: Slot) -> queries.SlotState | None:
+    return queries.select_slot_state(run.db, slot=slot, passage_version=PASSAGE_VERSION)
+
+
+def _update_means(run: _Run, slot: Slot, model: EmbeddingModel) -> None:
+    """Computes the languages' means where the vectors are not those they were computed from."""
+    state = _state(run, slot)
+    if state is None:
+        return
     tolerated = 0 if state.committed <= EXACT_MEANS_VECTORS else state.committed // 50
-    return abs(state.committed - state.averaged) > tolerated
+    is_other = bool(state.other_means) and state.committed <= EXACT_MEANS_VECTORS
+    if is_other or abs(state.committed - state.averaged) > tolerated:
+        from kb.operations.embedding.vector_upkeep import update_language_means
+
+        part = "" if state.current == state.chunks else ", in part"
+        update_language_means(run.db, slot, model.dimensions, state.means_origin + part)
 
 
 def _fill_slot(run: _Run, slot: Slot, embedder: LazyEmbedder) -> None:
-    """Brings one slot as near to complete as it gets."""
+    """Brings one slot as near to complete as it gets; a Lance table that is damaged is made again from the mirror."""
     from kb.operations.embedding import vector_upkeep as upkeep
 
     db, plan, model = run.db, run.plan, embedder.model
-    with vector_transaction(db):
+    with mirror.vector_transaction(db):
         ensure_slot(db, slot, model, now_utc())
-    if not has_mirror(db, slot):
-        raise upkeep.mirror_is_gone(slot)
-    before = queries.select_slot_state(db, slot=slot, passage_version=PASSAGE_VERSION)
-    # A table that should hold committed vectors is not rebuilt in silence.
-    lance = LanceTable(plan.vector_dir, model, "never" if before and before.committed else "if_missing")
-    removed = upkeep.clear_tombstones(db, slot, lance)
-    restored = upkeep.restore_mirror(db, slot, lance)
-    run.report.removed += removed
-    run.report.restored += restored
-    written = _embed_chunks(run, slot, embedder, lance)
-    after = queries.select_slot_state(db, slot=slot, passage_version=PASSAGE_VERSION)
-    changed = bool(removed or restored or written)
-    if after and (_drifted(after) or (changed and after.committed <= EXACT_MEANS_VECTORS)):
-        upkeep.update_language_means(db, slot, model.dimensions)
+        upkeep.level_mirror(db, slot, lance_table_name(model))
+    before = _state(run, slot)
+    assert before is not None
+    making: Making = "never" if before.committed else "if_missing" if before.pending else "replace"
+    try:
+        _fill(run, slot, embedder, LanceTable(plan.vector_dir, model, making))
+    except VectorsUnusable as error:
+        upkeep.remake_lance(db, slot, slots(db)[slot], plan.vector_dir, RunHandle())
+        run.report.mended.append(f"{error.message}: they were made again from the copy in SQLite")
+        _fill(run, slot, embedder, LanceTable(plan.vector_dir, model))
+
+
+def _fill(run: _Run, slot: Slot, embedder: LazyEmbedder, lance: LanceTable) -> None:
+    from kb.operations.embedding import vector_upkeep as upkeep
+
+    run.report.removed += upkeep.clear_tombstones(run.db, slot, lance)
+    run.report.restored += upkeep.restore_mirror(run.db, slot, lance)
+    _embed_chunks(run, slot, embedder, lance)
 
 
 def _embed_chunks(run: _Run, slot: Slot | None, embedder: LazyEmbedder, lance: LanceTable) -> int:

@@ -6,7 +6,7 @@ from kb.domain.results.upkeep import VectorTable
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.store.connection import Connection, transaction
 from kb.store.rows import embed_queries as queries
-from kb.store.vectors.lance_table import remove_table, table_sizes
+from kb.store.vectors.lance_table import remove_tables, table_sizes
 
 
 def vector_tables(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
@@ -43,5 +43,5 @@ def drop_unused(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
         with transaction(db):
             queries.delete_table_records(db, lance_table=table.lance_table)
             queries.delete_table_tombstones(db, lance_table=table.lance_table)
-        remove_table(plan.vector_dir, table.lance_table)
+    remove_tables(plan.vector_dir, [table.lance_table for table in unused])
     return unused

@@ -18,7 +18,7 @@ from kb.store.connection import Connection, transaction
 from kb.store.rows import embed_queries as queries
 from kb.store.rows.mirror_queries import MirrorKey, MirrorRow, MirrorVector
 from kb.store.vectors import mirror
-from kb.store.vectors.lance_table import LanceTable
+from kb.store.vectors.lance_table import LanceTable, build_dir, replace_table
 from kb.store.vectors.vector_tables import Slot, remake_mirror, slots
 
 if TYPE_CHECKING:
@@ -93,11 +93,6 @@ def commit(
         )
 
 
-def mirror_is_gone(slot: Slot) -> StoreError:
-    """What to raise where a slot's table was removed."""
-    return StoreError(f"the vector table vec_{slot} is not there", "kb index --rebuild-mirror")
-
-
 def rebuild_mirror(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
     """Rebuilds every mirror table from Lance; returns how many vectors were restored.
 
@@ -130,19 +125,35 @@ def rebuild_lance(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
         whole = held is not None and not held.missing
         if not whole and _lance_count(vector_dir, model) > (held.rows if held else 0):
             raise StoreError(f"SQLite lacks vectors of {row.model_id} that Lance has", "kb index --rebuild-mirror")
-        lance = LanceTable(vector_dir, model, "replace")
-        tell = _teller(handle, f"Lance table of {row.model_id}", held.rows if held else 0)
-        written = 0
-        for batch in _mirror_batches(db, slot) if held else ():
-            matrix = np.stack([np.frombuffer(vector.embedding, "<f4") for vector in batch])
-            lance.upsert([vector.chunk_id for vector in batch], [vector.lang for vector in batch], matrix)
-            written += len(batch)
-            tell(written)
-        restored += written
-        lance.compact()
+        restored += remake_lance(db, slot, row, vector_dir, handle)
         if not whole:  # what neither store has is embedded again
-            _refill_mirror(db, slot, row, lance, handle)
+            _refill_mirror(db, slot, row, LanceTable(vector_dir, model), handle)
     return restored
+
+
+def remake_lance(db: Connection, slot: Slot, row: queries.EmbeddingSlot, vector_dir: Path, handle: RunHandle) -> int:
+    """Makes a slot's Lance table again from the mirror, beside the old one until it is whole; returns its vectors."""
+    lance = LanceTable(build_dir(vector_dir), slot_model(row), "replace")
+    total = mirror.count_rows(db, slot)
+    tell = _teller(handle, f"Lance table of {row.model_id}", total or 0)
+    written = 0
+    for batch in _mirror_batches(db, slot) if total else ():
+        matrix = np.stack([np.frombuffer(vector.embedding, "<f4") for vector in batch])
+        lance.upsert([vector.chunk_id for vector in batch], [vector.lang for vector in batch], matrix)
+        written += len(batch)
+        tell(written)
+    lance.compact()
+    replace_table(vector_dir, lance.name)
+    return written
+
+
+def level_mirror(db: Connection, slot: Slot, lance_table: str) -> None:
+    """Makes a mirror and its records name the same chunks: what it lacks becomes pending, what is in excess goes.
+
+    The caller's transaction.
+    """
+    mirror.reset_unmirrored(db, slot, lance_table)
+    mirror.delete_vectors(db, slot, mirror.uncommitted(db, slot, lance_table))
 
 
 def _refill_mirror(db: Connection, slot: Slot, row: queries.EmbeddingSlot, lance: LanceTable, handle: RunHandle) -> int:
@@ -183,8 +194,11 @@ def build_ann(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
     return lance.count()
 
 
-def update_language_means(db: Connection, slot: Slot, dimensions: int) -> None:
-    """Computes each language's mean vector from the mirror: data of the correction across languages."""
+def update_language_means(db: Connection, slot: Slot, dimensions: int, origin: str) -> None:
+    """Computes each language's mean vector from the mirror: data of the correction across languages.
+
+    `origin` says which vectors the mirror holds: where it is another one, the means are computed again.
+    """
     sums: dict[str, NDArray[np.float64]] = {}
     counts: Counter[str] = Counter()
     for batch in _mirror_batches(db, slot):
@@ -207,7 +221,7 @@ def update_language_means(db: Connection, slot: Slot, dimensions: int) -> None:
                 mean=mean.tobytes(),
                 norm=float(np.linalg.norm(mean)),
                 version=MEANS_VERSION,
-                origin="all chunks of this index",
+                origin=origin,
                 updated_at=now,
             )
 

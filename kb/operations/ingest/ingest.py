@@ -114,6 +114,7 @@ def _embed(run: IngestRun) -> None:
         except (ModelMissing, ModelUnreachable, ModelNotPulled, PluginFailed) as error:
             report.notes.append(f"{error.message}: passages are found by their words only ({error.hint})")
             return
+    report.notes += done.mended
     report.counts.embeddings_indexed = done.embedded + done.from_cache
     report.aborted = done.aborted
 

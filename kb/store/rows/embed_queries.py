@@ -92,8 +92,11 @@ class SlotState(NamedTuple):
     chunks: int
     committed: int
     current: int
+    pending: int
     tombstones: int
     averaged: int
+    means_origin: str
+    other_means: int
 
 
 class VectorTable(NamedTuple):

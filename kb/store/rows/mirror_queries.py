@@ -56,6 +56,12 @@ class MirrorCounts(NamedTuple):
     orphans: int
 
 
+class MirrorSize(NamedTuple):
+    """How many vectors a mirror holds."""
+
+    rows: int
+
+
 @sql_many("embed/insert_mirror.sql")
 def insert_mirror(db: Connection, rows: Iterable[MirrorRow], *, table: MirrorTable) -> None: ...
 
@@ -74,6 +80,18 @@ def select_mirror_state(db: Connection) -> MirrorState | None: ...
 
 @sql("embed/count_mirror.sql")
 def count_mirror(db: Connection, *, table: MirrorTable, lance_table: str) -> MirrorCounts | None: ...
+
+
+@sql("embed/count_mirror_rows.sql")
+def count_mirror_rows(db: Connection, *, table: MirrorTable) -> MirrorSize | None: ...
+
+
+@sql("embed/reset_unmirrored.sql")
+def reset_unmirrored(db: Connection, *, table: MirrorTable, lance_table: str) -> None: ...
+
+
+@sql("embed/select_uncommitted.sql")
+def select_uncommitted(db: Connection, *, table: MirrorTable, lance_table: str) -> list[MirrorKey]: ...
 
 
 @sql("embed/select_chunk_rowids_of_path.sql")

@@ -6,16 +6,19 @@ an ANN index pays.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.ingest.disk import NO_ROOM, no_room
-from kb.errors import StoreError
+from kb.errors import StoreError, VectorsUnusable
 from kb.store.vectors.vector_tables import TABLE_PREFIX, lance_table_name
 
 if TYPE_CHECKING:
@@ -26,12 +29,18 @@ if TYPE_CHECKING:
 
 _OS_ERROR = re.compile(r"os error (\d+)")
 _VERSION_KEY = b"kb_model_version"
-_MEND = "kb index --rebuild-lance rebuilds it from the mirror"
+_MEND = "kb index --rebuild-lance makes it again"
+
+_CHECK = "check the disk that holds them, and that they are yours; then run the same command again"
+
+# Folders beside the tables. A table is built in the one and removed in the other, so that whatever ends a run, no part
+# of a table is in a table's place; what such a run left there, the next one removes.
+_BUILT, _REMOVED = "built", "removed"
 
 # Bits a dimension of IVF_RQ's codes; IVF_PQ finds .55 of the nearest ten.
 ANN_BITS = 8
 
-# Whether a table is made: `if_missing` empties one that another version of the model wrote.
+# Whether a table is made: `if_missing` also in place of an unfinished one, and empties another version's.
 Making = Literal["never", "if_missing", "replace"]
 
 
@@ -57,24 +66,24 @@ class LanceTable:
         self._where = vector_dir
         self._searched: AnnSearch | None = None
         self._schema = _schema(model)
-        directory = vector_dir / f"{self.name}.lance"
-        if make == "never" and not directory.is_dir():
-            raise StoreError(f"{directory} is not there", _MEND)
+        directory = _directory(vector_dir, self.name)
+        there = has_table(vector_dir, self.name)
+        if make == "never" and not there:
+            raise VectorsUnusable(f"{directory} is not there", _MEND)
         with _lance_errors(vector_dir):
             vector_dir.mkdir(parents=True, exist_ok=True)
-            if make == "replace" and directory.exists():
-                shutil.rmtree(directory)  # a damaged table cannot be overwritten by Lance itself
             database = lancedb.connect(str(vector_dir))
-            if directory.is_dir():
+            if there and make != "replace":
                 self._table = database.open_table(self.name)
             else:
+                _put_aside(directory)  # a damaged table cannot be overwritten by Lance itself
                 self._table = database.create_table(self.name, schema=self._schema)
         held = self._table.schema
         version = (held.metadata or {}).get(_VERSION_KEY)
         if version == model.version.encode() and held.equals(self._schema, check_metadata=False):
             return
         if make == "never":
-            raise StoreError(f"{directory} holds the vectors of another version of {model.name}", _MEND)
+            raise VectorsUnusable(f"{directory} holds the vectors of another version of {model.name}", _MEND)
         with _lance_errors(vector_dir):
             self._table = database.create_table(self.name, schema=self._schema, mode="overwrite")
 
@@ -158,12 +167,53 @@ def changed_at(vector_dir: Path, model: EmbeddingModel) -> int:
         return 0
 
 
-def remove_table(vector_dir: Path, name: str) -> None:
-    """Removes a table and its vectors."""
-    directory = vector_dir / f"{name}.lance"
+def has_table(vector_dir: Path, name: str) -> bool:
+    """Whether a table is there: a folder without a manifest is one that was never finished, or removed in part."""
+    try:
+        return any(each.endswith(".manifest") for each in os.listdir(_directory(vector_dir, name) / "_versions"))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def build_dir(vector_dir: Path) -> Path:
+    """Where a table is built that is to replace another."""
+    return vector_dir / _BUILT
+
+
+def replace_table(vector_dir: Path, name: str) -> None:
+    """Puts the table that was built in `build_dir` in place of the one that is there."""
+    with _lance_errors(vector_dir):
+        _put_aside(_directory(vector_dir, name))
+        _directory(build_dir(vector_dir), name).rename(_directory(vector_dir, name))
+    remove_leftovers(vector_dir)
+
+
+def remove_tables(vector_dir: Path, names: Iterable[str]) -> None:
+    """Removes tables and their vectors."""
+    with _lance_errors(vector_dir):
+        for name in names:
+            _put_aside(_directory(vector_dir, name))
+    remove_leftovers(vector_dir)
+
+
+def remove_leftovers(vector_dir: Path) -> None:
+    """Removes what was put aside, and what an interrupted run left; only for the holder of the writer lock."""
+    with _lance_errors(vector_dir):
+        for folder in (_BUILT, _REMOVED):
+            with suppress(FileNotFoundError):
+                shutil.rmtree(vector_dir / folder)
+
+
+def _put_aside(directory: Path) -> None:
+    """Takes a table's folder out of its place, in one step; `remove_leftovers` removes it."""
     if directory.exists():
-        with _lance_errors(vector_dir):
-            shutil.rmtree(directory)
+        aside = directory.parent / _REMOVED
+        aside.mkdir(exist_ok=True)
+        directory.rename(Path(tempfile.mkdtemp(dir=aside), directory.name))
+
+
+def _directory(vector_dir: Path, name: str) -> Path:
+    return vector_dir / f"{name}.lance"
 
 
 def _schema(model: EmbeddingModel) -> Any:
@@ -213,4 +263,6 @@ def _lance_errors(where: Path) -> Iterator[None]:
         number = int(told[1]) if told else getattr(error, "errno", None)
         if number in NO_ROOM:
             raise no_room(where, number, "; kb index --embeddings goes on from there") from error
-        raise StoreError(f"the vectors in {where} cannot be used: {error}", _MEND) from error
+        if number not in (None, errno.ENOENT):  # of the system, not of the table
+            raise StoreError(f"the vectors in {where} cannot be read or written: {error}", _CHECK) from error
+        raise VectorsUnusable(f"the vectors in {where} cannot be used: {error}", _MEND) from error

@@ -70,3 +70,21 @@ def count_vectors(db: Connection, slot: Slot, lance_table: str) -> MirrorCounts 
     if not has_mirror(db, slot):
         return None
     return queries.count_mirror(db, table=_TABLES[slot], lance_table=lance_table)
+
+
+def count_rows(db: Connection, slot: Slot) -> int | None:
+    """How many vectors a mirror holds; None where its table is not there."""
+    if not has_mirror(db, slot):
+        return None
+    found = queries.count_mirror_rows(db, table=_TABLES[slot])
+    return found.rows if found else 0
+
+
+def reset_unmirrored(db: Connection, slot: Slot, lance_table: str) -> None:
+    """Declares the vectors uncommitted that a mirror should hold and does not."""
+    queries.reset_unmirrored(db, table=_TABLES[slot], lance_table=lance_table)
+
+
+def uncommitted(db: Connection, slot: Slot, lance_table: str) -> list[MirrorKey]:
+    """The vectors of a mirror that no committed record names."""
+    return queries.select_uncommitted(db, table=_TABLES[slot], lance_table=lance_table)

@@ -95,12 +95,13 @@ def ensure_slot(db: Connection, slot: Slot, model: EmbeddingModel, now: str) -> 
     What the model's records call committed is not in the empty mirror: they become pending. Records of another version
     of the model go, as its vectors do.
     """
-    if holds(slots(db).get(slot), model):
+    held = slots(db)
+    if holds(held.get(slot), model) and has_mirror(db, slot):
         return False
     queries.delete_slot(db, slot=slot)
     remake_mirror(db, slot, model.dimensions)
     for other in SLOTS:
-        if not has_mirror(db, other):
+        if other not in held and not has_mirror(db, other):
             remake_mirror(db, other, _UNUSED_DIMENSIONS)
     lance_table = lance_table_name(model)
     queries.delete_other_versions(db, lance_table=lance_table, model_id=model.name, model_version=model.version)
