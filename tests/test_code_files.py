@@ -54,15 +54,15 @@ def test_a_program_is_told_by_its_first_line(tmp_path: Path) -> None:
 def test_text_that_the_configuration_names_is_cut_by_paragraphs(tmp_path: Path) -> None:
     long = "".join(f"song {n}\n" for n in range(200))
     vault = make_vault(
-        tmp_path, {"a.txt": long, "sub/NOTICE": "Notice of all.\n", "b.log": "x\n", "c.md": "# C\n\nText.\n"}
+        tmp_path, {"a.lyrics": long, "sub/NOTICE": "Notice of all.\n", "b.log": "x\n", "c.md": "# C\n\nText.\n"}
     )
-    including(vault, "**/*.md", "*.txt", "NOTICE", "sub/**")
+    including(vault, "**/*.md", "*.lyrics", "NOTICE", "sub/**")
     ingested(vault)
-    assert listed(vault) == ["a.txt", "c.md", "sub/NOTICE"]
+    assert listed(vault) == ["a.lyrics", "c.md", "sub/NOTICE"]
     hits = run_kb("--config", str(vault.config), "search", "song", "--k", "20", "--json").json["hits"]
     spans = sorted((hit["citation"]["line_start"], hit["citation"]["line_end"]) for hit in hits)
     assert spans == [(1, 80), (61, 140), (121, 200)]
-    assert ingested(vault, str(vault.root / "a.txt"))["unchanged"] == 1
+    assert ingested(vault, str(vault.root / "a.lyrics"))["unchanged"] == 1
 
 
 def test_a_folder_that_is_named_makes_no_text_of_what_is_in_it(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from kb.domain.ids import AssetId
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import LineSpan
 from kb.errors import FileTooLarge
+from kb.extract import numbered_blocks
 from kb.extract.markdown import pieces as markdown_pieces
 from kb.extract.markdown.document import extract_markdown
 
@@ -141,7 +142,7 @@ def test_the_tokens_of_one_parse_are_gone_before_the_next(line: str, monkeypatch
 
 
 def test_more_blocks_than_memory_should_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(markdown_pieces, "MOST_BLOCKS", 100)
+    monkeypatch.setattr(numbered_blocks, "MOST_BLOCKS", 100)
     with pytest.raises(FileTooLarge, match="more than 100 headings, paragraphs and lists"):
         read("# h\n" * 101)
     assert len(read("# h\n" * 100).blocks) == 100

@@ -113,7 +113,7 @@ def test_definitions_of_code(tmp_path: Path) -> None:
         "link.md",
         "folder/outside.md",
         "notes/../../outside.md#L1",
-        "unindexed.txt",
+        "unindexed.dat",
         "nowhere.md",
         "outside.md\0",
         "0123456789abcdef0123456789abcdef",
@@ -123,7 +123,7 @@ def test_definitions_of_code(tmp_path: Path) -> None:
 def test_what_is_not_indexed_is_not_there(place: str, fresh_vault: Vault) -> None:
     """A path outside the sources, by dots or by a link, says no more than one that is nowhere."""
     (fresh_vault.root.parent / "outside.md").write_text("a secret outside")
-    (fresh_vault.root / "unindexed.txt").write_text("a secret inside")
+    (fresh_vault.root / "unindexed.dat").write_text("a secret inside")
     kb = kb_in(fresh_vault)
     assert kb("ingest", "--no-embed").code == 0
     os.symlink(fresh_vault.root.parent / "outside.md", fresh_vault.root / "link.md")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -15,6 +16,8 @@ from kb.domain.kinds import KINDS, FileType, Kind, Kinds, MediaFamily
 from kb.extract.registry import EXTRACTORS
 from kb.scan.events import ScannedFile, ScanTotals
 from kb.scan.walk import walk
+
+CHECKOUT = Path(__file__).resolve().parents[1]
 
 BUILD = Kind(
     "markdown",
@@ -58,6 +61,41 @@ def test_every_media_type_belongs_to_its_family_and_no_spelling_to_two() -> None
 def test_a_file_is_told_by_its_whole_name_or_by_its_extension(name: str, media_type: str | None) -> None:
     found = Kinds(BUILD).type_of(name)
     assert (found.media_type if found else None) == media_type
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("page.mdx", "markdown"),
+        ("notes.txt", "text/plain"),
+        ("NOTES.TEXT", "text/plain"),
+        ("a.org", "text/org"),
+        ("a.rst", "text/rst"),
+        ("a.adoc", "text/asciidoc"),
+        ("CMakeLists.txt", "code/cmake"),
+        ("requirements.txt", "code/requirements"),
+        ("sub/requirements-dev.txt", "code/requirements"),
+        ("my-requirements.txt", "text/plain"),
+        ("boiler.log", None),
+    ],
+)
+def test_text_is_a_note_but_for_what_builds_and_installs(name: str, media_type: str | None) -> None:
+    assert kinds.media_type_of(name) == media_type
+
+
+def test_the_readme_lists_the_files_that_are_read() -> None:
+    rows = re.findall(r"^\| (\w+) \| (`.*?`) \|", (CHECKOUT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    listed = {
+        family: [spelled.removeprefix(".") for spelled in re.findall(r"`(.+?)`", files)] for family, files in rows
+    }
+    spelled = {
+        kind.family: [
+            *(e for each in kind.types for e in each.extensions),
+            *(n for each in kind.types for n in each.names),
+        ]
+        for kind in KINDS.kinds
+    }
+    assert {family: listed.get(family) for family in spelled} == spelled
 
 
 def test_a_kind_told_by_its_whole_name_is_walked_and_included(tmp_path: Path) -> None:

@@ -29,13 +29,33 @@ def test_kinds_that_kb_does_not_read_are_named_in_one_line(odd_vault: Vault) -> 
     assert kinds["unsupported_by_extension"] == {"": 1, ".docx": 3, ".heic": 1, ".hwp": 1, ".pptx": 1}
 
 
-def test_rare_kinds_are_summed_up(odd_vault: Vault) -> None:
+def test_no_kind_is_hidden_behind_a_number(odd_vault: Vault) -> None:
     for number in range(10):
         (odd_vault.root / f"data.x{number}").touch()
     ran = run_kb("--config", str(odd_vault.config), "ingest", "--no-embed")
     (line,) = (line for line in ran.stdout.splitlines() if line.startswith("not read: "))
-    assert line.startswith("not read: 3 .docx, ")
-    assert line.endswith(", 7 of 7 other kinds")
+    assert line == (
+        "not read: 3 .docx, 1 without an extension, 1 .heic, 1 .hwp, 1 .pptx, "
+        + ", ".join(f"1 .x{number}" for number in range(10))
+    )
+
+
+def test_of_very_many_kinds_the_rarest_are_named_by_json(odd_vault: Vault) -> None:
+    for number in range(60):
+        (odd_vault.root / f"data.x{number:02}").touch()
+    ran = run_kb("--config", str(odd_vault.config), "ingest", "--no-embed")
+    assert ", 25 of 25 other kinds, which --json names\n" in ran.stdout
+    kinds = run_kb("--config", str(odd_vault.config), "ingest", "--no-embed", "--json").lines[-1]
+    assert ".x59" in kinds["unsupported_by_extension"]
+
+
+def test_a_log_is_read_by_its_words_alone_and_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {"boiler.log": "E03 ignition failure\n"})
+    assert "not read: 1 .log" in run_kb("--config", str(vault.config), "ingest", "--no-embed").stdout
+    config = ("--config", str(vault.config), "--set", "workspace.include=*.md,*.log")
+    assert run_kb(*config, "ingest", "--no-embed", "--json").lines[-1]["new"] == 1
+    assert "boiler.log#L1" in run_kb(*config, "search", "ignition").stdout
+    assert [each["media_type"] for each in run_kb(*config, "list", "docs", "--json").lines] == ["code/text"]
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Literal, NewType, cast
 
 MediaType = NewType("MediaType", str)
-"""`markdown`, `pdf`, `image/<type>`, `audio/<type>` or `code/<lang>`, as `assets.media_type` stores it."""
+"""What `assets.media_type` holds: `markdown`, `pdf`, `text/<format>`, `image/<type>`, `audio/<type>`, `code/<lang>`."""
 
-MediaFamily = Literal["markdown", "pdf", "image", "audio", "code"]
+MediaFamily = Literal["markdown", "text", "pdf", "image", "audio", "code"]
 """A media type without what follows its slash: what one extractor reads and one `--media` names."""
 
 PLUGIN_EXTRACTOR = "plugin"
@@ -32,7 +32,7 @@ class FileType:
     """How the files of one media type are called.
 
     Extensions are in lower case and without their dot; `names` are whole names, such as `Dockerfile`, as they are
-    spelled; `language` is the one a source file is written in.
+    spelled, one `*` in them for anything; `language` is the one a source file is written in.
     """
 
     __slots__ = ("extensions", "language", "media_type", "names")
@@ -86,12 +86,16 @@ class Kinds:
         types = [each for kind in kinds for each in kind.types]
         self._of_extension = {extension: each for each in types for extension in each.extensions}
         self._of_name = {name: each for each in types for name in each.names}
+        self._of_pattern = {tuple(name.split("*")): each for name, each in self._of_name.items() if "*" in name}
 
     def type_of(self, name: str) -> FileType | None:
         """The type of the file called `name` (a bare name or a path); None if kb does not read it."""
         bare = name.rpartition("/")[2]
         stem, _, extension = bare.rpartition(".")  # a hidden file like ".md" has no stem
-        return self._of_name.get(bare) or (self._of_extension.get(extension.lower()) if stem else None)
+        named = self._of_name.get(bare) or next(
+            (each for ends, each in self._of_pattern.items() if _is_so(bare, *ends)), None
+        )
+        return named or (self._of_extension.get(extension.lower()) if stem else None)
 
     def media_type_of(self, name: str) -> MediaType | None:
         """The media type of the file called `name` (a bare name or a path); None if kb does not read it."""
@@ -115,6 +119,10 @@ class Kinds:
         return tuple(f"**/{spelling}" for spelling in self.spellings())
 
 
+def _is_so(name: str, start: str, end: str) -> bool:
+    return name.startswith(start) and name.endswith(end)
+
+
 def plugin_kind(name: str, extensions: tuple[str, ...]) -> Kind:
     """The kind of text files that the extractor called `name` reads: `subtitles/srt`."""
     types = tuple(FileType(f"{name}/{extension}", (extension,)) for extension in extensions)
@@ -130,8 +138,20 @@ def _source(language: str, extensions: str, names: str = "") -> FileType:
 KINDS = Kinds(
     Kind(
         "markdown",
-        (FileType("markdown", ("md", "markdown", "mdown", "mkd")),),
+        (FileType("markdown", ("md", "markdown", "mdown", "mkd", "mdx")),),
         extractor="markdown",
+        chunker="headings",
+        citation="line",
+    ),
+    Kind(
+        "text",
+        (
+            FileType("text/plain", ("txt", "text")),
+            FileType("text/org", ("org",)),
+            FileType("text/rst", ("rst",)),
+            FileType("text/asciidoc", ("adoc",)),
+        ),
+        extractor="text",
         chunker="headings",
         citation="line",
     ),
@@ -182,6 +202,7 @@ KINDS = Kinds(
             _source("dockerfile", "dockerfile", "Dockerfile Containerfile"),
             _source("json", "", "package.json tsconfig.json"),
             _source("gomod", "", "go.mod"),
+            _source("requirements", "", "requirements*.txt"),
             _source("xml", "", "pom.xml"),
             _source("gradle", "gradle kts"),
             _source("cmake", "cmake", "CMakeLists.txt"),

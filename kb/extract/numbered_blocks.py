@@ -9,7 +9,11 @@ from kb.domain.documents import Block, BlockKind, Document, Heading, Metadata, P
 from kb.domain.ids import AssetId, DocumentId, block_id, document_id
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import SourceSpan
+from kb.errors import FileTooLarge
 from kb.language.detect import SAMPLE_CHARS, detect_language
+
+# A stored block takes about a kilobyte while its document is put together.
+MOST_BLOCKS = 200_000
 
 
 class NumberedBlocks:
@@ -21,7 +25,12 @@ class NumberedBlocks:
         self._headings: list[tuple[int, str]] = []
 
     def add(self, kind: BlockKind, payload: Payload, span: SourceSpan, place: tuple[str, ...] | None = None) -> None:
-        """Append one block below the headings added so far, or at `place`."""
+        """Append one block below the headings added so far, or at `place`. Raises: FileTooLarge."""
+        if len(self.blocks) == MOST_BLOCKS:
+            raise FileTooLarge(
+                f"the file has more than {MOST_BLOCKS:,} headings, paragraphs and lists, the most kb reads of one file",
+                "split it, or list it in .kbignore",
+            )
         if isinstance(payload, Heading):
             self._headings = [above for above in self._headings if above[0] < payload.level]
         path = tuple(text for _, text in self._headings) if place is None else place

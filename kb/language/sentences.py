@@ -29,12 +29,13 @@ _BRACKET_CHARS = 300
 _LINE = re.compile(
     r"(?:[ \t]*>)*[ \t]*(?:"
     r"(?P<fence>`{3,}|~{3,})"
-    r"|(?P<heading>\#{1,6}(?=[ \t]|$)|={2,}[^=].*=[ \t]*$|(?:/{3,}|:{3,})(?=[ \t{]|$)|<!--.*-->[ \t]*$)"
+    r"|(?P<heading>\#{1,6}(?=[ \t]|$)|={2,}[^=].*=[ \t]*$|={1,6}(?=[ \t]+[^\s=])|\#\+\w|\.\.(?=[ \t]|$)"
+    r"|(?:/{3,}|:{3,})(?=[ \t{]|$)|<!--.*-->[ \t]*$)"
     r"|(?P<row>(?=\|))"
-    r"|(?P<item>(?:[-*+•·]|\d{1,3}[.)]|\[\^[^\]\s]+\]:)[ \t]+(?:\[[ xX]\][ \t]+)?)"
+    r"|(?P<item>(?:[-+•·]|\*{1,6}|\d{1,3}[.)]|\[\^[^\]\s]+\]:)[ \t]+(?:\[[ xX]\][ \t]+)?)"
     r")?"
 )
-_UNDERLINE = re.compile(r"[ \t]*(?:=+|-+)[ \t]*$")
+_UNDERLINE = re.compile(r"[ \t]*(?:=+|-+|~{3,}|\^{3,})[ \t]*$")
 _TABLE_RULER = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*$")
 _WORD = re.compile(r"[^\W_]")
 
@@ -61,7 +62,7 @@ def sentences(passage: Passage) -> tuple[Sentence, ...]:
 
 
 def sentence_ranges(text: str, cited_at: Collection[int] = ()) -> Iterator[Range]:
-    """The [start, end) of each sentence of a Markdown text, in order and apart from each other.
+    """The [start, end) of each sentence of a note's text, in order and apart from each other.
 
     `cited_at` are the places at which a generated text cites something: a full stop beside one ends a sentence, in
     whatever letter case the next begins.
@@ -146,14 +147,17 @@ def _segments(text: str) -> Iterator[tuple[Range, bool]]:
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    start = 0
+    start = above = 0  # `above` is the length of the line above, where it begins a paragraph
     while start < len(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         match = _LINE.match(text, start, end)
         content = match.end() if match else start
         kind = (match.lastgroup if match else None) or ("blank" if content == end else "text")
+        if kind == "fence" and 0 < above <= end - start and text[start:end] == "~" * (end - start):
+            content, kind = start, "text"  # it underlines a title of reStructuredText
         yield _Line(start, content, end, kind, text.count(">", start, content))
+        above = end - start if kind == "text" and not above else 0
         start = end + 1
 
 

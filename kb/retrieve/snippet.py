@@ -38,10 +38,29 @@ def below_headings(text: str, heading_path: Sequence[str] = ()) -> str:
     rest = text
     for heading in heading_path:
         first, _, below = rest.partition("\n\n")
-        rest = below if heading == " ".join(first.split()) else rest
+        rest = below if heading == " ".join(first.split()) else _past_marked(rest, heading)
     while rest.startswith("#") and rest.lstrip("#")[:1] in ("", " ", "\t", "\n"):  # a heading, not a #tag
         rest = rest.partition("\n")[2].lstrip("\n")
     return rest or text
+
+
+def _past_marked(text: str, heading: str) -> str:
+    """`text` behind a heading that it begins with as Org, AsciiDoc and reStructuredText write one; else all of it."""
+    lines = text.split("\n")
+    at = 1 if _is_ruler(lines[0]) and len(lines) > 1 else 0
+    if lines[at].strip() == heading and _is_ruler("".join(lines[at + 1 : at + 2])):
+        return "\n".join(lines[at + 2 :]).lstrip("\n")
+    marks, _, words = lines[0].partition(" ")
+    words = words.strip()
+    is_org = words.endswith(":") or words.partition(" ")[0].isupper()  # a keyword before it, tags behind it
+    if marks and set(marks) <= {marks[0]} <= {"*", "="} and (words == heading or (is_org and heading in words)):
+        return "\n".join(lines[1:]).lstrip("\n")
+    return text
+
+
+def _is_ruler(line: str) -> bool:
+    line = line.strip()
+    return len(line) > 2 and len(set(line)) == 1 and not line[0].isalnum()
 
 
 def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet:

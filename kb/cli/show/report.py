@@ -9,7 +9,7 @@ from kb.cli.output.terminal import plain_line
 from kb.domain.results.ingest import IngestReport, LinksOutside
 
 _SHOWN_ITEMS = 20
-_SHOWN_KINDS = 8
+_SHOWN_KINDS = 40
 _SHOWN_LINKS = 3
 _SAME_WARNINGS = 3
 _MARKS = {"new": "+", "updated": "~", "moved": ">", "removed": "-"}
@@ -87,10 +87,10 @@ def _links(links: LinksOutside) -> str:
 
 
 def _kinds(unsupported: Mapping[str, int]) -> str:
-    """`12 .docx, 3 .hwp, 1 without an extension`: the commonest kinds first, the rest as one number."""
+    """`12 .docx, 3 .hwp, 1 without an extension`: the commonest first; of very many the last are named by `--json`."""
     ordered = sorted(unsupported.items(), key=lambda each: (-each[1], each[0]))
     parts = [f"{count} {plain_line(kind) or 'without an extension'}" for kind, count in ordered[:_SHOWN_KINDS]]
     if len(ordered) > _SHOWN_KINDS:
         others = ordered[_SHOWN_KINDS:]
-        parts.append(f"{sum(count for _, count in others)} of {len(others)} other kinds")
+        parts.append(f"{sum(count for _, count in others)} of {len(others)} other kinds, which --json names")
     return ", ".join(parts)

@@ -15,13 +15,10 @@ from dataclasses import dataclass, field, replace
 from markdown_it.token import Token
 
 from kb.domain.documents import Warning
-from kb.errors import FileTooLarge
 from kb.extract.markdown.blocks import MAX_LINE_CHARS, BlockBuilder, parse_lines, top_level
 
 PIECE_CHARS = 200_000
 MOST_CHARS = 2 * PIECE_CHARS
-# A stored block takes about a kilobyte while its document is put together.
-MOST_BLOCKS = 200_000
 
 # What a parser raises on text its author did not think of.
 _PARSER_FAULTS = (RecursionError, RuntimeError, IndexError, KeyError, ValueError)
@@ -82,11 +79,6 @@ def add_blocks(builder: BlockBuilder, lines: Sequence[str], first_line: int) -> 
             piece = _piece(text, piece.stop)
         else:
             piece = _add_piece(builder, text, piece, tokens, first_line)
-        if len(builder.blocks) > MOST_BLOCKS:
-            raise FileTooLarge(
-                f"the file has more than {MOST_BLOCKS:,} headings, paragraphs and lists, the most kb reads of one file",
-                "split it, or list it in .kbignore",
-            )
 
 
 def _piece(text: _Text, start: int, repeated: tuple[str, ...] = ()) -> _Piece:
