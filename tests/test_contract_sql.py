@@ -35,6 +35,8 @@ EXPOSURE_SCRIPTS = (
     "exposure/open_hidden.sql",
     "exposure/hide.sql",
     "exposure/show.sql",
+    "exposure/show_counts.sql",
+    "exposure/open_shown_means.sql",
     "exposure/open_hidden_paths.sql",
     "exposure/hide_answers.sql",
     "exposure/show_answers.sql",
@@ -82,6 +84,7 @@ def migrated() -> apsw.Connection:
         remake_mirror(db, slot, 8)
     db.execute(sql_text("eval/open_grid.sql"))
     db.execute(sql_text("exposure/open_hidden.sql"))
+    db.execute(sql_text("exposure/open_shown_means.sql"))
     db.execute(sql_text("ingest/open_arriving_chunks.sql"))
     db.execute(sql_text("exposure/open_hidden_paths.sql"))
     return db

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import numpy as np
 import pytest
 from conftest import NOTES, Kb, Vault, kb_in, make_vault, write_notes
+from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
 
 from kb.config import load
 from kb.operations.answers.audit import AuditLog, audit_file
@@ -25,6 +27,8 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 from mcp.client.client import Client
 
 from kb.mcp.server import build_server
+
+__all__ = ["fake_models"]  # a fixture
 
 SECRET = "The vault code is xylophone nine."
 HIDDEN = {
@@ -58,6 +62,14 @@ def called(vault: Vault, *calls: tuple[str, dict[str, Any]], audit: bool = False
         return found
 
     return asyncio.run(run())
+
+
+def embedding(vault: Vault) -> Vault:
+    """The vault, searched by words and by the meaning that the fake models see."""
+    text = vault.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
+    models = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n'
+    vault.config.write_text(text + models, encoding="utf-8")
+    return vault
 
 
 def shown(result: Any) -> str:
@@ -167,7 +179,9 @@ def test_the_views_of_a_guarded_connection_have_all_columns() -> None:
     db = apsw.Connection(":memory:")
     migrate(db, "2026-01-01T00:00:00Z")
     exposure_queries.open_hidden(db)
-    names = re.findall(r"CREATE TEMP VIEW (\w+)", sql_text("exposure/hide.sql"))
+    made = sql_text("exposure/hide.sql") + sql_text("exposure/open_shown_means.sql")
+    names = re.findall(r"CREATE TEMP (?:VIEW|TABLE) (\w+)|CREATE VIRTUAL TABLE temp.(\w+)", made)
+    names = [view or index for view, index in names]
 
     def columns(schema: str) -> dict[str, list[str]]:
         rows = {name: db.execute(f"SELECT name FROM pragma_table_xinfo('{name}', '{schema}')") for name in names}
@@ -175,10 +189,109 @@ def test_the_views_of_a_guarded_connection_have_all_columns() -> None:
 
     before = columns("main")
     exposure_queries.hide(db)
+    exposure_queries.open_shown_means(db)
     assert columns("temp") == before
     assert sorted(names) == sorted(re.findall(r"temp\.(\w+);", sql_text("exposure/show.sql")))
     exposure_queries.show(db)
-    assert list(db.execute("SELECT name FROM sqlite_temp_schema WHERE type = 'view'")) == []
+    left = {name for (name,) in db.execute("SELECT name FROM sqlite_temp_schema WHERE type IN ('view', 'table')")}
+    assert left == {"hidden_documents", "hidden_units", "shown_counts"}
+
+
+@pytest.mark.parametrize("by_meaning", [False, True], ids=["words", "meaning"])
+def test_what_an_agent_is_told_is_the_same_whatever_is_hidden(
+    by_meaning: bool, tmp_path: Path, fake_models: FakeModels
+) -> None:
+    """Scores, order, counts, revisions, cursors: as in a knowledge base that never had the hidden documents."""
+    falcon = {
+        "falcon.md": "# Birds\n\nThe falcon hunts at noon. 매가 정오에 사냥한다.\n",
+        "heron.md": "# Birds\n\nThe heron hunts at dusk.\n",
+        "src/bird.py": "def fly(falcon):\n    return falcon\n",
+    }
+    hidden = {f"private/{n}.md": f"# Falcon {n}\n\nfalcon falcon 매가 사냥했다. {'word ' * n}\n" for n in range(12)}
+    hidden |= {f"private/{n}.py": f"def fly{n}(falcon):\n    return falcon\n" for n in range(5)}
+    more = {f"more/{n}.md": f"# Note {n}\n\nbird {n} flies; 새 {n} 날다\n" for n in range(30)}  # a language with a mean
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("search", {"query": "falcon"}),
+        ("search", {"query": "falcon heron"}),
+        ("search", {"query": "falcon heron noon dusk", "limit": 1}),
+        ("search", {"query": "매가 사냥한다"}),
+        ("search", {"query": "fly(falcon)", "media": "code"}),
+        ("ask", {"question": "When does the falcon hunt?"}),
+        ("ask", {"question": "매가 언제 사냥하나?"}),
+        *(("list", {"what": what, "limit": 1}) for what in ("documents", "sources", "tags", "symbols")),
+        ("fetch", {"citations": ["falcon.md"]}),
+        ("status", {}),
+    ]
+
+    def told(directory: Path, notes: dict[str, str]) -> list[Any]:
+        made = make_vault(directory, {**NOTES, **more, **notes})
+        made = embedding(made) if by_meaning else made
+        made.config.write_text(made.config.read_text() + RULES)
+        assert kb_in(made)("ingest").code == 0
+        db = apsw.Connection(str(made.sqlite))
+        db.execute("UPDATE documents SET created_at = '2026-01-01', updated_at = '2026-01-01'")
+        db.execute("UPDATE ingest_runs SET finished_at = '2026-01-01T00:00:00Z'")
+        db.close()
+        given = [result.structured_content for result in called(made, *calls)]
+        # The background of questions, which `likely_right` is compared with, is measured on all passages.
+        return [{key: value for key, value in each.items() if key != "likely_right"} for each in given]
+
+    without = told(tmp_path / "without", falcon)
+    for call, alone, beside in zip(calls, without, told(tmp_path / "with", {**falcon, **hidden}), strict=True):
+        assert beside == alone, call
+    assert without[2]["next_cursor"]
+
+
+def test_means_of_languages_are_those_of_what_is_left(tmp_path: Path, fake_models: FakeModels) -> None:
+    from kb.operations.session.exposure import Rules, hide_documents, hide_vectors
+    from kb.store.vectors.vector_tables import load_vector_functions
+
+    def means(directory: Path, notes: dict[str, str]) -> dict[tuple[str, str], Any]:
+        made = embedding(make_vault(directory, notes))
+        assert kb_in(made)("ingest").code == 0
+        db = apsw.Connection(str(made.sqlite), flags=apsw.SQLITE_OPEN_READONLY)
+        load_vector_functions(db)
+        if hide_documents(db, Rules(("secret", "never-to-mcp"), ("private/**",))):
+            hide_vectors(db)
+        rows = db.execute("SELECT slot, lang, chunks, mean FROM language_means WHERE chunks").fetchall()
+        return {(slot, lang): (chunks, np.frombuffer(mean, "<f4")) for slot, lang, chunks, mean in rows}
+
+    left = means(tmp_path / "without", NOTES)
+    hiding = means(tmp_path / "with", {**NOTES, **HIDDEN})
+    assert left.keys() == hiding.keys()
+    for key, (chunks, mean) in left.items():
+        assert hiding[key][0] == chunks
+        assert np.allclose(hiding[key][1], mean, atol=1e-6)
+
+
+@pytest.mark.parametrize("tag", ["Never-To-MCP", "never_to_mcp", "NEVER_TO_MCP/drafts", "#never-to-mcp"])
+def test_a_tag_that_hides_does_so_however_it_is_written(tag: str, tmp_path: Path) -> None:
+    made = make_vault(tmp_path, {"a.md": f"---\ntags: ['{tag}']\n---\n# Falcon\n\n{SECRET}\n", "b.md": "# Heron\n"})
+    assert kb_in(made)("ingest", "--no-embed").code == 0
+    (found,) = called(made, ("list", {"what": "documents"}))
+    assert [each["name"] for each in found.structured_content["items"]] == ["b.md"]
+
+
+def test_a_rule_added_while_the_server_runs_counts_from_the_next_call(fresh_vault: Vault) -> None:
+    assert kb_in(fresh_vault)("ingest", "--no-embed").code == 0
+    before = fresh_vault.config.read_text()
+    place = {"citations": ["projects/notes.md"]}
+
+    async def run() -> list[Any]:
+        with open_session(load(str(fresh_vault.config), ()), many=True, audience="agent") as session:
+            async with Client(build_server(session)) as client:
+                found = [await client.call_tool("fetch", place)]
+                for text in ('never_to_mcp = ["projects/notes.md"]\n', 'never_to_mcp = ["proj\n', ""):
+                    fresh_vault.config.write_text(f"{before}\n[exposure]\n{text}")
+                    found.append(await client.call_tool("fetch", place))
+                return found
+
+    open_before, hidden, broken, open_again = asyncio.run(run())
+    assert open_before.structured_content["places"]
+    assert hidden.structured_content["places"] == []
+    assert broken.is_error
+    assert "config_invalid" in broken.content[0].text
+    assert open_again.structured_content["places"]
 
 
 def test_no_table_with_text_of_documents_is_left_open() -> None:

@@ -13,6 +13,8 @@ from conftest import Vault, kb_in, make_vault, write_notes
 from test_web_media import HOSTILE_PDF
 from web_fixtures import Served, serving
 
+from kb.config import load
+from kb.operations.session.session import open_session
 from kb.store.migrate import migrate
 from kb.store.rows import exposure_queries
 from kb.store.sqlfile import sql_text
@@ -183,6 +185,15 @@ def test_what_becomes_hidden_or_goes_is_hidden_at_the_next_request(tmp_path: Pat
         write_notes(made.root, {"plan.md": f"# Plan\n\n{SECRET}\n"})
         assert kb("ingest", "--no-embed").code == 0
         assert [each["doc_path"] for each in served.ask("/api/search", {"q": "xylophone"}).json["hits"]] == ["plan.md"]
+
+
+def test_what_is_hidden_stays_hidden_once_it_was_asked_what_models_may_not_read(guarded: Vault) -> None:
+    with open_session(load(str(guarded.config), ()), audience="page") as session:
+        for _ in range(2):
+            with session.reading() as base:
+                paths = {path for (path,) in base.db.execute("SELECT workspace_path FROM documents")}
+                assert paths == set(OPEN)
+                base.hidden_from_models()
 
 
 def test_the_views_of_a_guarded_connection_have_all_columns() -> None:

@@ -5,7 +5,7 @@ nothing it can feel; what shows and edits it is imported where that is done. Onl
 this room; stages take plain values.
 """
 
-from kb.config.reading import default_path, load
+from kb.config.reading import default_path, load, with_exposure_now
 from kb.config.rules import MEANINGS, RULES
 from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, keys
 from kb.config.variables import expand_variables
@@ -20,4 +20,5 @@ __all__ = [
     "expand_variables",
     "keys",
     "load",
+    "with_exposure_now",
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kb.config.rules import MEANINGS, RULES, SECRETS
-from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, field_of, keys
+from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, ExposureConfig, field_of, keys
 from kb.config.showing import toml_value
 from kb.config.toml_file import invalid_file, read_toml
 from kb.config.variables import expand_variables
@@ -55,6 +55,23 @@ def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | 
         _require_known(key, "--set")
         values[key], origins[key] = _checked(key, _from_text(key, text, "--set"), "--set"), "flag"
     return _checked_whole(_build(values, file, origins))
+
+
+def with_exposure_now(config: Config) -> Config:
+    """The same values, but what `[exposure]` of the file says now; what a variable or a flag had set stays.
+
+    Raises: ConfigError where the file cannot be read any more: nobody knows then what it hides.
+    """
+    file = config.file or default_path(os.environ)
+    found = _file_values(file) if config.file or file.exists() else {}
+    own: dict[str, Any] = {}
+    for key in keys(ExposureConfig):
+        name = f"exposure.{key}"
+        if config.origins.get(name, "file") != "file":
+            own[key] = getattr(config.exposure, key)
+        elif name in found:
+            own[key] = _checked(name, found[name], str(file))
+    return Config(**{**config.__dict__, "exposure": ExposureConfig(**own)})
 
 
 def _checked_whole(config: Config) -> Config:

@@ -1,8 +1,16 @@
 -- Hide documents from one connection: the names of tables and views mean here what is left without temp.hidden_documents.
 --
 -- A name is looked for among temporary things first, so every statement that this connection runs, those written later
--- too, reads through these. The views of the main schema do not, and are made again here.
--- version 3
+-- too, reads through these. The views of the main schema do not, and are made again here. So are the lexical indexes and what
+-- is counted of the corpus: scores and ranks are those of a knowledge base that never had the hidden documents.
+-- version 4
+DROP TABLE IF EXISTS temp.chunks_vocab;
+DROP TABLE IF EXISTS temp.code_vocab;
+DROP TABLE IF EXISTS temp.chunks_fts;
+DROP TABLE IF EXISTS temp.code_fts;
+DROP TABLE IF EXISTS temp.language_means;
+DROP VIEW IF EXISTS temp.common_terms;
+DROP VIEW IF EXISTS temp.korean_units;
 DROP VIEW IF EXISTS temp.corpus_stats;
 DROP VIEW IF EXISTS temp.document_overview;
 DROP VIEW IF EXISTS temp.chunk_source;
@@ -107,3 +115,85 @@ SELECT
   )) AS documents_by_media_json,
   (SELECT value FROM kv WHERE key = 'corpus_revision') AS corpus_revision,
   (SELECT max(finished_at) FROM ingest_runs) AS last_ingest_at;
+
+-- Each index is a copy of the pages of the whole one, without the hidden rows: as a rebuild would make it, in a fraction
+-- of the time. It holds no text, which is nowhere read from it.
+CREATE VIRTUAL TABLE temp.chunks_fts USING fts5 (
+  chunk_id UNINDEXED,
+  doc_id UNINDEXED,
+  heading_path,
+  text,
+  tokenized_korean_text,
+  name,
+  content = '',
+  tokenize = 'porter unicode61 remove_diacritics 2'
+);
+DELETE FROM temp.chunks_fts_data;
+DELETE FROM temp.chunks_fts_config;
+INSERT INTO temp.chunks_fts_data (id, block) SELECT id, block FROM main.chunks_fts_data;
+INSERT INTO temp.chunks_fts_idx (segid, term, pgno) SELECT segid, term, pgno FROM main.chunks_fts_idx;
+INSERT INTO temp.chunks_fts_docsize (id, sz) SELECT id, sz FROM main.chunks_fts_docsize;
+INSERT INTO temp.chunks_fts_config (k, v) SELECT k, v FROM main.chunks_fts_config;
+INSERT INTO temp.chunks_fts (
+  chunks_fts, rowid, chunk_id, doc_id, heading_path, text, tokenized_korean_text, name
+)
+SELECT 'delete', f.rowid, f.chunk_id, f.doc_id, f.heading_path, f.text, f.tokenized_korean_text, f.name
+FROM temp.hidden_documents AS h
+CROSS JOIN main.chunks AS c USING (doc_id)
+CROSS JOIN main.chunks_fts AS f ON f.rowid = c.chunk_rowid
+WHERE c.symbol_text IS NULL;
+CREATE VIRTUAL TABLE temp.chunks_vocab USING fts5vocab ('temp', 'chunks_fts', 'row');
+
+CREATE VIRTUAL TABLE temp.code_fts USING fts5 (
+  symbol,
+  path,
+  doc,
+  text,
+  identifiers,
+  tokenized_korean_text,
+  content = '',
+  tokenize = 'porter unicode61 remove_diacritics 2'
+);
+DELETE FROM temp.code_fts_data;
+DELETE FROM temp.code_fts_config;
+INSERT INTO temp.code_fts_data (id, block) SELECT id, block FROM main.code_fts_data;
+INSERT INTO temp.code_fts_idx (segid, term, pgno) SELECT segid, term, pgno FROM main.code_fts_idx;
+INSERT INTO temp.code_fts_docsize (id, sz) SELECT id, sz FROM main.code_fts_docsize;
+INSERT INTO temp.code_fts_config (k, v) SELECT k, v FROM main.code_fts_config;
+INSERT INTO temp.code_fts (code_fts, rowid, symbol, path, doc, text, identifiers, tokenized_korean_text)
+SELECT 'delete', f.rowid, f.symbol, f.path, f.doc, f.text, f.identifiers, f.tokenized_korean_text
+FROM temp.hidden_documents AS h
+CROSS JOIN main.chunks AS c USING (doc_id)
+CROSS JOIN main.code_fts AS f ON f.rowid = c.chunk_rowid
+WHERE c.symbol_text IS NOT NULL;
+CREATE VIRTUAL TABLE temp.code_vocab USING fts5vocab ('temp', 'code_fts', 'row');
+
+-- Counted in advance of all documents: here each is counted when it is asked for.
+CREATE TEMP VIEW common_terms AS
+SELECT
+  term, chunks
+FROM main.common_terms
+WHERE false;
+
+INSERT INTO temp.hidden_units (surface, morphemes, occurrences)
+SELECT unit.value ->> 0, unit.value ->> 1, sum(unit.value ->> 2)
+FROM temp.hidden_documents AS h
+JOIN main.document_korean_units AS d USING (doc_id)
+JOIN json_each(d.units_json) AS unit
+GROUP BY unit.value ->> 0, unit.value ->> 1;
+
+CREATE TEMP VIEW korean_units AS
+SELECT
+  surface, morphemes, u.occurrences - coalesce(h.occurrences, 0) AS occurrences
+FROM main.korean_units AS u
+LEFT JOIN temp.hidden_units AS h USING (surface, morphemes)
+WHERE u.occurrences > coalesce(h.occurrences, 0);
+
+INSERT INTO temp.shown_counts (key, value)
+SELECT 'chunk_total', count(*) FROM temp.chunks_fts_docsize
+UNION ALL
+SELECT 'code_total', count(*) FROM temp.code_fts_docsize
+UNION ALL
+SELECT 'korean_unit_total', k.value - (SELECT coalesce(sum(h.occurrences), 0) FROM temp.hidden_units AS h)
+FROM main.kv AS k
+WHERE k.key = 'korean_unit_total';

@@ -1,4 +1,13 @@
--- Make an empty list of hidden documents, for one connection.
--- version 1
+-- Make an empty list of hidden documents, for one connection, and what is counted of the others instead of all.
+-- version 2
 CREATE TEMP TABLE IF NOT EXISTS hidden_documents (doc_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TEMP TABLE IF NOT EXISTS hidden_units (
+  surface TEXT NOT NULL,
+  morphemes TEXT NOT NULL,
+  occurrences INTEGER NOT NULL,
+  PRIMARY KEY (surface, morphemes)
+) STRICT, WITHOUT ROWID;
+CREATE TEMP TABLE IF NOT EXISTS shown_counts (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 DELETE FROM temp.hidden_documents;
+DELETE FROM temp.hidden_units;
+DELETE FROM temp.shown_counts;

@@ -9,6 +9,7 @@ from kb.domain.results.listing import BaseStatus, Listed, ListedKind, Listing
 from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import InvalidCursor, ModelError, UsageError
+from kb.operations.fetch.fetch import corpus_revision
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.session.cursors import read_cursor, write_cursor
 from kb.operations.session.session import Session
@@ -30,8 +31,7 @@ def list_things(
     if not 1 <= limit <= MOST_LISTED:
         raise UsageError(f"a list of {limit}", f"between 1 and {MOST_LISTED}")
     with session.reading() as base, base.snapshot():
-        found = fetch_queries.select_corpus_revision(base.db)
-        revision = 0 if found is None else found.corpus_revision
+        revision = corpus_revision(base.db)
         start = 0 if cursor is None else _start(what, glob, read_cursor("list", revision, cursor))
         of_names = what == "symbols" and glob is not None and "/" not in glob
         globs = () if glob is None or of_names else (glob,)
@@ -116,7 +116,7 @@ def base_status(session: Session) -> BaseStatus:
             json.loads(stats.documents_by_lang_json),
             json.loads(stats.documents_by_media_json),
             stats.last_ingest_at,
-            stats.corpus_revision,
+            corpus_revision(base.db),
             by_meaning,
             tuple(missing),
         )

@@ -35,7 +35,7 @@ def read_cursor(kind: str, revision: int, cursor: str) -> dict[str, Any]:
         )
     if state["r"] != revision:
         raise StaleCursor(
-            f"the corpus has changed since this cursor was given (revision {state['r']}, now {revision})",
+            "the corpus has changed since this cursor was given",
             f"{kind} again without a cursor",
         )
     return state

@@ -11,13 +11,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kb.config import Config
+from kb.domain.ids import content_hash
 from kb.domain.text import stored_text
 from kb.errors import ConfigError
-from kb.store.connection import Connection
+from kb.store.connection import Connection, snapshot
 from kb.store.rows import exposure_queries as queries
+from kb.store.vectors.mirror import hidden_vectors
+from kb.store.vectors.vector_tables import SLOTS
 
 if TYPE_CHECKING:
     from kb.domain.ingest.gitignore import PathPatterns
+
+_REVISION_DIGITS = 12  # every JSON reader keeps so large a number whole
 
 Audience = Literal["agent", "model", "page"]
 """`agent`: who asks through `kb mcp`; `model`: the language model that writes answers; `page`: `kb web`'s."""
@@ -38,7 +43,7 @@ def rules_for(config: Config, audience: Audience) -> Rules:
         "model": exposure.never_to_llm,
         "page": exposure.never_to_web,
     }[audience]
-    tags = tuple(dict.fromkeys(stored_text(rule[1:].strip()) for rule in written if rule.startswith("#")))
+    tags = tuple(dict.fromkeys(_folded(rule) for rule in written if rule.startswith("#")))
     globs = tuple(dict.fromkeys(stored_text(rule) for rule in written if not rule.startswith("#")))
     return Rules(tuple(tag for tag in tags if tag), globs)
 
@@ -48,14 +53,42 @@ def hide_documents(db: Connection, rules: Rules) -> int:
 
     Raises: ConfigError for a glob that is none: nothing is shown where it is not known what to hide.
     """
-    list_hidden(db, rules)
-    found = queries.count_hidden(db)
-    hidden = 0 if found is None else found.hidden
-    if hidden:
-        queries.hide(db)
-    else:
-        queries.show(db)
-    return hidden
+    with snapshot(db):  # the indexes are copied as they are at one moment
+        hidden = [row.doc_id for row in _hidden_documents(db, rules)]
+        queries.open_hidden(db)
+        queries.insert_hidden(db, doc_ids_json=json.dumps(hidden))
+        if hidden:
+            queries.hide(db)
+        else:
+            queries.show(db)
+        queries.show_counts(db)
+        queries.insert_shown_revision(db, revision=_shown_revision(db))
+    return len(hidden)
+
+
+def _shown_revision(db: Connection) -> int:
+    """A number that changes with what the connection sees, and with nothing else: the corpus revision counts all."""
+    state = "\n".join(map(repr, queries.select_shown_state(db)))
+    return int(content_hash(state.encode())[:_REVISION_DIGITS], 16)
+
+
+def hide_vectors(db: Connection) -> None:
+    """Takes the vectors of hidden documents out of the languages' means; the connection has sqlite-vec."""
+    import numpy as np
+
+    queries.open_shown_means(db)
+    for slot in SLOTS:
+        means = {row.lang: row for row in queries.select_shown_means(db, slot=slot)}
+        hidden: dict[str, list[bytes]] = {}
+        for row in hidden_vectors(db, slot):
+            hidden.setdefault(row.lang, []).append(row.embedding)
+        for lang, vectors in hidden.items():
+            whole = np.frombuffer(means[lang].mean, "<f4").astype(np.float64) * means[lang].chunks
+            gone = np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1).sum(axis=0, dtype=np.float64)
+            left = max(means[lang].chunks - len(vectors), 0)
+            mean = ((whole - gone) / max(left, 1)).astype("<f4")
+            norm = float(np.linalg.norm(mean))
+            queries.update_shown_mean(db, slot=slot, lang=lang, chunks=left, mean=mean.tobytes(), norm=norm)
 
 
 def hide_answers(db: Connection, rules: Rules) -> None:
@@ -77,9 +110,8 @@ def hide_answers(db: Connection, rules: Rules) -> None:
 
 
 def hidden_paths(db: Connection, rules: Rules) -> frozenset[str]:
-    """The paths of the documents that are kept from an audience; the connection goes on seeing them."""
-    list_hidden(db, rules)
-    return frozenset(row.workspace_path for row in queries.select_hidden_paths(db))
+    """The paths of the documents that are kept from an audience; the connection goes on seeing what it sees."""
+    return frozenset(row.workspace_path for row in _hidden_documents(db, rules))
 
 
 def kept_from_models(config: Config) -> Callable[[str], bool]:
@@ -102,15 +134,23 @@ def is_hidden_path(config: Config, path: str) -> bool:
     return bool(globs) and _matcher(globs).matches(stored_text(path).strip("/"))
 
 
-def list_hidden(db: Connection, rules: Rules) -> None:
-    """Fills the connection's list of hidden documents."""
-    queries.open_hidden(db)
-    if rules.tags:
-        queries.insert_hidden_tags(db, tags_json=json.dumps(rules.tags, ensure_ascii=False))
-    if rules.globs:
-        matches = _matcher(rules.globs)
-        ids = [row.doc_id for row in queries.select_all_paths(db) if matches.matches(row.workspace_path)]
-        queries.insert_hidden(db, doc_ids_json=json.dumps(ids))
+def _hidden_documents(db: Connection, rules: Rules) -> list[queries.DocumentPath]:
+    """The documents that the rules name, whatever the connection sees."""
+    named = [row.tag for row in queries.select_tags(db) if _is_below(_folded(row.tag), rules.tags)]
+    tagged = {row.doc_id for row in queries.select_tagged(db, tags_json=json.dumps(named, ensure_ascii=False))}
+    if not (tagged or rules.globs):
+        return []
+    matches = _matcher(rules.globs).matches if rules.globs else no_path
+    return [row for row in queries.select_all_paths(db) if row.doc_id in tagged or matches(row.workspace_path)]
+
+
+def _folded(tag: str) -> str:
+    """A tag as it is compared with a rule: whoever writes `Never_to_MCP` means `never-to-mcp`."""
+    return stored_text(tag).removeprefix("#").strip().casefold().replace("_", "-")
+
+
+def _is_below(tag: str, rules: Sequence[str]) -> bool:
+    return any(tag == rule or tag.startswith(f"{rule}/") for rule in rules)
 
 
 def _matcher(globs: Sequence[str]) -> PathPatterns:

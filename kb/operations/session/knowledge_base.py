@@ -66,6 +66,10 @@ class KnowledgeBase:
         if not self._has_vector_functions:
             load_vector_functions(self.db)
             self._has_vector_functions = True
+        if self.hides:
+            from kb.operations.session.exposure import hide_vectors
+
+            hide_vectors(self.db)
         return source
 
     @cached_property
@@ -110,6 +114,12 @@ class KnowledgeBase:
 
         return hidden_paths(self.db, rules_for(self.config, "model"))
 
+    def take_rules(self, config: Config) -> None:
+        """From the next `refresh` on, what is hidden is hidden by the rules of this configuration."""
+        if config.exposure != self._given.exposure:
+            self._given = config
+            self._is_hidden = False
+
     def refresh(self) -> None:
         """Forgets what was found out before the database or an installed model changed. Raises: SchemaTooNew."""
         seen = data_version(self.db)
@@ -128,6 +138,7 @@ class KnowledgeBase:
             return
         from kb.operations.session.exposure import hide_answers, hide_documents, rules_for
 
+        self._forget()
         rules = rules_for(self._given, self._audience)
         self.hides = hide_documents(self.db, rules) > 0
         if self._audience == "page":

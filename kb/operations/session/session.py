@@ -2,7 +2,7 @@
 
 A process that lasts keeps one session. Whatever another process changes meanwhile, the next question is answered from
 it: documents, vectors, models, a migrated schema, a file that was replaced or removed. The configuration stays as it
-was given.
+was given, but for the rules of what an audience is not shown: those are read again when their file changes.
 
 Several threads may ask at once. Each takes a connection for as long as it needs one; loaded models they share.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
-from kb.config import Config
+from kb.config import Config, default_path, with_exposure_now
 from kb.domain.search import SearchDefaults
 from kb.errors import StoreError
 from kb.operations.opening.reader import has_our_views, open_current, update_views
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Device and inode: another file in the place of one that is open has others, as long as that is open.
 FileIdentity: TypeAlias = tuple[int, int]
+# Identity, size and time of a file: another one once it has been written.
+_FileState: TypeAlias = tuple[int, ...]
 
 
 class Session:
@@ -40,13 +42,27 @@ class Session:
         `many` questions are prepared for, as by a large index's ANN index; without, the first is answered sooner.
         What is kept from the `audience` is not seen in this session.
         """
-        self.config = config
+        self._config = config
+        self._rules_of: _FileState | None = None
         self.models = LoadedModels(config.model_dir, many=many)
         self._many = many
         self._audience = audience
         self._free: list[tuple[FileIdentity | None, KnowledgeBase]] = []
         self._opening = Lock()
         self._closed = False
+
+    @property
+    def config(self) -> Config:
+        """The configuration; the rules of what is kept from this session's audience are those of the file as it is now.
+
+        Raises: ConfigError where that file cannot be read any more.
+        """
+        if self._audience is not None:
+            now = _state_of(self._config.file or default_path(os.environ))
+            if now != self._rules_of:
+                self._config = with_exposure_now(self._config)
+                self._rules_of = now
+        return self._config
 
     @property
     def defaults(self) -> SearchDefaults:
@@ -60,7 +76,8 @@ class Session:
         One of an older schema is migrated first. Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt;
         StoreReadOnly where it cannot be migrated.
         """
-        sqlite = self.config.sqlite
+        config = self.config
+        sqlite = config.sqlite
         file = _identity(sqlite)  # before it is opened: one that replaces it now is noticed by the next question
         base = self._free_one(file)
         whole = True
@@ -69,8 +86,9 @@ class Session:
                 if base is None:
                     with self._opening:  # two that migrate at once would be in each other's way
                         db = open_current(sqlite)
-                        base = KnowledgeBase(db, self.config, self.models, many=self._many, audience=self._audience)
+                        base = KnowledgeBase(db, config, self.models, many=self._many, audience=self._audience)
                 else:
+                    base.take_rules(config)
                     base.refresh()
                 yield base
         except StoreError:
@@ -118,6 +136,14 @@ def open_session(config: Config, *, many: bool = False, audience: Audience | Non
         yield session
     finally:
         session.close()
+
+
+def _state_of(path: Path) -> _FileState:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _identity(path: Path) -> FileIdentity | None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import apsw
 
+from kb.store.rows.mirror_queries import MirrorTable
 from kb.store.sqlfile import sql, sql_text
 
 
@@ -16,8 +17,44 @@ class DocumentPath(NamedTuple):
     workspace_path: str
 
 
+class DocumentId(NamedTuple):
+    """A document."""
+
+    doc_id: str
+
+
+class Tag(NamedTuple):
+    """A tag as it is written."""
+
+    tag: str
+
+
+class ShownState(NamedTuple):
+    """What tells one state of a document from another."""
+
+    doc_id: str
+    doc_version: int
+    updated_at: str
+    pipeline_version: str
+
+
+class HiddenVector(NamedTuple):
+    """The vector of a hidden chunk."""
+
+    lang: str
+    embedding: bytes
+
+
+class ShownMean(NamedTuple):
+    """The mean vector of a language."""
+
+    lang: str
+    chunks: int
+    mean: bytes
+
+
 class HiddenCount(NamedTuple):
-    """How many documents or paths are hidden."""
+    """How many paths are hidden."""
 
     hidden: int
 
@@ -32,20 +69,36 @@ class HiddenPath(NamedTuple):
 def select_all_paths(db: apsw.Connection) -> list[DocumentPath]: ...
 
 
-@sql("exposure/insert_hidden_tags.sql")
-def insert_hidden_tags(db: apsw.Connection, *, tags_json: str) -> None: ...
+@sql("exposure/select_tags.sql")
+def select_tags(db: apsw.Connection) -> list[Tag]: ...
+
+
+@sql("exposure/select_tagged.sql")
+def select_tagged(db: apsw.Connection, *, tags_json: str) -> list[DocumentId]: ...
 
 
 @sql("exposure/insert_hidden.sql")
 def insert_hidden(db: apsw.Connection, *, doc_ids_json: str) -> None: ...
 
 
-@sql("exposure/count_hidden.sql")
-def count_hidden(db: apsw.Connection) -> HiddenCount | None: ...
+@sql("exposure/select_shown_state.sql")
+def select_shown_state(db: apsw.Connection) -> list[ShownState]: ...
 
 
-@sql("exposure/select_hidden_paths.sql")
-def select_hidden_paths(db: apsw.Connection) -> list[HiddenPath]: ...
+@sql("exposure/insert_shown_revision.sql")
+def insert_shown_revision(db: apsw.Connection, *, revision: int) -> None: ...
+
+
+@sql("exposure/select_hidden_vectors.sql")
+def select_hidden_vectors(db: apsw.Connection, *, table: MirrorTable) -> list[HiddenVector]: ...
+
+
+@sql("exposure/select_shown_means.sql")
+def select_shown_means(db: apsw.Connection, *, slot: str) -> list[ShownMean]: ...
+
+
+@sql("exposure/update_shown_mean.sql")
+def update_shown_mean(db: apsw.Connection, *, slot: str, lang: str, chunks: int, mean: bytes, norm: float) -> None: ...
 
 
 @sql("exposure/select_cited_paths.sql")
@@ -73,6 +126,16 @@ def hide(db: apsw.Connection) -> None:
 def show(db: apsw.Connection) -> None:
     """The connection reads all of them again."""
     db.execute(sql_text("exposure/show.sql"))
+
+
+def show_counts(db: apsw.Connection) -> None:
+    """From now on the connection reads counts, and the corpus revision, of what it sees."""
+    db.execute(sql_text("exposure/show_counts.sql"))
+
+
+def open_shown_means(db: apsw.Connection) -> None:
+    """Gives the connection mean vectors of its own, to take the hidden ones out of."""
+    db.execute(sql_text("exposure/open_shown_means.sql"))
 
 
 def open_hidden_paths(db: apsw.Connection) -> None:

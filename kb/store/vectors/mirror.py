@@ -9,7 +9,9 @@ import apsw
 
 from kb.errors import DiskFull
 from kb.store.connection import Connection
+from kb.store.rows import exposure_queries
 from kb.store.rows import mirror_queries as queries
+from kb.store.rows.exposure_queries import HiddenVector
 from kb.store.rows.mirror_queries import MirrorCounts, MirrorKey, MirrorRow, MirrorTable, MirrorVector
 from kb.store.vectors.vector_tables import SLOTS, Slot, has_mirror, slots
 
@@ -88,3 +90,8 @@ def reset_unmirrored(db: Connection, slot: Slot, lance_table: str) -> None:
 def uncommitted(db: Connection, slot: Slot, lance_table: str) -> list[MirrorKey]:
     """The vectors of a mirror that no committed record names."""
     return queries.select_uncommitted(db, table=_TABLES[slot], lance_table=lance_table)
+
+
+def hidden_vectors(db: Connection, slot: Slot) -> list[HiddenVector]:
+    """The vectors of the documents that are hidden from this connection; none where the table is not there."""
+    return exposure_queries.select_hidden_vectors(db, table=_TABLES[slot]) if has_mirror(db, slot) else []

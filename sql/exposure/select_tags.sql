@@ -1,0 +1,6 @@
+-- List the tags of all documents, whether they are hidden or not.
+-- version 1
+-- column tag TEXT  as it is written
+SELECT DISTINCT tag
+FROM main.document_tags
+ORDER BY tag;
