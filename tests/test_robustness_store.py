@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
@@ -19,6 +19,7 @@ from ingest_fixtures import Workspace, counted
 
 from kb.domain.ingest.ingest_events import AssetFinished, Finished
 from kb.errors import DiskFull, StoreReadOnly
+from kb.store.schema_version import latest_version
 
 NOTES = 60
 
@@ -227,3 +228,61 @@ def test_a_damaged_knowledge_base_moved_away_is_rebuilt_from_the_files(workspace
         path.unlink()
     assert counted(workspace.ingest()) == {"new": NOTES}
     assert workspace.contents() == before
+
+
+@pytest.mark.parametrize("content", [b"", b"S"], ids=["empty", "one byte"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["search", "anchor"],
+        ["ask", "What holds the ship?"],
+        ["list", "docs"],
+        ["index", "--rebuild-fts"],
+        ["reset", "index", "--yes"],
+        ["eval", "list"],
+    ],
+    ids=" ".join,
+)
+def test_a_file_cut_to_nothing_is_an_error_and_stays_as_it_is(
+    workspace: Workspace, command: list[str], content: bytes
+) -> None:
+    workspace.sqlite.parent.mkdir()
+    workspace.sqlite.write_bytes(content)
+    ran = run_kb("--config", str(workspace.config_path), *command)
+    assert (ran.code, ran.stdout) == (2, "")
+    assert "is empty" in ran.stderr
+    assert "kb ingest" in ran.stderr
+    assert workspace.sqlite.read_bytes() == content
+    assert run_kb("--config", str(workspace.config_path), "doctor").code == 3
+
+
+def test_an_ingest_fills_a_file_cut_to_nothing(workspace: Workspace) -> None:
+    workspace.sqlite.parent.mkdir()
+    workspace.sqlite.write_bytes(b"")
+    assert counted(workspace.ingest()) == {"new": NOTES}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(f"UPDATE schema_meta SET value = '{value}' WHERE key = 'schema_version'" for value in ("3", "", "-1", "x")),
+        f"UPDATE schema_meta SET value = '{latest_version()}.5' WHERE key = 'schema_version'",
+        "DELETE FROM schema_meta WHERE key = 'schema_version'",
+        "DELETE FROM schema_meta",
+        "DROP TABLE schema_meta",
+        "DELETE FROM migrations",
+        "DROP TABLE migrations",
+    ],
+)
+def test_a_wrong_or_lost_schema_version_is_told_as_damage_by_every_command(indexed: Workspace, damage: str) -> None:
+    with closing(apsw.Connection(str(indexed.sqlite))) as db:
+        db.execute(damage)
+    before = indexed.sqlite.read_bytes()
+    for command in (["search", "anchor"], ["ask", "anchor?"], ["list", "docs"], ["ingest"], ["index", "--rebuild-fts"]):
+        ran = run_kb("--config", str(indexed.config_path), *command)
+        assert ran.code == 2, command
+        assert "hint:" in ran.stderr
+        assert "did not foresee" not in ran.stderr
+    checks = run_kb("--config", str(indexed.config_path), "doctor", "--json").json["checks"]
+    assert "sqlite_open" in {check["name"] for check in checks if check["ok"] is False}
+    assert indexed.sqlite.read_bytes() == before

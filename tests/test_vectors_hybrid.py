@@ -220,7 +220,7 @@ def filled(db: apsw.Connection) -> Iterator[Callable[[list[Passage]], apsw.Conne
                 if (vector := getattr(p, slot)) is not None
             ]
             write_vectors(db, slot, rows)
-            update_language_means(db, slot, DIMENSIONS)
+            update_language_means(db, slot, DIMENSIONS, "all passages")
         return db
 
     db.execute("SAVEPOINT filled")

@@ -760,6 +760,25 @@ def test_an_ingest_that_finds_nothing_new_fills_a_mirror_that_is_short_of_vector
     assert (stores(vault.config), fake_models.calls, failing(vault)) == (undisturbed, calls, {})
 
 
+def test_a_search_says_how_many_passages_its_mirror_lacks(vault: Vault) -> None:
+    ingest(vault)
+
+    def note_of(question: str) -> str | None:
+        note: str | None = run_kb("--config", str(vault.config), "search", question, "--json").json["note"]
+        return note
+
+    before = (note_of("pump"), note_of("펌프"))
+    with writing(vault.sqlite, with_vectors=True) as db:
+        db.execute("DELETE FROM vec_primary WHERE chunk_rowid = 3")
+    assert "29 of 30 passages" in str(note_of("pump"))
+    assert "30개 중 29개" in str(note_of("펌프"))
+    with writing(vault.sqlite, with_vectors=True) as db:
+        db.execute("DELETE FROM vec_primary")
+    assert "0 of 30 passages" in str(note_of("pump"))
+    ingest(vault)
+    assert (note_of("pump"), note_of("펌프")) == before
+
+
 def test_both_stores_lost_are_embedded_anew(vault: Vault, undisturbed: Stores) -> None:
     embed_all(vault)
     damage_directory(vault)

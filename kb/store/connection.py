@@ -95,7 +95,8 @@ def sqlite_version() -> str:
 def open_reader(path: Path) -> apsw.Connection:
     """A read-only connection to an existing knowledge base; it never waits for a writer.
 
-    Raises: NotIndexed when there is none, NotAKnowledgeBase for a foreign file, SchemaTooNew, StoreCorrupt.
+    Raises: NotIndexed when there is none, NotAKnowledgeBase for a foreign file, SchemaTooNew; StoreCorrupt, also for an
+    empty file: a knowledge base whose file was cut to nothing is not one without notes.
     """
     try:
         os.stat(path)
@@ -116,6 +117,11 @@ def open_reader(path: Path) -> apsw.Connection:
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             db = apsw.Connection(f"{path.as_uri()}?immutable=1", flags=flags)
             _require_own(db, path)
+        if not db.pragma("application_id"):
+            raise StoreCorrupt(
+                f"{path} is empty: it holds no knowledge base",
+                "kb ingest fills it from your files; where answers were kept in it, put a backup in its place instead",
+            )
     return db
 
 

@@ -46,10 +46,11 @@ def repeatable_hash() -> str:
 def migrate(db: apsw.Connection, now: str) -> bool:
     """Brings the file to the latest schema; True when anything changed. `now` is RFC 3339 UTC.
 
-    Raises: SchemaTooNew.
+    Raises: SchemaTooNew, StoreCorrupt.
     """
-    require_known_schema(db)
     state = schema_state(db)
+    if state.schema_version:
+        require_known_schema(db)
     if (state.schema_version, state.repeatable_hash) == (latest_version(), repeatable_hash()):
         return False
     with transaction(db):  # one transaction (IMMEDIATE): another process sees the old schema or the new one

@@ -15,6 +15,7 @@ class SchemaVersion(NamedTuple):
     repeatable_hash: str
     fts_version: str
     repeatable_names_json: str | None
+    last_migration: int | None
 
 
 class Repeatable(NamedTuple):

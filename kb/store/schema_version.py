@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 
-from kb.errors import SchemaTooNew
+from kb.errors import SchemaTooNew, StoreCorrupt
 from kb.records import NamedTuple
 from kb.store import schema_queries as queries
 from kb.store.sqlfile import MIGRATIONS_DIR
@@ -41,14 +41,20 @@ def latest_version() -> int:
 def schema_state(db: apsw.Connection) -> queries.SchemaVersion:
     """The schema version and repeatable hash found in the file; version 0 for an empty one."""
     found = queries.select_schema_version(db) if db.table_exists(None, "schema_meta") else None
-    return found or queries.SchemaVersion(0, "", "", None)
+    return found or queries.SchemaVersion(0, "", "", None, None)
 
 
 def require_known_schema(db: apsw.Connection) -> None:
-    """Raises SchemaTooNew when a newer kb wrote the file."""
-    found = schema_state(db).schema_version
-    if found > latest_version():
+    """Raises SchemaTooNew when a newer kb wrote the file, StoreCorrupt when it contradicts itself about its schema."""
+    state = schema_state(db)
+    if state.schema_version > latest_version():
         raise SchemaTooNew(
-            f"this knowledge base has schema {found}; this kb knows up to {latest_version()}",
+            f"this knowledge base has schema {state.schema_version}; this kb knows up to {latest_version()}",
             "update kb; the file was left untouched",
+        )
+    if state.schema_version < 1 or state.schema_version != state.last_migration:
+        raise StoreCorrupt(
+            f"this knowledge base does not say truly which schema it has: schema_meta {state.schema_version}, "
+            f"migrations {state.last_migration}",
+            "move the file away and run kb ingest, which rebuilds it from your files; keep it: answers are in it alone",
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kb.domain.results.upkeep import RebuildReport
 from kb.domain.run_handle import RunHandle, StepProgress
-from kb.errors import NotIndexed, UsageError
+from kb.errors import UsageError
 from kb.operations.embedding.inventory import drop_unused, vector_tables
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.opening.writer import writing
@@ -36,8 +36,6 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
     The lexical index changes in one transaction: searches see the old one or the new one.
     Raises: NotIndexed, StoreBusy; ModelMissing and its kin for embeddings.
     """
-    if not sqlite.exists():
-        raise NotIndexed(f"no knowledge base at {sqlite}", "create it with: kb init, then kb ingest")
     report = RebuildReport()
     with_vectors = request.embeddings or request.mirror or request.lance or request.ann or request.drop_unused
     with writing(sqlite, with_vectors=with_vectors) as db:

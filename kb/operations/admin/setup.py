@@ -55,7 +55,7 @@ def set_up(config: Config, config_path: Path, *, force: bool) -> SetupReport:
         "root": _make_workspace(config.workspace_root),
         "sqlite": not config.sqlite.exists(),
     }
-    with writing(config.sqlite):
+    with writing(config.sqlite, create=True):
         pass  # opening makes the file and brings it to the latest schema
     return SetupReport(config_path, config.data_dir, config.sqlite, config.workspace_root, created, latest_version())
 

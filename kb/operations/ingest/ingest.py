@@ -76,7 +76,8 @@ def _open(request: IngestRequest) -> AbstractContextManager[Connection]:
         return in_memory()
     if not request.dry_run:
         close_to_others(request.places)
-    return writing(request.sqlite, with_vectors=request.embedding is not None and not request.dry_run)
+    with_vectors = request.embedding is not None and not request.dry_run
+    return writing(request.sqlite, with_vectors=with_vectors, create=not request.dry_run)
 
 
 def _bring_in_step(run: IngestRun) -> None:

@@ -7,18 +7,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kb.operations.opening.clock import now_utc
-from kb.store.connection import Connection, open_in_memory, open_writer, sqlite_errors, writer_lock
+from kb.store.connection import Connection, open_in_memory, open_reader, open_writer, sqlite_errors, writer_lock
 from kb.store.migrate import migrate
 from kb.store.vectors.vector_tables import has_vectors, load_vector_functions
 
 
 @contextmanager
-def writing(sqlite: Path, *, with_vectors: bool = False) -> Iterator[Connection]:
-    """The writer's connection under the writer lock; the file is made when there is none.
+def writing(sqlite: Path, *, with_vectors: bool = False, create: bool = False) -> Iterator[Connection]:
+    """The writer's connection under the writer lock; with `create` a file is made, or filled, where there is none.
 
     A file that has vectors, or is about to get some (`with_vectors`), needs sqlite-vec.
-    Raises: StoreBusy, SchemaTooNew, NotAKnowledgeBase, StoreReadOnly, StoreCorrupt.
+    Raises: StoreBusy, SchemaTooNew, NotAKnowledgeBase, StoreReadOnly, StoreCorrupt; NotIndexed without `create`.
     """
+    if not create:
+        open_reader(sqlite).close()
     db = open_writer(sqlite)
     try:
         with writer_lock(sqlite), sqlite_errors(sqlite):
