@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,11 +46,30 @@ def test_what_was_shown_last_counts_search_or_ask(notes: Vault) -> None:
     assert printed(notes, "1") == answered
 
 
-def test_what_a_program_reads_is_not_what_was_shown(notes: Vault) -> None:
+def test_what_a_program_reads_counts_too_but_for_a_stream_of_questions(notes: Vault) -> None:
     kb(notes, "search", "귤")
     kb(notes, "search", "청킹", "--json")
     kb(notes, "search", "--bulk")
-    assert printed(notes, "1").endswith("/projects/gateway/meeting #2.md'")
+    assert printed(notes, "1").endswith("/chunking.md")
+    kb(notes, "ask", "정전이 나면 배터리가 얼마나 버티나?", "--provider", "extractive", "--json")
+    assert printed(notes, "1").endswith("projects/gateway/log.md")
+
+
+def test_a_number_counts_in_the_lines_of_a_list_of_files(notes: Vault) -> None:
+    files = kb(notes, "search", "gateway uploads 전원", "--format", "paths").stdout.splitlines()
+    assert len(files) == len(set(files)) > 1
+    for number, file in enumerate(files, 1):
+        assert shlex.split(printed(notes, str(number)))[-1] == file
+
+
+@pytest.mark.parametrize("asked", ["search 귤", "search 귤 --json", "ask 귤 상자는 어디에 있나 --provider extractive"])
+def test_a_list_counts_whose_reader_went_away_before_it_was_printed(asked: str, notes: Vault) -> None:
+    kb(notes, "search", "청킹")
+    program = [sys.executable, "-m", "kb", "--config", str(notes.config)]
+    script = f"{shlex.join(program)} {asked} | true"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "/projects/gateway/meeting #2.md" in printed(notes, "1")
 
 
 def test_a_number_that_was_not_shown_names_the_question_and_what_there_is(notes: Vault) -> None:

@@ -1,8 +1,7 @@
-"""Keeps the list just printed, for `kb open N`; says so where it cannot be kept."""
+"""Keeps the list that is printed, for `kb open N`; says so where it cannot be kept."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from kb.cli.output.printing import echo_folded
@@ -12,9 +11,8 @@ from kb.private import is_read_only
 
 
 def remember(data_dir: Path, shown: Shown) -> None:
-    """Keeps what was shown, after it is on the screen."""
+    """Keeps what is about to be shown: whoever reads it may go away (`kb search … | head -1`) before it is all printed."""
     if is_read_only():
         return
-    sys.stdout.flush()
     if note := keep_shown(data_dir, shown):
         echo_folded(plain_line(note), head="note: ", err=True)

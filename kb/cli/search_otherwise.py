@@ -72,16 +72,17 @@ def search_otherwise(config: Config, asked: Callable[[SearchDefaults], SearchQue
 
 
 def _print(config: Config, found: _Found, wanted: Otherwise, trace: SearchTrace | None) -> None:
+    from kb.cli.remember import remember
+    from kb.operations.answers.last_shown import shown_files, shown_hits
+
+    remember(config.data_dir, (shown_files if wanted.form == "paths" else shown_hits)(found.result))
     if wanted.form == "json":
         _print_json(found, trace)
         return
     if wanted.form == "text":
-        from kb.cli.remember import remember
         from kb.cli.show.hits import show_hits
-        from kb.operations.answers.last_shown import shown_hits
 
         show_hits(found.result, explain=wanted.explain)
-        remember(config.data_dir, shown_hits(found.result))
     else:
         as_utf8(sys.stdout).write(_FORMS[wanted.form](found.result))
         sys.stdout.flush()

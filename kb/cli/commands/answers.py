@@ -50,18 +50,19 @@ def list_(call: Call, limit: int, as_json: bool) -> int:
 @pass_call
 def show(call: Call, id: str | None, explain: bool, as_json: bool) -> None:
     """Show an answer again: by its id or the start of one, else the last."""
+    from kb.cli.remember import remember
+    from kb.operations.answers.last_shown import shown_answer
+
     answer = find_answer(call.session, id)
+    remember(call.config.data_dir, shown_answer(answer))
     if as_json:
         from kb.wire.answer.answer import answer_v1
 
         print_json(answer_v1(answer))
         return
-    from kb.cli.remember import remember
     from kb.cli.show.answer import show_answer
-    from kb.operations.answers.last_shown import shown_answer
 
     head = f"{answer.retrieval.trace_id}  {local_time(answer.created_at)}  "
     echo_folded(plain_line(answer.question), head=head)
     click.echo()
     show_answer(answer, explain=explain)
-    remember(call.config.data_dir, shown_answer(answer))

@@ -85,6 +85,9 @@ def command(
     request = AskRequest(*query, provider, temperature, seed, session_id)
     if deep:
         request = request._replace(depth=config.rag.deep_steps)
+    from kb.cli.remember import remember
+    from kb.operations.answers.last_shown import shown_answer
+
     if as_json:
         from kb.wire.answer.answer import answer_v1
         from kb.wire.answer.answer_event import answer_event_v1
@@ -95,14 +98,13 @@ def command(
 
         with open_session(config) as opened:
             answer = ask(opened, request, RunHandle(tell))
+        remember(config.data_dir, shown_answer(answer))
         print_json(answer_v1(answer))
     else:
-        from kb.cli.remember import remember
         from kb.cli.show.answer import show_answer, show_tokens
-        from kb.operations.answers.last_shown import shown_answer
 
         with open_session(config) as opened, show_tokens(live=sys.stdout.isatty()) as tokens:
             answer = ask(opened, request, RunHandle(tokens.take))
-        show_answer(answer, explain=explain or config.rag.explain_default, shown=tokens.shown)
         remember(config.data_dir, shown_answer(answer))
+        show_answer(answer, explain=explain or config.rag.explain_default, shown=tokens.shown)
     return 0 if answer.state == "answered" else 1

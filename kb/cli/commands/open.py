@@ -30,7 +30,7 @@ Examples:
 def command(call: Call, place: str, answer_id: str | None, print_only: bool) -> int:
     """Show a passage in its file: PLACE is a number, a citation or a file.
 
-    A number counts in what kb search, kb ask or kb answers show printed last.
+    A number counts in what kb search, kb ask or kb answers show printed last, in whatever form.
 
     Opens $VISUAL, $EDITOR or $PAGER at the line; pages and recordings in a viewer that can jump there.
     """

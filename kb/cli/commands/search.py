@@ -88,15 +88,16 @@ def command(
         return search_otherwise(config, lambda defaults: defaults.query(text, mode, k, filters), wanted)
     with open_session(config) as opened:
         result = search(opened, opened.defaults.query(text, mode, k, filters))
+    from kb.cli.remember import remember
+    from kb.operations.answers.last_shown import shown_hits
+
+    remember(config.data_dir, shown_hits(result))
     if as_json:
         from kb.wire.search_response import search_response_v1
 
         print_json(search_response_v1(result))
     else:
-        from kb.cli.remember import remember
         from kb.cli.show.hits import show_hits
-        from kb.operations.answers.last_shown import shown_hits
 
         show_hits(result, explain=explain)
-        remember(config.data_dir, shown_hits(result))
     return 0 if result.hits else 1

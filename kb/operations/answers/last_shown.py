@@ -44,6 +44,15 @@ def shown_hits(result: SearchResult) -> Shown:
     return Shown("search", result.query.text, places)
 
 
+def shown_files(result: SearchResult) -> Shown:
+    """The files of a search, each once and by its best hit, as they are counted."""
+    best: dict[str, Citation] = {}
+    for hit in result.hits:
+        best.setdefault(hit.source_path, hit.citation)
+    places = (Place(number, citation, path) for number, (path, citation) in enumerate(best.items(), 1))
+    return Shown("search", result.query.text, tuple(places))
+
+
 def shown_answer(answer: Answer) -> Shown:
     """The places of an answer by their markers; those of a refusal, which have none, as they are counted."""
     marked = {int(each.marker[1:-1]): each for each in answer.citations if each.marker is not None}
