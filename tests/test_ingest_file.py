@@ -83,6 +83,15 @@ def test_a_dry_run_copies_nothing(fresh_vault: Vault) -> None:
     assert copies(fresh_vault) == []
 
 
+def test_a_name_that_does_not_exist_is_told_so(fresh_vault: Vault) -> None:
+    assert "nosuch.pdf does not exist" in add(fresh_vault, "nosuch.pdf").stderr
+    ran = run_kb("--config", str(fresh_vault.config), "ingest", "nosuch", "--no-embed")
+    assert (ran.code, ran.stdout) == (2, "")
+    assert "nosuch does not exist" in ran.stderr
+    elsewhere = run_kb("--config", str(fresh_vault.config), "ingest", str(fresh_vault.config), "--no-embed")
+    assert "is not below the workspace" in elsewhere.stderr
+
+
 def test_the_json_of_a_dry_run_is_that_of_an_ingest_too(fresh_vault: Vault) -> None:
     report = add(fresh_vault, "-", "--json", "--dry-run", stdin=NOTE).json
     require_valid(report, "ingest_report.v1")

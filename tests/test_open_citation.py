@@ -96,3 +96,9 @@ def test_a_file_named_without_a_place_is_shown_by_what_shows_its_kind(name: str,
     env = {**programs(shelf.root.parent, "xdg-open", "vim"), "EDITOR": "vim"}
     ran = run_kb("--config", str(shelf.config), "open", name, "--print", env=env)
     assert ran.stdout == f"{program} {shelf.root / name}\n"
+
+
+def test_a_line_that_the_file_does_not_have_is_told_as_fetch_tells_it(shelf: Vault) -> None:
+    ran = run_kb("--config", str(shelf.config), "open", "note.md#L999", "--print")
+    assert (ran.code, ran.stdout) == (2, "")
+    assert "note.md has 3 lines, and no line 999" in ran.stderr

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 import unicodedata
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from conftest import kb_in, make_vault
 from ingest_fixtures import Workspace, counted
 
 from kb.language.names.files import name_date, name_words
@@ -161,3 +163,21 @@ def test_doctor_names_a_korean_passage_that_lost_its_morphemes(workspace: Worksp
     workspace.ingest()
     checks = {check.name: check for check in diagnose(workspace.config)}
     assert checks["korean_morphemes"].ok, "what the hint says mends it"
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_name_is_taken_back_in_either_spelling_however_the_disk_spells_it(form: str, tmp_path: Path) -> None:
+    """macOS writes 한글 as letters (NFD), kb prints syllables (NFC)."""
+    name = "모음/한글 파일명 노트.md"
+    vault = make_vault(tmp_path, {unicodedata.normalize("NFD", name): "# 노트\n\n청킹 규칙\n"})
+    kb = kb_in(vault)
+    typed = unicodedata.normalize(form, name)
+    assert kb("ingest", typed, "--no-embed").stdout.startswith(f"  + {name}\n1 new")
+    on_disk = str(vault.root / unicodedata.normalize("NFD", name))
+    for place in (typed, f"{typed}#L1-L2", str(vault.root / typed)):
+        opened = kb("open", place, "--print", env={"EDITOR": "vim", "VISUAL": ""})
+        assert shlex.split(opened.stdout)[-1] == on_disk
+    assert kb("fetch", f"{typed}#L1-L3").stdout.startswith(f"{name}#L1-L3\n")
+    assert kb("inspect", "doc", typed).stdout.startswith(f"{name}\n")
+    assert name in kb("list", "docs", "--path-glob", unicodedata.normalize(form, "모음/**")).stdout
+    assert kb("ingest", unicodedata.normalize(form, "모음"), "--no-embed").stdout.startswith("0 new, 0 updated")

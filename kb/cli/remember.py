@@ -11,7 +11,7 @@ from kb.private import is_read_only
 
 
 def remember(data_dir: Path, shown: Shown) -> None:
-    """Keeps what is about to be shown: whoever reads it may go away (`kb search … | head -1`) before it is all printed."""
+    """Keeps what is about to be shown: who reads it may go away (`kb search … | head -1`) before it is all printed."""
     if is_read_only():
         return
     if note := keep_shown(data_dir, shown):

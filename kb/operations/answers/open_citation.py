@@ -16,6 +16,8 @@ from kb.domain.media_citations import PageCitation, TimeCitation
 from kb.errors import InvalidCitation, NotFound, UsageError
 from kb.operations.answers.history import find_answer
 from kb.operations.answers.last_shown import Place, last_shown, shown_answer
+from kb.operations.fetch.texts import file_lines, require_line
+from kb.operations.opening.typed_path import as_on_disk
 from kb.operations.session.session import Session
 
 # How an editor is told a line: `{line}` and `{path}` are filled in. Others get the path alone.
@@ -81,7 +83,10 @@ def _place(session: Session, typed: str, answer_id: str | None) -> tuple[Citatio
         citation = parse_citation(typed)
     except InvalidCitation:
         return None, _named_file(session.config, typed)
-    return citation, session.config.workspace_root / citation.path
+    path = Path(as_on_disk(str(session.config.workspace_root / citation.path)))
+    if (asked := cited_lines(citation)) is not None and path.is_file():
+        require_line(citation.path, asked.start, len(file_lines(path.read_bytes())))
+    return citation, path
 
 
 def _numbered(session: Session, number: int, answer_id: str | None) -> Place:
@@ -100,7 +105,8 @@ def _numbered(session: Session, number: int, answer_id: str | None) -> Place:
 
 def _named_file(config: Config, typed: str) -> Path:
     """The file of that name: below the workspace, else from the folder one is in. Raises: NotFound."""
-    for path in (config.workspace_root / Path(typed).expanduser(), Path(typed).expanduser().absolute()):
+    below, here = config.workspace_root / Path(typed).expanduser(), Path(typed).expanduser().absolute()
+    for path in (Path(as_on_disk(str(each))) for each in (below, here)):
         if path.is_file():
             return path
     raise NotFound(

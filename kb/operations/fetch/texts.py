@@ -71,8 +71,7 @@ class Texts:
             )
         total = len(lines)
         first, last = asked
-        if first > total:
-            raise NotFound(f"{document.workspace_path} has {total} lines, and no line {first}", "lines count from 1")
+        require_line(document.workspace_path, first, total)
         last = min(last, total)
         start, end = max(1, first - context_lines), min(total, last + context_lines)
         return PlaceText(_with_lines(citation, first, last), lines[start - 1 : end], start, total)
@@ -90,10 +89,21 @@ def _read(document: DocumentDetail) -> _Kept:
     kept = source if is_current else _content(Path(document.storage_path))
     if kept is None or content_hash(kept) != document.checksum:
         return _Kept(None, False)
-    lines = decode(kept).text.split("\n")
+    return _Kept(file_lines(kept), is_current)
+
+
+def file_lines(content: bytes) -> tuple[str, ...]:
+    """The lines of a file."""
+    lines = decode(content).text.split("\n")
     if len(lines) > 1 and not lines[-1]:
         lines.pop()  # a line end at the end of a file begins no line
-    return _Kept(tuple(lines), is_current)
+    return tuple(lines)
+
+
+def require_line(path: str, number: int, total: int) -> None:
+    """Raises NotFound where a file of so many lines has none of that number."""
+    if number > total:
+        raise NotFound(f"{path} has {total} lines, and no line {number}", "lines count from 1")
 
 
 def _content(path: Path) -> bytes | None:

@@ -23,6 +23,7 @@ from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.plugins import ingest_plugins
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.opening.clock import now_utc
+from kb.operations.opening.typed_path import as_on_disk
 from kb.private import make_folder_for_user, users_surroundings
 from kb.scan.read import read_bytes
 from kb.writable import require_writable
@@ -55,12 +56,14 @@ class Added(NamedTuple):
 def read_external(config: Config, path: str) -> ExternalContent:
     """The content of a file outside the workspace.
 
-    Raises: FileError and its kin; UsageError for a file that is in the workspace already.
+    Raises: FileError and its kin; UsageError for a file that does not exist, or is in the workspace already.
     """
     root = os.path.realpath(config.workspace_root)
-    full = os.path.realpath(os.path.expanduser(path))
+    full = os.path.realpath(as_on_disk(os.path.abspath(os.path.expanduser(path))))
     if full == root or full.startswith(root + os.sep):
         raise UsageError(f"{path} is in the workspace already", f"kb ingest {os.path.relpath(full, root)}")
+    if not os.path.exists(full):
+        raise UsageError(f"{path} does not exist", "check the spelling; - reads standard input")
     content = read_bytes(full, max_bytes=config.indexing.max_file_mb * _MB)
     return ExternalContent(content.data, os.path.basename(full))
 

@@ -17,7 +17,7 @@ from kb.operations.ingest.plugins import ingest_plugins
 from kb.operations.ingest.prepare import AssetPolicy
 from kb.operations.ingest.run import ExtractionPlan, IngestRequest
 from kb.operations.opening.privacy import private_places
-from kb.operations.opening.typed_path import path_below
+from kb.operations.opening.typed_path import as_on_disk, path_below
 from kb.operations.session.exposure import kept_from_models
 from kb.scan.include import IncludePatterns
 from kb.scan.text_kinds import TextKinds
@@ -118,6 +118,11 @@ def _scope(config: Config, path: str | None, kinds: Kinds) -> str:
     below = path_below(config.workspace_root, path)
     if below is None:
         root = os.path.realpath(config.workspace_root)
+        if not os.path.lexists(as_on_disk(os.path.abspath(os.path.expanduser(path)))):
+            raise UsageError(
+                f"{path} does not exist, neither here nor below the workspace {root}",
+                "check the spelling; kb ingest alone takes out what was deleted",
+            )
         raise UsageError(
             f"{path} is not below the workspace {root}", "name a file or folder in it, or set workspace.root"
         )

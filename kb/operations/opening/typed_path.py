@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from pathlib import Path
 
 
@@ -14,10 +15,27 @@ def path_below(root: Path, typed: str) -> str | None:
     """
     top = os.path.realpath(root)
     for base in (os.getcwd(), top):
-        full = os.path.abspath(os.path.join(base, os.path.expanduser(typed)))
+        full = as_on_disk(os.path.abspath(os.path.join(base, os.path.expanduser(typed))))
         full = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
         if full == top:
             return ""
         if os.path.lexists(full) and full.startswith(top + os.sep):
             return os.path.relpath(full, top)
     return None
+
+
+def as_on_disk(path: str) -> str:
+    """`path` as its names are spelled on the disk, which may compose letters (NFC) or not (NFD); kb prints NFC.
+
+    A name that is there as typed wins; what is not there in either spelling stays as typed.
+    """
+    if path.isascii() or os.path.lexists(path):
+        return path
+    folder, name = os.path.split(path)
+    folder = as_on_disk(folder)
+    wanted = unicodedata.normalize("NFC", name)
+    try:
+        spelled = sorted(each for each in os.listdir(folder) if unicodedata.normalize("NFC", each) == wanted)
+    except OSError:
+        spelled = []
+    return os.path.join(folder, spelled[0] if spelled else name)
