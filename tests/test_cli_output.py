@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Kb, Vault, run_kb, write_notes
+from conftest import Kb, Vault, make_vault, run_kb, write_notes
 from jsonschema import Draft202012Validator
 from syrupy.assertion import SnapshotAssertion
 
@@ -215,6 +217,43 @@ def test_init_makes_what_is_missing_and_keeps_what_is_there(tmp_path: Path, snap
     assert forced.json["created"] == {"config": True, "data_dir": False, "root": False, "sqlite": False}
     assert config.read_text(encoding="utf-8") == written
     assert run_kb("--config", str(config), "ingest").code == 0
+
+
+@pytest.mark.parametrize("changed", ["--root", "--data-dir"])
+def test_a_second_init_with_another_folder_says_that_it_did_nothing(changed: str, tmp_path: Path) -> None:
+    config, other = tmp_path / "kb.toml", tmp_path / "other"
+    call = ("--config", str(config), "init")
+    assert run_kb(*call, "--root", str(tmp_path / "notes"), "--data-dir", str(tmp_path / "data")).code == 0
+    again = run_kb(*call, changed, str(other))
+    assert (again.code, again.stdout) == (2, "")
+    assert not other.exists()
+    was = {"--root": tmp_path / "notes", "--data-dir": tmp_path / "data"}[changed]
+    assert f"nothing was changed: {config} is there already and says" in again.stderr
+    assert f'"{was}"' in again.stderr
+    assert "for a second knowledge base: kb --config OTHER.toml init" in again.stderr
+    assert run_kb(*call, "--root", str(tmp_path / "notes")).code == 0
+
+
+def test_before_the_first_ingest_it_is_said_that_nothing_is_indexed(tmp_path: Path) -> None:
+    call = ("--config", str(make_vault(tmp_path).config))
+    assert run_kb(*call, "init").code == 0
+    for asked in (["search", "zebra"], ["search", "zebra", "--mode", "hybrid"], ["list", "docs", "--lang", "ko"]):
+        ran = run_kb(*call, *asked)
+        assert (ran.code, "nothing is indexed yet" in ran.stderr) == (1, True), ran
+        assert "index --embeddings" not in ran.stderr
+    assert "아직 색인된 것이 없음" in run_kb(*call, "ask", "얼룩말은 어디 사나?", "--provider", "extractive").stderr
+    assert run_kb(*call, "search", "zebra", "--json").json["note"].startswith("nothing is indexed yet")
+    assert run_kb(*call, "ingest", "--no-embed").code == 0
+    assert run_kb(*call, "search", "platypus").stderr == ""
+
+
+def test_while_the_first_ingest_has_not_ended_a_search_without_hits_says_so(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path)
+    call = ("--config", str(vault.config))
+    assert run_kb(*call, "ingest", "--no-embed").code == 0
+    with closing(sqlite3.connect(vault.sqlite)) as db, db:
+        db.execute("DELETE FROM ingest_runs")  # as before the end of the first
+    assert "the first ingest has not ended" in run_kb(*call, "search", "platypus").stderr
 
 
 def test_init_without_a_word_uses_the_usual_places(away_from_home: Path) -> None:

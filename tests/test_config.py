@@ -164,7 +164,8 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
         ("[serach]\ndefault_k = 3\n", "serach", "search"),
         ("default_k = 3\n", "default_k", "search.default_k"),
         ("[search]\nroot = 'x'\n", "search.root", "workspace.root"),
-        ("[zzz]\na = 1\n", "zzz", "workspace, storage"),
+        ("[models]\nembedding = 'none'\n", "models.embedding", "did you mean models.embedding.model?"),
+        ("[zzz]\na = 1\n", "zzz", "kb config show lists every key"),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest(text: str, named: str, nearest: str, tmp_path: Path) -> None:

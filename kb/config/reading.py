@@ -153,13 +153,17 @@ def _is_fixed(key: str, text: str, where: str) -> bool:
 
 
 def _unknown(key: str, valid: Sequence[str], where: str, what: str) -> None:
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher
 
     name = key.rpartition(".")[2]
-    near = [known for known in valid if known.rpartition(".")[2] == name] or get_close_matches(
-        key, valid, n=1, cutoff=0.5
-    )
-    hint = f"did you mean {near[0]}?" if near else "valid: " + ", ".join(valid)
+
+    def likeness(known: str) -> tuple[bool, bool, float]:
+        own = known.rpartition(".")[2]
+        return own == name, name in own.split("_"), SequenceMatcher(None, key, known).ratio()
+
+    nearest = max(valid, key=likeness)
+    named = f"did you mean {nearest}? " if likeness(nearest) > (False, False, 0.4) else ""
+    hint = f"{named}kb config show lists every key"
     raise ConfigError(f"unknown {what} {key} ({where})", hint, details={"key": key})
 
 

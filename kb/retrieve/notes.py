@@ -81,6 +81,20 @@ def by_meaning_only(question: str) -> str:
     return "no passage has any of these words: these are the nearest by meaning"
 
 
+def nothing_indexed(question: str) -> str:
+    """That there is nothing to be found yet."""
+    if query_language(question) == "ko":
+        return "아직 색인된 것이 없음 (kb ingest)"
+    return "nothing is indexed yet (kb ingest)"
+
+
+def first_ingest_not_ended(question: str) -> str:
+    """That what is not found may not be indexed yet."""
+    if query_language(question) == "ko":
+        return "첫 색인이 끝나지 않음: 아직 없는 노트가 있음 (kb ingest)"
+    return "the first ingest has not ended: some notes are not in yet (kb ingest goes on with it)"
+
+
 def few_embedded(committed: int, chunks: int) -> ModelMissing:
     """What a question lacks that is searched by its words alone until more passages have vectors."""
     return ModelMissing(

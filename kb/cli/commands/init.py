@@ -12,6 +12,8 @@ import click
 from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.output.printing import echo_folded
 from kb.config import Config, default_path, expand_variables, load
+from kb.config.showing import items, toml_value
+from kb.errors import UsageError
 from kb.operations.admin.models import model_statuses
 from kb.operations.admin.setup import set_up, settings_of_its_own
 from kb.operations.embedding.plan import configured_models
@@ -40,6 +42,8 @@ def command(call: Call, root: str | None, data_dir: str | None, force: bool, as_
     if data_dir is not None:
         settings.append(f"storage.data_dir={Path(data_dir).expanduser().absolute()}")
     exists = path.exists() and not force
+    if exists:
+        _require_same(path, settings, " ".join(f"--root {shlex.quote(root)}" for root in (root,) if root is not None))
     own = [] if data_dir or path == default_path(os.environ) else settings_of_its_own(path)
     config = load(str(path), settings) if exists else load(os.devnull, [*own, *settings], {}).with_file(path)
     report = set_up(config, path, force=force)
@@ -51,12 +55,21 @@ def command(call: Call, root: str | None, data_dir: str | None, force: bool, as_
     for name, place in (("config", report.config), ("data_dir", report.data_dir), ("root", report.root)):
         echo_folded(str(place), head="created " if report.created[name] else "kept    ")
     echo_folded(f"{report.sqlite} (schema v{report.schema_version})", head="opened  ")
-    if exists and settings:
-        kept = "the configuration file was kept; --force writes it again with these settings"
-        echo_folded(kept, head="note    ")
     echo_folded(f"your own synonyms, if you like: {config.path(config.search.lexicon)}", head="hint    ")
     for step in _next_steps(config, report.root):
         echo_folded(step, head="next    ")
+
+
+def _require_same(path: Path, settings: list[str], root: str) -> None:
+    """Raises UsageError where the file that is there says something else: it is kept, so nothing is set up."""
+    kept, asked = items(load(str(path))), items(load(str(path), settings))
+    differing = [(key, value) for (key, value, _), (_, wanted, _) in zip(kept, asked, strict=True) if value != wanted]
+    if differing:
+        says = ", ".join(f"{key} = {toml_value(value)}" for key, value in differing)
+        raise UsageError(
+            f"nothing was changed: {path} is there already and says {says}",
+            f"change it there; or for a second knowledge base: kb --config OTHER.toml init {root}".rstrip(),
+        )
 
 
 def _next_steps(config: Config, root: Path) -> Iterator[str]:

@@ -51,10 +51,7 @@ def docs(
             parts = [path] if title == PurePosixPath(path).stem else [path, title]
             echo_folded("  ".join(parts), head=f"{row.doc_id[:12]}  {row.lang:<3} {row.chunk_count:>4}  ")
         if not rows:
-            is_filtered = filters != SearchFilters()
-            echo_folded(
-                "no document passes these filters" if is_filtered else "nothing is indexed yet: kb ingest", err=True
-            )
+            _say_none(call, "no document passes these filters")
     return 0 if rows else 1
 
 
@@ -85,5 +82,11 @@ def symbols(call: Call, filters: SearchFilters, path: str | None, limit: int | N
             place = f"{row.path}#L{row.line_start}-L{row.line_end}"
             echo_folded(plain_line(f"{row.qualified_name} ({row.kind}, {row.language})  {place}"))
         if not rows:
-            echo_folded("no definition passes these filters", err=True)
+            _say_none(call, "no definition passes these filters")
     return 0 if rows else 1
+
+
+def _say_none(call: Call, none: str) -> None:
+    """Says why a list is empty."""
+    is_empty = not list_documents(call.session, SearchFilters(), 1)
+    echo_folded("nothing is indexed yet: kb ingest" if is_empty else none, err=True)

@@ -15,7 +15,7 @@ from kb.operations.session.session import Session
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
 from kb.retrieve.search import lexical_params, search_lexical
 from kb.retrieve.terms import QueryTerms, is_raw, read_query
-from kb.store.rows.retrieve_queries import select_code_total
+from kb.store.rows.retrieve_queries import select_code_total, select_pipelines
 
 if TYPE_CHECKING:
     from kb.operations.session.vectors import Encoding, VectorSource
@@ -40,7 +40,21 @@ def search_in(base: KnowledgeBase, query: SearchQuery, *, every_candidate: bool 
     with base.snapshot():
         query = query._replace(filters=base.visible(query.filters)) if base.hides else query
         source = _source(base, query)
-        return _without_words(_with_code(base, query, _among_notes(base, query, source, every_candidate)))
+        result = _with_code(base, query, _among_notes(base, query, source, every_candidate))
+        return _without_words(result) if result.hits else _without_documents(base, result)
+
+
+def _without_documents(base: KnowledgeBase, result: SearchResult) -> SearchResult:
+    """A result without hits, which says so where nothing is indexed yet, or the first ingest has not ended."""
+    from kb.retrieve.notes import first_ingest_not_ended, nothing_indexed  # most questions have hits
+    from kb.store.rows.inspect_queries import select_last_ingest
+
+    if not select_pipelines(base.db):
+        return result._replace(note=nothing_indexed(result.query.text))  # what else is lacking follows from it
+    if select_last_ingest(base.db) is None:
+        said = first_ingest_not_ended(result.query.text)
+        return result._replace(note=f"{result.note}; {said}" if result.note else said)
+    return result
 
 
 def _without_words(result: SearchResult) -> SearchResult:
