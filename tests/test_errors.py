@@ -69,7 +69,7 @@ def test_no_error_stands_outside_the_tree() -> None:
         (["index", "--model", "x"], 2, "goes with --embeddings"),
         (["schema", "--wire", "nope.v1"], 2, "nope.v1"),
         (["completion", "tcsh"], 2, "tcsh"),
-        (["ingest", "/elsewhere"], 2, "not below"),
+        (["ingest", "/usr"], 2, "not below"),
         (["--set", "search.default_k=0", "search", "x"], 2, "between 1 and 1000"),
         (["--set", "nope=1", "config", "show"], 2, "unknown key nope"),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Vault, make_vault, run_kb
-from test_contract_imports import heavy, loaded_by
+from test_contract_imports import HEAVY, loaded_by
 
 from kb.assemble.embedding_models import E5_SMALL, USE_MULTILINGUAL
 from kb.embed.installed.blas import open_blas
@@ -109,7 +109,7 @@ def test_all_is_well_afterwards(bilingual: Vault) -> None:
 def test_a_question_in_a_fresh_process_loads_no_numpy(bilingual: Vault, tmp_path: Path) -> None:
     if not native_engine_usable(MODELS / E5_SMALL) or open_blas() is None:
         pytest.skip("this machine needs numpy to encode a question")
-    loaded = loaded_by("--config", str(bilingual.config), "search", ACROSS[0][0], home=tmp_path)
-    assert loaded.code == 0
-    assert "kb.embed.installed.use_single" in loaded.modules
-    assert heavy(loaded.modules) == set()
+    code, modules = loaded_by("--config", str(bilingual.config), "search", ACROSS[0][0], home=tmp_path)
+    assert code == 0
+    assert "kb.embed.installed.use_single" in modules
+    assert HEAVY & modules == set()
