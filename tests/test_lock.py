@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tomllib
@@ -136,6 +137,13 @@ def test_another_lock_is_another_installation(tmp_path: Path) -> None:
         mkdir -p .venv
         ensure_installed ui >/dev/null && ensure_installed ui && echo "# newer" >>tools/lock.txt && ensure_installed ui
     """
-    done = subprocess.run(["bash", "-ec", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-ec", script],
+        env={"PATH": os.environ["PATH"]},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("called") == 3, "the two steps for libraries and kb itself, once"
