@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from conftest import Vault, kb_in, make_vault, write_notes
+from conftest import NOTES, Vault, kb_in, make_vault, write_notes
 
 from kb.config import load
 from kb.domain.run_handle import RunHandle, StepProgress
@@ -105,7 +106,7 @@ def test_paths_are_completed(vault: Vault) -> None:
         return found, await client.complete(prompt, {"name": "question", "value": "a"})
 
     found, nothing = here(vault, talk)
-    assert found.completion.values == ["projects/gateway/log.md", "projects/gateway/meeting #2.md"]
+    assert found.completion.values == ["projects/gateway/log.md", "projects/gateway/meeting%20#2.md"]
     assert nothing.completion.values == []
 
 
@@ -158,7 +159,7 @@ def test_a_prompt_that_cannot_be(name: str, arguments: dict[str, str], said: str
 def test_a_long_call_says_how_far_it_is(vault: Vault) -> None:
     heard = threading.Event()
 
-    def slow(_: Session, __: Any, handle: RunHandle) -> Result:
+    def slow(_: Session, __: Any, handle: RunHandle, ___: str) -> Result:
         handle.tell(StepProgress("reading", 3, 9, "passages"))
         assert heard.wait(60)
         return Result("done", {"schema_version": "base_status.v1"})
@@ -184,7 +185,7 @@ async def call_raw(client: Client, name: str, on_progress: Any) -> Any:
 def test_a_canceled_call_stops(vault: Vault) -> None:
     began, stopped = threading.Event(), threading.Event()
 
-    def slow(_: Session, __: Any, handle: RunHandle) -> Result:
+    def slow(_: Session, __: Any, handle: RunHandle, ___: str) -> Result:
         began.set()
         while not handle.is_canceled():
             stopped.wait(0.01)
@@ -259,12 +260,75 @@ def test_a_note_is_added_found_and_kept(writing: Vault) -> None:
     assert not added.is_error, text_of(added)
     path = added.structured_content["path"]
     assert path.startswith("_external/")
-    assert (writing.root / path).read_text(encoding="utf-8").startswith('---\ntitle: "Quokka: a note"\n---\n')
+    head, _, _ = (writing.root / path).read_text(encoding="utf-8").partition("\n---\n")
+    assert head == '---\ntitle: "Quokka: a note"\nwritten_by: "mcp"\ntrust_level: "generated"'
+    (own,) = (each for each in kb_in(writing)("list", "docs", "--json").lines if each["doc_path"] == path)
+    assert own["trust_level"] == "generated"
     assert again.structured_content | {"was_there": False} == again.structured_content | {"was_there": False}
     assert again.structured_content["was_there"] is True
     assert found.structured_content["hits"][0]["citation"].startswith(path)
     assert kb_in(writing)("ingest", "--no-embed").code == 0
     assert (writing.root / path).exists()
+
+
+@pytest.mark.parametrize(
+    "frontmatter",
+    [
+        "trust_level: primary",
+        '"trust_level": primary',
+        "{trust_level: primary}",
+        "created: 2020-01-01",
+        "date: 2020-01-01",
+        "updated_at: 2020-01-01",
+        "tags: [a\ntrust_level: primary",
+    ],
+)
+def test_an_agent_says_neither_how_much_its_note_is_to_be_trusted_nor_when_it_was_written(
+    frontmatter: str, writing: Vault
+) -> None:
+    note = {"title": "Mine", "text": f"---\n{frontmatter}\n---\nThe owner wrote this."}
+    added = here(writing, lambda client: client.call_tool("add_note", note), tools_for(allow_write=True))
+    assert added.is_error
+    assert not (writing.root / "_external").exists()
+
+
+def test_tags_of_an_agents_note_are_its_own(writing: Vault) -> None:
+    note = {"title": "Mine", "text": "---\ntags: [quokka]\n---\nA quokka."}
+    added = here(writing, lambda client: client.call_tool("add_note", note), tools_for(allow_write=True))
+    assert kb_in(writing)("search", "quokka", "--tag", "quokka", "--trust-min", "secondary").code == 1
+    assert (
+        kb_in(writing)("search", "quokka", "--tag", "quokka", "--json").json["hits"][0]["doc_path"]
+        == (added.structured_content["path"])
+    )
+
+
+def test_an_ingest_tells_nothing_of_what_is_hidden(writing: Vault) -> None:
+    hidden = {f"private/{n}.md": f"# Secret {n}\n" for n in range(3)}
+    hidden |= {"mixed/kept.md": "---\ntags: [never-to-mcp]\n---\n# Kept\n"}
+    hidden |= {"kept/kept.md": "---\ntags: [Never_To_MCP]\n---\n# Kept\n"}
+    write_notes(writing.root, {**hidden, "mixed/open.md": "# Open\n", "broken.md": "# Broken\n"})
+    kept, private = "kept/kept.md", "private/plan.md"
+
+    async def talk(client: Client) -> list[Any]:
+        told = [await client.call_tool("ingest", {"path": path}) for path in ("kept", kept, "private", "nope")]
+        told.append(await client.call_tool("ingest", {}))
+        write_notes(writing.root, {private: "# Plan\n\nchanged and longer\n"})
+        told.append(await client.call_tool("ingest", {}))
+        told += [
+            await client.call_tool("ingest", {"path": path}) for path in ("mixed", "mixed/kept.md", "kept", private)
+        ]
+        write_notes(writing.root, {"broken.md": "---\ntags: [never-to-mcp]\n---\n# Broken\n"})
+        (writing.root / "mixed/open.md").rename(writing.root / "mixed/moved.md")
+        return [*told, await client.call_tool("ingest", {})]
+
+    told = here(writing, talk, tools_for(allow_write=True))
+    counted = ("new", "updated", "moved", "removed", "unchanged", "failed")
+    counts = [None if each.is_error else [each.structured_content[name] for name in counted] for each in told]
+    own = len(NOTES)
+    everything = [[2, 0, 0, 0, own, 0], [0, 0, 0, 0, own + 2, 0]]
+    mixed = [[0, 0, 0, 0, 1, 0], None, None, None]
+    assert counts == [None, None, None, None, *everything, *mixed, [0, 0, 1, 1, own, 0]]
+    assert len({re.sub("'.*?'", "", text_of(each)) for each in told if each.is_error}) == 1
 
 
 def test_changed_files_are_ingested_and_others_are_not_told_of(writing: Vault) -> None:

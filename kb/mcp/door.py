@@ -61,7 +61,7 @@ class Door:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, self._unknown(params.name))
-        progress = Progress()
+        progress = Progress(counts=not tool.writes)
         work = partial(self._run, tool, params.arguments or {}, progress.handle, client_name(ctx))
         try:
             result = await with_progress(ctx, progress, lambda: self.in_thread(work, progress.handle))
@@ -96,7 +96,7 @@ class Door:
         asked = next((value for value in arguments.values() if isinstance(value, str)), "")
         try:
             given = read_arguments(tool.name, tool.takes, arguments)
-            result = tool.run(self.session, given, handle)
+            result = tool.run(self.session, given, handle, client)
         except KbError as error:
             self.record(client, tool.name, asked, (), error_text(error), error.code)
             raise

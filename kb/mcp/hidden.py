@@ -7,7 +7,12 @@ syllable with nothing, and the tag characters and variation selectors in which a
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from kb.domain.citations import Citation
+
+C = TypeVar("C", bound=Citation)
 
 _SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
@@ -25,6 +30,8 @@ _HIDDEN = re.compile(
     "\ud800-\udfff"
     "]"
 )
+# Braille's blank is printable, and seen by nobody.
+_NO_NAME = frozenset(" %()[]{}<>\"'`|\\^\u2800")
 _BREAKS = re.compile("[\u2028\u2029]")
 
 
@@ -38,6 +45,23 @@ def visible(text: str) -> str:
 def visible_line(text: str) -> str:
     """The same on one line: a name or a title must not look like more of the result."""
     return " ".join(visible(text).split())
+
+
+def as_name(uri: str) -> str:
+    """A path or citation, percent-encoded where it could be taken for more than a name; `fetch` takes it.
+
+    Blanks, brackets, quotes, and what is not seen: who names a file must not write a line of kb's.
+    """
+    return "".join(each if _is_of_a_name(each) else quote(each.encode("utf-8", "replace"), safe="") for each in uri)
+
+
+def _is_of_a_name(char: str) -> bool:
+    return char.isprintable() and char not in _NO_NAME and not _HIDDEN.match(char)
+
+
+def with_plain_path(citation: C) -> C:
+    """A citation whose path is a plain name."""
+    return citation._replace(path=as_name(citation.path))  # type: ignore[return-value]
 
 
 def visible_parts(value: Any) -> Any:

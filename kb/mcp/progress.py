@@ -30,16 +30,23 @@ LEVELS: tuple[types.LoggingLevel, ...] = (
 
 
 class Progress:
-    """What the events of a call come to; taken in its thread, read beside the protocol."""
+    """What the events of a call come to; taken in its thread, read beside the protocol.
 
-    def __init__(self) -> None:
+    Without `counts` it grows by one whenever it is told: how many files an ingest reads is how many there are, the
+    hidden ones included.
+    """
+
+    def __init__(self, *, counts: bool = True) -> None:
+        self.counts = counts
         self.done = 0.0
         self.total: float | None = None
         self.message = ""
         self.handle = RunHandle(self._take)
 
     def _take(self, event: Any) -> None:
-        if isinstance(event, StepProgress):
+        if not self.counts:
+            self.message = "at work"
+        elif isinstance(event, StepProgress):
             self.done, self.total = float(event.done), float(event.total) or None
             self.message = event.step
         else:
@@ -69,6 +76,8 @@ async def _tell(ctx: Context, progress: Progress) -> None:
     told = 0.0
     while True:
         await anyio.sleep(_EVERY_S)
+        if not progress.counts:
+            progress.done += 1
         if progress.done > told:
             told = progress.done
             await ctx.session.report_progress(told, progress.total, progress.message)

@@ -14,9 +14,10 @@ from kb.domain.results.fetched import Fetched, FetchRequest, FetchTarget
 from kb.domain.run_handle import RunHandle
 from kb.errors import KbError
 from kb.mcp.door import Door, client_name
-from kb.mcp.hidden import visible, visible_line
+from kb.mcp.hidden import as_name, visible_line
 from kb.mcp.progress import Context
 from kb.mcp.text import error_text, fetch_text
+from kb.mcp.tools import with_plain_names
 from kb.operations.fetch.completion import complete_path, complete_symbol
 from kb.operations.fetch.fetch import fetch
 from kb.operations.inspect.listing import list_things
@@ -69,8 +70,8 @@ class Resources:
             raise MCPError(types.INVALID_PARAMS, error_text(error)) from error
         found = [
             types.Resource(
-                name=visible_line(each.name),
-                title=visible_line(each.detail or each.name),
+                name=as_name(each.name),
+                title=visible_line(each.detail or as_name(each.name)),
                 uri=f"{SCHEME}doc/{quote(each.name)}",
                 mime_type="text/plain",
             )
@@ -116,7 +117,7 @@ class Resources:
                 values = await self._door.in_thread(work, RunHandle())
             except KbError as error:
                 raise MCPError(types.INVALID_PARAMS, error_text(error)) from error
-        shown = [visible(value) for value in values[:_COMPLETED]]
+        shown = [as_name(value) for value in values[:_COMPLETED]]
         return types.CompleteResult(completion=types.Completion(values=shown, has_more=len(values) > _COMPLETED))
 
     def _read(self, uri: str, client: str) -> str:
@@ -130,7 +131,7 @@ class Resources:
             said = why or error_text(fetched.failures[0].error if fetched and fetched.failures else KbError("nothing"))
             self._door.record(client, "resource", uri, (), said, "not_found")
             raise MCPError(_NOT_FOUND, said)
-        text = fetch_text(fetched)
+        text = fetch_text(with_plain_names(fetched))
         self._door.record(client, "resource", uri, [each.citation.to_uri() for each in fetched.places], text)
         return text
 

@@ -51,7 +51,7 @@ def _hit_text(number: int, hit: SearchHit, date: str, fence: Fence) -> str:
     over = [visible_line(each) for each in (hit.heading_path or (hit.title,))]
     if hit.heading_path and hit.title not in hit.heading_path:
         over.insert(0, visible_line(hit.title))
-    return f"{head}\n{fence.around(' › '.join(over) + chr(10) + hit.snippet.strip())}"
+    return fence.around("\n".join((head, " › ".join(over), hit.snippet.strip())))
 
 
 def fetch_text(fetched: Fetched, shown: Pictures = NO_PICTURES) -> str:
@@ -86,8 +86,8 @@ def _place_text(place: FetchedPlace, fence: Fence) -> str:
     over = " › ".join(visible_line(each) for each in place.heading_path) or visible_line(place.title)
     if place.first_line is not None:
         lines = [f"{number}\t{line}" for number, line in enumerate(lines, place.first_line)]
-    body = "\n".join((f"[{over}]", *lines))
-    return "\n".join((head, fence.around(body), *(["  ".join(around)] if around else [])))
+    beside = ["  ".join(around)] if around else []
+    return fence.around("\n".join((head, *beside, f"[{over}]", *lines)))
 
 
 def answer_text(answer: Answer) -> str:
@@ -102,11 +102,12 @@ def answer_text(answer: Answer) -> str:
     }[answer.state]
     parts = [f"{sure}. {fence.said}", fence.around(answer.text)]
     for each in answer.citations:
-        quoted = f"\n{each.quote}" if each.quote and not _is_in(each.quote, answer.text) else ""
         head = f"{each.marker or '-'} {visible_line(each.citation.to_uri())}"
-        parts.append(f"{head}\n{fence.around(each.label + quoted)}" if quoted else head)
-    parts += [f"step {hop.number} ({hop.state}): {visible_line(hop.question)}" for hop in answer.hops]
-    parts += [f"note: {visible_line(note)}" for note in answer.notes]
+        quoted = (each.label, each.quote) if each.quote and not _is_in(each.quote, answer.text) else ()
+        parts.append(fence.around("\n".join((head, *quoted))))
+    told = [f"step {hop.number} ({hop.state}): {visible_line(hop.question)}" for hop in answer.hops]
+    told += [f"note: {visible_line(note)}" for note in answer.notes]
+    parts += [fence.around("\n".join(told))] if told else []
     parts += [f"session: {visible_line(answer.conversation_id)}"] if answer.conversation_id else []
     return "\n".join(parts)
 

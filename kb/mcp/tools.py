@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import kb
-from kb.domain.results.fetched import Picture, Pictures
+from kb.domain.results.fetched import Fetched, Picture, Pictures
 from kb.domain.results.listing import ListedKind
 from kb.domain.run_handle import RunHandle
 from kb.errors import UsageError
+from kb.mcp.hidden import as_name, visible_line, with_plain_path
 from kb.mcp.text import answer_text, fetch_text, list_text, search_text, status_text, taken_in_text
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
@@ -20,7 +21,7 @@ from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.inspect.listing import base_status, list_things
 from kb.operations.search.pages import search_page
-from kb.operations.session.exposure import is_hidden_path
+from kb.operations.session.exposure import shown_below
 from kb.operations.session.session import Session
 from kb.wire.tools.base_status import base_status_v1
 from kb.wire.tools.fetch_arguments import fetch_request
@@ -49,26 +50,29 @@ class Result(NamedTuple):
 
 
 class ToolSpec(NamedTuple):
-    """One tool. `takes` and `gives` are wire schemas; `run` takes validated arguments."""
+    """One tool. `takes` and `gives` are wire schemas; `run` takes validated arguments, and who asks."""
 
     name: str
     title: str
     description: str
     takes: str
     gives: str
-    run: Callable[[Session, Any, RunHandle], Result]
+    run: Callable[[Session, Any, RunHandle, str], Result]
     writes: bool = False
 
 
-def _search(session: Session, given: Any, _: RunHandle) -> Result:
+def _search(session: Session, given: Any, _: RunHandle, __: str) -> Result:
     filters = document_filters(given)
     query = session.defaults.query(given["query"], given.get("mode"), given.get("limit", DEFAULT_HITS), filters)
     budget = given.get("max_tokens", DEFAULT_SEARCH_TOKENS)
     page = search_page(session, query, cursor=given.get("cursor"), max_tokens=budget)
-    return Result(search_text(page), found_passages_v1(page), tuple(hit.citation.to_uri() for hit in page.hits))
+    places = tuple(hit.citation.to_uri() for hit in page.hits)
+    hits = [hit._replace(citation=with_plain_path(hit.citation), doc_path=as_name(hit.doc_path)) for hit in page.hits]
+    page = page._replace(hits=tuple(hits))
+    return Result(search_text(page), found_passages_v1(page), places)
 
 
-def _fetch(session: Session, given: Any, _: RunHandle) -> Result:
+def _fetch(session: Session, given: Any, _: RunHandle, __: str) -> Result:
     request = fetch_request(given)
     shown = Pictures()
     if given.get("images", False):
@@ -77,10 +81,25 @@ def _fetch(session: Session, given: Any, _: RunHandle) -> Result:
         shown = pictures(session, request.targets)
     fetched = fetch(session, request)
     places = (*(each.citation.to_uri() for each in fetched.places), *(f"picture {each.place}" for each in shown.given))
+    fetched = with_plain_names(fetched)
+    shown = shown._replace(given=tuple(each._replace(place=as_name(each.place)) for each in shown.given))
     return Result(fetch_text(fetched, shown), fetched_texts_v1(fetched, shown), places, shown.given)
 
 
-def _ask(session: Session, given: Any, handle: RunHandle) -> Result:
+def with_plain_names(fetched: Fetched) -> Fetched:
+    """What was fetched, its places and those beside them named plainly."""
+    places = [
+        each._replace(
+            citation=with_plain_path(each.citation),
+            before=each.before and each.before._replace(uri=as_name(each.before.uri)),
+            after=each.after and each.after._replace(uri=as_name(each.after.uri)),
+        )
+        for each in fetched.places
+    ]
+    return fetched._replace(places=tuple(places))
+
+
+def _ask(session: Session, given: Any, handle: RunHandle, _: str) -> Result:
     conversation = _KEPT_APART + given["session"] if "session" in given else None
     query = session.defaults.query(given["question"], None, None, document_filters(given))
     request = AskRequest(*query, session_id=conversation, keep=conversation is not None, depth=given.get("depth", 1))
@@ -88,42 +107,60 @@ def _ask(session: Session, given: Any, handle: RunHandle) -> Result:
     if answer.conversation_id is not None:
         answer = answer._replace(conversation_id=answer.conversation_id.removeprefix(_KEPT_APART))
     places = tuple(each.citation.to_uri() for each in answer.citations)
+    citations = [each._replace(citation=with_plain_path(each.citation)) for each in answer.citations]
+    hops = [
+        hop._replace(places=tuple(each._replace(citation=with_plain_path(each.citation)) for each in hop.places))
+        for hop in answer.hops
+    ]
+    answer = answer._replace(citations=tuple(citations), hops=tuple(hops))
     return Result(answer_text(answer), given_answer_v1(answer), places)
 
 
-def _list(session: Session, given: Any, _: RunHandle) -> Result:
+def _list(session: Session, given: Any, _: RunHandle, __: str) -> Result:
     what: ListedKind = given["what"]
     limit = given.get("limit", DEFAULT_LISTED)
     listing = list_things(session, what, glob=given.get("glob"), limit=limit, cursor=given.get("cursor"))
-    return Result(list_text(listing), listing_v1(listing), tuple(each.name for each in listing.items))
+    places = tuple(each.name for each in listing.items)
+    if what in ("documents", "sources", "symbols"):
+        listing = listing._replace(items=tuple(each._replace(name=as_name(each.name)) for each in listing.items))
+    return Result(list_text(listing), listing_v1(listing), places)
 
 
-def _status(session: Session, given: Any, _: RunHandle) -> Result:
+def _status(session: Session, given: Any, _: RunHandle, __: str) -> Result:
     status = base_status(session)
     return Result(status_text(status, kb.__version__), base_status_v1(status, kb.__version__))
 
 
-def _add_note(session: Session, given: Any, handle: RunHandle) -> Result:
+def _add_note(session: Session, given: Any, handle: RunHandle, client: str) -> Result:
     text = given["text"].encode("utf-8", "replace")
-    content = ExternalContent(text, "note.md", given["title"], given.get("source_uri"))
+    content = ExternalContent(text, "note.md", given["title"], given.get("source_uri"), visible_line(client)[:100])
     added = add_external(session.config, content, handle)
     assert added.report is not None  # it was no dry run
-    done = taken_in_v1(added.report, added.workspace_path, was_there=added.was_there)
+    done = taken_in_v1(added.report.counts, added.workspace_path, was_there=added.was_there)
     return Result(taken_in_text(done), done, (added.workspace_path,))
 
 
-def _ingest(session: Session, given: Any, handle: RunHandle) -> Result:
+def _ingest(session: Session, given: Any, handle: RunHandle, _: str) -> Result:
     path = given.get("path")
     nothing = UsageError(
         f"nothing can be ingested at {path!r}", "a file or folder below the workspace, as list shows it"
     )
-    if path is not None and (os.path.isabs(path) or ".." in path.split("/") or is_hidden_path(session.config, path)):
+    if path is not None and (os.path.isabs(path) or ".." in path.split("/")):
         raise nothing
     try:
         request = ingest_request(session.config, path, dry_run=False, allow_empty=False, embed=True)
     except UsageError as error:  # it would say what there is
         raise nothing from error
-    done = taken_in_v1(ingest(request, handle))
+    before = shown_below(session, request.scope)
+    if path is not None and before.is_hidden:
+        raise nothing
+    report = ingest(request, handle)
+    after = shown_below(session, request.scope)
+    counts = after.changes_since(before)
+    counts.errors = sum(item.kind == "error" and not after.hides(item.doc_path) for item in report.items)
+    if path is not None and not (before.documents or after.documents or counts.errors):
+        raise nothing
+    done = taken_in_v1(counts)
     return Result(taken_in_text(done), done)
 
 
@@ -199,8 +236,8 @@ WRITING_TOOLS = (
         "add_note",
         "Add a note",
         "Add a text to the user's documents as a new Markdown note, in the folder _external/, and index it. Use it "
-        "only when the user asks to save something. The same text twice is one note. Gives the path to fetch "
-        "and cite it by. Nothing that is there is changed.",
+        "only when the user asks to save something. Its frontmatter says that it was generated, and by whom. The same "
+        "text twice is one note. Gives the path to fetch and cite it by. Nothing that is there is changed.",
         "add_note_arguments.v1",
         "taken_in.v1",
         _add_note,

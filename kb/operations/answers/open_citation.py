@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from kb.config import Config
 from kb.domain.citations import Citation, LineCitation, cited_lines, parse_citation
@@ -84,6 +85,8 @@ def _place(session: Session, typed: str, answer_id: str | None) -> tuple[Citatio
     except InvalidCitation:
         return None, _named_file(session.config, typed)
     path = Path(as_on_disk(str(session.config.workspace_root / citation.path)))
+    if not path.is_file():
+        path = Path(as_on_disk(str(session.config.workspace_root / unquote(citation.path))))
     if (asked := cited_lines(citation)) is not None and path.is_file():
         require_line(citation.path, asked.start, len(file_lines(path.read_bytes())))
     return citation, path
@@ -105,8 +108,9 @@ def _numbered(session: Session, number: int, answer_id: str | None) -> Place:
 
 def _named_file(config: Config, typed: str) -> Path:
     """The file of that name: below the workspace, else from the folder one is in. Raises: NotFound."""
-    below, here = config.workspace_root / Path(typed).expanduser(), Path(typed).expanduser().absolute()
-    for path in (Path(as_on_disk(str(each))) for each in (below, here)):
+    spelled = [Path(each).expanduser() for each in dict.fromkeys((typed, unquote(typed)))]  # as agents are shown it too
+    both = [path for each in spelled for path in (config.workspace_root / each, each.absolute())]
+    for path in (Path(as_on_disk(str(each))) for each in both):
         if path.is_file():
             return path
     raise NotFound(

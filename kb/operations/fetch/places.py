@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from kb.domain.citations import Citation, CodeCitation, LineCitation, cite, cited_lines, parse_citation
 from kb.domain.kinds import MediaType, kind_of
@@ -44,11 +46,23 @@ class Place(NamedTuple):
 
 
 def find_places(db: Connection, root: Path, target: FetchTarget) -> list[Place]:
-    """The places that a target names, at least one.
+    """The places that a target names, at least one; percent-encoded, as agents are shown them, or as they are.
 
     Raises: NotFound, InvalidId, InvalidCitation, UsageError.
     """
     place = stored_text(target.place.strip())
+    try:
+        return _find(db, root, target, place)
+    except (NotFound, InvalidCitation):
+        if (plain := stored_text(unquote(place))) == place:
+            raise
+        with suppress(NotFound, InvalidCitation):  # what is told is what was typed
+            return _find(db, root, target, plain)
+        raise
+
+
+def _find(db: Connection, root: Path, target: FetchTarget, place: str) -> list[Place]:
+    """The places, as the target is spelled or as it means by percent-encoding."""
     if "\0" in place:
         raise NotFound(f"nothing is indexed as {target.shown!r}", _HINT)
     if not place:

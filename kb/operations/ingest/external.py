@@ -36,13 +36,15 @@ _MB = 1_000_000
 class ExternalContent(NamedTuple):
     """What is to be taken in: its bytes, the name it has where it comes from, and what is known of it besides.
 
-    `title` and `source_uri` are written into the frontmatter of Markdown.
+    `title`, `source_uri` and `written_by` are written into the frontmatter of Markdown. What a program has written is
+    of the trust level `generated`, whatever it says of itself.
     """
 
     data: bytes
     name: str
     title: str | None = None
     source_uri: str | None = None
+    written_by: str | None = None
 
 
 class Added(NamedTuple):
@@ -126,7 +128,9 @@ def _checked(config: Config, content: ExternalContent) -> bytes:
     if not content.data.strip():
         raise UsageError("there is nothing in it", 'example: echo "# Title" | kb ingest-file - --name note.md')
     is_markdown = family_of(media_type) == "markdown"
-    described = {"title": content.title, "source_uri": content.source_uri}
+    described = {"title": content.title, "source_uri": content.source_uri, "written_by": content.written_by}
+    if content.written_by is not None:
+        described["trust_level"] = "generated"
     described = {key: value for key, value in described.items() if value is not None}
     data = content.data
     if described:
@@ -135,10 +139,24 @@ def _checked(config: Config, content: ExternalContent) -> bytes:
                 f"a title or source cannot be written into {content.name!r}", "they go into Markdown alone"
             )
         data = _described(data, {key: " ".join(str(value).split()) for key, value in described.items()})
+    if content.written_by is not None:
+        _require_generated(data)
     limit = config.indexing.max_markdown_mb if is_markdown else config.indexing.max_file_mb
     if len(data) > limit * _MB:
         raise FileTooLarge(f"{content.name}: {len(data) / _MB:.1f} MB, above the limit of {limit} MB", "split it")
     return data
+
+
+def _require_generated(data: bytes) -> None:
+    """Raises UsageError where the frontmatter says more than a program may, however it is written."""
+    from kb.extract.markdown.frontmatter import read_frontmatter
+
+    said = read_frontmatter(data.decode()).metadata
+    if said.trust_level != "generated" or said.created_at or said.updated_at:
+        raise UsageError(
+            "its frontmatter has a trust level or a date of its own, or is no YAML",
+            "leave those lines out: kb says that the note was generated, and when it was added",
+        )
 
 
 def _described(data: bytes, described: dict[str, str]) -> bytes:

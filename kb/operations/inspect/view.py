@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
 
 from kb.domain.citations import Citation, cite, parse_citation
 from kb.domain.ids import content_hash
@@ -129,13 +130,13 @@ def _named(session: Session, typed: str) -> tuple[DocumentDetail, Citation | Non
 
 
 def _document(session: Session, path: str) -> DocumentDetail:
-    spelled = stored_text(path)
     with session.reading() as base:
-        found = queries.find_document_ids(base.db, prefix=spelled)
-        doc_id = next((row.id for row in found if row.label == spelled), None)
-        if doc_id is None:
-            raise NotFound(f"no document {path!r}", _HINT)
-        return _row(base.db, doc_id)
+        for spelled in dict.fromkeys((stored_text(path), stored_text(unquote(path)))):
+            found = queries.find_document_ids(base.db, prefix=spelled)
+            doc_id = next((row.id for row in found if row.label == spelled), None)
+            if doc_id is not None:
+                return _row(base.db, doc_id)
+        raise NotFound(f"no document {path!r}", _HINT)
 
 
 def _row(db: Connection, doc_id: str) -> DocumentDetail:

@@ -7,13 +7,16 @@ error and no statement written later can reach past it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kb.config import Config
 from kb.domain.ids import content_hash
+from kb.domain.ingest.ingest_events import IngestCounts
 from kb.domain.text import stored_text
-from kb.errors import ConfigError
+from kb.errors import ConfigError, NotIndexed
 from kb.store.connection import Connection, snapshot
 from kb.store.rows import exposure_queries as queries
 from kb.store.vectors.mirror import hidden_vectors
@@ -21,6 +24,7 @@ from kb.store.vectors.vector_tables import SLOTS
 
 if TYPE_CHECKING:
     from kb.domain.ingest.gitignore import PathPatterns
+    from kb.operations.session.session import Session
 
 _REVISION_DIGITS = 12  # every JSON reader keeps so large a number whole
 
@@ -36,12 +40,13 @@ class Rules(NamedTuple):
 
 
 def rules_for(config: Config, audience: Audience) -> Rules:
-    """The rules of a configuration. An agent is a language model, too."""
+    """The rules of a configuration, and the tags that say it themselves. An agent is a language model, too."""
     exposure = config.exposure
+    model = ("#never-to-llm", *exposure.never_to_llm)
     written = {
-        "agent": (*exposure.never_to_mcp, *exposure.never_to_llm),
-        "model": exposure.never_to_llm,
-        "page": exposure.never_to_web,
+        "agent": ("#never-to-mcp", *exposure.never_to_mcp, *model),
+        "model": model,
+        "page": ("#never-to-web", *exposure.never_to_web),
     }[audience]
     tags = tuple(dict.fromkeys(_folded(rule) for rule in written if rule.startswith("#")))
     globs = tuple(dict.fromkeys(stored_text(rule) for rule in written if not rule.startswith("#")))
@@ -128,10 +133,47 @@ def no_path(path: str) -> bool:
     return False
 
 
-def is_hidden_path(config: Config, path: str) -> bool:
-    """Whether a path, indexed or not, is kept from agents by its name."""
-    globs = rules_for(config, "agent").globs
-    return bool(globs) and _matcher(globs).matches(stored_text(path).strip("/"))
+class Shown(NamedTuple):
+    """The documents that an agent sees below a path, by theirs, and whether it sees none because they are hidden."""
+
+    documents: Mapping[str, queries.ShownState]
+    hides: Callable[[str], bool]
+    is_hidden: bool
+
+    def changes_since(self, before: Shown) -> IngestCounts:
+        """What has changed for who sees nothing else: what is hidden since then is gone."""
+        counts = IngestCounts()
+        gone = Counter(row.asset_id for path, row in before.documents.items() if path not in self.documents)
+        counts.removed = gone.total()
+        for path, row in self.documents.items():
+            if path in before.documents:
+                counts.add("unchanged" if row == before.documents[path] else "updated")
+            elif gone[row.asset_id]:
+                gone[row.asset_id] -= 1
+                counts.removed -= 1
+                counts.add("moved")
+            else:
+                counts.add("new")
+        return counts
+
+
+def shown_below(session: Session, scope: str) -> Shown:
+    """What an agent sees below a path of the workspace, "" for all of it; nothing before the first ingest."""
+    rules = rules_for(session.config, "agent")
+    named = _matcher(rules.globs).matches if rules.globs else no_path
+    hidden, rows = frozenset[str](), list[queries.ShownState]()
+    with suppress(NotIndexed), session.reading() as base:
+        hidden, rows = hidden_paths(base.db, rules), queries.select_shown_state(base.db)
+
+    def is_below(path: str) -> bool:
+        return not scope or path == scope or path.startswith(f"{scope}/")
+
+    def hides(path: str) -> bool:
+        return path in hidden or named(path) or named(f"{path}/_")
+
+    documents = {row.workspace_path: row for row in rows if is_below(row.workspace_path)}
+    only_hidden = not documents and (any(map(is_below, hidden)) or (scope != "" and hides(scope)))
+    return Shown(documents, hides, only_hidden)
 
 
 def _hidden_documents(db: Connection, rules: Rules) -> list[queries.DocumentPath]:

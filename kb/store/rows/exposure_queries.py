@@ -33,6 +33,8 @@ class ShownState(NamedTuple):
     """What tells one state of a document from another."""
 
     doc_id: str
+    asset_id: str
+    workspace_path: str
     doc_version: int
     updated_at: str
     pipeline_version: str

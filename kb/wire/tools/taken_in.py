@@ -6,11 +6,11 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.domain.results.ingest import IngestReport
+from kb.domain.ingest.ingest_events import IngestCounts
 
 
 class TakenInV1(TypedDict):
-    """How many files an ingest found new, changed and so on. `path` is the note's, where one was added.
+    """How many documents are new, changed and so on, of those an agent sees. `path` is the note's, where one was added.
 
     `was_there`: the same text had been added before. `failed` counts files that could not be read, which are not named.
     """
@@ -26,9 +26,8 @@ class TakenInV1(TypedDict):
     failed: int
 
 
-def taken_in_v1(report: IngestReport, path: str | None = None, *, was_there: bool = False) -> TakenInV1:
+def taken_in_v1(counts: IngestCounts, path: str | None = None, *, was_there: bool = False) -> TakenInV1:
     """The wire form of what was taken in."""
-    counts = report.counts
     return {
         "schema_version": "taken_in.v1",
         "path": path,
