@@ -182,7 +182,7 @@ def test_a_name_is_inspected_with_its_definitions_and_uses(kept: Vault) -> None:
     (told,) = run_kb("--config", str(kept.config), "inspect", "symbol", "pack", "--json").lines
     assert [each["citation"]["uri"] for each in told["definitions"]] == ["src/upload.py#L15-L17"]
     assert [(each["citation"]["uri"], each["from_symbol"]) for each in told["uses"]] == [
-        ("src/upload.py#L11", "Uploader.send")
+        ("src/upload.py#L11", "src.upload.Uploader.send")
     ]
     assert "pack (function, python, public)" in run_kb("--config", str(kept.config), "inspect", "symbol", "pack").stdout
     assert run_kb("--config", str(kept.config), "inspect", "symbol", "nowhere").code == 2
@@ -190,19 +190,19 @@ def test_a_name_is_inspected_with_its_definitions_and_uses(kept: Vault) -> None:
 
 def test_definitions_are_listed_by_path_and_kind(kept: Vault) -> None:
     listed = run_kb("--config", str(kept.config), "list", "symbols", "--path", "src/**", "--kind", "method", "--json")
-    assert [each["qualified_name"] for each in listed.lines] == ["Store.push_row", "Uploader.send"]
+    assert [each["qualified_name"] for each in listed.lines] == ["Store.push_row", "src.upload.Uploader.send"]
     assert run_kb("--config", str(kept.config), "list", "symbols", "--kind", "stage").stdout.split()[0] == "build"
 
 
 @pytest.mark.parametrize(
     ("path", "names"),
     [
-        ("deploy/Dockerfile", ["build", "runtime"]),
+        ("deploy/Dockerfile", ["build", "python", "runtime", "debian"]),
         ("deploy/compose.yaml", ["web", "cache", "volumes"]),
-        ("deploy/app.yaml", ["Service/front", "Deployment/back"]),
+        ("deploy/app.yaml", ["front", "back"]),
         ("db/schema.sql", ["people", "idx_name"]),
         ("bin/run.sh", ["clean"]),
-        ("pyproject.toml", ["project", "tool.ruff"]),
+        ("pyproject.toml", ["project", "sender", "tool.ruff"]),
     ],
 )
 def test_files_around_code_are_cut_by_their_parts(kept: Vault, path: str, names: list[str]) -> None:
@@ -295,12 +295,10 @@ def test_notes_are_searched_by_meaning_however_much_code_there_is_without_vector
     run_kb("--config", config, "ingest", "--no-embed")
     db = apsw.Connection(str(vault.sqlite))
     db.execute("INSERT INTO embedding_slots VALUES ('primary', 'm', '1', 4, 't', 'now')")
-    db.execute(
-        "INSERT INTO embedding_records SELECT chunk_id, chunk_id, 'm', '1', 4, 't', 'now', chunk_rowid, 'committed', 1,"
-        " 'p1' FROM chunks WHERE symbol_text IS NULL"
-    )
+    db.execute("CREATE TABLE vec_primary_rowids AS SELECT chunk_rowid FROM chunks WHERE symbol_text IS NULL")
+    db.execute("CREATE TABLE vec_secondary_rowids (chunk_rowid)")
     assert select_incomplete_slots(db) == []
-    db.execute("DELETE FROM embedding_records WHERE rowid = (SELECT max(rowid) FROM embedding_records)")
+    db.execute("DELETE FROM vec_primary_rowids WHERE rowid = 1")
     assert [row.chunks for row in select_incomplete_slots(db)] == [2], "the two notes"
     db.close()
 
@@ -337,6 +335,68 @@ def test_uses_are_found_by_the_name_of_a_file_and_by_which_functions_call_what(t
     assert uris(vault, "Where is load_rows.sql called from?")[0].startswith("use.py")
     assert uris(vault, "Where is Engine.ts called from?")[0] == "clock.py#L1-L2"
     assert uris(vault, "Which functions call load_rows?")[0].startswith("use.py")
+
+
+SPELLED = {
+    "kb_eval/metrics.py": ("def compute_mrr(hits):\n    return 1\n", "kb_eval.metrics.compute_mrr"),
+    "pkg/__init__.py": ("class Root:\n    def go(self): ...\n", "pkg.Root.go"),
+    "src/Foo.ts": ("export class Foo {\n  search(): void {}\n}\n", "src/Foo.Foo.search"),
+    "chunk/chunk.go": ("package chunk\n\nfunc (c *Chunker) Chunk() {}\n", "chunk.(*Chunker).Chunk"),
+    "chunk/value.go": ("package chunk\n\nfunc (c Cutter) Chunk() {}\n", "chunk.Cutter.Chunk"),
+    "java/Foo.java": ("package com.foo;\n\nclass Foo {\n  void bar() {}\n}\n", "com.foo.Foo.bar"),
+    "kt/Foo.kt": ("package com.other\n\nclass Foo {\n  fun bar() {}\n}\n", "com.other.Foo.bar"),
+    "k.cpp": ("namespace ns {\nclass Klass {\n  void grow() {}\n};\n}\n", "ns::Klass::grow"),
+    "plain.c": ("int shrink(int a)\n{\n  return a;\n}\n", "shrink"),
+}
+
+
+def test_a_name_is_qualified_as_its_language_does_and_found_however_it_is_spelled(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {path: text for path, (text, _) in SPELLED.items()})
+    config = str(vault.config)
+    assert run_kb("--config", config, "ingest", "--no-embed").code == 0
+    listed = run_kb("--config", config, "list", "symbols", "--json").lines
+    assert {each["qualified_name"] for each in listed} >= {name for _, name in SPELLED.values()}
+    for path, (_, name) in SPELLED.items():
+        hit = found(vault, f"where is {name} defined")[0]
+        assert (hit["doc_path"], hit["citation"]["symbol"]) == (path, name)  # type: ignore[index]
+    spellings = {
+        "metrics.compute_mrr": "kb_eval/metrics.py",
+        "Chunker.Chunk": "chunk/chunk.go",
+        "(*Chunker).Chunk": "chunk/chunk.go",
+        "Cutter.Chunk": "chunk/value.go",
+        "Foo::search": "src/Foo.ts",
+        "Klass::grow": "k.cpp",
+        "ns.Klass.grow": "k.cpp",
+    }
+    assert {name: found(vault, name)[0]["doc_path"] for name in spellings} == spellings
+    for name, path in spellings.items():
+        (told,) = run_kb("--config", config, "inspect", "symbol", name, "--json").lines
+        assert [each["citation"]["path"] for each in told["definitions"]] == [path]
+    assert "Chunker" in run_kb("--config", config, "list", "symbols", "--symbol", "Chunker.*").stdout
+    shown = run_kb("--config", config, "search", "compute_mrr").stdout
+    assert "compute_mrr (function, python)" in shown
+    assert "kb_eval.metrics.compute_mrr" not in shown, "the path says the module"
+
+
+def test_a_function_inside_of_another_is_found_before_its_namesake(tmp_path: Path) -> None:
+    files = {
+        "lib/hash.js": (
+            "(function (root) {\n  // The digest of a text.\n  function sha512_utf8(text) {\n    return text;\n  }\n"
+            "  root.hash = sha512_utf8;\n})(this);\n"
+        ),
+        "hash.go": "package hash\n\n// Sha512Utf8 is the sha512_utf8 of a text.\nfunc Sha512Utf8() {}\n",
+        "README.md": "# Hashes\n\nWhere is the function sha512_utf8 defined? It is defined in lib.\n",
+        "wrap.py": "def cached(call):\n    def wrapper(*args):\n        return call(*args)\n    return wrapper\n",
+        "other.py": "def wrapper():\n    pass\n",
+    }
+    vault = make_vault(tmp_path, files)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    assert uris(vault, "Where is the function sha512_utf8 defined?")[0] == "lib/hash.js#L2-L5"
+    assert uris(vault, "where is cached.wrapper defined")[0] == "wrap.py#L2-L3"
+    asked = run_kb(
+        "--config", str(vault.config), "ask", "--provider", "extractive", "--json", "where is wrapper defined"
+    )
+    assert {each["citation"]["uri"] for each in asked.json["citations"]} == {"wrap.py#L2-L3", "other.py#L1-L2"}
 
 
 def test_a_plain_word_is_a_name_only_where_it_can_be_one(tmp_path: Path) -> None:

@@ -137,15 +137,15 @@ void n::Thing::grow() {
 
 DEFINED = {
     "a.rs": {"Thing": "struct", "Thing.grow": "method", "LIMIT": "constant"},
-    "a.py": {"Thing": "class", "Thing.grow": "method", "LIMIT": "constant", "windows": "function"},
-    "a.ts": {"Thing": "class", "Thing.grow": "method", "shrink": "function", "Sized": "interface"},
-    "a.tsx": {"View": "function"},
-    "a.js": {"add": "function"},
-    "a.go": {"Thing": "struct", "Thing.Grow": "method"},
-    "A.java": {"Thing": "class", "Thing.Thing": "constructor", "Thing.grow": "method"},
-    "a.kt": {"Thing": "class", "Thing.grow": "method", "Thing.Companion.make": "method"},
+    "a.py": {"a.Thing": "class", "a.Thing.grow": "method", "a.LIMIT": "constant", "a.windows": "function"},
+    "a.ts": {"a.Thing": "class", "a.Thing.grow": "method", "a.shrink": "function", "a.Sized": "interface"},
+    "a.tsx": {"a.View": "function"},
+    "a.js": {"a.add": "function"},
+    "a.go": {"a.Thing": "struct", "a.(*Thing).Grow": "method"},
+    "A.java": {"a.Thing": "class", "a.Thing.Thing": "constructor", "a.Thing.grow": "method"},
+    "a.kt": {"a.Thing": "class", "a.Thing.grow": "method", "a.Thing.Companion.make": "method"},
     "a.c": {"Thing": "type", "grow": "function"},
-    "a.cpp": {"n.Thing": "class", "n.Thing.size": "method", "n.Thing.grow": "method"},
+    "a.cpp": {"n::Thing": "class", "n::Thing::size": "method", "n::Thing::grow": "method"},
 }
 
 
@@ -201,7 +201,7 @@ def test_calls_are_known_with_the_definition_they_stand_in() -> None:
         if name not in ("a.js", "a.tsx"):
             assert "step" in {each.name for each in read(name, SOURCES[name]).references}, name
     (call,) = read("a.go", SOURCES["a.go"]).references
-    assert (call.name, call.source, call.line) == ("step", "Thing.Grow", 10)
+    assert (call.name, call.source, call.line) == ("step", "a.(*Thing).Grow", 10)
 
 
 def test_a_long_definition_is_cut_where_statements_begin() -> None:

@@ -93,9 +93,9 @@ def test_the_outline_of_a_source_is_what_it_defines_by_line(served: Served) -> N
     for each in found:
         validate("symbol_summary.v1", each)
     assert [(each["qualified_name"], each["parent"]) for each in found] == [
-        ("Sum", None),
-        ("Sum.add", "Sum"),
-        ("total", None),
+        ("sums.Sum", None),
+        ("sums.Sum.add", "sums.Sum"),
+        ("sums.total", None),
     ]
     assert served.ask("/api/outline", {"path": "note.md"}).json == []
     assert served.ask("/api/outline", {"path": "none.py"}).status == 404

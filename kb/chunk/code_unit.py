@@ -137,7 +137,7 @@ def _chunk(
         block_ids=(block.block_id,),
         text=doc.source_text[piece.start : piece.end],
         heading_path=block.heading_path,
-        section_label=(span.symbol or doc.title) + part,
+        section_label=(".".join(block.heading_path) or doc.title) + part,
         spans=(here,),
         lang="und",
         token_estimate=estimate_of_weight(piece.weight),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kb.domain.symbols import shown_name
 from kb.errors import InvalidCitation
 from kb.records import NamedTuple
 
@@ -53,9 +54,14 @@ class CodeCitation(NamedTuple):
         """The citation as `path#L10-L42`."""
         return LineCitation(self.path, self.line_start, self.line_end).to_uri()
 
+    @property
+    def name(self) -> str | None:
+        """The name of what is defined there, without the module that the path says."""
+        return self.symbol and shown_name(self.symbol, self.path)
+
     def label(self, title: str) -> str:
         """What is defined there: `Foo.bar (method, python)`; `title` is that of the file, for what has no name."""
-        return f"{self.symbol or title} ({', '.join(filter(None, (self.symbol_kind, self.lang)))})"
+        return f"{self.name or title} ({', '.join(filter(None, (self.symbol_kind, self.lang)))})"
 
 
 Citation: TypeAlias = "LineCitation | CodeCitation | PageCitation | RegionCitation | CaptionCitation | TimeCitation"

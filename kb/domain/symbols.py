@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kb.records import NamedTuple
+
+OBJECT_KINDS = frozenset(("resource", "stage", "image", "service", "job", "package", "dependency"))
+"""Kinds of objects that files around source code declare: of Kubernetes, Docker, Compose, CI, and package manifests.
+
+A `resource` is called `Kind/name`. An image is called without registry and tag, a package without what publishes it:
+the whole is its `qualified` name.
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+def shown_name(qualified: str, path: str) -> str:
+    """A qualified name without the module that the path of its file says already: `Foo.bar`."""
+    module = path.rpartition(".")[0].removesuffix("/__init__")
+    for prefix in (f"{module}.", f"{module.replace('/', '.')}."):
+        if qualified.startswith(prefix) and module:
+            return qualified[len(prefix) :]
+    return qualified
+
+
+class Symbol(NamedTuple):
     """One definition of a source file; lines count from 1, both included.
 
-    `qualified` joins the names around it by dots: `Foo.bar`. `kind` is `function`, `method`, `class`, … ; of files that
-    are not source code the part: `stage`, `service`, `section`. `line_start` is the first line of the comment,
-    decorators or attributes that belong to it, `defined_at` the line where the definition itself begins.
+    `qualified` is its name with those around it, as its language writes it: `pkg.mod.Foo.bar` (Python),
+    `src/foo.Foo.bar` (JavaScript, TypeScript), `pkg.(*Foo).Bar` (Go), `com.foo.Foo.bar` (Java, Kotlin), `ns::Foo::bar`
+    (C++). `kind` is `function`, `method`, `class`, …; of files around source code one of OBJECT_KINDS or what the part
+    is: `section`, `rule`. `line_start` is the first line of the comment, decorators or attributes that belong to it,
+    `defined_at` the line where the definition itself begins.
     """
 
     name: str
@@ -27,8 +44,7 @@ class Symbol:
     visibility: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """A name that is called or constructed at a line, from inside the definition `source` (None: outside of any)."""
 
     name: str

@@ -24,7 +24,7 @@ STATES = {
 
 def hit_row(hit: SearchHit, mark: str) -> Table:
     """A hit: its number and place, its heading, its snippet with the matches marked. `mark` is how it was judged."""
-    heading = hit.citation.symbol if isinstance(hit.citation, CodeCitation) else None
+    heading = hit.citation.name if isinstance(hit.citation, CodeCitation) else None
     return _row(
         f"{mark}{hit.rank:>2}",
         Text(clean_line(hit.citation.to_uri()), PLACE),

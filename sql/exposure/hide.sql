@@ -3,7 +3,7 @@
 -- A name is looked for among temporary things first, so every statement that this connection runs, those written later
 -- too, reads through these. The views of the main schema do not, and are made again here. So are the lexical indexes and what
 -- is counted of the corpus: scores and ranks are those of a knowledge base that never had the hidden documents.
--- version 4
+-- version 5
 DROP TABLE IF EXISTS temp.chunks_vocab;
 DROP TABLE IF EXISTS temp.code_vocab;
 DROP TABLE IF EXISTS temp.chunks_fts;
@@ -55,7 +55,7 @@ WHERE doc_id NOT IN (SELECT h.doc_id FROM temp.hidden_documents AS h);
 CREATE TEMP VIEW symbols AS
 SELECT
   doc_id, position, path, name, folded_name, qualified_name, kind, language, parent, signature, doc, line_start,
-  defined_at, line_end, visibility
+  defined_at, line_end, visibility, dotted_name
 FROM main.symbols
 WHERE doc_id NOT IN (SELECT h.doc_id FROM temp.hidden_documents AS h);
 

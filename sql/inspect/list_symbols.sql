@@ -1,6 +1,6 @@
 -- List definitions in source code in the order of their files and lines.
--- version 1
--- param name TEXT?  a name, plain or qualified, in whatever case; NULL = any
+-- version 2
+-- param name TEXT?  a name, plain or qualified by dots, in whatever case; NULL = any
 -- param symbol_glob TEXT?  a GLOB over names, plain or qualified; NULL = any
 -- param symbol_kind TEXT?  function, method, class, …; NULL = any
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
@@ -20,9 +20,10 @@
 SELECT
   path, name, qualified_name, kind, language, parent, signature, doc, line_start, defined_at, line_end, visibility
 FROM symbols
-WHERE (:name IS NULL OR name COLLATE NOCASE = :name OR qualified_name COLLATE NOCASE = :name
-    OR qualified_name LIKE '%.' || :name)
-  AND (:symbol_glob IS NULL OR name GLOB :symbol_glob OR qualified_name GLOB :symbol_glob)
+WHERE (:name IS NULL OR name COLLATE NOCASE = :name
+    OR substr('.' || dotted_name, -length(:name) - 1) COLLATE NOCASE = '.' || :name)
+  AND (:symbol_glob IS NULL OR name GLOB :symbol_glob OR qualified_name GLOB :symbol_glob
+    OR '.' || dotted_name GLOB '*.' || :symbol_glob)
   AND (:symbol_kind IS NULL OR kind = :symbol_kind)
   AND (:doc_ids_json IS NULL OR doc_id IN (SELECT value FROM json_each(:doc_ids_json)))
 ORDER BY path, defined_at, position

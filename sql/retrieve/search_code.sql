@@ -2,7 +2,7 @@
 -- trace names, or call or construct what is asked for, whatever rank they have.
 --
 -- What they define is given with them: code is put in order by it (kb/retrieve/code/search.py).
--- version 6
+-- version 7
 -- param match_expr TEXT  FTS5 expression over symbol, path, doc, text, identifiers and tokenized_korean_text
 -- param names_json TEXT  JSON array of the names that the question names, as folded_name has them
 -- param places_json TEXT  JSON array of [path or the end of one, line]
@@ -82,7 +82,8 @@ lexical_hits AS MATERIALIZED (
       FROM symbols AS s
       JOIN chunks AS c ON c.doc_id = s.doc_id
         AND s.defined_at BETWEEN c.source_spans_json ->> '$[0].line_start' AND c.source_spans_json ->> '$[0].line_end'
-      WHERE (:symbol_glob IS NULL OR s.name GLOB :symbol_glob OR s.qualified_name GLOB :symbol_glob)
+      WHERE (:symbol_glob IS NULL OR s.name GLOB :symbol_glob OR s.qualified_name GLOB :symbol_glob
+          OR '.' || s.dotted_name GLOB '*.' || :symbol_glob)
         AND (:symbol_kind IS NULL OR s.kind = :symbol_kind)
     ))
   ORDER BY f.rank

@@ -2,7 +2,7 @@
 --
 -- The one place where filters are spelled out; path globs are resolved over the paths, and what is left is handed to a
 -- search as doc_ids_json. One array, not a row each: of 200,000 documents the rows alone would take a second.
--- version 4
+-- version 5
 -- param tags_json TEXT?  JSON array; a document with any of these tags; NULL = any
 -- param lang TEXT?  BCP-47 language of the document; NULL = any
 -- param trust_json TEXT?  JSON array of accepted trust levels; NULL = any
@@ -29,7 +29,8 @@ FROM (
     AND ((:symbol_glob IS NULL AND :symbol_kind IS NULL) OR EXISTS (
       SELECT 1 FROM symbols AS s
       WHERE s.doc_id = d.doc_id
-        AND (:symbol_glob IS NULL OR s.name GLOB :symbol_glob OR s.qualified_name GLOB :symbol_glob)
+        AND (:symbol_glob IS NULL OR s.name GLOB :symbol_glob OR s.qualified_name GLOB :symbol_glob
+          OR '.' || s.dotted_name GLOB '*.' || :symbol_glob)
         AND (:symbol_kind IS NULL OR s.kind = :symbol_kind)
     ))
     AND (:repo IS NULL OR EXISTS (

@@ -13,6 +13,7 @@ from kb.cli.output.times import local_time
 from kb.domain.citations import cite
 from kb.domain.ingest.derived import NOT_DERIVED, read_labels
 from kb.domain.kinds import MediaType, family_of
+from kb.domain.symbols import shown_name
 from kb.operations.inspect.inspect import inspect_chunk, inspect_document
 from kb.operations.inspect.symbols import inspect_symbol
 
@@ -110,13 +111,14 @@ def symbol(call: Call, name: str, as_json: bool) -> None:
         return
     for each in found.definitions:
         echo_folded(plain_line(f"{each.path}#L{each.line_start}-L{each.line_end}"))
-        echo_folded(plain_line(f"{each.qualified_name} ({each.kind}, {each.language}, {each.visibility})"), head="  ")
+        name = shown_name(each.qualified_name, each.path)
+        echo_folded(plain_line(f"{name} ({each.kind}, {each.language}, {each.visibility})"), head="  ")
         echo_folded(plain_line(each.signature), head="  ")
         if each.doc:
             echo_folded(plain_line(each.doc), head="  ")
     click.echo(f"  {_counted(len(found.uses), 'use')}")
     for use in found.uses:
-        around = f"  {use.from_symbol}" if use.from_symbol else ""
+        around = f"  {shown_name(use.from_symbol, use.path)}" if use.from_symbol else ""
         echo_folded(plain_line(f"{use.path}#L{use.line}{around}"), head="    ")
 
 

@@ -11,6 +11,7 @@ from kb.cli.filters import filter_options
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
 from kb.domain.search import SearchFilters
+from kb.domain.symbols import shown_name
 from kb.operations.inspect.inspect import list_documents
 from kb.operations.inspect.symbols import list_symbols
 
@@ -80,7 +81,7 @@ def symbols(call: Call, filters: SearchFilters, path: str | None, limit: int | N
     else:
         for row in rows:
             place = f"{row.path}#L{row.line_start}-L{row.line_end}"
-            echo_folded(plain_line(f"{row.qualified_name} ({row.kind}, {row.language})  {place}"))
+            echo_folded(plain_line(f"{shown_name(row.qualified_name, row.path)} ({row.kind}, {row.language})  {place}"))
         if not rows:
             _say_none(call, "no definition passes these filters")
     return 0 if rows else 1

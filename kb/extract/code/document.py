@@ -21,7 +21,7 @@ from kb.domain.symbols import Reference, Symbol
 from kb.extract.code.apart import TooCostly, is_suspicious, parse_apart
 from kb.extract.code.grammars import GRAMMARS
 from kb.extract.code.installed import lacking_module, parser_version
-from kb.extract.code.sections import OVERLAP_LINES, PARAGRAPH_LINES, parts_of
+from kb.extract.code.sections import OVERLAP_LINES, PARAGRAPH_LINES, Part, objects_of, parts_of
 from kb.extract.code.syntax import parse
 from kb.extract.code.units import FileUnit, absorb_closers, units_of
 from kb.extract.decode import decode
@@ -32,6 +32,12 @@ _OF_PROGRAM = {"python": "python", "node": "javascript", "deno": "typescript", "
 # A C++ header is called like a C one.
 _CPP = re.compile(r"^\s*(?:namespace\b|class\s+\w+|template\s*<|using\s+|public:|private:)", re.MULTILINE)
 _SIGNATURE_CHARS = 240
+_PACKAGE = {
+    "go": re.compile(r"^package\s+(\w+)\s*(?:/[/*].*)?$", re.MULTILINE),
+    "java": re.compile(r"^package\s+([\w.]+)\s*;", re.MULTILINE),
+    "kotlin": re.compile(r"^package\s+([\w.]+)\s*;?\s*$", re.MULTILINE),
+}
+_POINTER_RECEIVER = re.compile(r"func\s*\(\s*\w*\s*\*")
 
 
 class _Read(NamedTuple):
@@ -48,6 +54,8 @@ def extract_code(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetI
     lines = text.split("\n")
     language = language_of(workspace_path, text)
     read = _read(text, lines, language, PurePosixPath(workspace_path).name)
+    module = _module(workspace_path, text, language)
+    names = {symbol.qualified: _qualified(symbol, module) for symbol in read.symbols}
     version = parser_version()
     doc_id = document_id(workspace_path, asset_id, version)
     blocks = NumberedBlocks(doc_id)
@@ -56,7 +64,7 @@ def extract_code(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetI
         span = CodeSpan(
             unit.start,
             unit.end,
-            ".".join(unit.path) or None,
+            ".".join(filter(None, (symbol and _qualified(symbol, module), *unit.names_shown))) or None,
             symbol.kind if symbol and not unit.names else None,
             language,
         )
@@ -72,9 +80,35 @@ def extract_code(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetI
         metadata=Metadata(source_type="reference"),
         parser_version=version,
         warnings=(*decoded.warnings, *read.warnings),
-        symbols=read.symbols,
-        references=read.references,
+        symbols=tuple(
+            symbol._replace(
+                qualified=_qualified(symbol, module), parent=symbol.parent and names.get(symbol.parent, symbol.parent)
+            )
+            for symbol in read.symbols
+        ),
+        references=tuple(each._replace(source=each.source and names[each.source]) for each in read.references),
     )
+
+
+def _module(path: str, text: str, language: str) -> str:
+    """What stands before the names that a file defines: of its path, or of the package that it says it is of."""
+    if language in _PACKAGE:
+        match = _PACKAGE[language].search(text)
+        return match[1] if match else ""
+    stem = path.rpartition(".")[0]
+    if language == "python":
+        return stem.removesuffix("__init__").strip("/").replace("/", ".")
+    return stem if language in ("javascript", "typescript", "tsx") else ""
+
+
+def _qualified(symbol: Symbol, module: str) -> str:
+    """The name as the language writes it, where `qualified` joins by dots what stands around it in its file."""
+    name = symbol.qualified
+    if symbol.lang == "cpp":
+        return name.replace(".", "::")
+    if symbol.lang == "go" and symbol.parent and _POINTER_RECEIVER.match(symbol.signature):
+        name = f"(*{symbol.parent}).{symbol.name}"
+    return f"{module}.{name}" if module else name
 
 
 def language_of(path: str, text: str) -> str:
@@ -99,14 +133,19 @@ def _read(text: str, lines: Sequence[str], language: str, file_name: str) -> _Re
         return _Read(_paragraphs(lines), warnings=(Warning("not_parsed", f"cut by paragraphs: {error}"),))
     if parsed is None:
         return _Read(_paragraphs(lines))
+    if parsed.is_flat:
+        return _Read(_paragraphs(lines), parsed.symbols, parsed.references)
     units = absorb_closers(lines, units_of(lines, parsed.marks, parsed.symbols))
     return _Read(units, parsed.symbols, parsed.references)
 
 
 def _by_section(lines: Sequence[str], language: str, file_name: str) -> _Read:
     parts = parts_of(lines, language, file_name)
+    objects = objects_of(lines, language, file_name)
     if not parts:
-        return _Read(_paragraphs(lines))
+        return _Read(
+            _paragraphs(lines), tuple(_named(each, lines, language, each.start, each.start) for each in objects)
+        )
     symbols: list[Symbol] = []
     units: list[FileUnit] = []
     if any(line.strip() for line in lines[: parts[0].start - 1]):
@@ -117,23 +156,30 @@ def _by_section(lines: Sequence[str], language: str, file_name: str) -> _Read:
             end -= 1
         if end < part.start:
             continue
-        signature = next((line.strip() for line in lines[part.start - 1 : end] if not _is_comment(line)), "")
-        symbol = Symbol(
-            name=part.name,
-            qualified=part.name,
-            kind=part.kind,
-            lang=language,
-            parent=None,
-            signature=signature[:_SIGNATURE_CHARS],
-            doc=None,
-            line_start=part.start,
-            defined_at=part.start,
-            line_end=end,
-            visibility="public",
-        )
+        symbol = _named(part, lines, language, part.start, end)
         symbols.append(symbol)
         units.append(FileUnit(part.start, end, symbol))
+        inside = (each for each in objects if part.start <= each.start <= end)
+        symbols += (_named(each, lines, language, part.start, end) for each in inside)
     return _Read(units, tuple(symbols))
+
+
+def _named(part: Part, lines: Sequence[str], language: str, start: int, end: int) -> Symbol:
+    """What a part, or an object inside of one, is called; `start` and `end` are the lines of the part."""
+    signature = next((line.strip() for line in lines[part.start - 1 : end] if not _is_comment(line)), "")
+    return Symbol(
+        name=part.name,
+        qualified=part.qualified or part.name,
+        kind=part.kind,
+        lang=language,
+        parent=None,
+        signature=signature[:_SIGNATURE_CHARS],
+        doc=None,
+        line_start=start,
+        defined_at=part.start,
+        line_end=end,
+        visibility="public",
+    )
 
 
 def _is_comment(line: str) -> bool:

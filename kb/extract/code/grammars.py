@@ -15,8 +15,9 @@ class Grammar:
     `definitions` gives each defining node its kind. The members of `containers` are definitions of their own.
     `wrappers` hold one definition, and belong to it; what `transparent` nodes hold stands as if they were not there.
     What is both (`extern "C"`) wraps where it holds one.
-    `leads` stand before the definition they belong to. `calls` are queries for the names that are used, one each, so
-    that one a version of the grammar does not know costs only itself.
+    `leads` stand before the definition they belong to. `inner` is a query for what is defined inside of functions; no
+    unit begins there. `calls` are queries for the names that are used, one each, so that one a version of the grammar
+    does not know costs only itself.
     """
 
     module: str
@@ -26,6 +27,7 @@ class Grammar:
     function: str = "language"
     wrappers: frozenset[str] = _NONE
     transparent: frozenset[str] = _NONE
+    inner: str = ""
     leads: frozenset[str] = field(default=frozenset({"comment", "line_comment", "block_comment", "multiline_comment"}))
 
     @property
@@ -84,6 +86,12 @@ _TYPE_SCRIPT = {
     "abstract_method_signature": "method",
 }
 _TYPE_SCRIPT_CONTAINERS = _all("class_declaration abstract_class_declaration internal_module module")
+# Functions and classes of a script that wraps all it holds in one function stand inside that.
+_SCRIPT_INNER = """
+  (function_declaration) @inner (generator_function_declaration) @inner (class_declaration) @inner
+  (variable_declarator value: [(arrow_function) (function_expression)]) @inner
+  (assignment_expression left: (member_expression) right: [(arrow_function) (function_expression)]) @inner
+"""
 _JSX_CALLS = (
     "(jsx_opening_element name: (identifier) @name)",
     "(jsx_self_closing_element name: (identifier) @name)",
@@ -115,6 +123,7 @@ GRAMMARS: dict[str, Grammar] = {
             "(struct_expression name: (type_identifier) @name)",
         ),
         leads=_all("line_comment block_comment attribute_item"),
+        inner="(function_item) @inner",
     ),
     "python": Grammar(
         "tree_sitter_python",
@@ -126,6 +135,7 @@ GRAMMARS: dict[str, Grammar] = {
         ),
         wrappers=_all("decorated_definition expression_statement"),
         transparent=_all("if_statement try_statement with_statement else_clause elif_clause except_clause block"),
+        inner="(function_definition) @inner (class_definition) @inner",
     ),
     "typescript": Grammar(
         "tree_sitter_typescript",
@@ -135,6 +145,7 @@ GRAMMARS: dict[str, Grammar] = {
         "language_typescript",
         _SCRIPT_WRAPPERS,
         leads=_all("comment decorator"),
+        inner=_SCRIPT_INNER,
     ),
     "tsx": Grammar(
         "tree_sitter_typescript",
@@ -144,6 +155,7 @@ GRAMMARS: dict[str, Grammar] = {
         "language_tsx",
         _SCRIPT_WRAPPERS,
         leads=_all("comment decorator"),
+        inner=_SCRIPT_INNER,
     ),
     "javascript": Grammar(
         "tree_sitter_javascript",
@@ -152,6 +164,7 @@ GRAMMARS: dict[str, Grammar] = {
         _SCRIPT_CALLS + _JSX_CALLS,
         wrappers=_SCRIPT_WRAPPERS,
         leads=_all("comment decorator"),
+        inner=_SCRIPT_INNER,
     ),
     "go": Grammar(
         "tree_sitter_go",
@@ -207,6 +220,7 @@ GRAMMARS: dict[str, Grammar] = {
             "(call_expression . (identifier) @name)",
             "(call_expression . (navigation_expression (identifier) @name .))",
         ),
+        inner="(function_declaration) @inner",
     ),
     "c": Grammar(
         "tree_sitter_c",

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from kb.extract.code.grammars import GRAMMARS
 
 # Bumped whenever the same file would give other units, symbols or references.
-_VERSION = "code-v3"
+_VERSION = "code-v4"
 
 
 @cache
@@ -22,7 +22,7 @@ def lacking_module(lang: str) -> str | None:
 
 
 def parser_version() -> str:
-    """`code-v3`, with the languages that cannot be parsed here: adding a grammar makes another label."""
+    """`code-v4`, with the languages that cannot be parsed here: adding a grammar makes another label."""
     lacking = sorted(lang for lang in GRAMMARS if lacking_module(lang) is not None)
     if not lacking:
         return _VERSION

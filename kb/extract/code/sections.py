@@ -1,4 +1,6 @@
-"""The files around source code → parts: Dockerfile by stage, YAML by resource or service, manifests by section, …
+"""The files around source code → parts: Dockerfile by stage, YAML by resource, service or job, manifests by section, …
+
+Beside the parts, the objects that stand in them and have names of their own: base images, packages, dependencies.
 
 No file is parsed by a library that may run, expand or fetch what it holds: anchors and templates are only text here.
 """
@@ -11,24 +13,38 @@ from typing import NamedTuple
 
 
 class Part(NamedTuple):
-    """A part of a file that begins at line `start`, from 1, and ends before the next one."""
+    """A part of a file that begins at line `start`, from 1, and ends before the next one.
+
+    An object (OBJECT_KINDS) may be called something else in full: `qualified`, where that is not its name.
+    """
 
     start: int
     name: str
     kind: str
+    qualified: str = ""
 
 
 PARAGRAPH_LINES = 80
 OVERLAP_LINES = 20
 
 _FROM = re.compile(r"FROM\s+(?:--\S+\s+)*(?P<image>\S+)(?:\s+AS\s+(?P<stage>\S+))?", re.IGNORECASE)
-_YAML_KEY = re.compile(r"(?P<indent> *)(?P<name>[\w./{}\"'-][^:#]*?)\s*:(?:\s|\Z)")
+_YAML_KEY = re.compile(r"(?P<indent> *)(?P<name>[\w./{}\"'-][^#]*?)\s*:(?:\s|\Z)")
+_YAML_ITEM = re.compile(r"(?P<indent> *)- ")
+# Keys of GitLab's CI files that are no jobs.
+_GITLAB_KEYS = frozenset(
+    "stages variables include default workflow image services cache before_script after_script spec types".split()
+)
+# What a Helm template is named after: `{{ include "redis.fullname" . }}-master` → redis-master.
+_TEMPLATE = re.compile(r"""\{\{-?\s*(?:(?:include|template)\s+["'](?P<chart>[\w-]+)\.)?.*?\}\}""")
 _TABLE = re.compile(r"\[{1,2}\s*(?P<name>[^\[\]]+?)\s*\]{1,2}\s*(?:#.*)?\Z")
 _MAKE_RULE = re.compile(r"(?P<name>[\w.%/$(){} -]+?)\s*:(?!=)")
 _CMAKE_CALL = re.compile(r"(?P<name>\w+)\s*\(\s*(?P<first>[\w${}.:-]*)")
 _GO_MOD = re.compile(r"(?P<name>module|go|toolchain|require|replace|exclude|retract|tool)\b")
 _GRADLE = re.compile(r"(?P<name>[\w.]+)(?:\s*\([^)]*\))?\s*\{")
 _JSON_KEY = re.compile(r'(?:  |\t|    )"(?P<name>[^"]+)"\s*:')
+_JSON_NAME = re.compile(r'(?P<indent>\s*)(?:\{\s*)?"name"\s*:\s*"(?P<name>[^"]+)"')
+_TOML_NAME = re.compile(r"name\s*=\s*[\"'](?P<name>[^\"']+)")
+_XML_VALUE = re.compile(r"(?P<indent>\s*)<(?P<name>groupId|artifactId)>\s*(?P<value>[^<\s]+)")
 _XML_CHILD = re.compile(r"\s{0,8}<(?P<name>[A-Za-z][\w.:-]*)")
 _SHELL_FUNCTION = re.compile(
     r"(?:function\s+(?P<name>[\w:.-]+)\s*(?:\(\s*\))?|(?P<bare>[\w:.-]+)\s*\(\s*\))\s*(?:[{(]|\Z)"
@@ -46,11 +62,33 @@ def parts_of(lines: Sequence[str], language: str, file_name: str) -> list[Part]:
     return list(_SPLITTERS[language](lines, file_name)) if language in _SPLITTERS else []
 
 
+def objects_of(lines: Sequence[str], language: str, file_name: str) -> list[Part]:
+    """The objects that a file declares beside its parts, each at its line."""
+    return list(_OBJECTS[language](lines, file_name)) if language in _OBJECTS else []
+
+
 def _dockerfile(lines: Sequence[str], _: str) -> Iterator[Part]:
-    """A part a stage: what its comment says belongs to it."""
+    """A part a stage: what its comment says belongs to it. One that has no name is called by its image."""
     for number, line in enumerate(lines, 1):
         if match := _FROM.match(line):
-            yield Part(_above(lines, number), match["stage"] or match["image"], "stage")
+            start = _above(lines, number)
+            yield Part(start, match["stage"], "stage") if match["stage"] else _image(start, match["image"])
+
+
+def _base_images(lines: Sequence[str], _: str) -> Iterator[Part]:
+    """The images that stages with names are built on; an earlier stage is none."""
+    stages: set[str] = set()
+    for number, line in enumerate(lines, 1):
+        if (match := _FROM.match(line)) and match["stage"]:
+            if match["image"].lower() not in stages:
+                yield _image(number, match["image"])
+            stages.add(match["stage"].lower())
+
+
+def _image(line: int, image: str) -> Part:
+    """`docker.io/library/redis:7` is called redis."""
+    name = re.sub(r"(?<=\w)[:@].*", "", image.rpartition("/")[2])
+    return Part(line, name.strip("${}") or image, "image", image)
 
 
 def _yaml(lines: Sequence[str], file_name: str) -> Iterator[Part]:
@@ -60,30 +98,70 @@ def _yaml(lines: Sequence[str], file_name: str) -> Iterator[Part]:
         text = lines[first - 1 : after - 2 if after <= len(lines) else len(lines)]
         fields = {match["name"]: match for line in text if (match := _YAML_KEY.match(line)) and not match["indent"]}
         if "kind" in fields and "apiVersion" in fields:
-            yield Part(max(1, first - (first > 1)), _resource(text), "resource")
+            yield from _listed(text, first) or [_resource(text, max(1, first - (first > 1)))]
+        elif "jobs" in fields and not fields.keys().isdisjoint(("on", '"on"', "'on'", "workflows")):
+            yield from _children(text, first, "jobs", "job")
+        elif "gitlab-ci" in file_name:
+            yield from _keys(text, first, "job")
         elif "services" in fields and ("compose" in file_name or "version" in fields or "volumes" in fields):
             yield from _children(text, first, "services", "service")
         else:
             yield from _keys(text, first)
 
 
-def _resource(lines: Sequence[str]) -> str:
+def _listed(lines: Sequence[str], first: int) -> list[Part]:
+    """The resources of a `List`; none of anything else."""
+    found: list[Part] = []
+    if not any(re.match(r"kind: *List\b", line) for line in lines):
+        return found
+    starts: list[int] = []
+    for at, line in enumerate(lines):
+        if (match := _YAML_ITEM.match(line)) and (not starts or match["indent"] == _indent(lines[starts[0]])):
+            starts.append(at)
+    for at, after in zip(starts, [*starts[1:], len(lines)], strict=True):
+        width = len(_indent(lines[at])) + 2
+        item = [line[width:] for line in lines[at:after]]
+        if any(line.startswith("kind:") for line in item):
+            found.append(_resource(item, first + at if found else first))
+    return found
+
+
+def _resource(lines: Sequence[str], start: int) -> Part:
+    """A Kubernetes object: what `metadata` calls it, and its kind."""
     kind = name = ""
+    indent: str | None = None
     in_metadata = False
     for line in lines:
         key, _, value = line.partition(":")
-        in_metadata = key == "metadata" if line[:1].strip() else in_metadata
-        if key == "kind" and not kind:
-            kind = value.strip()
-        elif in_metadata and key.strip() == "name" and not name:
-            name = value.strip().strip("\"'")
-    return f"{kind}/{name}" if name else kind
+        if line[:1].strip():
+            in_metadata, indent = key == "metadata", None
+            kind = _value(value) if key == "kind" and not kind else kind
+            if in_metadata and (inline := re.search(r"\bname: *([^,}\s]+)", value)):
+                name = name or _value(inline[1])
+        elif in_metadata and key.strip() and not key.strip().startswith("#"):
+            indent = _indent(line) if indent is None else indent
+            if key == f"{indent}name" and not name:
+                name = _value(value)
+    return Part(start, name, "resource", f"{kind}/{name}") if name else Part(start, kind, "section")
 
 
-def _keys(lines: Sequence[str], first: int) -> Iterator[Part]:
+def _value(text: str) -> str:
+    """A scalar without its quotes, its comment, and what a template puts into it."""
+    bare = re.sub(r"\s#.*", "", text.strip()).strip("\"'")
+    return _TEMPLATE.sub(lambda match: match["chart"] or "", bare).strip("-. ") if "{{" in bare else bare
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _keys(lines: Sequence[str], first: int, kind: str = "section") -> Iterator[Part]:
+    """The top-level keys of YAML lines; of `kind` those that are no settings of GitLab's."""
     for number, line in enumerate(lines, first):
         if (match := _YAML_KEY.match(line)) and not match["indent"]:
-            yield Part(_above(lines, number, first), match["name"].strip("\"'"), "section")
+            name = match["name"].strip("\"'")
+            is_setting = name in _GITLAB_KEYS or name.startswith(".")
+            yield Part(_above(lines, number, first), name, "section" if is_setting else kind)
 
 
 def _children(lines: Sequence[str], first: int, above: str, kind: str) -> Iterator[Part]:
@@ -161,6 +239,73 @@ def _above(lines: Sequence[str], number: int, first: int = 1) -> int:
     return number
 
 
+def _declared(pattern: re.Pattern[str], kind: str) -> Callable[[Sequence[str], str], Iterator[Part]]:
+    """The objects that lines declare which match."""
+
+    def find(lines: Sequence[str], _: str) -> Iterator[Part]:
+        for number, line in enumerate(lines, 1):
+            if match := pattern.match(line):
+                yield _package(number, match["name"], kind)
+
+    return find
+
+
+def _package(line: int, name: str, kind: str = "package", publisher: str = "") -> Part:
+    """`github.com/spf13/cobra/v2` is called cobra, `@scope/name` name."""
+    short = re.sub(r"(?<=.)/v\d+\Z", "", name).rpartition("/")[2]
+    return Part(line, short, kind, f"{publisher}:{name}" if publisher else name)
+
+
+def _toml_package(lines: Sequence[str], _: str) -> Iterator[Part]:
+    table = ""
+    for number, line in enumerate(lines, 1):
+        if match := _TABLE.match(line):
+            table = match["name"]
+        elif table in ("project", "package", "tool.poetry") and (match := _TOML_NAME.match(line)):
+            yield _package(number, match["name"])
+
+
+def _json_package(lines: Sequence[str], file_name: str) -> Iterator[Part]:
+    """The name that package.json gives its package: that with the least indentation."""
+    named = [(len(match["indent"]), number, match["name"]) for number, match in _matches(_JSON_NAME, lines)]
+    if named and file_name == "package.json":
+        _, number, name = min(named)
+        yield _package(number, name)
+
+
+def _maven_package(lines: Sequence[str], _: str) -> Iterator[Part]:
+    """The artifact of pom.xml itself, which stands where the first child of the root does."""
+    indent = next((_indent(line) for line in lines if line[:1].isspace() and _XML_CHILD.match(line)), "")
+    own = {
+        match["name"]: (number, match["value"])
+        for number, match in _matches(_XML_VALUE, lines)
+        if match["indent"] == indent
+    }
+    if "artifactId" in own:
+        number, name = own["artifactId"]
+        yield _package(number, name, publisher=own.get("groupId", (0, ""))[1])
+
+
+def _helm_package(lines: Sequence[str], file_name: str) -> Iterator[Part]:
+    if file_name == "Chart.yaml":
+        yield from _declared(re.compile(r"name: *[\"']?(?P<name>[\w.-]+)"), "package")(lines, file_name)
+
+
+def _matches(pattern: re.Pattern[str], lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
+    return ((number, match) for number, line in enumerate(lines, 1) if (match := pattern.match(line)))
+
+
+_OBJECTS: dict[str, Callable[[Sequence[str], str], Iterator[Part]]] = {
+    "dockerfile": _base_images,
+    "yaml": _helm_package,
+    "toml": _toml_package,
+    "json": _json_package,
+    "xml": _maven_package,
+    "gomod": _declared(re.compile(r"module\s+[\"']?(?P<name>[^\s\"']+)"), "package"),
+    "gradle": _declared(re.compile(r"rootProject\.name\s*=\s*[\"'](?P<name>[^\"']+)"), "package"),
+    "cmake": _declared(re.compile(r"\s*project\s*\(\s*[\"']?(?P<name>[\w.+-]+)", re.IGNORECASE), "package"),
+    "requirements": _declared(re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[|[<>=!~;@#,]|\Z)"), "dependency"),
+}
 _SPLITTERS: dict[str, Callable[[Sequence[str], str], Iterator[Part]]] = {
     "dockerfile": _dockerfile,
     "yaml": _yaml,

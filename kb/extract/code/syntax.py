@@ -41,13 +41,13 @@ class Mark(NamedTuple):
 class Parsed(NamedTuple):
     """What a file defines: marks in the order of lines, all symbols, and the names it uses.
 
-    `broken` counts the places that could not be parsed.
+    `is_flat`: all that it defines is inside of functions.
     """
 
     marks: tuple[Mark, ...]
     symbols: tuple[Symbol, ...]
     references: tuple[Reference, ...]
-    broken: int
+    is_flat: bool
 
 
 def parse(source: bytes, lang: str) -> Parsed | None:
@@ -57,10 +57,12 @@ def parse(source: bytes, lang: str) -> Parsed | None:
     root = Parser(tree_sitter_language(lang)).parse(source).root_node
     walk = _Walk(source, lang)
     walk.block(root.named_children, None, 0)
+    is_flat = not walk.symbols
+    walk.inside(root)
     if not walk.symbols:
         return None
     references = _references(root, lang, walk.symbols)
-    return Parsed(tuple(walk.marks), tuple(walk.symbols), tuple(references), int(root.has_error))
+    return Parsed(tuple(walk.marks), tuple(walk.symbols), tuple(references), is_flat)
 
 
 @cache
@@ -81,6 +83,7 @@ class _Walk:
         self._source = source
         self._lang = lang
         self._grammar: Grammar = GRAMMARS[lang]
+        self._seen: set[int] = set()
 
     def block(self, nodes: Sequence[Node], owner: Symbol | None, depth: int) -> None:
         """The definitions among sibling nodes, `owner` being the one around them."""
@@ -135,6 +138,7 @@ class _Walk:
         return node.type in self._grammar.transparent or node.type == "ERROR"
 
     def _definition(self, outer: Node, node: Node, owner: Symbol | None, lead: Sequence[Node], depth: int) -> None:
+        self._seen.add(node.id)
         symbol = self._symbol(outer, node, owner, lead)
         if symbol is None:
             return
@@ -148,6 +152,39 @@ class _Walk:
         if body is not None and depth < _DEEPEST:
             self.block(body.named_children, symbol, depth + 1)
         self.marks.append(Mark(symbol.line_end + 1, owner))
+
+    def inside(self, root: Node) -> None:
+        """Adds what is defined inside of functions, each of what is around it."""
+        from tree_sitter import QueryCursor
+
+        query = _inner(self._lang)
+        if query is None:
+            return
+        nodes = [node for node in QueryCursor(query).captures(root).get("inner", ()) if node.id not in self._seen]
+        known = sorted(self.symbols, key=lambda each: (each.line_start, -each.line_end))
+        around: list[Symbol] = []
+        at = 0
+        for node in sorted(nodes, key=lambda each: each.start_byte):
+            outer = node
+            while outer.parent is not None and outer.parent.type in self._grammar.wrappers:
+                outer = outer.parent
+            while at < len(known) and known[at].line_start <= _first_line(node):
+                around.append(known[at])
+                at += 1
+            while around and around[-1].line_end < _last_line(node):
+                around.pop()
+            symbol = self._symbol(outer, node, around[-1] if around else None, self._comments_before(outer))
+            if symbol is not None:
+                self.symbols.append(symbol)
+                around.append(symbol)
+
+    def _comments_before(self, node: Node) -> list[Node]:
+        lead: list[Node] = []
+        at = node.prev_sibling
+        while at is not None and at.type in self._grammar.leads:
+            lead.insert(0, at)
+            at = at.prev_sibling
+        return _adjacent(lead, node)
 
     def _symbol(self, outer: Node, node: Node, owner: Symbol | None, lead: Sequence[Node]) -> Symbol | None:
         name = name_of(node, self._lang)
@@ -190,6 +227,16 @@ def _last_line(node: Node) -> int:
     """The last line of a node, from 1; one that ends with its line end has that line."""
     row, column = node.end_point
     return row if column == 0 and row > node.start_point[0] else row + 1
+
+
+@cache
+def _inner(lang: str) -> Query | None:
+    from tree_sitter import Query, QueryError
+
+    try:
+        return Query(tree_sitter_language(lang), GRAMMARS[lang].inner) if GRAMMARS[lang].inner else None
+    except QueryError:  # a version of the grammar that names its nodes otherwise
+        return None
 
 
 @cache

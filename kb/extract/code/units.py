@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kb.domain.symbols import Symbol
+from kb.domain.symbols import OBJECT_KINDS, Symbol
 from kb.extract.code.syntax import Mark
 
 # A line that only closes what was opened before it belongs to what it closes.
@@ -30,11 +30,16 @@ class FileUnit(NamedTuple):
     @property
     def path(self) -> tuple[str, ...]:
         """Where the unit stands, outermost first."""
-        own = tuple(self.symbol.qualified.split(".")) if self.symbol else ()
-        if not self.names:
-            return own
+        if self.symbol is None:
+            return self.names_shown
+        whole = self.symbol.qualified
+        return (*([whole] if self.symbol.kind in OBJECT_KINDS else whole.split(".")), *self.names_shown)
+
+    @property
+    def names_shown(self) -> tuple[str, ...]:
+        """The first of its names and how many more there are, as one; empty without any."""
         more = f" and {len(self.names) - _NAMED} more" if len(self.names) > _NAMED else ""
-        return (*own, ", ".join(self.names[:_NAMED]) + more)
+        return (", ".join(self.names[:_NAMED]) + more,) if self.names else ()
 
 
 def units_of(lines: Sequence[str], marks: Sequence[Mark], symbols: Sequence[Symbol]) -> list[FileUnit]:

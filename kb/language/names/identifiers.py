@@ -16,6 +16,11 @@ def parts_of(name: str) -> list[str]:
     return [part.lower() for part in _PART.findall(name)]
 
 
+def dotted(name: str) -> str:
+    """A qualified name, however it is written, with dots alone: `pkg.(*Foo).Bar`, `ns::Foo::bar`, `src/foo.Foo`."""
+    return re.sub(r"::|->|[#/]", ".", re.sub(r"\(\*?|\)", "", name)).strip(".")
+
+
 def singular(word: str) -> str:
     """An English noun without the s of its plural."""
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word

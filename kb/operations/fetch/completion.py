@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kb.domain.symbols import shown_name
 from kb.domain.text import stored_text
 from kb.operations.session.session import Session
 from kb.store.rows import fetch_queries
@@ -22,4 +23,4 @@ def complete_symbol(session: Session, typed: str, limit: int) -> list[str]:
         rows = list_symbols(
             base.db, name=None, symbol_glob=glob, symbol_kind=None, doc_ids_json=None, row_limit=20 * limit
         )
-        return list(dict.fromkeys(row.qualified_name for row in rows))[:limit]
+        return list(dict.fromkeys(shown_name(row.qualified_name, row.path) for row in rows))[:limit]

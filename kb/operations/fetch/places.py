@@ -21,6 +21,7 @@ from kb.domain.results.fetched import FetchTarget
 from kb.domain.results.inspection import DocumentDetail
 from kb.domain.text import stored_text
 from kb.errors import InvalidCitation, InvalidId, KbError, NotFound, UsageError
+from kb.language.names.identifiers import dotted
 from kb.store.connection import Connection
 from kb.store.rows import fetch_queries, inspect_queries
 from kb.store.rows.code_queries import list_symbols
@@ -181,7 +182,7 @@ def _defined(db: Connection, target: FetchTarget, document: DocumentDetail | Non
     """The definitions of a name, of one file or of all."""
     import json
 
-    name = stored_text(target.symbol or "").replace("::", ".").strip(". ")
+    name = dotted(stored_text(target.symbol or "").strip())
     if not name:
         raise UsageError("the name of a symbol is empty", "for example Parser.parse")
     ids = None if document is None else json.dumps([document.doc_id])

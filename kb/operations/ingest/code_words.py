@@ -29,8 +29,8 @@ def code_words(document: Document, chunk: Chunk) -> CodeWords:
         return CodeWords("", "", inner_words(stored_text(chunk.text)))
     begun = [each for each in document.symbols if span.line_start <= each.defined_at <= span.line_end]
     names = [symbol.name for symbol in begun]
-    if span.symbol_kind is not None and span.symbol:
-        names = [span.symbol.rpartition(".")[2], span.symbol, *names]
+    if span.symbol_kind is not None and chunk.heading_path:
+        names = [chunk.heading_path[-1], ".".join(chunk.heading_path), *names]
     return CodeWords(
         "\n".join(dict.fromkeys(spellings(names))),
         "\n".join(each.doc for each in begun if each.doc),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from kb.domain.results.listing import BaseStatus, Listed, ListedKind, Listing
 from kb.domain.search import SearchFilters
+from kb.domain.symbols import shown_name
 from kb.domain.text import stored_text
 from kb.errors import InvalidCursor, ModelError, UsageError
 from kb.operations.fetch.fetch import corpus_revision
@@ -81,7 +82,12 @@ def _symbols(db: Connection, documents: str | None, names: str | None, limit: in
         row_limit=start + limit,
     )[start:]
     return [
-        Listed(f"{row.path}#L{row.line_start}-L{row.line_end}", f"{row.kind} {row.qualified_name}", None, None)
+        Listed(
+            f"{row.path}#L{row.line_start}-L{row.line_end}",
+            f"{row.kind} {shown_name(row.qualified_name, row.path)}",
+            None,
+            None,
+        )
         for row in rows
     ]
 

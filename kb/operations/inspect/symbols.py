@@ -8,6 +8,7 @@ from kb.domain.results.symbols import SymbolDetail, SymbolInspection
 from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import NotFound
+from kb.language.names.identifiers import dotted
 from kb.operations.session.session import Session
 from kb.retrieve.filters import eligible_documents
 from kb.store.rows import inspect_queries as queries
@@ -42,7 +43,7 @@ def outline(session: Session, path: str) -> list[SymbolDetail]:
 
 def inspect_symbol(session: Session, typed: str) -> SymbolInspection:
     """The definitions of a name, plain or qualified (`Foo.bar`, `Foo::bar`), and what uses it. Raises: NotFound."""
-    name = stored_text(typed).replace("::", ".").strip(".")
+    name = dotted(stored_text(typed))
     with session.reading() as base:
         found = stored_symbols(base.db, name=name, symbol_glob=None, symbol_kind=None, doc_ids_json=None, row_limit=-1)
         if not found:

@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
+from kb.domain.symbols import OBJECT_KINDS
 from kb.language.lists import pattern, words
-from kb.language.names.identifiers import IDENTIFIER, is_identifier_like, parts_of, singular, squashed
+from kb.language.names.identifiers import IDENTIFIER, dotted, is_identifier_like, parts_of, singular, squashed
 from kb.language.stopwords import english, korean
 from kb.records import NamedTuple
+from kb.retrieve.code.objects import asked_objects, name_forms
 from kb.store.connection import Connection
-from kb.store.rows.code_queries import select_symbol_names
+from kb.store.rows.code_queries import SymbolName, select_symbol_names
 from kb.store.tokens import indexed_token
 
 # A word; what stands right behind Latin letters in another script is a particle: `refresh를`.
@@ -24,6 +26,8 @@ FEW_WORDS = 3
 # A plain word is a name where a question about code says no more beside it than where that is.
 _NAME_AND_PLACE = 2
 _WITH_ARTICLE = re.compile(r"\b(?:an?|the) ([A-Za-z]\w*)", re.IGNORECASE)
+# `pkg.(*Foo).Bar`
+_RECEIVER = re.compile(r"\(\*?([A-Za-z_]\w*)\)\.")
 _QUOTED = re.compile(r"`([^`\n]+)`")
 
 
@@ -42,7 +46,8 @@ class CodeQuestion(NamedTuple):
     """What source code is searched by.
 
     `tokens` are the words as the index holds them and as they are searched, which `match_expr` joins. `named` are the
-    definitions that the question names, as they are defined, and `spelled` the names as it spells them; `words_beside`
+    definitions that the question names, as they are defined, `objects` those of them that are objects of the kind it
+    says, with their names in full, and `spelled` the names as it spells them; `words_beside`
     counts what it says beside them; `qualified` is what it writes around names: `Foo.bar`. `used` are those whose uses
     it asks for; `owner_expr` finds what mentions the type or module that it says they are of. `is_of_code`: it can mean
     nothing but code. `asked_kind`: the word of paths for what it asks which of, `test` or `migration`; ANY_KIND where
@@ -55,6 +60,7 @@ class CodeQuestion(NamedTuple):
     tokens: tuple[tuple[str, str], ...]
     terms: tuple[str, ...]
     named: tuple[str, ...]
+    objects: frozenset[tuple[str, str]]
     spelled: frozenset[str]
     qualified: tuple[str, ...]
     used: tuple[str, ...]
@@ -70,19 +76,24 @@ class CodeQuestion(NamedTuple):
 
 def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQuestion:
     """The question as it is asked of code; `terms` are those it is searched by among notes, Korean as morphemes."""
-    text = text[:_READ_CHARS]
+    text = _RECEIVER.sub(r"\1.", text[:_READ_CHARS])
     places = tuple(_places(text))
     bare = pattern("code_words", "frame").sub(" ", text) if places else text
     written = list(dict.fromkeys(match[0] for match in IDENTIFIER.finditer(bare)))
-    known = _known(db, _candidates(bare, written))
+    candidates = _candidates(bare, written)
+    rows = _known(db, [*map(squashed, candidates), *name_forms(bare)])
+    objects = asked_objects(bare, rows)
+    known = list(dict.fromkeys(row.name for row in rows if row.kind is None))
     naming = [_without_ending(name, known) for name in written]
     names = _candidates(bare, naming)
     known = [name for name in known if squashed(name) in set(map(squashed, names))]
-    searched = list(dict.fromkeys(_searched(text, written, terms)))[:_MAX_TERMS]
-    named = tuple(_meant(known, names, text, naming))
+    searched = list(dict.fromkeys([*objects.kinds, *_searched(text, written, terms)]))[:_MAX_TERMS]
+    named = tuple(dict.fromkeys([*_meant(known, names, text, naming), *objects.names]))
     tokens = {token: word for word in searched if (token := indexed_token(db, word))}
     words_beside = len(_content(bare) - {name.lower() for name in named for name in _WORD.findall(name)})
-    qualified = tuple(_dotted(name) for name in naming if _dotted(name).count("."))
+    if objects.meant:
+        words_beside = min(words_beside, objects.words_beside)
+    qualified = tuple(dotted(name) for name in naming if dotted(name).count("."))
     owners = [name.split(".")[-2] for name in qualified]
     means_names = any(_is_written_as_name(name, text) for name in names if squashed(name) in map(squashed, named))
     return CodeQuestion(
@@ -90,7 +101,8 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
         tokens=tuple(tokens.items()),
         terms=tuple(dict.fromkeys([*searched, *written])),
         named=named,
-        spelled=frozenset(names),
+        objects=objects.meant,
+        spelled=frozenset([*names, *objects.names]),
         qualified=qualified,
         used=tuple(_used(named, qualified, text, names)),
         owner_expr=" OR ".join(f'"{name}"' for name in owners),
@@ -98,18 +110,21 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
         words_beside=words_beside,
         wants_tests="test" in text.lower(),
         is_of_code=bool(places)
-        or (words_beside <= FEW_WORDS and bool(named) and (means_names or _speaks_of_code(text))),
+        or (
+            words_beside <= FEW_WORDS and bool(named) and (means_names or bool(objects.meant) or _speaks_of_code(text))
+        ),
         asked_kind=_asked_kind(text),
         is_how_to=bool(pattern("code_words", "how_to", re.IGNORECASE).search(text)),
         searched_share=len(tokens) / (len(tokens) + _left_to_notes(terms)) if tokens else 0.0,
     )
 
 
-def _known(db: Connection, names: Sequence[str]) -> list[str]:
-    """The names of definitions that are spelled so, but for case and the marks between their words."""
+def _known(db: Connection, names: Sequence[str]) -> list[SymbolName]:
+    """The names of definitions that are squashed so."""
     if not names:
         return []
-    return [row.name for row in select_symbol_names(db, names_json=json.dumps([squashed(name) for name in names]))]
+    objects = json.dumps(sorted(OBJECT_KINDS))
+    return select_symbol_names(db, names_json=json.dumps(list(dict.fromkeys(names))), objects_json=objects)
 
 
 def _without_ending(name: str, known: Sequence[str]) -> str:
@@ -135,7 +150,7 @@ def _left_to_notes(terms: Sequence[str]) -> int:
 def _candidates(text: str, written: Sequence[str]) -> list[str]:
     """What may be the name of a definition: every word that says something, and the parts of `Foo.bar`."""
     quoted = {part for each in _QUOTED.findall(text) for part in re.split(r"\W+", each) if part}
-    parts = list(dict.fromkeys(part for name in written for part in _dotted(name).split(".")))
+    parts = list(dict.fromkeys(part for name in written for part in dotted(name).split(".")))
     found = [part for part in parts if part in quoted or not _says_nothing(part)]
     return found or [part for part in parts if len(parts) == 1 or part.lower() not in english()]
 
@@ -164,7 +179,7 @@ def _meant(known: Sequence[str], names: Sequence[str], text: str, written: Seque
     of_code = _speaks_of_code(text)
     # `which module reads …` describes what it asks for, and names nothing.
     is_code = of_code and len(content) <= (1 if _asked_kind(text) == ANY_KIND else _NAME_AND_PLACE)
-    members = {part for each in written if "." in _dotted(each) for part in _dotted(each).split(".") if of_code}
+    members = {part for each in written if "." in dotted(each) for part in dotted(each).split(".") if of_code}
     nouns = set(_WITH_ARTICLE.findall(text))
     for name in known:
         asked = wanted.get(squashed(name), "")
@@ -199,7 +214,7 @@ def _speaks_of_code(text: str) -> bool:
 def _searched(text: str, written: Sequence[str], terms: Sequence[str]) -> Iterator[str]:
     """The words that code is searched by: names whole and in parts, and the terms of the question."""
     for name in written:
-        for part in _dotted(name).split("."):
+        for part in dotted(name).split("."):
             if len(written) == 1 or not _says_nothing(part):
                 yield squashed(part)
                 yield from parts_of(part)
@@ -213,10 +228,6 @@ def _says_nothing(word: str) -> bool:
     if not word.isascii():
         return korean().fullmatch(word) is not None or pattern("code_words", "about_korean").fullmatch(word) is not None
     return lower in english() or lower in words("code_words", "about")
-
-
-def _dotted(name: str) -> str:
-    return re.sub(r"::|->|#", ".", name).strip(".")
 
 
 def _places(text: str) -> Iterator[Place]:

@@ -11,7 +11,7 @@ from kb.domain.citations import Citation, CodeCitation
 from kb.domain.code_hits import CodeFound, CodeHit, FoundBy
 from kb.domain.repositories import Repository
 from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery
-from kb.language.names.identifiers import parts_of, singular, squashed
+from kb.language.names.identifiers import dotted, parts_of, singular, squashed
 from kb.records import NamedTuple
 from kb.retrieve.code.question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, read_code_question
 from kb.retrieve.code.snippet import code_snippet
@@ -219,11 +219,14 @@ def _span(row: CodeRow) -> dict[str, Any]:
 
 def _gained(defined: Defined, question: CodeQuestion, weights: Weights) -> float:
     """What a definition gains by being named; a type more than what is called like it: its constructor, its impl."""
+    if (defined.kind, defined.qualified) in question.objects:
+        return weights.of("named") + weights.of("qualified")
     if defined.name not in question.named:
         return 0.0
     gained = weights.of("named" if defined.name in question.spelled else "named_in_other_case")
+    whole = dotted(defined.qualified)
     for name in question.qualified:
-        if defined.qualified == name or defined.qualified.endswith("." + name):
+        if f".{whole}".endswith(f".{name}"):
             gained += weights.of("qualified")
     gained += weights.of(f"kind.{defined.kind}")
     return gained if question.words_beside <= FEW_WORDS else gained * weights.of("among_words")

@@ -36,9 +36,11 @@ class CodeCount(NamedTuple):
 
 
 class SymbolName(NamedTuple):
-    """A name as it is defined."""
+    """A name as it is defined; of an object its kind and its name in full, of any other definition neither."""
 
     name: str
+    kind: str | None
+    qualified: str | None
 
 
 class GeneratedDocument(NamedTuple):
@@ -72,7 +74,7 @@ def select_code_counts(db: Connection, *, words_json: str) -> list[CodeCount]: .
 
 
 @sql("retrieve/select_symbol_names.sql")
-def select_symbol_names(db: Connection, *, names_json: str) -> list[SymbolName]: ...
+def select_symbol_names(db: Connection, *, names_json: str, objects_json: str) -> list[SymbolName]: ...
 
 
 @sql("inspect/list_symbols.sql")

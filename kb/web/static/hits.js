@@ -39,7 +39,7 @@ function hitItem(hit, state) {
     { class: "hit", ...leadsTo(place, hit.chunk_id, state) },
     thumbnail(hit),
     h("span", { class: "where" }, h("span", { class: `kind kind-${kindOf(hit)}` }, kindWord(hit)), placeOf(hit)),
-    h("span", { class: "heading" }, place.kind === "code" && place.symbol ? place.symbol : heading),
+    h("span", { class: "heading" }, place.kind === "code" && place.symbol ? shownName(place.symbol, place.path) : heading),
     h("span", { class: place.kind === "code" ? "snippet code" : "snippet" }, marked(hit.snippet, hit.snippet_matches)),
   );
   link.title = `${SCORES[hit.score_kind] ?? hit.score_kind} ${hit.score.toFixed(2)}`;
@@ -50,6 +50,13 @@ function hitItem(hit, state) {
 export function leadsTo(place, chunkId, state) {
   const passage = place.kind === "page" ? chunkId : "";
   return { href: address({ ...state, at: place.uri, passage, view: "" }), "data-at": place.uri, "data-passage": passage };
+}
+
+/** A qualified name without the module that the path of its file says already: `Foo.bar`. */
+function shownName(qualified, path) {
+  const module = path.replace(/\.[^.]*$/, "").replace(/\/__init__$/, "");
+  const said = [`${module}.`, `${module.replaceAll("/", ".")}.`].find((each) => qualified.startsWith(each));
+  return said ? qualified.slice(said.length) : qualified;
 }
 
 function kindOf(hit) {
