@@ -335,7 +335,10 @@ def test_verify_tells_what_stands_moved_and_changed(asked: Vault) -> None:
     assert standing() == [("moved", "gateway.md#L5")]
     path.write_text(text.replace("five", "six"), encoding="utf-8")
     assert standing() == [("changed", None)]
-    assert kb(asked, "verify").code == 1
+    ran = kb(asked, "verify")
+    assert ran.code == 1
+    assert re.search(r"「[^」]*five[^」]*」\n  now 「[^」]*six[^」]*」\n      five → six\n", ran.stdout)
+    assert "six" in kb(asked, "verify", "--json").json["quotes"][0]["now_text"]
     path.rename(asked.root / "renamed.md")
     assert standing() == [("missing", None)]
     (asked.root / "renamed.md").write_text(text, encoding="utf-8")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import NOTES, kb_in, make_vault, run_kb
+from conftest import NOTES, Vault, kb_in, make_vault, run_kb
 
 from kb.cli.main import COMMANDS, cli
 
@@ -145,6 +145,60 @@ def test_the_examples_that_only_read_do_what_they_say(tmp_path: Path) -> None:
                 assert set(ELSEWHERE) & set(args), (args, done)
                 assert re.search('(error: |message":")(no|nothing) ', done.stderr), (args, done)
     assert len(ran) > 40
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("find", "search"),
+        ("serach", "search"),
+        ("version", "--version"),
+        ("stats", "status"),
+        ("lst", "list"),
+        ("models instal", "install"),
+        ("help serach", "search"),
+    ],
+)
+def test_a_command_that_is_none_is_answered_with_the_one_that_is_meant(typed: str, meant: str) -> None:
+    ran = run_kb(*typed.split())
+    assert (ran.code, ran.stdout) == (2, "")
+    assert f"Did you mean {meant}?" in ran.stderr
+
+
+def test_a_word_that_is_near_no_command_of_a_group_is_answered_with_all_of_them() -> None:
+    assert "no command 'tags'. There are: docs, symbols." in run_kb("list", "tags").stderr
+
+
+@pytest.mark.parametrize("words", [(), ("search",), ("models", "install")], ids=" ".join)
+def test_kb_help_shows_what_help_shows(words: tuple[str, ...]) -> None:
+    ran = run_kb("help", *words)
+    assert (ran.code, ran.stderr) == (0, "")
+    assert ran.stdout == run_kb(*words, "--help").stdout
+    assert "kb search has no commands" in run_kb("help", "search", "x").stderr
+
+
+@pytest.mark.parametrize("command", ["search", "ask", "list docs", "list symbols", "sql"])
+def test_filters_stand_under_headings_of_their_own(command: str) -> None:
+    shown = run_kb(*command.split(), "--help").stdout
+    sections = re.finditer(r"(?m)^([A-Z][a-z ]+):\n((?:  .*\n)+)", shown)
+    under = {each[1]: set(re.findall(r"(?m)^  (--[a-z-]+)", each[2])) for each in sections}
+    assert {"--tag", "--lang", "--path-glob", "--dated"} <= under["Filters"]
+    assert under["Filters for code"] == {"--symbol", "--kind", "--code-lang", "--repo"}
+    assert "--json" in under["Output"]
+    assert not {"--tag", "--repo", "--json"} & under["Options"]
+
+
+@pytest.mark.parametrize("short", ["-k", "-n", "--limit"])
+def test_short_options_count_hits_and_rows(short: str, vault: Vault) -> None:
+    kb = kb_in(vault)
+    assert kb("search", "gateway", short, "2").stdout == kb("search", "gateway", "--k", "2").stdout
+    assert kb("list", "docs", "-n", "2").stdout.count("\n") == 2
+
+
+def test_errors_of_options_are_one_line_in_plain_words(vault: Vault) -> None:
+    kb = kb_in(vault)
+    assert "'abc' is not a valid whole number" in kb("search", "x", "--k", "abc").stderr
+    assert "Choose from: vectors, index, answers, everything\n" in kb("reset").stderr
 
 
 def test_without_a_command_help_is_shown() -> None:

@@ -39,7 +39,7 @@ def test_no_hits_names_what_was_typed(kb: Kb) -> None:
     ("command", "said"),
     [
         (("list", "docs"), "nothing is indexed yet: kb ingest"),
-        (("list", "docs", "--tag", "x"), "no document passes these filters"),
+        (("list", "docs", "--tag", "x"), "nothing is indexed yet: kb ingest"),
         (("answers", "list"), "no answer was given yet"),
         (("sessions", "list"), "no conversation was begun yet"),
     ],

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Kb, Vault, make_vault, run_kb, write_notes
+from conftest import Kb, Vault, kb_in, make_vault, run_kb, write_notes
 from jsonschema import Draft202012Validator
 from syrupy.assertion import SnapshotAssertion
 
@@ -254,6 +254,28 @@ def test_while_the_first_ingest_has_not_ended_a_search_without_hits_says_so(tmp_
     with closing(sqlite3.connect(vault.sqlite)) as db, db:
         db.execute("DELETE FROM ingest_runs")  # as before the end of the first
     assert "the first ingest has not ended" in run_kb(*call, "search", "platypus").stderr
+
+
+def test_status_tells_in_five_lines_what_is_indexed_when_and_what_is_pending(fresh_vault: Vault) -> None:
+    kb = kb_in(fresh_vault)
+    assert kb("ingest", "--no-embed").code == 0
+    ran = kb("--set", "models.embedding.provider=none", "status")
+    assert (ran.code, ran.stderr, ran.stdout.count("\n")) == (0, "", 5)
+    assert (
+        f"workspace    {fresh_vault.root}\nindexed      6 documents, 8 passages (markdown 6; en 4, ko 2)" in ran.stdout
+    )
+    assert re.search(r"last ingest  \d{4}-\d\d-\d\d \d\d:\d\d \S+ \(new 6\)\nsearched by  words\n", ran.stdout)
+    assert "pending      search by meaning: " in kb("status").stdout
+    require_valid(kb("status", "--json").json, "base_status.v1")
+
+
+def test_a_machine_without_models_where_none_was_asked_for_is_in_order(fresh_vault: Vault) -> None:
+    kb = kb_in(fresh_vault)
+    assert kb("ingest", "--no-embed").code == 0
+    ran = kb("doctor")
+    assert (ran.code, "✗" in ran.stdout) == (0, False)
+    assert "– embeddings         none: no model was installed, passages are found by their words" in ran.stdout
+    assert kb("--set", "models.embedding.model=multilingual-e5-small", "doctor").code == 3
 
 
 def test_init_without_a_word_uses_the_usual_places(away_from_home: Path) -> None:

@@ -27,7 +27,11 @@ def bulk(kb: Kb, *lines: object) -> list[Any]:
         for line in lines
     )
     ran: Ran = kb("search", "--bulk", stdin=stdin)
-    assert (ran.code, ran.stderr) == (0, "")
+    bad = [item for item in ran.lines if item["error"] is not None]
+    said = f"{len(bad)} of {len(ran.lines)} lines could not be answered" if bad else ""
+    assert ran.code == (2 if bad else 0)
+    assert said in ran.stderr
+    assert bool(said) == bool(ran.stderr)
     for item in ran.lines:
         require_valid(item, "bulk_search_item.v1")
     return ran.lines

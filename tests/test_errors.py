@@ -6,13 +6,15 @@ import inspect
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import Kb, Vault, cpu_limited, run_kb
+from conftest import Kb, Vault, cpu_limited, kb_in, run_kb
 
 from kb import errors
 from kb.errors import KbError
@@ -53,7 +55,8 @@ def test_no_error_stands_outside_the_tree() -> None:
         (["search", "gateway"], 0, ""),
         (["search", "platypus"], 1, ""),
         (["list", "docs", "--lang", "fr"], 1, "no document passes these filters"),
-        (["doctor"], 3, ""),  # no model is installed here
+        (["doctor"], 0, ""),  # no model is installed here, and none was asked for
+        (["--set", "workspace.root=/nowhere", "doctor"], 3, ""),
         (["search"], 2, "no question"),
         (["search", "  "], 2, "no question"),
         (["search", "'AND'"], 2, "FTS5"),
@@ -225,3 +228,42 @@ def test_a_document_is_named_by_its_path_from_where_one_stands(
         assert kb("inspect", "doc", typed, "--json").json["document"] == whole
     gone = str(root / "nowhere.md")
     assert f"no document '{gone}'" in kb("inspect", "doc", gone).stderr
+
+
+def started(vault: Vault, *args: str, **streams: Any) -> subprocess.Popen[str]:
+    """kb in a process of its own."""
+    program = [sys.executable, "-m", "kb", "--config", str(vault.config), *args]
+    return subprocess.Popen(program, text=True, stderr=subprocess.PIPE, **streams)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("form", ["text", "json", "paths"])
+def test_output_that_cannot_be_written_is_told_as_that(form: str, vault: Vault) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        kb = started(vault, "search", "gateway", "--format", form, stdout=full)
+        _, said = kb.communicate()
+    assert kb.returncode == 2
+    assert said.startswith("error: the output could not be written: No space left on device\n")
+
+
+def test_an_ingest_that_was_stopped_ends_with_130(fresh_vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kb.operations.ingest import ingest
+
+    scan = ingest._scan
+
+    def interrupted(run: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return scan(run)
+
+    monkeypatch.setattr(ingest, "_scan", interrupted)
+    ran = kb_in(fresh_vault)("ingest", "--no-embed")
+    assert (ran.code, ran.stdout.startswith("stopped: ")) == (130, True)
+
+
+def test_ctrl_c_ends_a_command_with_130(kb: Kb, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("kb.cli.commands.search.search", interrupted)
+    ran = kb("search", "gateway")
+    assert (ran.code, ran.stdout, ran.stderr) == (130, "", "aborted\n")

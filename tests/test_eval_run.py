@@ -110,7 +110,7 @@ def test_a_stopped_run_goes_on(measured: Vault, monkeypatch: pytest.MonkeyPatch)
 
     with monkeypatch.context() as patched:
         patched.setattr(evaluate.GoldenAsker, "ask", counted)
-        assert kb("eval", "run").code == 2
+        assert kb("eval", "run").code == 130
     assert rows(measured, "SELECT query_id FROM eval_query_results ORDER BY query_id") == [("overlap",), ("retry",)]
     ran = kb("eval", "run")
     assert "4 questions, 2 of them asked before" in ran.stdout
@@ -198,7 +198,7 @@ def test_ctrl_c_keeps_every_question_that_was_asked(measured: Vault, monkeypatch
 
     monkeypatch.setattr(evaluate.GoldenAsker, "ask", interrupted)
     ran = kb_in(measured)("eval", "run")
-    assert (ran.code, "stopped after 2 of 4 questions" in ran.stdout) == (1, True)
+    assert (ran.code, "stopped after 2 of 4 questions" in ran.stdout) == (130, True)
     assert rows(measured, "SELECT query_id FROM eval_query_results ORDER BY query_id") == [("overlap",), ("retry",)]
 
 

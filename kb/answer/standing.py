@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from kb.domain.citations import Citation, LineCitation
@@ -38,3 +40,32 @@ def nearest_lines(quote: str, cited: LineCitation, text: str) -> LineCitation | 
         return None
     first = min(lines, key=lambda line: (abs(line - cited.start), line))
     return cited._replace(start=first, end=first + quote.count("\n"))
+
+
+_LEAST_SHARED = 0.5
+
+
+def nearest_text(quote: str, text: str, line: int) -> str | None:
+    """What most likely stands in the place of a quotation that is not in `text` any more; None where nothing is alike.
+
+    As many lines as the quotation has, of those that share most of its words the nearest to `line`.
+    """
+    asked = Counter(quote.split())
+    lines = text.split("\n")
+    span = quote.count("\n") + 1
+    best, at = 0.0, 0
+    for start in range(max(1, len(lines) - span + 1)):
+        shared = (Counter(" ".join(lines[start : start + span]).split()) & asked).total() / asked.total()
+        if (shared, -abs(start + 1 - line)) > (best, -abs(at + 1 - line)):
+            best, at = shared, start
+    return "\n".join(lines[at : at + span]).strip() if best >= _LEAST_SHARED else None
+
+
+def changed_words(old: str, new: str) -> list[tuple[str, str]]:
+    """The words that differ, old and new; what `new` has before and behind the quotation is not of it."""
+    before, after = old.split(), new.split()
+    return [
+        (" ".join(before[a:b]), " ".join(after[c:d]))
+        for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+        if kind != "equal" and not (a == b and a in (0, len(before)))
+    ]

@@ -74,6 +74,7 @@ _FIT = {"ko": "가장 나은 문장과 질문의 맞음", "en": "how well the be
 _UNSURE = {"ko": "확실하지 않지만, 아마 이것일 수 있습니다:", "en": "Perhaps this; not sure:"}
 _FOUND = {
     "words": {"ko": "질문의 말 그대로 찾음", "en": "found literally"},
+    "part": {"ko": "질문의 말 일부로 찾음", "en": "found by some of its words"},
     "meaning": {"ko": "뜻으로 찾음", "en": "found by meaning"},
     "other": {"ko": "다른 언어에서 찾음", "en": "found in another language"},
 }
@@ -167,9 +168,11 @@ def unsure_heading(language: str) -> str:
     return _in(language, _UNSURE)
 
 
-def how_found(language: str, *, words: float, in_own_language: bool) -> str:
+def how_found(language: str, *, words: float, by_words: bool, in_own_language: bool) -> str:
     """How the best passage was found; `words` is the share of the question's weight that one passage carries."""
-    return _in(language, _FOUND["other" if not in_own_language else "words" if words >= LITERAL_SHARE else "meaning"])
+    if words >= LITERAL_SHARE:
+        return _in(language, _FOUND["words"])
+    return _in(language, _FOUND["part" if by_words else "meaning" if in_own_language else "other"])
 
 
 def goes_on(language: str, place: str) -> str:

@@ -25,18 +25,23 @@ MAX_LINE_BYTES = 1_000_000
 def run_bulk(config: Config, mode: SearchMode | None, k: int | None) -> int:
     """Answers every line of stdin in order; `mode` and `k`, or as configured, where the line does not say.
 
-    A bad line is an item with an error. Exit code 0. Raises: NotIndexed and its kin.
+    A bad line is an item with an error, and once all are answered an error of the whole.
+    Raises: NotIndexed and its kin; UsageError where a line was bad.
     """
     gc.enable()  # there may be millions of questions
     with open_session(config, many=True) as session:
         with session.reading():
             pass  # what cannot be read at all is no fault of a line
         defaults = session.defaults._replace(mode=mode or session.defaults.mode, k=k or session.defaults.k)
-        index = 0
+        index = bad = 0
         for line in _lines(sys.stdin.buffer):
             if line.strip():
-                print_json(_answer_line(session, index, line, defaults))
+                item = _answer_line(session, index, line, defaults)
+                print_json(item)
                 index += 1
+                bad += item["error"] is not None
+    if bad:
+        raise UsageError(f"{bad} of {index} lines could not be answered", "their items say why")
     return 0
 
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 class Call:
-    """One call of kb: its global options. `as_json` is set by the command's own --json."""
+    """One call of kb: its global options. `was_interrupted`: Ctrl-C stopped long work after a step."""
+
+    was_interrupted = False
 
     def __init__(self, config_path: str | None, settings: tuple[str, ...], verbose: bool, debug: bool) -> None:
         self.config_path = config_path
@@ -59,15 +61,29 @@ class HelpContext(click.Context):
     """A command's surroundings, with help that keeps its examples within the width."""
 
     def make_formatter(self) -> click.HelpFormatter:
-        from kb.cli.output.help_text import HelpFormatter
+        from kb.cli.output.help_text import HelpFormatter, headings
 
-        return HelpFormatter(width=self.terminal_width, max_width=self.max_content_width)
+        return HelpFormatter(headings=headings(self), width=self.terminal_width, max_width=self.max_content_width)
 
 
 class CommandGroup(click.Group):
     """Commands under one name. Each is listed with its first sentence, whole on however many lines that takes."""
 
     context_class = HelpContext
+    other_words: Mapping[str, str] = {}
+    """What else people type for a command, or for an option of the group."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; for a name that is none, the nearest is named."""
+        if args and args[0] not in (names := self.list_commands(ctx)):
+            from difflib import get_close_matches
+
+            near = self.other_words.get(args[0]) or next(iter(get_close_matches(args[0], names, n=1)), None)
+            known = ", ".join(names) if len(names) < 10 else f"see {ctx.command_path} --help"
+            ctx.fail(f"no command {args[0]!r}. " + (f"Did you mean {near}?" if near else f"There are: {known}."))
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)

@@ -29,11 +29,11 @@ def run() -> NoReturn:
 
 
 def _end(error: BaseException) -> NoReturn:
-    said = "aborted" if isinstance(error, KeyboardInterrupt) else _said(error)
+    said, code = ("aborted", 130) if isinstance(error, KeyboardInterrupt) else (_said(error), 2)
     try:
         os.write(2, f"{said}\n".encode(errors="replace"))
     finally:
-        os._exit(2)
+        os._exit(code)
 
 
 def _said(error: BaseException) -> str:

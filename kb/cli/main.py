@@ -19,6 +19,7 @@ EXIT_OK = 0
 EXIT_NO_HIT = 1
 EXIT_ERROR = 2
 EXIT_UNHEALTHY = 3
+EXIT_INTERRUPTED = 130
 
 # name → one line of help; the module kb.cli.commands.<name> is imported when the command runs.
 COMMANDS = {
@@ -34,6 +35,7 @@ COMMANDS = {
     "open": "Open a hit, a citation or a file in your editor or viewer.",
     "ui": "Search, ask and read in the terminal, by keys.",
     "web": "Search, ask and read on a page in your browser.",
+    "status": "Show what is indexed, when, and what is pending.",
     "list": "List what is indexed.",
     "inspect": "Show all that is stored of one document, chunk or name in code.",
     "models": "Install and check the models that find passages by meaning.",
@@ -48,11 +50,35 @@ COMMANDS = {
     "audit": "Show what agents were given.",
     "sql": "Prepare the plain sqlite3 program for this knowledge base.",
     "completion": "Print the completion script of a shell.",
+    "help": "Show how kb, or one of its commands, is called.",
+}
+
+
+# What else people type → the command, or the option of kb.
+OTHER_WORDS = {
+    **dict.fromkeys(("find", "grep", "query"), "search"),
+    **dict.fromkeys(("show", "cat", "get", "read"), "fetch"),
+    **dict.fromkeys(("update", "sync", "scan", "reindex", "refresh"), "ingest"),
+    **dict.fromkeys(("add", "import"), "ingest-file"),
+    **dict.fromkeys(("info", "stats"), "status"),
+    **dict.fromkeys(("question", "chat"), "ask"),
+    **dict.fromkeys(("history", "log"), "answers"),
+    **dict.fromkeys(("check", "health"), "doctor"),
+    **dict.fromkeys(("ls", "docs"), "list"),
+    **dict.fromkeys(("setup", "new"), "init"),
+    **dict.fromkeys(("edit", "view"), "open"),
+    **dict.fromkeys(("serve", "server", "gui"), "web"),
+    **dict.fromkeys(("settings", "set"), "config"),
+    **dict.fromkeys(("delete", "clear", "clean"), "reset"),
+    "tui": "ui",
+    "version": "--version",
 }
 
 
 class _Commands(CommandGroup):
     """The commands above, each imported only when it is the one called."""
+
+    other_words = OTHER_WORDS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -66,16 +92,6 @@ class _Commands(CommandGroup):
         command.context_class = HelpContext
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS:
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            ctx.fail(f"no command {args[0]!r}." + (f" Did you mean {near[0]}?" if near else " See kb --help."))
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -84,7 +100,7 @@ class _Commands(CommandGroup):
 @click.command(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 found or done, 1 nothing found, 2 error, 3 doctor found a fault.",
+    epilog="Exit codes: 0 found or done, 1 nothing found, 2 error, 3 doctor found a fault, 130 stopped by Ctrl-C.",
 )
 @option("--config", "config_path", metavar="FILE", help="Configuration file [env: KB_CONFIG].")
 @option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set one key, e.g. search.default_k=5.")
@@ -147,14 +163,20 @@ def _main(args: list[str]) -> int:
         return code if isinstance(code, int) else EXIT_OK
     except SystemExit:  # the answer to a shell's completion
         raise
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as stop:
         with suppress(OSError):
             click.echo("aborted", err=True)
+        by_key = isinstance(stop, KeyboardInterrupt) or isinstance(stop.__context__, KeyboardInterrupt)
+        return EXIT_INTERRUPTED if by_key else EXIT_ERROR  # a prompt that met the end of its input is an error
     except BaseException as error:  # noqa: BLE001  the last handler
-        from kb.cli.output.streams import reader_went_away
+        from kb.cli.output.streams import reader_went_away, was_printing
+        from kb.errors import FileError
 
         if isinstance(error, BrokenPipeError) and reader_went_away():
             return EXIT_OK  # the reader (head, less) went away: nothing is wrong, and nothing more may be written
+        if isinstance(error, OSError) and was_printing(error):
+            unwritten = FileError(f"the output could not be written: {error.strerror}", "send it somewhere else")
+            unwritten.__cause__, error = error, unwritten
         with suppress(OSError):  # standard error may be closed or full: the exit code stands
             _tell(error, args)
     return EXIT_ERROR
@@ -166,7 +188,8 @@ def _call(args: list[str]) -> object:
         cli.main(args, prog_name="kb")  # answers the shell and exits
     try:
         with cli.make_context("kb", list(args)) as ctx:
-            return cli.invoke(ctx)
+            code = cli.invoke(ctx)
+            return EXIT_INTERRUPTED if ctx.find_object(Call) and ctx.obj.was_interrupted else code
     except click.exceptions.Exit as done:  # --help and --version
         return done.exit_code
 
@@ -181,7 +204,8 @@ def _tell(error: BaseException, args: list[str]) -> None:
     elif isinstance(error, click.ClickException):
         from kb.errors import UsageError
 
-        message = error.format_message()  # it repeats the words typed, which may be a shell's whole glob
+        # On one line; it repeats the words typed, which may be a shell's whole glob.
+        message = " ".join(error.format_message().split())
         _show(UsageError(message[:_MESSAGE_CHARS] + "…" * (len(message) > _MESSAGE_CHARS), _usage_hint(error)), args)
     elif isinstance(error, KbError):
         _show(error, args)

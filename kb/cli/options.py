@@ -22,6 +22,26 @@ class _Option(click.Option):
         self.help = help
 
 
+class WholeNumber(click.IntRange):
+    """A whole number within bounds, called so in help and errors."""
+
+    name = "whole number"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """What stands for it in the help."""
+        return "NUMBER"
+
+
+class Number(click.FloatRange):
+    """A number within bounds, called so in help and errors."""
+
+    name = "number"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """What stands for it in the help."""
+        return "NUMBER"
+
+
 def option(*names: str, help: str, **settings: Any) -> Callable[[Command], Command]:
     """As `click.option`."""
     return click.option(*names, cls=_Option, help=help, **settings)

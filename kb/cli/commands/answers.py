@@ -6,6 +6,7 @@ import click
 
 from kb.answer.wording import outcome_words
 from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
+from kb.cli.options import WholeNumber
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line, plain_start
 from kb.cli.output.times import local_time
@@ -18,7 +19,7 @@ def command() -> None:
 
 
 @command.command("list", epilog="\b\nExamples:\n  kb answers list --limit 5\n  kb answers list --json | jq -r .query\n")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="At most this many.")
+@click.option("-n", "--limit", type=WholeNumber(1), default=20, show_default=True, help="At most this many.")
 @json_option("Print one answer_summary.v1 per line.")
 @pass_call
 def list_(call: Call, limit: int, as_json: bool) -> int:

@@ -8,7 +8,7 @@ import click
 
 from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.filters import filter_options
-from kb.cli.options import help_option, option
+from kb.cli.options import Number, WholeNumber, help_option, option
 from kb.cli.output.streams import question_of
 from kb.domain.answers.answer_events import AskEvent
 from kb.domain.run_handle import RunHandle
@@ -35,7 +35,7 @@ Examples:
 
 @click.command("ask", epilog=_EPILOG)
 @click.argument("question", nargs=-1)
-@option("--k", type=click.IntRange(1, 1000), help="How many passages to look for [default: search.default_k].")
+@option("-k", "--k", "k", type=WholeNumber(1, 1000), help="How many passages to look for [default: search.default_k].")
 @option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them.")
 @filter_options
 @option(
@@ -43,7 +43,7 @@ Examples:
     type=click.Choice(["auto", "ollama", "llama_cpp", "extractive"]),
     help="Who answers [default: models.llm.provider].",
 )
-@option("--temperature", type=click.FloatRange(0, 2), help="0 gives the same answer every time.")
+@option("--temperature", type=Number(0, 2), help="0 gives the same answer every time.")
 @option("--seed", type=int, help="For temperatures above 0.")
 @option("--session", "session_id", metavar="NAME", help="Continue this conversation, or begin it.")
 @option("--deep", is_flag=True, help="In steps: each part of the question by itself, then what is still needed.")

@@ -7,6 +7,7 @@ import json
 import click
 
 from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
+from kb.cli.options import WholeNumber
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
 from kb.operations.answers.audit import disclosures
@@ -29,7 +30,7 @@ Examples:
 )
 @click.option("--client", metavar="NAME", help="Only by this agent, as it names itself.")
 @click.option("--tool", metavar="NAME", help="Only by this tool.")
-@click.option("--limit", type=click.IntRange(1, 200_000), default=50, help="At most this many [default: 50].")
+@click.option("-n", "--limit", type=WholeNumber(1, 200_000), default=50, help="At most this many [default: 50].")
 @json_option("Print one disclosure.v1 per line.")
 @pass_call
 def list_(call: Call, client: str | None, tool: str | None, limit: int, as_json: bool) -> int:

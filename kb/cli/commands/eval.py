@@ -10,6 +10,7 @@ import click
 from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
 from kb.cli.commands.eval_calibrate import command as calibrate
 from kb.cli.commands.eval_golden import import_, judge, suite_option
+from kb.cli.options import Number, WholeNumber
 from kb.domain.search import SearchMode
 
 
@@ -36,7 +37,7 @@ Examples:
 )
 @suite_option
 @click.option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="As in kb search.")
-@click.option("--k", type=click.IntRange(1, 1000), help="How many hits per question [default: search.default_k].")
+@click.option("-k", "--k", "k", type=WholeNumber(1, 1000), help="How many hits per question; as in kb search.")
 @click.option("--name", metavar="NAME", help="What to call the run; the newest of a name counts.")
 @click.option(
     "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a key for this run: search.…, rerank.…, rag.…."
@@ -56,7 +57,7 @@ def run(
 ) -> int:
     """Ask every question of a golden set and measure what is found.
 
-    Ctrl-C keeps what is measured; the same call goes on from there. Exit code 1 when it was stopped.
+    Ctrl-C keeps what is measured; the same call goes on from there.
     """
     from kb.cli.interrupt import interruptible
     from kb.cli.output.progress import show_count
@@ -127,10 +128,8 @@ Examples:
 )
 @click.argument("before", metavar="[BEFORE", required=False)
 @click.argument("after", metavar="AFTER]", required=False)
-@click.option(
-    "--tolerance", type=click.FloatRange(0, 1), default=0.01, help="How far a metric may fall [default: 0.01]."
-)
-@click.option("--moved", type=click.IntRange(0), default=5, help="How many moved questions to show [5].")
+@click.option("--tolerance", type=Number(0, 1), default=0.01, help="How far a metric may fall [default: 0.01].")
+@click.option("--moved", type=WholeNumber(0), default=5, help="How many moved questions to show [5].")
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
 @json_option("Print eval_comparison.v1.")
 @pass_call

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from kb.cli.call import Call, pass_call
+from kb.cli.options import WholeNumber
 from kb.domain.search import SearchMode
 
 suite_option = click.option("--suite", metavar="FILE", help="The golden set [default: eval.suite].")
@@ -56,7 +57,7 @@ Examples:
 )
 @click.argument("query")
 @suite_option
-@click.option("--k", type=click.IntRange(1, 100), default=5, help="How many hits to judge [5].")
+@click.option("-k", "--k", "k", type=WholeNumber(1, 100), default=5, help="How many hits to judge [5].")
 @click.option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="As in kb search.")
 @click.option("--category", metavar="NAME", help="What kind of question it is.")
 @pass_call

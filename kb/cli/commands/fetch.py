@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli.call import Call, json_option, pass_call, print_json
+from kb.cli.options import WholeNumber
 from kb.domain.results.fetched import FetchRequest, FetchTarget
 from kb.errors import UsageError
 from kb.operations.answers.last_shown import last_shown
@@ -27,12 +28,12 @@ Examples:
 @click.option(
     "--context",
     "context_lines",
-    type=click.IntRange(0, MOST_CONTEXT_LINES),
+    type=WholeNumber(0, MOST_CONTEXT_LINES),
     default=0,
     metavar="LINES",
     help="So many lines before and behind each place.",
 )
-@click.option("--max-tokens", type=click.IntRange(LEAST_TOKENS), help="At most so many tokens of text together.")
+@click.option("--max-tokens", type=WholeNumber(LEAST_TOKENS), help="At most so many tokens of text together.")
 @click.option("--cursor", help="Go on where an earlier fetch with --max-tokens ended.")
 @json_option("Print fetch.v1.")
 @pass_call

@@ -8,6 +8,7 @@ import click
 
 from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
 from kb.cli.filters import filter_options
+from kb.cli.options import WholeNumber
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
 from kb.domain.search import SearchFilters
@@ -30,7 +31,7 @@ Examples:
 """,
 )
 @filter_options
-@click.option("--limit", type=click.IntRange(1), help="At most this many.")
+@click.option("-n", "--limit", type=WholeNumber(1), help="At most this many.")
 @json_option("Print one doc_summary.v1 per line.")
 @pass_call
 def docs(
@@ -66,7 +67,7 @@ Examples:
 )
 @filter_options
 @click.option("--path", metavar="GLOB", help="Only files that match; the same as --path-glob.")
-@click.option("--limit", type=click.IntRange(1), help="At most this many.")
+@click.option("-n", "--limit", type=WholeNumber(1), help="At most this many.")
 @json_option("Print one symbol_summary.v1 per line.")
 @pass_call
 def symbols(call: Call, filters: SearchFilters, path: str | None, limit: int | None, as_json: bool) -> int:

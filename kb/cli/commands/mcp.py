@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from kb.cli.call import Call, CommandGroup, pass_call
+from kb.cli.options import WholeNumber
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
 from kb.errors import UsageError
@@ -25,7 +26,7 @@ Examples:
 
 @click.group("mcp", cls=CommandGroup, invoke_without_command=True, epilog=_EPILOG)
 @click.option("--http", "over_http", is_flag=True, help="Serve over HTTP, to this machine alone.")
-@click.option("--port", type=click.IntRange(1024, 65535), help="With --http: listen here [default: 7412, or any free].")
+@click.option("--port", type=WholeNumber(1024, 65535), help="With --http: listen here [default: 7412, or any free].")
 @click.option("--allow-write", is_flag=True, help="Also offer add_note and ingest.")
 @click.option("--print-config", "client", type=click.Choice(CLIENTS), help="Print what this agent is told of kb.")
 @click.pass_context

@@ -6,7 +6,7 @@ import click
 
 from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.filters import filter_options
-from kb.cli.options import help_option, option
+from kb.cli.options import WholeNumber, help_option, option
 from kb.cli.output.streams import question_of
 from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
@@ -29,7 +29,7 @@ Examples:
 
 @click.command("search", epilog=_EPILOG)
 @click.argument("query", nargs=-1)
-@option("--k", type=click.IntRange(1, 1000), help="How many hits [default: search.default_k].")
+@option("-k", "-n", "--k", "--limit", "k", type=WholeNumber(1, 1000), help="How many hits [default: search.default_k].")
 @option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them.")
 @filter_options
 @option("--explain", is_flag=True, help="Show how each hit was found.")
@@ -41,8 +41,8 @@ Examples:
     default="text",
     help="How to print the hits; json is search_response.v1, as with --json.",
 )
-@option("--snippet-chars", type=click.IntRange(20, 10_000), help="Length of snippets [default: search.snippet_chars].")
-@option("--max-tokens", type=click.IntRange(50), help="As many hits as so many tokens hold, at least one.")
+@option("--snippet-chars", type=WholeNumber(20, 10_000), help="Length of snippets [default: search.snippet_chars].")
+@option("--max-tokens", type=WholeNumber(50), help="As many hits as so many tokens hold, at least one.")
 @option("--cursor", help="Go on where an earlier search with --max-tokens or --cursor ended; begin with: start.")
 @option("--bulk", is_flag=True, help="Read one JSON question per line on stdin, write one result per line.")
 @json_option("Print search_response.v1.")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from kb.answer.standing import changed_words
 from kb.cli.call import Call, json_option, pass_call, print_json
-from kb.cli.output.printing import BAD, GOOD, echo_folded, styled
+from kb.cli.output.printing import BAD, GOOD, HEADING, echo_folded, styled
 from kb.cli.output.terminal import plain_line
 from kb.cli.show.answer import judges_line
 from kb.domain.results.answers import AnswerCheck
@@ -21,6 +22,8 @@ _OUTCOMES = {
     "unreadable": ("?", "unreadable"),
 }
 
+_PAIRS_SHOWN = 5
+
 _EPILOG = """\b
 Examples:
   kb verify                 # the last answer
@@ -35,7 +38,7 @@ Examples:
 @json_option("Print one answer_check.v1 per line.")
 @pass_call
 def command(call: Call, id: str | None, every: bool, as_json: bool) -> int:
-    """Check which quotations of an answer are still in their files, which moved, and which changed.
+    """Check which quotations of an answer are still in their files, which moved, and which changed to what.
 
     Reads the files themselves, not the index. Exit code 1 when a quotation is no longer anywhere.
     """
@@ -73,3 +76,8 @@ def _show(check: AnswerCheck) -> None:
         if quote.second is not None:
             echo_folded(judges_line(quote.second), head="      ")
         echo_folded(f"「{plain_line(quote.quote)}」", head="      ")
+        if quote.now_text is not None:
+            echo_folded(f"「{plain_line(quote.now_text)}」", head="  now ")
+            pairs = changed_words(quote.quote, quote.now_text)
+            said = ", ".join(f"{old or '(nothing)'} → {new or '(nothing)'}" for old, new in pairs[:_PAIRS_SHOWN])
+            echo_folded(plain_line(said), head="      ", style=HEADING)

@@ -7,6 +7,7 @@ import gc
 import click
 
 from kb.cli.call import Call, pass_call
+from kb.cli.options import WholeNumber
 from kb.cli.output.terminal import plain_line
 from kb.models.requirements import lacking_packages, require
 from kb.operations.session.session import open_session
@@ -22,7 +23,7 @@ Examples:
 
 @click.command("web", epilog=_EPILOG)
 @click.argument("question", nargs=-1)
-@click.option("--port", type=click.IntRange(1024, 65535), help="Listen here [default: 7411, or any that is free].")
+@click.option("--port", type=WholeNumber(1024, 65535), help="Listen here [default: 7411, or any that is free].")
 @click.option("--open/--no-open", "opens", default=True, help="Show the page in your browser.")
 @click.option("--allow-write", is_flag=True, help="Keep the answers that are asked for on the page.")
 @pass_call

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import click
 
@@ -16,8 +18,46 @@ _GAP = re.compile(r"(?<=\S) +# ")
 _WORDS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
 
 
+# What is printed, and how: the options of these parameters.
+_OUTPUT = frozenset(
+    ("as_json", "cursor", "explain", "files", "form", "max_tokens", "snippet_chars", "stream", "summary_only", "trace")
+)
+_OF_CODE = frozenset(("code_lang", "repo", "symbol", "symbol_kind"))
+
+
+def headings(ctx: click.Context) -> Mapping[str, str]:
+    """For each option of a command that filters, as its help names it, what it stands under; the rest are `Options`."""
+    from kb.domain.search import SearchFilters
+
+    taken = {param.name for param in ctx.command.params}
+    filters = taken & {"tags", "path", *SearchFilters._fields} if "lang" in taken else set()
+    found: dict[str, str] = {}
+    for param in ctx.command.params if filters else ():
+        record = param.get_help_record(ctx)
+        if record is not None and param.name in {*filters, *_OUTPUT}:
+            of_code = "Filters for code" if param.name in _OF_CODE else "Filters"
+            found[record[0]] = of_code if param.name in filters else "Output"
+    return found
+
+
 class HelpFormatter(click.HelpFormatter):
-    """Click's, which leaves the lines of an epilog of examples as long as they are written."""
+    """Click's, with options under `headings`, and the lines of an epilog of examples as long as they are written."""
+
+    def __init__(self, *, headings: Mapping[str, str], **settings: Any) -> None:
+        super().__init__(**settings)
+        self._headings = headings
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], *args: Any, **settings: Any) -> None:
+        """Writes a list of options: first those without a heading, then each heading with its own."""
+        groups: dict[str, list[tuple[str, str]]] = {"": []}
+        for row in rows:
+            groups.setdefault(self._headings.get(row[0], ""), []).append(row)
+        super().write_dl(groups.pop(""), *args, **settings)
+        self.dedent()
+        for heading, listed in groups.items():
+            with self.section(heading):
+                super().write_dl(listed, *args, **settings)
+        self.indent()
 
     def write_text(self, text: str) -> None:
         r"""Writes paragraphs; one that begins with \b line by line, each folded on its own."""

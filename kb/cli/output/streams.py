@@ -72,3 +72,12 @@ def reader_went_away() -> bool:
             gone = True
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     return gone
+
+
+def was_printing(error: OSError) -> bool:
+    """Whether what was raised came from writing output, not from a file of kb's: nothing else in `kb.cli` writes."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    room = "" if at is None else str(at.tb_frame.f_globals.get("__name__"))
+    return error.filename is None and f"{room}.".startswith(("kb.cli.", "click."))

@@ -182,7 +182,8 @@ def _footer(answer: Answer) -> list[str]:
     parts = [outcome_words(language, reason, is_quoted=is_quoted, grounded=grounded, is_sure=is_sure)]
     if reason is None and evidence is not None and answer.hits:
         own = answer.hits[0].retrieval.is_own
-        parts.append(how_found(language, words=evidence.lexical, in_own_language=own))
+        by_words = retrieval.mode == "lexical"
+        parts.append(how_found(language, words=evidence.lexical, by_words=by_words, in_own_language=own))
     if answer.model.id != "none":
         if not is_quoted:
             parts += [answer.model.id, answer.prompt_template_version]

@@ -15,7 +15,7 @@ class QuoteCheck(NamedTuple):
     """One quotation of an answer and how it fares; `now_at` is where it is now, if anywhere.
 
     `commit` is what the repository of its file was at, `now_commit` what it is at, where that is another; `second` is
-    what a second judge said of the sentence that rests on it.
+    what a second judge said of the sentence that rests on it; `now_text` what is there in place of one that changed.
     """
 
     quote: str
@@ -25,6 +25,7 @@ class QuoteCheck(NamedTuple):
     commit: str | None = None
     now_commit: str | None = None
     second: SecondVerdict | None = None
+    now_text: str | None = None
 
 
 class AnswerCheck(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from kb.answer.standing import Found, look_up, nearest_lines
+from kb.answer.standing import Found, look_up, nearest_lines, nearest_text
 from kb.domain.answers.answer import Answer, Claim
 from kb.domain.citations import Citation, LineCitation, cite, cited_lines
 from kb.domain.results.answers import AnswerCheck, QuoteCheck
@@ -68,7 +68,19 @@ class _Checking:
             elsewhere = self._elsewhere(quote, cited)
             found = Found("moved", elsewhere) if elsewhere is not None else found
         checked = QuoteCheck(quote, cited, found.standing, found.now_at, *self._other_commits(cited.path, answer))
-        return checked._replace(second=claim.second)
+        now_text = self._now_text(quote, cited, sources) if found.standing == "changed" else None
+        return checked._replace(second=claim.second, now_text=now_text)
+
+    def _now_text(self, quote: str, cited: Citation, sources: Mapping[str, str]) -> str | None:
+        """What stands in the place of a quotation that changed, as far as it is alike."""
+        if (lines := cited_lines(cited)) is not None:
+            text = self._text(sources.get(cited.path, cited.path))
+            return None if isinstance(text, FileError) else nearest_text(quote, text, lines.start)
+        try:
+            place = locate(self._session, cited)
+        except NotFound:
+            return None
+        return nearest_text(quote, place.text, 1) if place.is_current else None
 
     def _other_commits(self, path: str, answer: Answer) -> tuple[str, str] | tuple[()]:
         """The commit that the file's repository was at, and the one it is at now, where those differ."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from kb.config import Config
 from kb.domain.checks import Check
 from kb.embed.adapters import embedding_model
 from kb.embed.passage import PASSAGE_VERSION
-from kb.errors import KbError
+from kb.errors import KbError, ModelMissing
 from kb.operations.embedding.plan import configured_models, embedding_provider, require_dimensions
 from kb.operations.embedding.vector_upkeep import slot_model
 from kb.operations.session.pair_scorers import open_pair_scorer
@@ -44,10 +45,25 @@ def check_models(config: Config) -> Iterator[Check]:
         try:
             model = require_dimensions(embedding_model(config.model_dir, name, provider), wanted or None)
         except KbError as error:
-            yield Check("embedding_model", False, error.message, error.hint)
+            chosen = isinstance(error, ModelMissing) and not _embeds(config)
+            yield Check("embedding_model", False, error.message, error.hint, needed=not chosen)
         else:
             yield Check("embedding_model", True, f"{model.name} ({model.dimensions} d, {model.version})")
             yield from _check_assembly(config, name)
+
+
+def _embeds(config: Config) -> bool:
+    """Whether passages are to have vectors: a model is named, or some of it was installed, or vectors are there.
+
+    Who does without, and never installed a model, searches by words: no fault.
+    """
+    named = config.origins.get("models.embedding.model", "default") != "default"
+    return named or any(each.is_dir() and any(each.iterdir()) for each in (config.vector_dir, *_homes(config)))
+
+
+def _homes(config: Config) -> list[Path]:
+    """Where the configured models would be installed."""
+    return [config.model_dir / name for name in configured_models(config)]
 
 
 def check_reranker(config: Config) -> Iterator[Check]:
@@ -86,7 +102,7 @@ def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
         yield Check("embeddings", False, detail, needed=False)
         return
     if not held:
-        yield _without_vectors(db)
+        yield _without_vectors(db, config)
         return
     load_vector_functions(db)
     for slot in SLOTS:
@@ -94,11 +110,14 @@ def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
             yield from _check_slot(db, config, slot, held[slot])
 
 
-def _without_vectors(db: Connection) -> Check:
-    """That no passage has a vector: a fault only where there are passages."""
+def _without_vectors(db: Connection, config: Config) -> Check:
+    """That no passage has a vector: a fault only where there are passages, and a model to embed them."""
     counts = count_index_rows(db)
     if counts is not None and not counts.chunks:
         return Check("embeddings", False, "nothing is indexed yet", "kb ingest", needed=False)
+    if not _embeds(config):
+        by_words = "none: no model was installed, passages are found by their words"
+        return Check("embeddings", False, by_words, "kb models install, then kb index --embeddings", needed=False)
     return Check("embeddings", False, "no passage has a vector", "kb index --embeddings")
 
 

@@ -111,7 +111,10 @@ def base_status(session: Session) -> BaseStatus:
             missing.append("search by meaning is turned off (models.embedding.provider = none)")
         else:
             try:
-                by_meaning = base.vectors is not None
+                source = base.vectors
+                waiting = None if base.hides else source.lacking("")  # it counts all there is
+                by_meaning = source.first_passages() is None
+                missing += [waiting] if waiting else []
             except ModelError as error:
                 missing.append(f"search by meaning: {error.message} ({error.hint})")
         if not stats.documents:

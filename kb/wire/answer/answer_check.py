@@ -15,7 +15,7 @@ class QuoteCheckV1(TypedDict):
     """One quotation: whether it stands where it was cited, and where it is now.
 
     `git_commit` and `now_git_commit` are there where the file's repository is at another commit than it was,
-    `second` where a second judge was asked about the sentence.
+    `second` where a second judge was asked about the sentence, `now_text` where it changed and the like is there.
     """
 
     quote: str
@@ -25,6 +25,7 @@ class QuoteCheckV1(TypedDict):
     git_commit: NotRequired[str]
     now_git_commit: NotRequired[str]
     second: NotRequired[SecondVerdictV1]
+    now_text: NotRequired[str]
 
 
 class AnswerCheckV1(TypedDict):
@@ -59,4 +60,6 @@ def _quote(quote: QuoteCheck) -> QuoteCheckV1:
         found["git_commit"], found["now_git_commit"] = quote.commit, quote.now_commit
     if quote.second is not None:
         found["second"] = second_v1(quote.second)
+    if quote.now_text is not None:
+        found["now_text"] = quote.now_text
     return found

@@ -1,0 +1,30 @@
+"""`kb help`."""
+
+from __future__ import annotations
+
+import click
+
+from kb.cli.call import HelpContext
+
+
+@click.command(
+    "help",
+    epilog="""\b
+Examples:
+  kb help search            # as kb search --help
+  kb help models install
+""",
+)
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@click.pass_context
+def command(ctx: click.Context, words: tuple[str, ...]) -> None:
+    """Show how kb, or one of its commands, is called: what --help shows."""
+    shown = ctx.find_root()
+    for word in words:
+        group = shown.command
+        if not isinstance(group, click.Group):
+            ctx.fail(f"{shown.command_path} has no commands.")
+        name, found, _ = group.resolve_command(shown, [word])
+        assert found is not None  # it fails where there is none
+        shown = HelpContext(found, parent=shown, info_name=name)
+    click.echo(shown.get_help(), color=ctx.color)
