@@ -43,6 +43,9 @@ def test_the_match_is_in_the_window(place: int, snippet_chars: int) -> None:
         assert (snippet.text[0] == "…", snippet.text[-1] == "…") == (place > 0, place < 400)
 
 
+LINKS = "see [the guide](https://example.org/a_(b)) and [[notes/plan|the plan]]"
+
+
 def test_the_window_holds_most_of_the_different_words() -> None:
     text = "alpha " + "filler " * 100 + "alpha beta gamma " + "filler " * 100 + "alpha alpha alpha"
     snippet = make_snippet(text, ["alpha", "beta", "gamma"], 60)
@@ -99,19 +102,27 @@ def test_the_headings_above_a_passage_are_not_repeated(text: str, rest: str) -> 
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("- one\n- two\n  * three", "• one • two • three"),
-        ("| name | price |\n| --- | ---: |\n| tea | 3 |\n| a \\| b | 4 |", "• name | price • tea | 3 • a \\| b | 4"),
-        ("see [the guide](https://example.org/a_(b)) and [[notes/plan|the plan]]", "see the guide and the plan"),
-        ("> quoted\n> > twice\nand **bold**", "quoted twice and bold"),
-        ("```sh\n- a | b **c**\n```\n- item", "```sh\n- a | b **c**\n```\n• item"),
-        ("`**kwargs` and **more**", "`**kwargs` and more"),
-        ("broken\\\nhere, not \\ there", "broken here, not \\ there"),
-        (">\n**", "> **"),
+        ("- one\n- two\n  * three", "- one - two * three"),
+        (
+            "| name | price |\n| --- | ---: |\n| tea | 3 |\n| a \\| b | 4 |",
+            "| name | price | … | tea | 3 | | a \\| b | 4 |",
+        ),
+        (LINKS, LINKS),
+        ('x <- matrix[[1]]; DF[["b"]]', 'x <- matrix[[1]]; DF[["b"]]'),
+        ("> quoted\n> > twice\nand **bold**", "> quoted > > twice and **bold**"),
+        ("```sh\n- a | b **c**\n```\n- item", "```sh\n- a | b **c**\n```\n- item"),
+        ("broken\\\nhere, not \\ there", "broken\\ here, not \\ there"),
         ("5 - 3 is 2, a | b", "5 - 3 is 2, a | b"),
+        (
+            "import a from 'b'\n\n<Tip>\nMind <b>the</b> gap.\n</Tip>\n<Card\n  a={1}\n/>\n\nSo.",
+            "Mind <b>the</b> gap. … So.",
+        ),
     ],
 )
-def test_items_rows_and_links_read_as_what_they_show(text: str, shown: str) -> None:
-    assert make_snippet(text, [], 500).text == shown
+def test_a_snippet_is_the_text_as_it_stands_or_marks_what_is_left_out(text: str, shown: str) -> None:
+    snippet = make_snippet(text, [], 500)
+    assert snippet.text == shown
+    assert snippet.full_text == ("…" not in shown)
 
 
 @given(st.text("-*+|> [](a`~\n\\", max_size=60), st.integers(3, 80))

@@ -1,13 +1,15 @@
 """What in a note's text is no word of any language: targets of links, embeds, block ids, callout marks, tags.
 
-Two readings of the same marks. `without_markup` keeps what a reader sees, for telling the language of a text.
-`masked` keeps every character's place, so that a range of it is a range of the text: markup that stands by itself is
-blank in it, and a line of nothing but links is a blank line. Code is left alone by both.
+Three readings of the same marks. `without_markup` keeps what a reader sees, for telling the language of a text. The
+others keep every character's place, so that a range of them is a range of the text: in `without_tags` tags, comments
+and what MDX and Svelte add to Markdown (components, `import` and `export`, `{#if …}`) are blank; in `masked` all markup
+that stands by itself, and every line of nothing but links. Code is left alone by all.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _FENCED = r"^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)"
 # An attribute in braces may hold an arrow function: `onClick={() => close()}`.
@@ -21,9 +23,25 @@ _BLOCK_ID = r"(?:(?<=\s)|^)\^[A-Za-z0-9-]+[ \t]*$"
 _CALLOUT = r"(?<=>)[ \t]*\[![^\[\]\n]+\][+-]?"
 _MATH = r"\$\$.*?\$\$"
 
-_STANDING = re.compile(
-    rf"(?P<code>{_FENCED}|`[^`\n]*`)|(?:{_COMMENT}|{_TAG}|{_EMBED}|{_BLOCK_ID}|{_CALLOUT})", re.MULTILINE | re.DOTALL
+# What ends where its brackets do: a component, a tag with a value in braces, a statement that exports something.
+_OPENS = (
+    r"(?P<component>(?<!\w)<(?:[A-Z][\w.]*(?=[\s/>])|[a-z][\w-]*(?=\s[^<>{}\n]*=\{)))"
+    r"|(?P<export>^export[ \t]+(?:default[ \t]+)?(?=(?:const|let|var)[ \t]+(?:[\w$]+[ \t]*[=:;]|[\[{])"
+    r"|(?:async[ \t]+)?function\b[^\n(]*\(|class[ \t]+\w|[({]|\*[ \t]+from\b))"
 )
+_IMPORT = r"^import[ \t]+(?:[\w$*{}, \t\n]{1,1000}?[ \t\n}]from[ \t]+)?(?:'[^'\n]+'|\"[^\"\n]+\")[ \t]*;?[ \t]*$"
+_LOGIC = r"\{[#:/@](?:if|else|each|await|then|catch|key|html|debug)\b[^{}\n]*\}|\{/\*[^{}]*\*/\}"
+
+_CODE_SPAN = rf"(?P<code>{_FENCED}|`[^`\n]*`)"
+_UNREAD = rf"{_OPENS}|{_COMMENT}|{_IMPORT}|{_LOGIC}|{_TAG}"
+_TAGS = re.compile(rf"{_CODE_SPAN}|{_UNREAD}", re.MULTILINE | re.DOTALL)
+_UNREAD_HERE = re.compile(_UNREAD, re.MULTILINE | re.DOTALL)
+_STANDING = re.compile(rf"{_CODE_SPAN}|(?:{_EMBED}|{_BLOCK_ID}|{_CALLOUT})", re.MULTILINE | re.DOTALL)
+_BRACKETS = re.compile(
+    r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`\n]*`|(?P<blank>\n[ \t]*(?:\n|\Z))"
+    r"|(?P<open>[({\[])|(?P<close>[)}\]])|(?P<tag>[<>])|(?P<line>\n|\Z)"
+)
+_LONGEST_UNREAD = 20_000
 _WIKILINK = re.compile(r"\[\[[^\[\]\n|]*(?:\|([^\[\]\n]*))?\]\]")
 _LINK = re.compile(r"\[[^\[\]\n]*\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)?\)|<?https?://[^\s<>)\]]+>?")
 _HASHTAG = re.compile(r"(?<!\S)#[^\s#]+")
@@ -31,7 +49,8 @@ _TARGET = re.compile(r"\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)?\)|https?://[^\s<>)\
 _CODE = re.compile(rf"{_FENCED}|`[^`\n]*`|{_MATH}", re.MULTILINE | re.DOTALL)
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W_]")
-_HAS_MARK = re.compile(r"[\[#<!^%]|https?:")
+_HAS_MARK = re.compile(r"[\[#<!^%{]|https?:|^(?:im|ex)port\b", re.MULTILINE)
+_HAS_TAG = re.compile(r"<[a-zA-Z/!>]|\{[#:/@]|%%|^(?:im|ex)port\b", re.MULTILINE)
 
 
 def without_markup(text: str) -> str:
@@ -44,11 +63,77 @@ def without_markup(text: str) -> str:
 
 
 def masked(text: str) -> str:
-    """`text` with spaces in the place of markup; as long as `text`, its lines where they were."""
+    """`text` with spaces in the place of markup that stands by itself; as long as `text`, its lines where they were."""
     if not _HAS_MARK.search(text):
         return text
-    standing = _STANDING.sub(lambda mark: mark[0] if mark["code"] else _blank(mark[0]), text)
+    standing = _STANDING.sub(lambda mark: mark[0] if mark["code"] else _blank(mark[0]), without_tags(text))
     return "".join(_lines_with_words(standing))
+
+
+def without_tags(text: str) -> str:
+    """`text` with spaces in the place of tags, components, statements and comments; as long as `text`."""
+    if not _HAS_TAG.search(text):
+        return text
+    return "".join(_blank(part) if is_unread else part for part, is_unread in _parts(text))
+
+
+def _parts(text: str) -> Iterator[tuple[str, bool]]:
+    """The text in pieces, each with whether it is markup that nobody reads."""
+    unread = Unread(text)
+    at = 0
+    while mark := _TAGS.search(text, at):
+        yield text[at : mark.start()], False
+        end = None if mark["code"] else unread.end(mark)
+        at = max(mark.end(), end or 0)
+        yield text[mark.start() : at], end is not None
+    yield text[at:], False
+
+
+class Unread:
+    """Finds where in one text components, tags, statements and comments end.
+
+    Where the end of one was sought in vain none is sought again: any text takes time linear in its length.
+    """
+
+    __slots__ = ("_sought", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._sought = 0
+
+    def line_end(self, start: int) -> int | None:
+        """The end of the line on which what begins at `start` ends; None where anything else is on these lines."""
+        at = start
+        while mark := _UNREAD_HERE.match(self._text, at):
+            end = self.end(mark)
+            if end is None or end == at:
+                return None
+            at = end
+            while self._text[at : at + 1] in (" ", "\t"):
+                at += 1
+            if self._text[at : at + 1] in ("", "\n"):
+                return at
+        return None
+
+    def end(self, mark: re.Match[str]) -> int | None:
+        """Where it ends what begins with a match; None where it does not."""
+        if mark["component"] is None and mark["export"] is None:
+            return mark.end()
+        if mark.start() < self._sought:
+            return None
+        depth, is_tag, stop = 0, mark["component"] is not None, min(len(self._text), mark.start() + _LONGEST_UNREAD)
+        for part in _BRACKETS.finditer(self._text, mark.end(), stop):
+            kind = part.lastgroup
+            if kind == "blank" and is_tag:
+                self._sought = part.start()
+                return None
+            if is_tag and kind == "tag" and not depth:
+                return part.end() if part[0] == ">" else None
+            if not is_tag and kind in ("line", "blank") and not depth:
+                return part.start()
+            depth += (kind == "open") - (kind == "close")
+        self._sought = stop
+        return None
 
 
 def has_words(line: str) -> bool:

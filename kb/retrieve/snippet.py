@@ -16,9 +16,10 @@ _FENCES = ("```", "~~~")
 # English endings, the longest first.
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y")
 
-# Compiled where a text needs them, which few do.
-_CODE_OR_BOLD = r"(?P<code>`[^`\n]*`)|\*\*"
-_CELL_ENDS = r"[ \t]*(?<!\\)\|[ \t]*"
+_LEFT_OUT = "\0"  # stands for lines until white space is folded; no text holds it
+_RULER = frozenset("|:- \t")
+# Without one of these a text has no line of mere markup.
+_UNREAD = ("<", "{", "import ", "export ", "%%")
 _SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
 
 
@@ -66,14 +67,16 @@ def _is_ruler(line: str) -> bool:
 def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet:
     """The densest window of `text`, never longer than `snippet_chars` characters.
 
-    Outside code white space is folded and marks give way to what they show: an item and a row of a table begin with •,
-    a link is its words.
+    It is the text character for character, but for white space, which is folded outside code, and what an ellipsis
+    stands for: what is before and behind the window, lines of nothing but tags, components and statements, and the line
+    below the head of a table.
     """
     kept = stored_text(text)
-    flat = _folded(kept) or " ".join(kept.split())
+    folded = _folded(kept) or " ".join(kept.split())
+    flat = folded.replace(_LEFT_OUT, _ELLIPSIS)
     matches = find_matches(flat, terms)
     if len(flat) <= snippet_chars:
-        return Snippet(flat, True, tuple(matches))
+        return Snippet(flat, _LEFT_OUT not in folded, tuple(matches))
     start, end = _window(flat, matches, max(1, snippet_chars - 2 * len(_ELLIPSIS)))
     head = _ELLIPSIS if start else ""
     tail = _ELLIPSIS if end < len(flat) else ""
@@ -84,47 +87,34 @@ def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet
 
 def _folded(text: str) -> str:
     """`text` on one line, except that fenced code keeps its lines and their indentation."""
-    if not any(fence in text for fence in _FENCES):
-        return " ".join(_unmarked(text).split())
+    if any(mark in text for mark in _UNREAD):
+        from kb.language.markup import without_tags  # most passages have none
+
+        read = without_tags(text).split("\n")
+    else:
+        read = text.split("\n")
     lines: list[str] = []
     prose: list[str] = []
     fence = ""
-    for line in text.split("\n"):
+    for line, words in zip(text.split("\n"), read, strict=True):
         start = line.lstrip(" \t>")[:3]
         is_fence = start in _FENCES and fence in ("", start)
         if not fence and not is_fence:
-            prose += _unmarked(line).split()
+            is_left_out = line.strip() and (not words.strip() or set(line) <= _RULER)
+            prose += [_LEFT_OUT] if is_left_out else line.split()
             continue
-        if prose:
-            lines.append(" ".join(prose))
-            prose = []
+        lines += _one_line(prose)
+        prose = []
         lines.append(line.rstrip())
         if is_fence:
             fence = "" if fence else start
-    if prose:
-        lines.append(" ".join(prose))
-    return "\n".join(lines).strip()
+    return "\n".join([*lines, *_one_line(prose)]).strip(f"{_LEFT_OUT} \t\n")
 
 
-def _unmarked(text: str) -> str:
-    """`text`, which holds no code block, as it reads on one line: items and rows apart, links and bold type bare."""
-    if "](" in text or "[[" in text:
-        from kb.language.link_words import link_words  # most passages have no links
-
-        text = link_words(text)
-    if "**" in text:
-        text = re.sub(_CODE_OR_BOLD, lambda mark: mark["code"] or "", text)
-    return "\n".join(filter(None, map(_unmarked_line, text.split("\n"))))
-
-
-def _unmarked_line(line: str) -> str:
-    line = line.lstrip(" \t>").removesuffix("\\")  # a backslash at its end breaks a line
-    if line[:2] in ("- ", "* ", "+ "):
-        return f"• {line[2:]}"
-    if not line.startswith("|"):
-        return line
-    cells = re.split(_CELL_ENDS, line.strip().strip("|").strip())
-    return "" if set(line) <= set("|:- \t") else f"• {' | '.join(cells)}"
+def _one_line(words: Sequence[str]) -> list[str]:
+    """The words with a space between them, what is left out once in a row; no line of none."""
+    kept = [word for word, before in zip(words, ("", *words), strict=False) if (word, before) != (_LEFT_OUT, _LEFT_OUT)]
+    return [" ".join(kept)] if kept else []
 
 
 def find_matches(text: str, terms: Sequence[str]) -> list[Range]:

@@ -24,7 +24,7 @@ from kb.extract.numbered_blocks import NumberedBlocks
 # generated data, and its markup would cost minutes.
 MAX_LINE_CHARS = 20_000
 
-_HEADING_ATTRIBUTES = re.compile(r"\{:?[ ]?[#.][^{}]*\}$")
+_HEADING_ATTRIBUTES = re.compile(r"\{(?::?[ ]?[#.][^{}]*|/\*[ ]?#[^{}]*\*/)\}$")
 _BLOCK_ID = re.compile(r"(?:^|\s+)\^[A-Za-z0-9-]+\s*$")
 _CALLOUT = re.compile(r"\[!([^\[\]\n]+)\][+-]?[ \t]*")
 _TABLE_DELIMITER = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?|\|[ \t]*:?-+:?[ \t]*\|")

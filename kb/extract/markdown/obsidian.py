@@ -1,7 +1,8 @@
 """The Markdown parser kb reads notes with: CommonMark, GFM tables and strikethrough, footnotes, and Obsidian's marks.
 
-Obsidian's own marks become tokens here (`wikilink`, `hashtag`; comments become nothing), so that what is in code
-is left alone by the parser's own rules and every rule below takes time linear in its text.
+Obsidian's own marks become tokens here (`wikilink`, `hashtag`; comments become nothing, and so do the components and
+statements of MDX that have their lines to themselves), so that what is in code is left alone by the parser's own rules
+and every rule below takes time linear in its text.
 """
 
 from __future__ import annotations
@@ -9,17 +10,24 @@ from __future__ import annotations
 import bisect
 import functools
 import re
+from collections.abc import Sequence
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
 from mdit_py_plugins.footnote.index import footnote_def
+
+from kb.language.markup import Unread
 
 # `[[Target]]`, `[[Target#Heading|alias]]`; with `!` before it the target is shown in place.
 _WIKILINK = re.compile(r"(!?)\[\[([^\[\]|\n]{1,1000})(?:\|([^\[\]\n]{0,1000}))?\]\]")
 
 # Obsidian takes letters and digits of any script, `_`, `-` and `/`, at least one of them not a digit.
 _HASHTAG = re.compile(r"#([^\s\u2000-\u206f\u2e00-\u2e7f\u3000-\u303f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\]+)")
+# `# Title[[anchor]]`, as some sites name a heading: in lower case, right behind it.
+_ANCHOR = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 _NOT_A_TAG = re.compile(r"[\d/]*")
 
 
@@ -29,6 +37,8 @@ def note_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parser.block.ruler.before("reference", "footnote_def", footnote_def, {"alt": ["paragraph", "reference"]})
     parser.block.ruler.before("fence", "comment", _block_comment, {"alt": ["paragraph", "reference", "blockquote"]})
+    parser.block.ruler.before("html_block", "unread", _unread_lines, {"alt": ["paragraph", "reference", "blockquote"]})
+    parser.core.ruler.after("inline", "heading_anchor", _heading_anchors)
     parser.inline.ruler.before("link", "wikilink", _wikilink)
     parser.inline.ruler.before("link", "comment", _inline_comment)
     parser.inline.ruler.before("link", "hashtag", _hashtag)
@@ -91,6 +101,41 @@ def _block_comment(state: StateBlock, start_line: int, end_line: int, silent: bo
     if not silent:
         state.line = closing + 1
     return True
+
+
+def _unread_lines(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+    """Components, statements and logic of MDX and Svelte that have their lines to themselves."""
+    start = state.bMarks[start_line] + state.tShift[start_line]
+    if state.src[start : start + 1] not in ("<", "{", "i", "e") or state.is_code_block(start_line):
+        return False
+    if state.src.startswith("<", start) and not state.src[start + 1 : start + 3].lstrip("/")[:1].isupper():
+        return False  # CommonMark's own HTML
+    unread = state.env.setdefault("unread", Unread(state.src))
+    end = unread.line_end(start)
+    if end is None:
+        return False
+    after = bisect.bisect_right(state.bMarks, end, 0, state.lineMax)
+    if after > end_line:
+        return False
+    if not silent:
+        state.line = after
+    return True
+
+
+def _heading_anchors(state: StateCore) -> None:
+    """Takes the anchors behind headings out of them."""
+    for opening, inline in zip(state.tokens, state.tokens[1:], strict=False):
+        children = inline.children or []
+        if opening.type != "heading_open" or len(children) < 2 or children[-1].type != "wikilink":
+            continue
+        target, before = str(children[-1].meta["target"]), children[-2].content
+        is_glued = not before[-1:].isspace() and not children[-1].meta["embedded"] and not children[-1].meta["alias"]
+        if is_glued and (_ANCHOR.fullmatch(target) or target == _slug(children[:-1])):
+            del children[-1]
+
+
+def _slug(children: Sequence[Token]) -> str:
+    return "-".join(re.findall(r"\w+", "".join(child.content for child in children).lower()))
 
 
 def _closing_line(state: StateBlock, start_line: int, end_line: int) -> int | None:
