@@ -147,7 +147,7 @@ def shown(text: str, start: int = 0) -> str:
 
 def test_lines_of_mere_markup_are_not_shown() -> None:
     text = "Set it so:\n\n{* ../../docs/one.py hl[3] *}\n\n/// note\n\n<br>\n\nThen restart [3]."
-    assert shown(text) == "Set it so:\n\nThen restart ［3］. [1]"
+    assert shown(text) == "Set it so:\n\n…\nThen restart [3]. [1]"
 
 
 def test_code_is_shown_in_a_block_with_its_marker_below() -> None:

@@ -59,7 +59,8 @@ def test_brackets_without_end_are_no_marker_and_cost_no_time() -> None:
 
 
 def test_what_reads_as_a_marker_in_quoted_words_gets_other_brackets() -> None:
-    assert without_brackets("as in [3], see a[i] and [#9]") == "as in ［3］, see a[i] and ［#9］"
+    text = "as in [3], see [1][2] but a[1], m[[1]], [[1]], [1](url), `x [1]`, [4] and [#1]"
+    assert without_brackets(text, {1, 2, 3}) == text.replace("in [3]", "in ［3］").replace("[1][2]", "［1］［2］")
 
 
 def test_text_is_handed_on_as_soon_as_it_can_be_no_marker() -> None:

@@ -57,26 +57,20 @@ def show_markers(numbers: Collection[int]) -> str:
     return " " + "".join(f"[{number}]" for number in numbers) if numbers else ""
 
 
-def without_brackets(text: str) -> str:
-    """`text` with wide brackets in the place of what reads as markers, for words of a source that are among ours.
+def without_brackets(text: str, places: Collection[int]) -> str:
+    """`text` with wide brackets where it reads as `show_markers` of some of these places would, for quoted words.
 
     What is between backticks stays: there `[0]` is code.
     """
-    parts = _INLINE_CODE.split(text)
-    parts[::2] = map(_widened, parts[::2])
-    return "".join(parts)
+
+    def widened(found: re.Match[str]) -> str:
+        names = not found["code"] and all(int(number) in places for number in re.findall(r"\d+", found[0]))
+        return found[0].translate(_WIDE) if names else found[0]
+
+    return _CODE_OR_MARKERS.sub(widened, text)
 
 
-def _widened(text: str) -> str:
-    parts: list[str] = []
-    at = 0
-    for marker in _markers(text):
-        parts += [text[at : marker.start], text[marker.start : marker.end].translate(_WIDE)]
-        at = marker.end
-    return "".join((*parts, text[at:]))
-
-
-_INLINE_CODE = re.compile(r"(`[^`\n]*`)")
+_CODE_OR_MARKERS = re.compile(r"(?P<code>`[^`\n]*`)|(?<!\S)(?:\[\d{1,9}\])+(?![\w\[(])")
 _WIDE = str.maketrans({"[": "［", "]": "］"})
 
 

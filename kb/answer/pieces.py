@@ -1,22 +1,22 @@
 """Quoted sentences as an extractive answer shows them: markers behind each, lists and code below what announces them.
 
 Above the row of a table stands its header, before the first of several items its mark.
-The links of a note are shown by their words, and the lines of a page go on as the paragraph they were broken from:
-what is shown is not the quotation, which the claims keep word for word. What reads in a source's words as a marker of
-its own is in wide brackets, except in code, which stays as it is and is in a block of its own.
+What is shown is the source's, character for character. Lines that are left out (of mere markup, and the rows between a
+table's header and a row) are marked with an ellipsis, and the lines of a page go on as the paragraph they were broken
+from. One thing is written otherwise: what reads as a marker of this very answer is in wide brackets, except in code,
+which is in a block of its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import dropwhile, groupby, takewhile
 
 from kb.answer.markers import show_markers, without_brackets
 from kb.domain.media_citations import PageCitation, RegionCitation
 from kb.domain.passages import Passage, Sentence
 from kb.language.broken_lines import joined_lines
-from kb.language.link_words import link_words
 from kb.language.markup import masked
 from kb.language.sentences import is_code
 from kb.records import NamedTuple
@@ -26,6 +26,9 @@ _TABLE_RULER = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)
 _ITEM_MARK = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 # What a site generator reads: includes, and the marks of its own blocks.
 _DIRECTIVE = re.compile(r"[ \t>]*(?:\{[*%#{].*[*%#}]\}|/{3,}.*|:{3,}.*)[ \t]*$")
+
+
+_LEFT_OUT = "…"
 
 
 class Piece(NamedTuple):
@@ -53,7 +56,8 @@ class Piece(NamedTuple):
         above = text[:begin].split("\n")[:-1] if "|" in text[begin : self.sentence.end].split("\n")[0] else []
         rows = list(takewhile(lambda line: "|" in line, reversed(above)))[::-1]
         ruler = next((at for at, row in enumerate(rows) if at and _TABLE_RULER.fullmatch(row)), 0)
-        return "\n".join((rows[ruler - 1], rows[ruler], text[begin:start])) if ruler else ""
+        between = ["| … |"] if ruler and ruler < len(rows) - 1 else []
+        return "\n".join((rows[ruler - 1], rows[ruler], *between, text[begin:start])) if ruler else ""
 
     @property
     def item_mark(self) -> str:
@@ -71,33 +75,39 @@ class Piece(NamedTuple):
 
 def show_excerpts(pieces: Sequence[Piece]) -> str:
     """The text of an answer made of whole pieces of passages, each with its marker; lines of mere markup left out."""
-    return "\n\n".join(_excerpt(piece) for piece in pieces)
+    places = {piece.place for piece in pieces}
+    return "\n\n".join(_excerpt(piece, places) for piece in pieces)
 
 
-def _excerpt(piece: Piece) -> str:
+def _excerpt(piece: Piece, places: Collection[int]) -> str:
     """One piece with its marker, which stands on a line of its own behind a block of code."""
     text = piece.sentence.text if piece.in_code else (piece.table_head or piece.item_mark) + piece.sentence.text
     if piece.in_code:
         fence = next((mark[1] for mark in map(_FENCE.match, text.split("\n")) if mark), "```")
         text = f"{fence}\n{text}"
-    shown, marker = _readable(piece.worded(text)), show_markers((piece.place,))
+    shown, marker = _readable(piece.worded(text), places), show_markers((piece.place,))
     return f"{shown}\n{marker.strip()}" if _FENCE.match(shown.rpartition("\n")[2]) else shown + marker
 
 
-def _readable(text: str) -> str:
-    """The lines that say something, as they are; what reads as a marker in wide brackets, except in code."""
+def _readable(text: str, places: Collection[int]) -> str:
+    """The lines that say something, as they are; an ellipsis for those between them that do not."""
     lines: list[str] = []
     fence = ""
-    for line in text.split("\n"):
+    is_left_out = False
+    for line, said in zip(text.split("\n"), masked(text).split("\n"), strict=True):
         mark = _FENCE.match(line)
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
         elif not fence and not mark:
             if not line.strip() and lines and not lines[-1].strip():
                 continue
-            if line.strip() and (_DIRECTIVE.match(line) or not masked(line).strip(" \t>")):
+            if line.strip() and (_DIRECTIVE.match(line) or not said.strip(" \t>")):
+                is_left_out = bool(lines)
                 continue
-            line = _shown(line)
+            line = without_brackets(line, places)
+        if is_left_out and line.strip():
+            lines.append(_LEFT_OUT)
+            is_left_out = False
         lines.append(line)
     if fence:
         lines.append(fence)
@@ -110,19 +120,17 @@ def show_pieces(pieces: Sequence[Piece]) -> str:
 
 
 def _lines(pieces: Sequence[Piece]) -> Iterator[str]:
+    places = {piece.place for piece in pieces}
     for (place, in_code), run in groupby(pieces, key=lambda piece: (piece.place, piece.in_code)):
         if in_code:
             code = "\n\n".join(piece.sentence.text for piece in run)
             yield f"```\n{code}\n```\n{show_markers((place,)).strip()}"
             continue
         for piece in run:
-            yield _shown(piece.table_head + piece.worded(piece.sentence.text)) + show_markers((place,))
+            quoted = piece.worded(piece.sentence.text)
+            yield without_brackets(piece.table_head + quoted, places) + show_markers((place,))
             if announced := piece.announced:
-                yield announced if _is_block(announced) else _shown(piece.worded(announced))
-
-
-def _shown(words: str) -> str:
-    return without_brackets(link_words(words))
+                yield announced if _is_block(announced) else without_brackets(piece.worded(announced), places)
 
 
 def _is_block(announced: str) -> bool:

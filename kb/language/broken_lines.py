@@ -55,7 +55,7 @@ def whole_across(parts: Sequence[str]) -> list[str]:
 def joined_lines(text: str) -> str:
     """The text with each paragraph on one line; items of lists and rows of tables keep lines of their own."""
     joined: list[str] = []
-    for line in whole_words(text).split("\n"):
+    for line in text.split("\n"):
         goes_on = bool(joined) and joined[-1].strip() and line.strip() and not joined[-1].endswith("|")
         if goes_on and not _OWN_LINE.match(line):
             joined[-1] = f"{joined[-1].rstrip()} {line.lstrip()}"

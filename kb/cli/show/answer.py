@@ -24,7 +24,6 @@ from kb.cli.output.terminal import Folding, columns, plain, plain_line, shows_li
 from kb.domain.answers.answer import Answer, AnswerCitation, Claim, SecondVerdict
 from kb.domain.answers.answer_events import AskEvent, Generated, HopTaken
 from kb.language.detect import query_language
-from kb.language.link_words import link_words
 from kb.retrieve.notes import note_label
 
 # Of what a step found, so many places are shown.
@@ -170,7 +169,7 @@ def _show_candidates(answer: Answer) -> None:
     for number, citation in enumerate(answer.citations, 1):
         _show_citation(citation, f"{number}. ")
         if citation.quote:
-            echo_folded(plain_line(link_words(citation.quote)), head="    ", style=QUIET)
+            echo_folded(plain_line(citation.quote), head="    ", style=QUIET)
 
 
 def _footer(answer: Answer) -> list[str]:
