@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 from conftest import Ran, Vault, copy_vault, make_vault, run_kb
+from fake_embedder import PRIMARY, SECONDARY, FakeModels, models
+
+from kb.store.migrate import made_objects
+from kb.store.vectors.vector_tables import load_vector_functions
+
+__all__ = ["models"]
+
+DAMAGES = int(os.environ.get("KB_DAMAGES", "15"))
 
 PAGE_BYTES = 4096
 NOTES = {
@@ -132,3 +144,246 @@ def test_a_sound_file_passes_both_ways(indexed: Vault) -> None:
     for options in ((), ("--quick",)):
         checks = {check["name"]: check["ok"] for check in doctor(indexed, *options).json["checks"]}
         assert checks["sqlite_integrity"] is True
+
+
+# Damage of every kind that a knowledge base with vectors can suffer, and the command that mends it
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory, models: FakeModels) -> Vault:
+    """Notes with vectors and sentences under two models, all of the database in its one file: copy it."""
+    made = make_vault(tmp_path_factory.mktemp("embedded") / "vault")
+    for name, text in NOTES.items():
+        (made.root / name).write_text(text, encoding="utf-8")
+    with made.config.open("a", encoding="utf-8") as file:
+        file.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n')
+    assert run_kb("--config", str(made.config), "ingest").code == 0
+    with closing(apsw.Connection(str(made.sqlite))) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return made
+
+
+def execute(vault: Vault, statement: str, *values: object) -> list[Any]:
+    with closing(apsw.Connection(str(vault.sqlite))) as db:
+        load_vector_functions(db)
+        found = db.execute(statement, values).fetchall()
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return found
+
+
+def any_of(vault: Vault, dice: random.Random, statement: str) -> Any:
+    """The first column of a random row."""
+    return dice.choice(execute(vault, statement))[0]
+
+
+def drop_object(vault: Vault, dice: random.Random) -> None:
+    made = dice.choice([each for each in made_objects().values() if each.type in ("index", "view", "trigger")])
+    execute(vault, f"DROP {made.type} {made.name}")
+
+
+def table_for_view(vault: Vault, dice: random.Random) -> None:
+    name = dice.choice([each.name for each in made_objects().values() if each.type == "view"])
+    execute(vault, f"DROP VIEW {name}; CREATE TABLE {name} (x)")
+
+
+def other_trigger(vault: Vault, dice: random.Random) -> None:
+    made = dice.choice([each for each in made_objects().values() if each.type == "trigger"])
+    when = str(made.definition).partition(" BEGIN")[0].partition(" WHEN ")[0]
+    execute(vault, f"DROP TRIGGER {made.name}; {when} BEGIN SELECT 1; END")
+
+
+def wrong_schema_version(vault: Vault, dice: random.Random) -> None:
+    value = dice.choice(["1", "7", "x", "", "-3", "2.5"])
+    execute(vault, "UPDATE schema_meta SET value = ? WHERE key = 'schema_version'", value)
+
+
+def lost_index_row(vault: Vault, dice: random.Random) -> None:
+    execute(vault, "DELETE FROM chunks_fts WHERE rowid = ?", any_of(vault, dice, "SELECT chunk_rowid FROM chunks"))
+
+
+def other_index_row(vault: Vault, dice: random.Random) -> None:
+    column = dice.choice(["text", "heading_path", "name"])
+    rowid = any_of(vault, dice, "SELECT chunk_rowid FROM chunks")
+    execute(vault, f"UPDATE chunks_fts SET {column} = 'another' WHERE rowid = ?", rowid)
+
+
+def wrong_count(vault: Vault, dice: random.Random) -> None:
+    execute(
+        vault,
+        dice.choice(
+            [
+                "UPDATE kv SET value = value + 1 WHERE key = 'chunk_total'",
+                "DELETE FROM kv WHERE key = 'chunk_total'",
+                "DELETE FROM kv WHERE key = 'corpus_revision'",
+                "UPDATE kv SET value = value - 1 WHERE key = 'korean_unit_total'",
+                "UPDATE words SET documents = documents + 1 WHERE letters = (SELECT min(letters) FROM words)",
+                "UPDATE korean_units SET occurrences = occurrences + 1",
+                "DELETE FROM korean_units WHERE surface = (SELECT max(surface) FROM korean_units)",
+                "UPDATE pipelines SET documents = documents + 1",
+                "DELETE FROM pipelines",
+            ]
+        ),
+    )
+
+
+def lost_rows(vault: Vault, dice: random.Random) -> None:
+    table = dice.choice(["documents", "assets", "blocks"])
+    rowid = any_of(vault, dice, f"SELECT rowid FROM {table}")
+    execute(vault, f"PRAGMA foreign_keys = OFF; DELETE FROM {table} WHERE rowid = {rowid}")
+
+
+def lost_mirror_rows(vault: Vault, dice: random.Random) -> None:
+    rowid = any_of(vault, dice, "SELECT rowid FROM vec_primary_rowids")
+    least = dice.choice([rowid, 0])
+    execute(
+        vault,
+        f"DELETE FROM vec_{dice.choice(['primary', 'secondary'])} WHERE chunk_rowid BETWEEN ? AND ?",
+        least,
+        rowid,
+    )
+
+
+def other_mirror_rows(vault: Vault, dice: random.Random) -> None:
+    slot = dice.choice(["primary", "secondary"])
+    one, other = dice.sample(execute(vault, f"SELECT chunk_rowid, embedding FROM vec_{slot}"), 2)
+    vector = dice.choice([bytes(len(one[1])), other[1], dice.randbytes(4) + one[1][4:]])
+    execute(vault, f"UPDATE vec_{slot} SET embedding = ? WHERE chunk_rowid = ?", vector, one[0])
+
+
+def lost_mirror(vault: Vault, dice: random.Random) -> None:
+    execute(vault, f"DROP TABLE vec_{dice.choice(['primary', 'secondary'])}")
+
+
+def lost_record(vault: Vault, dice: random.Random) -> None:
+    chunk = any_of(vault, dice, "SELECT chunk_id FROM embedding_records")
+    change = dice.choice(["DELETE FROM embedding_records", "UPDATE embedding_records SET status = 'pending'"])
+    execute(vault, f"{change} WHERE chunk_id = ?", chunk)
+
+
+def lost_means(vault: Vault, dice: random.Random) -> None:
+    execute(vault, "DELETE FROM language_means WHERE lang = ?", any_of(vault, dice, "SELECT lang FROM language_means"))
+
+
+def lost_sentences(vault: Vault, dice: random.Random) -> None:
+    rowid = any_of(vault, dice, "SELECT chunk_rowid FROM chunk_sentences")
+    which = dice.choice(["chunk_rowid = ?1", "chunk_rowid = ?1 AND position > 0", "chunk_rowid = ?1 AND position = 1"])
+    execute(vault, f"DELETE FROM chunk_sentences WHERE {which}", rowid)
+
+
+def other_sentences(vault: Vault, dice: random.Random) -> None:
+    rowid = any_of(vault, dice, "SELECT chunk_rowid FROM chunk_sentences")
+    vector = dice.choice([b"", bytes(16), bytes(7), bytes(17)])
+    execute(vault, "UPDATE chunk_sentences SET vector = ? WHERE chunk_rowid = ? AND position <= 1", vector, rowid)
+
+
+def a_file(folder: Path, dice: random.Random, pattern: str = "*") -> Path:
+    return dice.choice(sorted(path for path in folder.rglob(pattern) if path.is_file()))
+
+
+def change_file(path: Path, dice: random.Random) -> None:
+    """A file gone, cut, emptied, or with other bytes."""
+    content = bytearray(path.read_bytes())
+    kind = dice.choice(["gone", "cut", "empty", "noise", "zeros"])
+    if kind == "gone":
+        path.unlink()
+        return
+    if kind == "cut":
+        del content[len(content) // 2 :]
+    elif kind == "empty":
+        content.clear()
+    else:
+        content[:] = bytes(len(content)) if kind == "zeros" else dice.randbytes(len(content))
+    path.write_bytes(content)
+
+
+def damaged_copy(vault: Vault, dice: random.Random) -> None:
+    change_file(a_file(vault.sqlite.parent / "assets", dice), dice)
+
+
+def flipped_copy(vault: Vault, dice: random.Random) -> None:
+    path = a_file(vault.sqlite.parent / "assets", dice)
+    content = bytearray(path.read_bytes())
+    content[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
+    path.write_bytes(content)
+
+
+def damaged_lance(vault: Vault, dice: random.Random) -> None:
+    """The vectors of a table: its data, or the manifests that name them."""
+    table = dice.choice(sorted((vault.sqlite.parent / "lancedb").glob("*.lance")))
+    for path in table.rglob(dice.choice(["*.lance", "*.manifest"])):
+        change_file(path, dice)
+
+
+def lost_lance(vault: Vault, dice: random.Random) -> None:
+    table = dice.choice(sorted((vault.sqlite.parent / "lancedb").glob("*.lance")))
+    shutil.rmtree(table)
+    if dice.random() < 0.5:
+        table.mkdir()
+
+
+def cut_file(vault: Vault, dice: random.Random) -> None:
+    size = vault.sqlite.stat().st_size
+    os.truncate(vault.sqlite, size - dice.choice([1, 100, PAGE_BYTES, 3 * PAGE_BYTES, dice.randrange(size)]))
+
+
+def damaged_page(vault: Vault, dice: random.Random) -> None:
+    """A page with other bytes, of those that SQLite itself can tell are wrong."""
+    sound = vault.sqlite.read_bytes()
+    while is_sound(vault.sqlite):
+        data = bytearray(sound)
+        dice.choice([overwrite, flip, zero])(data, dice.randrange(len(sound) // PAGE_BYTES) * PAGE_BYTES, dice)
+        vault.sqlite.write_bytes(data)
+
+
+MENDED_BY: dict[Callable[[Vault, random.Random], None], str | None] = {
+    drop_object: "ingest",
+    table_for_view: "ingest",
+    other_trigger: "ingest",
+    wrong_schema_version: None,
+    lost_index_row: "index --rebuild-fts",
+    other_index_row: "index --rebuild-fts",
+    wrong_count: "index --rebuild-fts",
+    lost_rows: None,
+    lost_mirror_rows: "ingest",
+    other_mirror_rows: "index --embeddings",
+    lost_mirror: "ingest",
+    lost_record: "ingest",
+    lost_means: "ingest",
+    lost_sentences: "ingest",
+    other_sentences: "ingest",
+    damaged_copy: None,
+    flipped_copy: None,
+    damaged_lance: "index --rebuild-lance",
+    lost_lance: "ingest",
+    cut_file: None,
+    damaged_page: None,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(DAMAGES))
+def test_doctor_names_any_damage_and_the_command_that_mends_it(seed: int, embedded: Vault, tmp_path: Path) -> None:
+    vault = copy_vault(embedded.config.parent, tmp_path / "vault")
+    old, new = str(embedded.config.parent), str(vault.config.parent)
+    execute(vault, "UPDATE assets SET storage_path = replace(storage_path, ?, ?)", old, new)
+    execute(vault, "UPDATE assets SET source_uri = replace(source_uri, ?, ?)", old, new)
+    execute(vault, "PRAGMA journal_mode = DELETE")  # all of it in the one file
+    assert failed(doctor(vault)) == {}
+    dice = random.Random(seed)
+    damage = list(MENDED_BY)[seed % len(MENDED_BY)]
+    damage(vault, dice)
+    found = failed(doctor(vault))
+    assert found, damage
+    assert all(found.values()), "each with what to do"
+    searched = run_kb("--config", str(vault.config), "search", "배터리 barrel", "--json")
+    assert "Traceback" not in searched.stderr
+    command = MENDED_BY[damage]
+    if command is not None:
+        assert run_kb("--config", str(vault.config), *command.split()).code == 0
+        assert failed(doctor(vault)) == {}, damage
+
+
+def failed(ran: Ran) -> dict[str, str | None]:
+    """The failed checks, each with its hint."""
+    assert (ran.code in (0, 3), ran.stderr) == (True, "")
+    return {check["name"]: check["hint"] for check in ran.json["checks"] if check["state"] == "failed"}

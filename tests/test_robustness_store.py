@@ -286,3 +286,41 @@ def test_a_wrong_or_lost_schema_version_is_told_as_damage_by_every_command(index
     checks = run_kb("--config", str(indexed.config_path), "doctor", "--json").json["checks"]
     assert "sqlite_open" in {check["name"] for check in checks if check["ok"] is False}
     assert indexed.sqlite.read_bytes() == before
+
+
+def test_an_ingest_that_finds_nothing_new_makes_lost_copies_again(workspace: Workspace) -> None:
+    workspace.ingest()
+    gone, cut = sorted(path for path in workspace.config.asset_dir.rglob("*") if path.is_file())[:2]
+    sound = gone.read_bytes(), cut.read_bytes()
+    gone.unlink()
+    cut.write_bytes(sound[1][:-1])
+    assert counted(workspace.ingest()) == {"unchanged": NOTES}
+    assert (gone.read_bytes(), cut.read_bytes()) == sound
+
+
+def test_what_a_run_left_that_ended_before_its_clean_up_is_removed_by_the_next(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.ingest()
+    copies = workspace.asset_copies()
+    workspace.write("note-00.md", "# Rewritten\n")
+    with monkeypatch.context() as patch:
+        patch.setattr("kb.operations.ingest.ingest.unreferenced_assets", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            workspace.ingest()
+    assert len(workspace.asset_copies()) == len(copies) + 1
+    assert counted(workspace.ingest()) == {"unchanged": NOTES}
+    assert len(workspace.asset_copies()) == len(copies)
+
+
+def interrupted(*args: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_content_is_named_after_its_first_path_whichever_came_first(workspace: Workspace) -> None:
+    workspace.write("twin-b.md", "# Twin\n")
+    workspace.ingest()
+    workspace.write("twin-a.md", "# Twin\n")
+    workspace.ingest()
+    named = workspace.query("SELECT workspace_path, source_uri FROM assets WHERE workspace_path LIKE 'twin%'")
+    assert named == [("twin-a.md", str(workspace.root / "twin-a.md"))]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from kb.domain.ids import AssetId
+from kb.domain.ids import AssetId, content_hash
 from kb.domain.ingest.disk import NO_ROOM, no_room
 from kb.errors import StoreError, StoreReadOnly
 
@@ -44,11 +44,22 @@ def store_asset(
         return AssetStorage("reference", source_path)
     path = asset_path(asset_dir, asset_id)
     try:
-        if not _has_size(path, len(data)):
+        if not has_size(path, len(data)):
             _write_aside_and_rename(path, data)
     except OSError as error:
         raise _write_error(path, error) from error
     return AssetStorage("copied", str(path))
+
+
+def restore_asset(storage_path: str, checksum: str, source_path: str, asset_dir: Path) -> None:
+    """Makes a lost copy again where its source still has the same bytes."""
+    path = Path(storage_path)
+    if asset_dir not in path.parents:  # of a data directory that was moved
+        return
+    with contextlib.suppress(OSError):
+        data = Path(source_path).read_bytes()
+        if content_hash(data) == checksum:
+            _write_aside_and_rename(path, data)
 
 
 def unreferenced_assets(asset_dir: Path, referenced: AbstractSet[str]) -> Iterator[Path]:
@@ -65,9 +76,10 @@ def asset_path(asset_dir: Path, asset_id: AssetId) -> Path:
     return asset_dir / asset_id[:_SHARD_CHARS] / asset_id
 
 
-def _has_size(path: Path, byte_len: int) -> bool:
+def has_size(path: Path | str, byte_len: int) -> bool:
+    """Whether a copy is there and has all its bytes."""
     try:
-        return path.stat().st_size == byte_len
+        return os.stat(path).st_size == byte_len
     except FileNotFoundError:
         return False
 

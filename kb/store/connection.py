@@ -48,7 +48,8 @@ def sqlite_errors(path: Path) -> Iterator[None]:
             raise
         raise StoreCorrupt(
             f"{path} lacks what kb put there: {error}",
-            "move it away and run kb ingest, which rebuilds it from your files",
+            "kb ingest makes views, triggers and indexes again; where that is refused too, move the file away and run "
+            "kb ingest, which rebuilds it from your files; keep it: answers are in it alone",
         ) from error
     except apsw.CorruptError as error:
         raise StoreCorrupt(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -17,8 +18,9 @@ import apsw
 from kb.domain.ids import content_hash
 from kb.store import schema_queries as queries
 from kb.store.bare_sql import bare_sql
-from kb.store.connection import APPLICATION_ID, transaction
+from kb.store.connection import APPLICATION_ID, open_in_memory, transaction
 from kb.store.fts_version import build_fts, builds_same_rows, defined_fts_version, note_fts_version
+from kb.store.rows.ingest_queries import recount
 from kb.store.schema_version import latest_version, migrations, require_known_schema, schema_state
 from kb.store.sqlfile import SQL_DIR
 
@@ -43,33 +45,94 @@ def repeatable_hash() -> str:
     return content_hash("\0".join(bare_sql(path.read_text(encoding="utf-8")) for path in repeatable_files()).encode())
 
 
+def made_objects() -> dict[str, queries.SchemaObject]:
+    """What kb makes in a file, by name: tables with their columns, indexes, views and triggers."""
+    return _made_objects(latest_version(), repeatable_hash())
+
+
+@functools.cache
+def _made_objects(schema_version: int, repeatables: str) -> dict[str, queries.SchemaObject]:
+    with closing(open_in_memory()) as db:
+        _bring_up_to_date(db, schema_state(db), "")
+        return {made.name: made for made in queries.select_objects(db) if made.definition is not None}
+
+
+def damaged_objects(db: apsw.Connection) -> list[str]:
+    """The names of what kb made and that is not there, or not as kb made it. `db` has the latest schema."""
+    found = {each.name: each for each in queries.select_objects(db)}
+    return [name for name, made in made_objects().items() if found.get(name) is None or not _same(found[name], made)]
+
+
+def foreign_triggers(db: apsw.Connection) -> list[str]:
+    """Triggers that kb did not make, each with the table of kb's that it changes on a write."""
+    made = made_objects()
+    found = queries.select_objects(db)
+    return [f"{each.name} on {each.table_name}" for each in found if each.type == "trigger" and each.name not in made]
+
+
+def _same(found: queries.SchemaObject, made: queries.SchemaObject) -> bool:
+    return (found.type, found.table_name, bare_sql(found.definition or "")) == (
+        made.type,
+        made.table_name,
+        bare_sql(made.definition or ""),
+    )
+
+
+def is_current(db: apsw.Connection) -> bool:
+    """Whether the file has this kb's schema and views, and what kb made in it is as it was made."""
+    state = schema_state(db)
+    if (state.schema_version, state.repeatable_hash) != (latest_version(), repeatable_hash()):
+        return False
+    return state.objects_hash == _objects_hash(db, state)
+
+
+def _objects_hash(db: apsw.Connection, state: queries.SchemaVersion) -> str:
+    """The BLAKE3 digest of the statements that made what kb noted as its own, as the file has them."""
+    made = queries.select_made_statements(db, names_json=state.repeatable_names_json or "[]")
+    return content_hash("\0".join(row.statement for row in made).encode())
+
+
 def migrate(db: apsw.Connection, now: str) -> bool:
     """Brings the file to the latest schema; True when anything changed. `now` is RFC 3339 UTC.
 
+    Views, triggers and indexes that somebody dropped or changed are made again, and what they keep is counted again.
     Raises: SchemaTooNew, StoreCorrupt.
     """
-    state = schema_state(db)
-    if state.schema_version:
+    if schema_state(db).schema_version:
         require_known_schema(db)
-    if (state.schema_version, state.repeatable_hash) == (latest_version(), repeatable_hash()):
+    if is_current(db):
         return False
     with transaction(db):  # one transaction (IMMEDIATE): another process sees the old schema or the new one
         state = schema_state(db)
-        built_by = state.fts_version or defined_fts_version(db)
-        for repeatable in queries.select_repeatables(db, names_json=state.repeatable_names_json):
-            db.execute(repeatable.statement)
-        for migration in migrations():
-            if migration.number > state.schema_version:
-                db.execute(migration.path.read_text(encoding="utf-8"))
-                queries.insert_migration(db, id=migration.number, applied_at=now, description=migration.description)
-        for path in repeatable_files():
-            db.execute(path.read_text(encoding="utf-8"))
-        if builds_same_rows(db, built_by):
-            note_fts_version(db)
-        else:
+        was_current = (state.schema_version, state.repeatable_hash) == (latest_version(), repeatable_hash())
+        _bring_up_to_date(db, state, now)
+        for name in damaged_objects(db):
+            if made_objects()[name].type == "index":
+                db.execute(f'DROP INDEX IF EXISTS "{name}"; {made_objects()[name].definition}')
+        if was_current and state.objects_hash is not None:  # while a trigger was gone, rows came and went without it
             build_fts(db)
-        queries.upsert_meta(db, key="schema_version", value=str(latest_version()))
-        queries.upsert_meta(db, key="repeatable_hash", value=repeatable_hash())
-        queries.upsert_meta(db, key="repeatable_names_json", value=json.dumps(repeatable_names()))
-        db.pragma("application_id", APPLICATION_ID)
+            recount(db)
+        queries.upsert_meta(db, key="repeatable_names_json", value=json.dumps(list(made_objects())))
+        queries.upsert_meta(db, key="objects_hash", value=_objects_hash(db, schema_state(db)))
     return True
+
+
+def _bring_up_to_date(db: apsw.Connection, state: queries.SchemaVersion, now: str) -> None:
+    built_by = state.fts_version or defined_fts_version(db)
+    for repeatable in queries.select_repeatables(
+        db, names_json=state.repeatable_names_json, own_names_json=json.dumps(repeatable_names())
+    ):
+        db.execute(repeatable.statement)
+    for migration in migrations():
+        if migration.number > state.schema_version:
+            db.execute(migration.path.read_text(encoding="utf-8"))
+            queries.insert_migration(db, id=migration.number, applied_at=now, description=migration.description)
+    for path in repeatable_files():
+        db.execute(path.read_text(encoding="utf-8"))
+    if builds_same_rows(db, built_by):
+        note_fts_version(db)
+    else:
+        build_fts(db)
+    queries.upsert_meta(db, key="schema_version", value=str(latest_version()))
+    queries.upsert_meta(db, key="repeatable_hash", value=repeatable_hash())
+    db.pragma("application_id", APPLICATION_ID)

@@ -16,6 +16,7 @@ class SchemaVersion(NamedTuple):
     fts_version: str
     repeatable_names_json: str | None
     last_migration: int | None
+    objects_hash: str | None
 
 
 class Repeatable(NamedTuple):
@@ -30,12 +31,35 @@ class FtsDefinition(NamedTuple):
     statement: str
 
 
+class SchemaObject(NamedTuple):
+    """One table, index, view or trigger; `definition` is None for an index that SQLite made by itself."""
+
+    type: str
+    name: str
+    table_name: str
+    definition: str | None
+
+
+class MadeStatement(NamedTuple):
+    """The statement that made one table, index, view or trigger."""
+
+    statement: str
+
+
 @sql("schema/select_schema_version.sql")
 def select_schema_version(db: apsw.Connection) -> SchemaVersion | None: ...
 
 
 @sql("schema/select_repeatables.sql")
-def select_repeatables(db: apsw.Connection, *, names_json: str | None) -> list[Repeatable]: ...
+def select_repeatables(db: apsw.Connection, *, names_json: str | None, own_names_json: str) -> list[Repeatable]: ...
+
+
+@sql("schema/select_objects.sql")
+def select_objects(db: apsw.Connection) -> list[SchemaObject]: ...
+
+
+@sql("schema/select_made_statements.sql")
+def select_made_statements(db: apsw.Connection, *, names_json: str) -> list[MadeStatement]: ...
 
 
 @sql("schema/select_fts_definition.sql")

@@ -41,7 +41,7 @@ def latest_version() -> int:
 def schema_state(db: apsw.Connection) -> queries.SchemaVersion:
     """The schema version and repeatable hash found in the file; version 0 for an empty one."""
     found = queries.select_schema_version(db) if db.table_exists(None, "schema_meta") else None
-    return found or queries.SchemaVersion(0, "", "", None, None)
+    return found or queries.SchemaVersion(0, "", "", None, None, None)
 
 
 def require_known_schema(db: apsw.Connection) -> None:

@@ -1,5 +1,5 @@
 -- List chunks without sentence vectors, the next ones in the order of their numbers.
--- version 2
+-- version 3
 -- param after_rowid INTEGER  only chunks after this number; 0 = from the start
 -- param row_limit INTEGER  at most so many
 -- column chunk_rowid INTEGER  the chunk's number
@@ -9,7 +9,6 @@
 SELECT c.chunk_rowid, d.title, c.heading_path_json, c.text
 FROM chunks AS c
 JOIN documents AS d USING (doc_id)
-WHERE c.chunk_rowid > :after_rowid AND c.symbol_text IS NULL
-  AND NOT EXISTS (SELECT 1 FROM chunk_sentences AS s WHERE s.chunk_rowid = c.chunk_rowid AND s.position = 0)
+WHERE c.chunk_rowid > :after_rowid AND c.chunk_rowid IN (SELECT u.chunk_rowid FROM unread_chunks AS u)
 ORDER BY c.chunk_rowid
 LIMIT :row_limit;

@@ -15,6 +15,7 @@ from kb.operations.session.session import Session
 from kb.store.connection import transaction
 from kb.store.fts_version import build_fts
 from kb.store.rows import inspect_queries as queries
+from kb.store.rows.ingest_queries import recount
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
             handle.tell(StepProgress("full-text index", 0, 0, "passages"))
             with transaction(db):
                 build_fts(db)
+                recount(db)
             counts = queries.count_index_rows(db)
             report.fts_rows = counts.fts_rows if counts else 0
         if not with_vectors:
@@ -61,6 +63,7 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
             from kb.operations.embedding.embed_sentences import embed_sentences
 
             if request.model is None or request.model in plan.models.values():
+                vector_upkeep.forget_differing(db, plan.vector_dir)
                 done = embed_missing(db, plan, handle)
                 if not done.aborted:
                     embed_sentences(db, plan, handle)

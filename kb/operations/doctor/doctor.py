@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
+from random import sample
 
 from kb.config import Config
 from kb.domain.checks import Check
+from kb.domain.ids import content_hash
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import KbError, StoreBusy, StoreCorrupt, StoreReadOnly
 from kb.operations.ask.language_model import check_language_model
@@ -19,15 +23,20 @@ from kb.operations.ingest.prepare import word_maker
 from kb.operations.opening.privacy import open_to_others, private_places
 from kb.operations.opening.reader import index_version, maker_of
 from kb.private import is_read_only
+from kb.scan.assets import has_size
 from kb.store.connection import Connection, open_reader, open_writer, sqlite_errors, sqlite_version
 from kb.store.fts_version import defined_fts_version
-from kb.store.migrate import repeatable_hash
+from kb.store.migrate import damaged_objects, foreign_triggers, made_objects, repeatable_hash
 from kb.store.rows import ingest_queries
 from kb.store.rows import inspect_queries as queries
+from kb.store.rows.inspect_queries import AssetCopy
 from kb.store.rows.retrieve_queries import select_pipelines
 from kb.store.schema_version import latest_version, schema_state
 
 _REBUILD = "move the file away and run kb ingest, which rebuilds it from your files; keep it: answers are in it alone"
+
+# How much of the copies is read a run: other ones each time.
+_MOST_COPIED_BYTES = 64_000_000
 
 
 def diagnose(config: Config, *, quick: bool = False, handle: RunHandle | None = None) -> list[Check]:
@@ -109,7 +118,7 @@ def _database(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]
             yield from _held("references", config, _references(db))
         if _is_older(db):  # its tables are not yet those that the other checks read; sqlite_open has said so
             return
-        yield from _held("contents", config, _contents(db))
+        yield from _held("contents", config, _contents(db, quick))
         yield from _held("vectors", config, check_vectors(db, config))
         yield from _held("score_gate", config, check_gate(db))
         yield from _held("fts_consistent", config, _fts_consistent(config))
@@ -126,8 +135,26 @@ def _schema(db: Connection, config: Config) -> Iterator[Check]:
         f"{config.sqlite.name} (schema v{state.schema_version}, SQLite {sqlite_version()})",
         None if current else "kb ingest brings it up to date",
     )
+    if current:
+        yield from _objects(db)
     if state.schema_version == latest_version():
         yield _index_version(db)
+
+
+def _objects(db: Connection) -> Iterator[Check]:
+    """Whether the tables, indexes, views and triggers are those that kb made; a user's own triggers are told."""
+    made, damaged = made_objects(), damaged_objects(db)
+    tables = [name for name in damaged if made[name].type == "table"]
+    lost = f"missing or changed: {', '.join((tables or damaged)[:3])}"
+    yield Check(
+        "schema_objects",
+        not damaged,
+        lost if damaged else f"{len(made)} tables, indexes, views and triggers are as kb made them",
+        (_REBUILD if tables else "kb ingest makes them again") if damaged else None,
+    )
+    if foreign := foreign_triggers(db):
+        detail = f"not kb's own, and may change what is stored: {', '.join(foreign[:3])}"
+        yield Check("foreign_triggers", False, detail, "drop them where you did not make them", needed=False)
 
 
 def _index_version(db: Connection) -> Check:
@@ -154,10 +181,23 @@ def _integrity(db: Connection, config: Config, quick: bool) -> Iterator[Check]:
     else:
         found = [row.integrity_check for row in queries.check_integrity(db)]
     faults = [fault for fault in found if fault != "ok"]
-    if cut := config.sqlite.stat().st_size % db.pragma("page_size"):  # SQLite reads what is missing as zeros
-        faults.append(f"the file ends {cut} bytes into a page: it was cut off")
+    faults += _cut_off(config.sqlite)
     sound = "ok, without the indexes" if quick else "ok"
     yield Check("sqlite_integrity", not faults, faults[0] if faults else sound, _REBUILD if faults else None)
+
+
+def _cut_off(path: Path) -> Iterator[str]:
+    """Whether pages are missing at the end, which SQLite reads as zeros or not at all."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    page_bytes = int.from_bytes(header[16:18], "big") % 65_535  # 1 stands for 65,536
+    page_bytes, pages = max(page_bytes, 512) if page_bytes > 1 else 65_536, int.from_bytes(header[28:32], "big")
+    size = path.stat().st_size
+    if cut := size % page_bytes:
+        yield f"the file ends {cut} bytes into a page: it was cut off"
+    wal = path.with_name(f"{path.name}-wal")
+    if size < pages * page_bytes and not (wal.exists() and wal.stat().st_size):  # a WAL may still have the others
+        yield f"the file has {size // page_bytes} pages, and should have {pages}: it was cut off"
 
 
 def _references(db: Connection) -> Iterator[Check]:
@@ -167,17 +207,20 @@ def _references(db: Connection) -> Iterator[Check]:
     yield Check("references", not found, tables, _REBUILD if found else None)
 
 
-def _contents(db: Connection) -> Iterator[Check]:
+def _contents(db: Connection, quick: bool) -> Iterator[Check]:
     counts = queries.count_index_rows(db)
     if counts is None:
         return
-    whole = counts.fts_missing == 0 and counts.fts_rows == counts.chunks
-    yield Check(
-        "fts_complete",
-        whole,
-        f"{counts.fts_rows} of {counts.chunks} chunks in the lexical index",
-        None if whole else "kb index --rebuild-fts",
-    )
+    differing = None if quick else queries.check_indexed(db)
+    whole = counts.fts_missing == 0 and counts.fts_rows == counts.chunks and not (differing and differing.differing)
+    detail = f"{counts.fts_rows} of {counts.chunks} chunks in the lexical index"
+    if differing and differing.differing:
+        detail += f", {differing.differing} with another text than the chunk's"
+    yield Check("fts_complete", whole, detail, None if whole else "kb index --rebuild-fts")
+    if not quick:
+        wrong = [row.counted for row in queries.check_counts(db)]
+        detail = f"counted wrong: {', '.join(wrong)}" if wrong else "ok"
+        yield Check("counts", not wrong, detail, "kb index --rebuild-fts counts again" if wrong else None)
     yield Check(
         "korean_morphemes",
         counts.korean_missing == 0,
@@ -188,16 +231,26 @@ def _contents(db: Connection) -> Iterator[Check]:
         if not counts.korean_missing
         else "move their files out of the workspace, run kb ingest, move them back, run it again",
     )
-    missing = [
-        copy.storage_path for copy in queries.list_asset_copies(db) if not _has_size(copy.storage_path, copy.byte_len)
-    ]
-    whole = not missing and not counts.orphan_assets
-    yield Check(
-        "asset_copies",
-        whole,
-        f"missing or cut short: {missing[0]} and {len(missing) - 1} more" if missing else "all copies are there",
-        None if whole else "touch the files and run kb ingest: copies are made again",
-    )
+    yield _copies(queries.list_asset_copies(db), counts.orphan_assets, quick)
+
+
+def _copies(copies: list[AssetCopy], orphans: int, quick: bool) -> Check:
+    """Whether all copies are there, and a random sample of them has the bytes it was made from."""
+    lost = [copy.storage_path for copy in copies if not has_size(copy.storage_path, copy.byte_len)]
+    if lost or orphans:
+        detail = f"missing or cut short: {lost[0]} and {len(lost) - 1} more" if lost else f"{orphans} of no document"
+        return Check("asset_copies", False, detail, "kb ingest makes them again")
+    read_bytes = read = 0
+    for copy in [] if quick else sample(copies, len(copies)):
+        if read_bytes + copy.byte_len > _MOST_COPIED_BYTES:
+            continue
+        read, read_bytes = read + 1, read_bytes + copy.byte_len
+        if content_hash(Path(copy.storage_path).read_bytes()) != copy.checksum:
+            detail = f"{copy.storage_path} is damaged: a copy of {copy.source_uri}"
+            return Check(
+                "asset_copies", False, detail, f"rm {shlex.quote(copy.storage_path)}; kb ingest makes it again"
+            )
+    return Check("asset_copies", True, f"all {len(copies)} copies are there, {read} of them read")
 
 
 def _fts_consistent(config: Config) -> Iterator[Check]:
@@ -224,10 +277,3 @@ def _checked_fts(config: Config) -> Check:
     except StoreReadOnly:
         return Check("fts_consistent", None, "not checked: the folder is read-only")
     return Check("fts_consistent", True, "ok")
-
-
-def _has_size(path: str, byte_len: int) -> bool:
-    try:
-        return os.stat(path).st_size == byte_len
-    except OSError:
-        return False

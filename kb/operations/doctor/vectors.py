@@ -10,6 +10,7 @@ from kb.domain.checks import Check
 from kb.embed.adapters import embedding_model
 from kb.embed.passage import PASSAGE_VERSION
 from kb.errors import KbError, ModelMissing
+from kb.operations.embedding.embed import tolerated_drift
 from kb.operations.embedding.plan import configured_models, embedding_provider, require_dimensions
 from kb.operations.embedding.vector_upkeep import slot_model
 from kb.operations.session.pair_scorers import open_pair_scorer
@@ -17,12 +18,13 @@ from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
 from kb.store.rows.inspect_queries import count_index_rows
 from kb.store.rows.mirror_queries import select_nearest_primary
+from kb.store.rows.sentence_queries import count_unread, select_sentence_version
 from kb.store.vectors import mirror
 from kb.store.vectors.lance_table import LanceTable
 from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, SLOTS, Slot, load_vector_functions, slots
 
-# Vectors compared between the two stores, and questions put to the ANN index.
-_SAMPLED = 64
+# Vectors compared between the two stores, other ones each time, and questions put to the ANN index.
+_SAMPLED = 4_096
 _ANN_QUESTIONS = 16
 _ANN_K = 10
 _ANN_CANDIDATES = 100  # as many as a search takes, to rank them by exact distances
@@ -108,6 +110,11 @@ def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
     for slot in SLOTS:
         if slot in held:
             yield from _check_slot(db, config, slot, held[slot])
+    if select_sentence_version(db) is not None:
+        found = count_unread(db)
+        unread = found.unread if found else 0
+        detail = f"{unread} passages lack the vector of a sentence, or have a wrong one" if unread else "ok"
+        yield Check("sentence_vectors", not unread, detail, "kb ingest" if unread else None)
 
 
 def _without_vectors(db: Connection, config: Config) -> Check:
@@ -136,6 +143,11 @@ def _check_slot(db: Connection, config: Config, slot: Slot, row: queries.Embeddi
     whole = not found.missing
     detail = f"{found.rows} vectors in SQLite, {found.missing} missing, {found.orphans} of passages that are gone"
     yield Check("vector_mirror", whole, detail, None if whole else "kb ingest")
+    state = queries.select_slot_state(db, slot=slot, passage_version=PASSAGE_VERSION)
+    if state is not None:
+        whole = abs(state.committed - state.averaged) <= tolerated_drift(state)
+        detail = f"{row.model_id}: the means of {state.averaged} vectors of {state.committed}"
+        yield Check("language_means", whole, detail, None if whole else "kb ingest")
     yield from _check_coverage(db, config, row)
     try:
         lance = LanceTable(config.vector_dir, slot_model(row))
@@ -173,13 +185,13 @@ def _check_coverage(db: Connection, config: Config, row: queries.EmbeddingSlot) 
 def _check_lance(db: Connection, slot: Slot, row: queries.EmbeddingSlot, lance: LanceTable) -> Check:
     counts = _count_embedded(db, row)
     committed = counts.committed if counts else 0
-    sample = mirror.read_vectors(db, slot, after_rowid=0, row_limit=_SAMPLED)
+    sample = mirror.sample_vectors(db, slot, _SAMPLED)
     stored = lance.read([vector.chunk_id for vector in sample])
     differ = sum(stored.get(vector.chunk_id) != vector.embedding for vector in sample)
     found = lance.count()
-    whole = found >= committed and not differ
     detail = f"{row.lance_table}: {found} vectors, {len(sample) - differ} of {len(sample)} sampled agree with SQLite"
-    return Check("lancedb_open", whole, detail, None if whole else "kb index --rebuild-lance")
+    hint = "kb index --embeddings" if differ else "kb index --rebuild-lance" if found < committed else None
+    return Check("lancedb_open", hint is None, detail, hint)
 
 
 def _check_ann(db: Connection, slot: Slot, lance: LanceTable, chunks: int) -> Iterator[Check]:

@@ -148,14 +148,18 @@ def _state(run: _Run, slot: Slot) -> queries.SlotState | None:
     return queries.select_slot_state(run.db, slot=slot, passage_version=PASSAGE_VERSION)
 
 
+def tolerated_drift(state: queries.SlotState) -> int:
+    """How many vectors may have come or gone since the languages' means were computed."""
+    return 0 if state.committed <= EXACT_MEANS_VECTORS else state.committed // 50
+
+
 def _update_means(run: _Run, slot: Slot, model: EmbeddingModel) -> None:
     """Computes the languages' means where the vectors are not those they were computed from."""
     state = _state(run, slot)
     if state is None:
         return
-    tolerated = 0 if state.committed <= EXACT_MEANS_VECTORS else state.committed // 50
-    is_other = bool(state.other_means) and state.committed <= EXACT_MEANS_VECTORS
-    if is_other or abs(state.committed - state.averaged) > tolerated:
+    tolerated = tolerated_drift(state)
+    if (state.other_means and not tolerated) or abs(state.committed - state.averaged) > tolerated:
         from kb.operations.embedding.vector_upkeep import update_language_means
 
         part = "" if state.current == state.chunks else ", in part"

@@ -110,9 +110,10 @@ def _planned(db: Connection, embedder: LazyEmbedder, cache: VectorCache, handle:
         places: list[tuple[int, int, int, int]] = []
         texts: list[str] = []
         for chunk in chunks:
-            places.append((chunk.chunk_rowid, 0, 0, 0))
+            ranges = list(sentence_ranges(chunk.text))
+            places.append((chunk.chunk_rowid, 0, 0, len(ranges)))  # how many follow: one that is lost is noticed
             texts.append(heading_text(chunk.title, json.loads(chunk.heading_path_json)))
-            for position, (start, end) in enumerate(sentence_ranges(chunk.text), 1):
+            for position, (start, end) in enumerate(ranges, 1):
                 places.append((chunk.chunk_rowid, position, start, end))
                 texts.append(chunk.text[start : min(end, start + _MOST_CHARS)])
         each = list(dict.fromkeys(texts))

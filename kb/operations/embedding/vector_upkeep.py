@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,14 @@ import numpy as np
 
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.run_handle import RunHandle, StepProgress
-from kb.errors import ModelMissing, StoreError
+from kb.errors import ModelMissing, StoreError, VectorsUnusable
 from kb.operations.opening.clock import now_utc
 from kb.store.connection import Connection, transaction
 from kb.store.rows import embed_queries as queries
 from kb.store.rows.mirror_queries import MirrorKey, MirrorRow, MirrorVector
 from kb.store.vectors import mirror
 from kb.store.vectors.lance_table import LanceTable, build_dir, replace_table
-from kb.store.vectors.vector_tables import Slot, remake_mirror, slots
+from kb.store.vectors.vector_tables import Slot, has_mirror, remake_mirror, slots
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -154,6 +155,28 @@ def level_mirror(db: Connection, slot: Slot, lance_table: str) -> None:
     """
     mirror.reset_unmirrored(db, slot, lance_table)
     mirror.delete_vectors(db, slot, mirror.uncommitted(db, slot, lance_table))
+
+
+def forget_differing(db: Connection, vector_dir: Path) -> int:
+    """Forgets the vectors of which the two stores have not the same; they are made again. Returns how many.
+
+    A Lance table that is not there or damaged has nothing to compare: it is made again from the mirror.
+    """
+    forgotten = 0
+    for row in slots(db).values():
+        slot = slot_name(row)
+        if not has_mirror(db, slot):
+            continue
+        with suppress(VectorsUnusable):
+            lance = LanceTable(vector_dir, slot_model(row))
+            for batch in _mirror_batches(db, slot):
+                stored = lance.read([vector.chunk_id for vector in batch])
+                differing = [each for each in batch if stored.get(each.chunk_id, each.embedding) != each.embedding]
+                lance.delete([each.chunk_id for each in differing])
+                with mirror.vector_transaction(db):
+                    mirror.delete_vectors(db, slot, [MirrorKey(each.chunk_rowid) for each in differing])
+                forgotten += len(differing)
+    return forgotten
 
 
 def _refill_mirror(db: Connection, slot: Slot, row: queries.EmbeddingSlot, lance: LanceTable, handle: RunHandle) -> int:

@@ -29,13 +29,14 @@ from kb.operations.ingest.workspace_root import note_root, require_same_root
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.privacy import close_to_others
 from kb.operations.opening.writer import in_memory, writing
-from kb.scan.assets import unreferenced_assets
+from kb.scan.assets import has_size, restore_asset, unreferenced_assets
 from kb.scan.events import FailedFile, OutsideLink, ScannedFile, SkippedFile
 from kb.scan.walk import walk
 from kb.store.caches.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, sqlite_errors, transaction
 from kb.store.documents import remove_document
 from kb.store.rows import ingest_queries as queries
+from kb.store.rows.inspect_queries import list_asset_copies
 
 
 def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
@@ -201,18 +202,25 @@ def _remove_vanished(run: IngestRun) -> None:
 
 
 def _collect_garbage(run: IngestRun) -> None:
-    """Deletes the copies that no document has any more, and what an interrupted run left.
+    """Deletes the copies that no document has any more, and what an interrupted run left; makes lost copies again.
 
     What cannot be deleted takes room and does no harm; the next run tries again.
     """
-    counts = run.report.counts
-    if run.request.dry_run or not (counts.new or counts.updated or counts.moved or counts.removed):
+    if run.request.dry_run:
         return
+    assets = run.request.assets
     with run.report.stages.measure("copy"):
+        for copy in list_asset_copies(run.db):
+            if not has_size(copy.storage_path, copy.byte_len):
+                restore_asset(copy.storage_path, copy.checksum, copy.source_uri, assets.directory)
+        collected = queries.select_collected(run.db)
+        if collected is not None and collected.is_collected:
+            return
         referenced = {row.asset_id for row in queries.select_asset_ids(run.db)}
-        for path in unreferenced_assets(run.request.assets.directory, referenced):
+        for path in unreferenced_assets(assets.directory, referenced):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
-        if run.request.assets.artifact_dir.exists():
+        if assets.artifact_dir.exists():
             documents = {row.doc_id for row in queries.select_document_ids(run.db)}
-            remove_artifacts_of_others(run.request.assets.artifact_dir, documents)
+            remove_artifacts_of_others(assets.artifact_dir, documents)
+        queries.note_collected(run.db)

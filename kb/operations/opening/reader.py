@@ -49,10 +49,10 @@ def open_current(sqlite: Path) -> Connection:
 
 
 def has_our_views(db: Connection) -> bool:
-    """Whether the views are as this kb makes them: an older one may have made them last."""
-    from kb.store.migrate import repeatable_hash
+    """Whether the views are as this kb makes them: an older one may have made them last, or somebody dropped one."""
+    from kb.store.migrate import is_current
 
-    return schema_state(db).repeatable_hash == repeatable_hash()
+    return is_current(db)
 
 
 def update_views(sqlite: Path) -> None:

@@ -262,6 +262,24 @@ def insert_ingest_run(
 def bump_corpus_revision(db: apsw.Connection) -> None: ...
 
 
+class Collected(NamedTuple):
+    """Whether what no document has was removed since the corpus changed."""
+
+    is_collected: int
+
+
+@sql("ingest/select_collected.sql")
+def select_collected(db: apsw.Connection) -> Collected | None: ...
+
+
+@sql("ingest/note_collected.sql")
+def note_collected(db: apsw.Connection) -> None: ...
+
+
+@sql("ingest/recount.sql")
+def recount(db: apsw.Connection) -> None: ...
+
+
 @sql("ingest/rebuild_fts.sql")
 def rebuild_fts(db: apsw.Connection) -> None: ...
 

@@ -51,6 +51,8 @@ class AssetCopy(NamedTuple):
     asset_id: str
     storage_path: str
     byte_len: int
+    checksum: str
+    source_uri: str
 
 
 class NamedNote(NamedTuple):
@@ -163,6 +165,26 @@ def quick_check(db: apsw.Connection) -> list[QuickCheckRow]: ...
 
 @sql("inspect/check_foreign_keys.sql")
 def check_foreign_keys(db: apsw.Connection) -> list[DanglingRow]: ...
+
+
+class WrongCount(NamedTuple):
+    """What a trigger keeps counted and has counted wrong."""
+
+    counted: str
+
+
+class DifferingRows(NamedTuple):
+    """How many rows of the lexical index are not what their chunks give."""
+
+    differing: int
+
+
+@sql("inspect/check_counts.sql")
+def check_counts(db: apsw.Connection) -> list[WrongCount]: ...
+
+
+@sql("inspect/check_indexed.sql")
+def check_indexed(db: apsw.Connection) -> DifferingRows | None: ...
 
 
 @sql("inspect/check_integrity.sql")

@@ -74,6 +74,10 @@ def delete_mirror(db: Connection, rows: Iterable[MirrorKey], *, table: MirrorTab
 def select_mirror(db: Connection, *, table: MirrorTable, after_rowid: int, row_limit: int) -> list[MirrorVector]: ...
 
 
+@sql("embed/sample_mirror.sql")
+def sample_mirror(db: Connection, *, table: MirrorTable, row_limit: int) -> list[MirrorVector]: ...
+
+
 @sql("embed/select_mirror_state.sql")
 def select_mirror_state(db: Connection) -> MirrorState | None: ...
 

@@ -81,6 +81,16 @@ class ReadSentence(NamedTuple):
     cosine: float
 
 
+class UnreadCount(NamedTuple):
+    """How many chunks lack a sentence vector, or have a wrong one."""
+
+    unread: int
+
+
+@sql("embed/count_unread.sql")
+def count_unread(db: Connection) -> UnreadCount | None: ...
+
+
 @sql("embed/select_unread_chunks.sql")
 def select_unread_chunks(db: Connection, *, after_rowid: int, row_limit: int) -> list[UnreadChunk]:
     """The next chunks without sentence vectors."""

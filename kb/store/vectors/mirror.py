@@ -67,6 +67,11 @@ def read_vectors(db: Connection, slot: Slot, *, after_rowid: int, row_limit: int
     return queries.select_mirror(db, table=_TABLES[slot], after_rowid=after_rowid, row_limit=row_limit)
 
 
+def sample_vectors(db: Connection, slot: Slot, row_limit: int) -> list[MirrorVector]:
+    """Vectors of a mirror, all or so many at random."""
+    return queries.sample_mirror(db, table=_TABLES[slot], row_limit=row_limit)
+
+
 def count_vectors(db: Connection, slot: Slot, lance_table: str) -> MirrorCounts | None:
     """What a mirror holds against what it should; None where its table is not there."""
     if not has_mirror(db, slot):
