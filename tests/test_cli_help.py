@@ -217,6 +217,59 @@ def test_completion_scripts(shell: str) -> None:
         assert subprocess.run([shell, "-n"], input=ran.stdout, text=True, check=False).returncode == 0
 
 
+def completed(vault: Vault, line: str, shell: str = "bash") -> list[str]:
+    """What a shell is offered for the last word of a line, which may be empty."""
+    typed = f"kb --config {vault.config} {line}"
+    env = os.environ | {
+        "_KB_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split(" ")) - 1),
+    }
+    env["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    done = subprocess.run([sys.executable, "-m", "kb"], env=env, text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.strip().splitlines()
+    return lines[1::3] if shell == "zsh" else [line.partition(",")[2] for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("search --tag 회", ["회의"]),
+        ("search --lang ", ["en", "ko"]),
+        ("search --media mark", ["markdown"]),
+        ("list docs --path-glob pro", ["projects/\\*\\*", "projects/gateway/\\*\\*"]),
+        ("fetch chu", ["chunking.md"]),
+        ("open projects/gateway/m", ["projects/gateway/meeting\\ \\#2.md"]),
+        ("inspect doc gen", ["generated/summary.md"]),
+        ("models install multi", ["multilingual-e5-small"]),
+        ("--set search.default_", ["search.default_k="]),
+        ("schema --wire search_h", ["search_hit.v1"]),
+        ("help sea", ["search"]),
+        ("search --mode h", ["hybrid"]),
+    ],
+)
+def test_a_shell_is_offered_values(line: str, offered: list[str], vault: Vault) -> None:
+    assert sorted(completed(vault, line)) == offered
+
+
+def test_a_shell_is_offered_what_was_shown_and_asked(fresh_vault: Vault) -> None:
+    kb = kb_in(fresh_vault)
+    assert kb("ingest", "--no-embed").code == 0
+    kb("ask", "정전이 나면 배터리가 얼마나 버티나?", "--provider", "extractive", "--session", "점검")
+    [answer] = kb("answers", "list", "--json").lines
+    assert completed(fresh_vault, "answers show ret_") == [answer["trace_id"]]
+    assert completed(fresh_vault, "ask --session 점") == ["점검"]
+    assert completed(fresh_vault, "sessions show ") == ["점검"]
+    assert completed(fresh_vault, "open ")[:2] == ["1", "projects/gateway/log.md\\#L20"]
+    assert completed(fresh_vault, "open ", "zsh")[:2] == ["1", "projects/gateway/log.md#L20"]
+
+
+def test_a_shell_is_offered_nothing_and_no_error_where_nothing_is_indexed(fresh_vault: Vault) -> None:
+    assert completed(fresh_vault, "search --tag ") == []
+    assert completed(fresh_vault, "open rec") == []
+
+
 def test_a_shell_gets_its_completions() -> None:
     env = os.environ | {"_KB_COMPLETE": "bash_complete", "COMP_WORDS": "kb in", "COMP_CWORD": "1"}
     env["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)

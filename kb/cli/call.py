@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -66,6 +67,17 @@ class HelpContext(click.Context):
         return HelpFormatter(headings=headings(self), width=self.terminal_width, max_width=self.max_content_width)
 
 
+def prepared(command: click.Command | None) -> click.Command | None:
+    """A command with kb's help; where a shell asks what can be typed, with what its options take."""
+    if command is not None:
+        command.context_class = HelpContext
+        if "_KB_COMPLETE" in os.environ:
+            from kb.cli.completing import offer_values
+
+            offer_values(command)
+    return command
+
+
 class CommandGroup(click.Group):
     """Commands under one name. Each is listed with its first sentence, whole on however many lines that takes."""
 
@@ -86,10 +98,7 @@ class CommandGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        command = super().get_command(ctx, cmd_name)
-        if command is not None:
-            command.context_class = HelpContext
-        return command
+        return prepared(super().get_command(ctx, cmd_name))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the group's examples: its own, else the first of each of its commands."""

@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from kb import __version__
-from kb.cli.call import Call, CommandGroup, HelpContext
+from kb.cli.call import Call, CommandGroup, prepared
 from kb.cli.options import help_option, option, version_option
 from kb.errors import KbError
 from kb.private import kept_private
@@ -88,9 +88,7 @@ class _Commands(CommandGroup):
             return None
         from importlib import import_module
 
-        command: click.Command = import_module(f"kb.cli.commands.{cmd_name.replace('-', '_')}").command
-        command.context_class = HelpContext
-        return command
+        return prepared(import_module(f"kb.cli.commands.{cmd_name.replace('-', '_')}").command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -185,6 +183,7 @@ def _main(args: list[str]) -> int:
 def _call(args: list[str]) -> object:
     """What the command returns. `cli.main` would end the process with exit code 1, no hit, when a reader goes away."""
     if "_KB_COMPLETE" in os.environ:
+        prepared(cli)
         cli.main(args, prog_name="kb")  # answers the shell and exits
     try:
         with cli.make_context("kb", list(args)) as ctx:
