@@ -209,6 +209,16 @@ def test_faults_of_a_judged_folder(queries: list[object], qrels: str | None, say
     with pytest.raises(GoldenInvalid) as caught:
         judged(tmp_path, queries, qrels)
     assert says in caught.value.message
+    if "stands already" not in says:  # each fault of the form tells the whole form
+        assert all(word in str(caught.value.hint) for word in ('"text"', '"answerable": false', "query_id, path"))
+
+
+def test_import_says_which_questions_it_leaves_out(tmp_path: Path) -> None:
+    (tmp_path / "kb.toml").write_text('[storage]\ndata_dir = "data"\n', encoding="utf-8")
+    judged(tmp_path, [{"id": "1", "text": "one", "path": "a.md"}, {"id": "2", "text": "nobody judged this"}], None)
+    ran = run_kb("--config", str(tmp_path / "kb.toml"), "eval", "import", str(tmp_path))
+    assert (ran.code, ran.stdout.endswith(": 1 questions\n")) == (0, True)
+    assert 'left out: 1 without a judgement, and not marked "answerable": false' in ran.stderr
 
 
 def test_import_replaces_nothing_unasked(tmp_path: Path) -> None:

@@ -12,7 +12,10 @@ from typing import TextIO
 from kb.errors import GoldenInvalid
 from kb.eval.golden import Expectation, GoldenSet, Question
 
-_HINT = 'a line of queries.jsonl looks like {"id": "q1", "text": "언제 고치나?", "lang": "ko"}'
+_HINT = (
+    'a line of queries.jsonl: {"id": "q1", "text": "언제 고치나?"}, with "answerable": false for a question without an '
+    "answer; qrels.tsv: a head query_id, path, relevance, then a line each, separated by tabs"
+)
 _COLUMNS = ("query_id", "path", "relevance")
 
 
@@ -26,8 +29,14 @@ def read_judged_folder(queries: Path, qrels: Path | None, *, suite: str, prefix:
     judged = _read_qrels(qrels) if qrels is not None else {}
     questions = tuple(_read_queries(queries, judged, prefix))
     if not questions:
-        raise GoldenInvalid(f"{queries} has no judged question", "check that the ids of both files are the same")
+        raise GoldenInvalid(f"{queries} has no judged question; are the ids of both files the same?", _HINT)
     return GoldenSet(suite, queries, questions)
+
+
+def count_questions(queries: Path) -> int:
+    """How many lines have a question, judged or not."""
+    with _opened(queries) as lines:
+        return sum(bool(line.strip()) for line in lines)
 
 
 def _read_qrels(file: Path) -> Mapping[str, dict[str, int]]:
@@ -36,12 +45,12 @@ def _read_qrels(file: Path) -> Mapping[str, dict[str, int]]:
     with _opened(file) as lines:
         rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         if tuple(rows.fieldnames or ()) != _COLUMNS:
-            raise GoldenInvalid(f"{file}:1: the columns must be {', '.join(_COLUMNS)}", "separated by tabs")
+            raise GoldenInvalid(f"{file}:1: the columns must be {', '.join(_COLUMNS)}", _HINT)
         for number, row in enumerate(rows, 2):
             try:
                 grade = int(row["relevance"])
             except (TypeError, ValueError):
-                raise GoldenInvalid(f"{file}:{number}: relevance must be a whole number", None) from None
+                raise GoldenInvalid(f"{file}:{number}: relevance must be a whole number", _HINT) from None
             if grade > 0:
                 judged[row["query_id"]][row["path"]] = grade
     return judged

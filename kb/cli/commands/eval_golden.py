@@ -39,12 +39,20 @@ def import_(
     name: str | None,
     force: bool,
 ) -> None:
-    """Make a golden set of a judged folder: queries.jsonl and qrels.tsv."""
+    """Make a golden set of a judged folder: queries.jsonl and qrels.tsv.
+
+    A line of queries.jsonl is {"id": "q1", "text": "언제 고치나?"}; one that the notes do not answer says "answerable":
+    false. qrels.tsv begins with query_id, path, relevance, separated by tabs; a question it does not judge is left out.
+    """
     from kb.operations.evaluate.suite import import_suite, suite_file
 
     target = suite_file(call.config, suite)
-    golden = import_suite(folder, target, queries=queries, qrels=qrels, prefix=prefix, suite=name, force=force)
+    golden, left_out = import_suite(
+        folder, target, queries=queries, qrels=qrels, prefix=prefix, suite=name, force=force
+    )
     click.echo(f"wrote {target}: {len(golden.questions)} questions")
+    if left_out:
+        click.echo(f'left out: {left_out} without a judgement, and not marked "answerable": false', err=True)
 
 
 @click.command(

@@ -9,7 +9,7 @@ from kb.config import Config
 from kb.errors import UsageError
 from kb.eval.golden import GoldenSet
 from kb.eval.golden_file import write_golden
-from kb.eval.judged_folder import read_judged_folder
+from kb.eval.judged_folder import count_questions, read_judged_folder
 from kb.private import make_folder_for_user, open_for_user
 from kb.writable import require_writable
 
@@ -21,9 +21,10 @@ def suite_file(config: Config, named: str | None) -> Path:
 
 def import_suite(
     folder: Path, target: Path, *, queries: str, qrels: str, prefix: str, suite: str | None, force: bool
-) -> GoldenSet:
+) -> tuple[GoldenSet, int]:
     """Writes the golden set of a judged folder to `target`; `qrels` may be missing where questions say `answerable`.
 
+    Returns it, and how many questions were left out because nothing says what answers them.
     Raises: GoldenInvalid; UsageError where `target` exists.
     """
     require_writable("the golden set")
@@ -39,7 +40,7 @@ def import_suite(
             file.write(write_golden(golden))
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error.strerror}", "name another file with --suite") from error
-    return golden
+    return golden, count_questions(folder / queries) - len(golden.questions)
 
 
 def require_search_settings(settings: Sequence[str]) -> None:
