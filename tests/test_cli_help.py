@@ -240,7 +240,7 @@ def completed(vault: Vault, line: str, shell: str = "bash") -> list[str]:
         ("search --media mark", ["markdown"]),
         ("list docs --path-glob pro", ["projects/\\*\\*", "projects/gateway/\\*\\*"]),
         ("fetch chu", ["chunking.md"]),
-        ("open projects/gateway/m", ["projects/gateway/meeting\\ \\#2.md"]),
+        ("inspect doc projects/gateway/m", ["projects/gateway/meeting\\ \\#2.md"]),
         ("inspect doc gen", ["generated/summary.md"]),
         ("models install multi", ["multilingual-e5-small"]),
         ("--set search.default_", ["search.default_k="]),

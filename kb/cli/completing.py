@@ -11,13 +11,14 @@ from typing import TypeAlias
 import click
 from click.shell_completion import CompletionItem
 
-from kb.cli.call import Call
+from kb.config import load
 from kb.domain.kinds import KINDS
 from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import KbError
+from kb.operations.session.session import Session, open_session
 
-_Source: TypeAlias = str | Callable[[Call, str], Iterable[str]]
+_Source: TypeAlias = str | Callable[[Session, str], Iterable[str]]
 
 _MOST = 100
 _PATHS_LOOKED_AT = 2_000
@@ -33,14 +34,16 @@ def offer_values(command: click.Command) -> None:
 
 def _complete(source: _Source, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     """What fits what was typed; nothing where the knowledge base cannot be read: a shell shows no error."""
+    program = ctx.find_root().command
+    if source == "commands" and isinstance(program, click.Group):
+        return [CompletionItem(name) for name in program.list_commands(ctx) if name.startswith(incomplete)]
     if isinstance(source, str):
         return [CompletionItem(incomplete, type=source)]
     words = ctx.find_root().params
-    call = Call(words.get("config_path"), tuple(words.get("settings") or ()), False, False)
     begun = stored_text(incomplete)
     try:
-        with ctx.scope(cleanup=False):
-            fitting = [value for value in source(call, begun) if value.startswith(begun)]
+        with open_session(load(words.get("config_path"), tuple(words.get("settings") or ()))) as session:
+            fitting = [value for value in source(session, begun) if value.startswith(begun)]
     except KbError:
         return []
     return [CompletionItem(_typed(value)) for value in list(dict.fromkeys(fitting))[:_MOST]]
@@ -52,85 +55,80 @@ def _typed(value: str) -> str:
     return re.sub(r"([^\w@%+=:,./~-])", r"\\\1", value) if is_bash else value
 
 
-def _facet(name: str) -> Callable[[Call, str], Iterable[str]]:
-    def values(call: Call, _: str) -> Iterable[str]:
+def _facet(name: str) -> Callable[[Session, str], Iterable[str]]:
+    def values(session: Session, _: str) -> Iterable[str]:
         from kb.operations.inspect.facets import count_facets
 
-        return [each.value for each in count_facets(call.session, SearchFilters()) if each.facet == name]
+        return [each.value for each in count_facets(session, SearchFilters()) if each.facet == name]
 
     return values
 
 
-def _paths(call: Call, typed: str) -> Iterable[str]:
+def _paths(session: Session, typed: str) -> Iterable[str]:
     from kb.operations.fetch.completion import complete_path
 
-    return complete_path(call.session, typed, _PATHS_LOOKED_AT)
+    return complete_path(session, typed, _PATHS_LOOKED_AT)
 
 
-def _places(call: Call, typed: str) -> Iterable[str]:
+def _places(session: Session, typed: str) -> Iterable[str]:
     """The numbers and citations of what was shown last, then paths."""
     from kb.operations.answers.last_shown import last_shown
 
-    shown = last_shown(call.config.data_dir)
+    shown = last_shown(session.config.data_dir)
     places = () if shown is None else shown.places
-    return [*(str(each.number) for each in places), *(each.citation.to_uri() for each in places), *_paths(call, typed)]
+    numbers, uris = (str(each.number) for each in places), (each.citation.to_uri() for each in places)
+    return [*numbers, *uris, *_paths(session, typed)]
 
 
-def _globs(call: Call, typed: str) -> Iterable[str]:
-    folders = {path.rpartition("/")[0] for path in _paths(call, typed)}
+def _globs(session: Session, typed: str) -> Iterable[str]:
+    folders = {path.rpartition("/")[0] for path in _paths(session, typed)}
     return [f"{folder}/**" for folder in sorted(folders) if folder]
 
 
-def _symbols(call: Call, typed: str) -> Iterable[str]:
+def _symbols(session: Session, typed: str) -> Iterable[str]:
     from kb.operations.fetch.completion import complete_symbol
 
-    return complete_symbol(call.session, typed, _MOST)
+    return complete_symbol(session, typed, _MOST)
 
 
-def _answers(call: Call, _: str) -> Iterable[str]:
+def _answers(session: Session, _: str) -> Iterable[str]:
     from kb.operations.answers.history import list_answers
 
-    return [row.trace_id for row in list_answers(call.session, _MOST)]
+    return [row.trace_id for row in list_answers(session, _MOST)]
 
 
-def _sessions(call: Call, _: str) -> Iterable[str]:
+def _sessions(session: Session, _: str) -> Iterable[str]:
     from kb.operations.answers.history import list_sessions
 
-    return [row.session_id for row in list_sessions(call.session)]
+    return [row.session_id for row in list_sessions(session)]
 
 
-def _runs(call: Call, _: str) -> Iterable[str]:
+def _runs(session: Session, _: str) -> Iterable[str]:
     from kb.operations.evaluate.runs import list_runs
 
-    return [row.name or row.run_id[:8] for row in list_runs(call.session)]
+    return [row.name or row.run_id[:8] for row in list_runs(session)]
 
 
-def _models(call: Call, _: str) -> Iterable[str]:
+def _models(session: Session, _: str) -> Iterable[str]:
     from kb.operations.admin.models import model_statuses
 
-    return [status.name for status in model_statuses(call.config)]
+    return [status.name for status in model_statuses(session.config)]
 
 
-def _kinds(call: Call, typed: str) -> Iterable[str]:
-    return [*KINDS.families, *_facet("media")(call, typed)]
+def _kinds(session: Session, typed: str) -> Iterable[str]:
+    return [*KINDS.families, *_facet("media")(session, typed)]
 
 
-def _keys(call: Call, _: str) -> Iterable[str]:
+def _keys(session: Session, _: str) -> Iterable[str]:
     from kb.config.showing import items
 
-    return [f"{key}=" for key, _value, _origin in items(call.config)]
+    return [f"{key}=" for key, _value, _origin in items(session.config)]
 
 
-def _schemas(_: Call, __: str) -> Iterable[str]:
+def _schemas(_: Session, __: str) -> Iterable[str]:
     from kb.wire.schemas import json_schemas
 
     return list(json_schemas())
-
-
-def _commands(_: Call, __: str) -> Iterable[str]:
-    from kb.cli.main import COMMANDS
-
-    return list(COMMANDS)
 
 
 # By a parameter's name, or by its command's and its own; `file` and `dir` leave it to the shell.
@@ -155,7 +153,7 @@ _SOURCES: Mapping[str, _Source] = {
     "data_dir": "dir",
     "suite": "file",
     "wire": _schemas,
-    "words": _commands,
+    "words": "commands",
     "before": _runs,
     "after": _runs,
     "run": _runs,
