@@ -21,8 +21,8 @@ from kb.records import NamedTuple
 if TYPE_CHECKING:
     from kiwipiepy import Kiwi
 
-# Bumped when CONTENT_TAGS or the cut into units change; the analyser's own version is added to it.
-ANALYSIS_VERSION = "units-v2"
+# Bumped when CONTENT_TAGS, the cut into units or the names beside morphemes change; the analyser's version is added.
+ANALYSIS_VERSION = "units-v3"
 
 # Nouns, numerals, pronouns, foreign words, numbers, Chinese characters, verb and adjective stems, roots,
 # determiners, adverbs and affixes: what a question shares with its answer. Particles and endings are left out.
@@ -44,11 +44,28 @@ def _function_words() -> tuple[str, ...]:
     return tuple(" ".join(rows("function_words")["korean"]).split())
 
 
+# A word with Hangul in it, and what of a name stands before a word's first piece: `192.168.0.` before 20으로.
+_WITH_HANGUL = r"[^\W_]*[가-힣][^\W_]*"
+_NAME_BEFORE = r"(?:[^\W_가-힣]+[-._/:@+#,])+$"
+_NAME_CHARS = 64
+_NO_WORD = r"[\W_]+"
+
+
 class KoreanText(NamedTuple):
-    """What Kiwi found in one text: its content morphemes in order, and how often each written unit occurred."""
+    """What Kiwi found in one text: its content morphemes in order, and how often each written unit occurred.
+
+    `names` are words that no morpheme stands for, without the particle behind them, each once: letters and digits that
+    Hangul touches (`E03` of E03은, `192.168.0.20`), and what is written as one word (`에러코드` of 에러코드를, `T맵`).
+    """
 
     morphemes: tuple[str, ...]
     units: Counter[tuple[str, str]]
+    names: tuple[str, ...] = ()
+
+    @property
+    def indexed(self) -> str:
+        """The text as the lexical index holds it beside its words."""
+        return " ".join((*self.morphemes, *self.names))
 
 
 @functools.cache
@@ -99,16 +116,45 @@ def _korean_text(text: str, tokens: Iterable[tuple[str, str, int, int]]) -> Kore
     units: Counter[tuple[str, str]] = Counter()
     start = end = 0
     content: list[str] = []
+    bare_ends: dict[int, int] = {}
+    tail = -1
     for form, tag, token_start, token_len in tokens:
         if token_start >= end:
             _count_unit(units, text[start:end], content)
+            tail = tail if token_start == end else -1
             start, content = token_start, []
         end = max(end, token_start + token_len)
-        if tag.partition("-")[0] in CONTENT_TAGS:
+        kind = tag.partition("-")[0]
+        if kind in CONTENT_TAGS:
             morphemes.append(form)
             content.append(form)
+        # Particles, and 이다 with its endings, which stand behind nouns alone.
+        if kind[0] == "J" or kind == "VCP":
+            tail = token_start if tail < 0 else tail
+        elif kind[0] != "E":
+            tail = -1
+        if tail >= 0:
+            bare_ends[end] = tail
     _count_unit(units, text[start:end], content)
-    return KoreanText(tuple(morphemes), units)
+    return KoreanText(tuple(morphemes), units, tuple(_names(text, bare_ends, " ".join(morphemes))))
+
+
+def _names(text: str, bare_ends: Mapping[int, int], morphemes: str) -> Iterator[str]:
+    """The names in a text; `bare_ends` says where a word that ends at a place does so without its particle."""
+    found: dict[str, None] = {}
+    for word in re.finditer(_WITH_HANGUL, text):
+        start, end = word.span()
+        bare = text[start : bare_ends.get(end, end)]
+        if start + len(bare) < end and has_hangul(bare):
+            found[bare] = None
+        if hangul().fullmatch(word[0]) is None:
+            for piece in re.finditer("[^가-힣]+", word[0]):
+                before = None if piece.start() else re.search(_NAME_BEFORE, text[max(0, start - _NAME_CHARS) : start])
+                found[f"{before[0] if before else ''}{piece[0]}"] = None
+    held = f" {re.sub(_NO_WORD, ' ', morphemes)} "
+    for name in found:
+        if name and f" {re.sub(_NO_WORD, ' ', name)} " not in held:
+            yield name
 
 
 def _count_unit(units: Counter[tuple[str, str]], surface: str, content: Sequence[str]) -> None:

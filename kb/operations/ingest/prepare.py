@@ -33,7 +33,7 @@ from kb.store.documents import IndexedText, PreparedDocument, SourceFile
 from kb.store.rows.ingest_queries import StoredDocument
 
 Morphemes: TypeAlias = Mapping[str, str]
-"""Korean text → the content morphemes in it, with a space between."""
+"""Korean text → the content morphemes and names in it, with a space between."""
 
 KoreanUnits: TypeAlias = tuple[tuple[str, str, int], ...]
 """Written units, the morphemes each stood for, and how often it occurred, in order."""
@@ -218,7 +218,7 @@ def _analyse_all(cuts: Sequence[Cut]) -> tuple[Morphemes, list[KoreanUnits]]:
     counts: list[Counter[tuple[str, str]]] = [Counter() for _ in cuts]
     morphemes: dict[str, str] = {}
     for text, found in zip(within, analyse(list(within)) if within else (), strict=True):
-        morphemes[text] = " ".join(found.morphemes)
+        morphemes[text] = found.indexed
         for index in within[text]:
             counts[index].update(found.units)
     return morphemes, [tuple((*unit, occurrences) for unit, occurrences in sorted(each.items())) for each in counts]
