@@ -305,6 +305,7 @@ def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAsser
         db,
         match_expr='"gateway" OR "청킹"',
         both_expr=None,
+        held_json=None,
         doc_ids_json=eligible_documents(db, SearchFilters()),
         depth=50,
         k=10,

@@ -240,6 +240,7 @@ def statement(db: apsw.Connection, asked: Question, *, k: int = 100, depth: int 
         "secondary_vec": None if asked.secondary is None else asked.secondary.tobytes(),
         "neighbours_json": None,
         "query_lang": asked.lang,
+        "held_json": None,
         "doc_ids_json": None,
         "depth": depth,
         "k": k,

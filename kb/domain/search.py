@@ -154,7 +154,12 @@ class Term(NamedTuple):
     prefix: bool = False
 
     def to_match(self) -> str:
-        """The term as an FTS5 string; the tokenizer folds case, accents and English endings."""
+        """The term as an FTS5 string, a large number with its commas too.
+
+        The tokenizer folds case, accents and English endings.
+        """
+        if len(self.text) > 3 and self.text.isdecimal() and self.text[0] != "0":
+            return f'("{self.text}" OR "{int(self.text):,}")'
         return f'"{self.text}" *' if self.prefix else f'"{self.text}"'
 
 

@@ -11,6 +11,7 @@ from kb.domain.candidates import Ranked
 from kb.domain.search import FusionRule, QueryVectors, RetrievalDetail, ScoreKind, SearchQuery, SearchResult
 from kb.language.detect import query_language
 from kb.retrieve.filters import keep_among
+from kb.retrieve.look_up import held_among_notes
 from kb.retrieve.ranking_version import hybrid_ranking
 from kb.retrieve.search import NOTHING, LexicalParams, Shown, favouring, hit_of, lexical_params, result_of
 from kb.retrieve.terms import QueryTerms, bm25_max
@@ -82,20 +83,24 @@ def search_hybrid(
         "index_version": index_version,
         "embedding_model": embedding_model,
     }
-    first = shown_first(ranked, wanted.k) if is_read else ranked[: wanted.k]
+    order = shown_first(ranked, len(ranked)) if is_read else ranked
+    held = {each.chunk_id for each in held_among_notes(read, query.k)}
+    first = [each for at, each in enumerate(order) if at < wanted.k or each.candidate.chunk_id in held]
     hits = tuple(
         hit_of(each.candidate._replace(rank=rank), _detail(each, query), _score(each), kind, shown)
         for rank, each in enumerate(first, 1)
     )
     ranking = hybrid_ranking(db, query.mode, rule, reranker, pairs)
-    found = result_of(query, read, hits[: query.k], index_version, ranking_version=ranking, candidates=tuple(ranked))
+    first_hits = tuple(hit for hit in hits if hit.rank <= query.k or hit.chunk_id in held)
+    found = result_of(query, read, first_hits, index_version, ranking_version=ranking, candidates=tuple(ranked))
     if pairs is None:
         return found
     from kb.retrieve.pair_order import in_pair_order  # few have a cross-encoder
 
     texts = [each.candidate for each in first[: pairs.passages]]
     ordered = in_pair_order(pairs.scorer, read.corrected or query.text, texts, hits)
-    return found._replace(hits=ordered[: query.k], ordered_before=found.hits)
+    ordered_hits = tuple(hit for hit in ordered if hit.rank <= query.k or hit.chunk_id in held)
+    return found._replace(hits=ordered_hits, ordered_before=found.hits)
 
 
 def shown_first(ranked: Sequence[Ranked], k: int) -> list[Ranked]:
@@ -129,7 +134,7 @@ def ranked_candidates(
     """
     params = hybrid_params(db, query, read, vectors, rule)
     params["k"] = max(params["k"], least)
-    if every:
+    if every or read.held:
         params["k"] = _EVERY
     reads = reranker is not None and query.mode == "hybrid"
     if reads:
@@ -142,6 +147,7 @@ def ranked_candidates(
         candidates = queries.search_hybrid(db, **params)
         if read.favoured:
             params_of_days = params.copy()
+            params_of_days["held_json"] = None
             params_of_days["doc_ids_json"] = keep_among(params["doc_ids_json"], read.favoured)
             params_of_days["neighbours_json"] = None  # those of an ANN index may all be of other days
             of_days = queries.search_hybrid(db, **params_of_days)

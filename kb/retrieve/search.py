@@ -12,6 +12,7 @@ from kb.domain.citations import cite
 from kb.domain.search import RetrievalDetail, ScoreKind, SearchHit, SearchQuery, SearchResult
 from kb.records import TypedDict
 from kb.retrieve.filters import eligible_documents, keep_among
+from kb.retrieve.look_up import held_among_notes
 from kb.retrieve.places import matched_spans
 from kb.retrieve.ranking_version import lexical_ranking
 from kb.retrieve.snippet import below_headings, make_snippet
@@ -34,6 +35,7 @@ class LexicalParams(TypedDict):
     """What `sql/retrieve/search_lexical.sql` and the hybrid statement are both bound to."""
 
     match_expr: str
+    held_json: str | None
     doc_ids_json: str | None
     depth: int
     k: int
@@ -67,9 +69,12 @@ def search_lexical(
         rows = best_by_words(db, params, parts)
         if read.favoured:
             params_of_days = params.copy()
+            params_of_days["held_json"] = None
             params_of_days["doc_ids_json"] = keep_among(params["doc_ids_json"], read.favoured)
             of_days = best_by_words(db, params_of_days, parts)
-            rows = favouring(of_days, rows, lambda row: row.lexical_score, _FAVOURED)[: query.k]
+            rows = favouring(of_days, rows, lambda row: row.lexical_score, _FAVOURED)
+            held = {each.chunk_id for each in held_among_notes(read, query.k)}
+            rows = [row for row in rows if row.rank <= query.k or row.chunk_id in held]
     shown: Shown = {
         "terms": read.terms,
         "snippet_chars": snippet_chars,
@@ -94,7 +99,7 @@ def best_by_words(db: Connection, params: LexicalParams, parts: Parted | None) -
     of_parts = params.copy()
     of_parts["match_expr"] = parts.rare_expr
     rows = queries.search_lexical(db, **of_parts, both_expr=parts.both_expr)
-    if len(rows) == params["k"] and rows[-1].lexical_score > parts.common_max:
+    if len(rows) >= params["k"] and rows[params["k"] - 1].lexical_score > parts.common_max:
         return rows
     of_parts["match_expr"] = parts.whole_expr
     return queries.search_lexical(db, **of_parts, both_expr=None)
@@ -105,8 +110,10 @@ def lexical_params(db: Connection, query: SearchQuery, read: QueryTerms) -> Lexi
 
     Raises: UsageError for a filter that cannot be.
     """
+    held = [each.chunk_rowid for each in held_among_notes(read, query.k)]
     return {
         "match_expr": read.match_expr or NOTHING,
+        "held_json": json.dumps(held) if held else None,
         "doc_ids_json": eligible_documents(db, query.filters),
         "depth": max(MIN_DEPTH, 2 * query.k),
         "k": query.k,

@@ -41,7 +41,8 @@ MOST_SLIPS = 2
 _SHORT_LATIN = 3
 _ITS_OWN_WORDS = Widening()
 
-_WORD = re.compile(r"[^\W_]+")
+# A whole number may have commas: 1,200 is one word.
+WORD = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|[^\W_]+")
 
 # What is meant as it is: words in double quotes, and what an apostrophe cuts off (didn't).
 _MEANT = '["“][^"“”]++["”]|(?<!\\w)\\w++(?=[\'’]\\w)'
@@ -52,7 +53,8 @@ class QueryTerms(NamedTuple):
     """What a question is searched by: an FTS5 expression, empty when nothing can be searched, and its terms.
 
     `corrected` is the question with the words that were searched for in place of its own; None where there are none.
-    `beside` are the parts of the expression that are no terms.
+    `beside` are the parts of the expression that are no terms; `held` are the passages that hold all its words, where
+    it is looked up (`kb.retrieve.look_up`).
     `days` are those it speaks of, and `favoured` the documents of them.
     """
 
@@ -65,6 +67,7 @@ class QueryTerms(NamedTuple):
     days: DaysAsked | None = None
     favoured: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    held: tuple[queries.Held, ...] = ()
 
 
 class Parted(NamedTuple):
@@ -86,11 +89,12 @@ class Parted(NamedTuple):
 
 def is_raw(text: str) -> bool:
     """Whether a question is an FTS5 expression in single quotes."""
-    text = _plain(text)
+    text = plain(text)
     return len(text) > 2 and text[0] == text[-1] == "'"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """A question's text as it is read."""
     return stored_text(text).replace("\0", " ").strip()
 
 
@@ -100,11 +104,11 @@ def read_query(db: Connection, text: str, widening: Widening = _ITS_OWN_WORDS) -
     A text in single quotes is passed on as a raw FTS5 expression. `widening` adds what an unknown word may be a
     slip of, what a word is in the other script, and its synonyms; not for words in double quotes.
     """
-    text = _plain(text)
+    text = plain(text)
     if is_raw(text):
         return QueryTerms(text[1:-1], (), (), raw=True)
-    words = list(dict.fromkeys(word[:MAX_WORDS_CHARS] for word in _WORD.findall(text[:READ_CHARS])))
-    content = _first([word for word in words if not _says_nothing(word)] or words)
+    words = list(dict.fromkeys(word[:MAX_WORDS_CHARS] for word in words_in(text[:READ_CHARS])))
+    content = _first([word for word in words if not says_nothing(word)] or words)
     terms, unknown = _terms(db, content)
     substitutions = _substitutions(db, text, content, unknown, widening)
     meant = {each.asked: each.searched[0] for each in substitutions if each.asked in unknown}
@@ -115,13 +119,18 @@ def read_query(db: Connection, text: str, widening: Widening = _ITS_OWN_WORDS) -
         beside += [term.to_match() for term in asked if term not in terms]
     terms = terms[:MAX_TERMS]
     searched = _affordable(db, terms)
-    beside += [_together(db, word) for each in substitutions for word in each.searched if each.asked not in meant]
+    beside += [all_of(db, word) for each in substitutions for word in each.searched if each.asked not in meant]
     match_expr = " OR ".join(dict.fromkeys([*(term.to_match() for term in searched), *beside]))
     named = tuple(term.text for term in terms)
-    corrected = _WORD.sub(lambda match: _substituted(match[0], meant), text) if meant else None
+    corrected = WORD.sub(lambda match: _substituted(match[0], meant), text) if meant else None
     return QueryTerms(
         match_expr, tuple(searched), named, False, substitutions, corrected, beside=tuple(dict.fromkeys(beside))
     )
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text, whole numbers without their commas."""
+    return [word.replace(",", "") for word in WORD.findall(text)]
 
 
 def _substitutions(
@@ -156,13 +165,12 @@ def _as_it_stands(text: str) -> Iterator[str]:
     """The words of a question that stand for themselves alone."""
     if not _MARKS.isdisjoint(text):
         for meant in re.findall(_MEANT, text):
-            yield from _WORD.findall(meant)
+            yield from WORD.findall(meant)
 
 
-def _together(db: Connection, words: str) -> str:
+def all_of(db: Connection, words: str) -> str:
     """An FTS5 expression for passages that have all of these words."""
-    terms = _terms(db, _WORD.findall(words))[0]
-    matches = [term.to_match() for term in terms]
+    matches = [term.to_match() for term in _terms(db, words_in(words))[0]]
     return matches[0] if len(matches) == 1 else f"({' AND '.join(matches)})"
 
 
@@ -292,7 +300,8 @@ def _has_single_jamo(word: str) -> bool:
     return any("ㄱ" <= char <= "ㅣ" for char in word)
 
 
-def _says_nothing(word: str) -> bool:
+def says_nothing(word: str) -> bool:
+    """Whether a word is one that most texts have."""
     return word.lower() in english() if word.isascii() else korean().fullmatch(word) is not None
 
 

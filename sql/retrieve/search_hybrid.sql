@@ -5,7 +5,7 @@
 -- ranked by the fusion rule. Passages in another language cannot share its words, and embeddings prefer the question's
 -- own language; so they are ranked among themselves, and the j-th stands no lower than right behind the own-language
 -- passage of rank slot + j. Where one of them is nearer all the same, they lead.
--- version 6
+-- version 7
 -- param fusion TEXT  linear, rrf or cosine
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param bm25_max REAL?  what lexical scores are shares of, from select_term_counts; NULL = the words of the question say nothing
@@ -21,6 +21,7 @@
 -- param near_margin REAL  how much less near, corrected for the languages' means, still counts as near
 -- param rrf_k INTEGER  rank constant of RRF
 -- param rrf_lexical_weight REAL  what the lexical channel counts in RRF; the vector channel counts 1
+-- param held_json TEXT?  JSON array of chunks that are candidates whatever rank they have, from select_held; NULL = none
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param depth INTEGER  candidates a channel
 -- param k INTEGER  hits
@@ -57,13 +58,25 @@ own_languages AS MATERIALIZED (
 eligible AS (
   SELECT chunk_rowid FROM chunks WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
 ),
-lexical_hits AS MATERIALIZED (
+matching AS (
   SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
   FROM chunks_fts AS f
   WHERE chunks_fts MATCH :match_expr
     AND (:doc_ids_json IS NULL OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
   ORDER BY f.rank
   LIMIT :depth
+),
+holding AS (
+  SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
+  FROM chunks_fts AS f
+  WHERE :held_json IS NOT NULL
+    AND chunks_fts MATCH :match_expr
+    AND +f.rowid IN (SELECT value FROM json_each(:held_json))
+),
+lexical_hits AS MATERIALIZED (
+  SELECT chunk_rowid, max(lexical_score) AS lexical_score
+  FROM (SELECT chunk_rowid, lexical_score FROM matching UNION ALL SELECT chunk_rowid, lexical_score FROM holding)
+  GROUP BY chunk_rowid
 ),
 vector_hits AS MATERIALIZED (
   SELECT v.chunk_rowid, v.distance

@@ -1,10 +1,11 @@
 -- Rank the chunks that share words or morphemes with a question by BM25, best first.
--- version 4
+-- version 5
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param both_expr TEXT?  FTS5 expression for chunks that score more by it than by the first; NULL = none
+-- param held_json TEXT?  JSON array of chunks that are hits whatever rank they have, from select_held; NULL = none
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param depth INTEGER  candidates, at least k
--- param k INTEGER  hits
+-- param k INTEGER  hits beside those
 -- column rank INTEGER  from 1
 -- column chunk_id TEXT  the chunk
 -- column doc_id TEXT  its document
@@ -38,19 +39,34 @@ matching_both AS (
   ORDER BY f.rank
   LIMIT max(:depth, :k)
 ),
+holding AS (
+  SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
+  FROM chunks_fts AS f
+  WHERE :held_json IS NOT NULL
+    AND chunks_fts MATCH :match_expr
+    AND +f.rowid IN (SELECT value FROM json_each(:held_json))
+),
 lexical_hits AS MATERIALIZED (
   SELECT m.chunk_rowid, max(m.lexical_score) AS lexical_score
   FROM (
     SELECT chunk_rowid, lexical_score FROM matching
     UNION ALL
     SELECT chunk_rowid, lexical_score FROM matching_both
+    UNION ALL
+    SELECT chunk_rowid, lexical_score FROM holding
   ) AS m
   GROUP BY m.chunk_rowid
-  ORDER BY lexical_score DESC
-  LIMIT max(:depth, :k)
+),
+best AS MATERIALIZED (
+  SELECT
+    row_number() OVER (ORDER BY h.lexical_score DESC, c.chunk_id) AS rank,
+    h.chunk_rowid,
+    h.lexical_score
+  FROM lexical_hits AS h
+  CROSS JOIN chunks AS c ON c.chunk_rowid = h.chunk_rowid
 )
 SELECT
-  row_number() OVER (ORDER BY h.lexical_score DESC, c.chunk_id) AS rank,
+  h.rank,
   c.chunk_id,
   c.doc_id,
   d.workspace_path,
@@ -62,8 +78,8 @@ SELECT
   c.source_spans_json,
   c.chunker_version,
   h.lexical_score
-FROM lexical_hits AS h
+FROM best AS h
 JOIN chunks AS c USING (chunk_rowid)
 JOIN documents AS d USING (doc_id)
-ORDER BY rank
-LIMIT :k;
+WHERE h.rank <= :k OR h.chunk_rowid IN (SELECT value FROM json_each(:held_json))
+ORDER BY h.rank;

@@ -12,6 +12,7 @@ from kb.errors import ModelError, ModelMissing, ModelNotPulled, ModelUnreachable
 from kb.language.time_signs import may_name_days
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
+from kb.retrieve.look_up import held_first, look_up
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
 from kb.retrieve.search import lexical_params, search_lexical
 from kb.retrieve.terms import QueryTerms, is_raw, read_query
@@ -40,7 +41,9 @@ def search_in(base: KnowledgeBase, query: SearchQuery, *, every_candidate: bool 
     with base.snapshot():
         query = query._replace(filters=base.visible(query.filters)) if base.hides else query
         source = _source(base, query)
-        result = _with_code(base, query, _among_notes(base, query, source, every_candidate))
+        read = read_question(base, query)
+        result = _with_code(base, query, _among_notes(base, query, read, source, every_candidate))
+        result = held_first(result, query, read.held)
         return _without_words(result) if result.hits else _without_documents(base, result)
 
 
@@ -70,17 +73,21 @@ def _without_words(result: SearchResult) -> SearchResult:
 
 
 def _among_notes(
-    base: KnowledgeBase, query: SearchQuery, source: VectorSource | ModelError | None, every_candidate: bool
+    base: KnowledgeBase,
+    query: SearchQuery,
+    read: QueryTerms,
+    source: VectorSource | ModelError | None,
+    every_candidate: bool,
 ) -> SearchResult:
     """The hits of a question among all that is no source code."""
     if source is None or isinstance(source, ModelError):
-        return _by_words(base, query, source)
+        return _by_words(base, query, read, source)
     try:
-        return _near(base, query, source, every_candidate)
+        return _near(base, query, read, source, every_candidate)
     except ModelUnreachable as error:
         if query.mode == "vector":
             raise
-        return _by_words(base, query, error)
+        return _by_words(base, query, read, error)
 
 
 def _with_code(base: KnowledgeBase, query: SearchQuery, result: SearchResult) -> SearchResult:
@@ -93,14 +100,19 @@ def _with_code(base: KnowledgeBase, query: SearchQuery, result: SearchResult) ->
         return result
     from kb.retrieve.code.merge import with_code  # a knowledge base of notes alone does without
 
+    query = query._replace(k=max(query.k, len(result.hits)))
     return with_code(base.db, query, result, snippet_chars=base.config.search.snippet_chars)
 
 
 def read_question(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
-    """The terms of a question, with what else it is searched by.
+    """The terms of a question, with what else it is searched by, and what holds all of it where it is looked up.
 
-    Raises: ConfigError for a lexicon that is none.
+    Raises: ConfigError for a lexicon that is none; UsageError for a filter that cannot be.
     """
+    return look_up(base.db, query, _read(base, query))
+
+
+def _read(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
     search = base.config.search
     widening = Widening(search.correct_typos, search.both_scripts, synonyms(base.config))
     if not search.favour_days or query.filters.dated or not may_name_days(query.text) or is_raw(query.text):
@@ -116,9 +128,11 @@ def read_question(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
     return read._replace(corrected=read.corrected or found.rest, days=found.days, favoured=found.doc_ids)
 
 
-def _near(base: KnowledgeBase, query: SearchQuery, source: VectorSource, every_candidate: bool) -> SearchResult:
+def _near(
+    base: KnowledgeBase, query: SearchQuery, read: QueryTerms, source: VectorSource, every_candidate: bool
+) -> SearchResult:
     """The hits of a question by its words and its meaning."""
-    read, rule = read_question(base, query), fusion_rule(base.config)
+    rule = fusion_rule(base.config)
     begun = source.begin(_encoded(query, read))
     from kb.retrieve.hybrid import load_reading, search_hybrid  # a search by words alone does without
 
@@ -201,12 +215,12 @@ def bind_question(base: KnowledgeBase, query: SearchQuery) -> tuple[str, tuple[s
     return "retrieve/search_hybrid.sql", read.terms, hybrid_params(base.db, query, read, vectors, rule)
 
 
-def _by_words(base: KnowledgeBase, query: SearchQuery, lacking: ModelError | None) -> SearchResult:
+def _by_words(base: KnowledgeBase, query: SearchQuery, read: QueryTerms, lacking: ModelError | None) -> SearchResult:
     """The hits of a question by its words; the note names what is lacking for more."""
     result = search_lexical(
         base.db,
         query._replace(mode="lexical"),
-        read_question(base, query),
+        read,
         snippet_chars=base.config.search.snippet_chars,
         index_version=base.index_version,
     )

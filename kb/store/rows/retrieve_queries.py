@@ -25,6 +25,15 @@ class LexicalRow(NamedTuple):
     lexical_score: float
 
 
+class Held(NamedTuple):
+    """A passage that holds every word of a question, the more surely the higher its grade, 3 to 1."""
+
+    chunk_rowid: int
+    chunk_id: str
+    grade: int
+    is_code: int
+
+
 class DocumentId(NamedTuple):
     """A document."""
 
@@ -145,10 +154,24 @@ def search_lexical(
     *,
     match_expr: str,
     both_expr: str | None,
+    held_json: str | None,
     doc_ids_json: str | None,
     depth: int,
     k: int,
 ) -> list[LexicalRow]: ...
+
+
+@sql("retrieve/select_held.sql")
+def select_held(
+    db: Connection,
+    *,
+    exact_expr: str,
+    word_expr: str | None,
+    holds_expr: str | None,
+    written_json: str | None,
+    doc_ids_json: str | None,
+    depth: int,
+) -> list[Held]: ...
 
 
 @sql("retrieve/search_hybrid.sql")
@@ -170,6 +193,7 @@ def search_hybrid(
     near_margin: float,
     rrf_k: int,
     rrf_lexical_weight: float,
+    held_json: str | None,
     doc_ids_json: str | None,
     depth: int,
     k: int,

@@ -1,0 +1,156 @@
+"""A question of a word or two is looked up: passages that hold all of it come first, whatever ranks them afterwards.
+
+    the question's words → passages that hold them, by the index → candidates of every ranking → first among its hits
+
+A word is what white space sets apart (an identifier, a number, a path), or what stands in double quotes. What holds it
+is told by the index, and by the passage's text where the index has no more than the stems of English words. No ranking
+is asked, so that none has a say: `held_first` is what is done last.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from kb.domain.search import SearchHit, SearchQuery, SearchResult, Substitution, Term
+from kb.language.bare_words import bare_word
+from kb.language.lists import words
+from kb.records import NamedTuple
+from kb.retrieve.filters import eligible_documents
+from kb.retrieve.terms import MAX_WORDS_CHARS, QueryTerms, all_of, plain, says_nothing, words_in
+from kb.store.connection import Connection
+from kb.store.rows.retrieve_queries import Held, select_held
+
+MOST_WORDS = 2
+# So many of the passages that hold a question are known by their grade.
+_DEPTH = 500
+
+_SET_APART = re.compile(r'["“]([^"“”]+)["”]|[^\s"“”]+')
+_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+_NO_WORD = r"[\W_]+"
+_LATIN_WITH_PARTICLE = re.compile(r"(.*[^\W_가-힣])([가-힣]{1,3})", re.DOTALL)
+
+
+class _Asked(NamedTuple):
+    """A word that is looked up as FTS5 expressions: as it is written, without a particle, by its morphemes.
+
+    `forms` are the strings that the first two are made of; `patterns` are GLOB patterns for a text that has a Latin
+    word as it is written.
+    """
+
+    exact: str
+    word: str
+    holds: str
+    forms: tuple[str, ...]
+    patterns: tuple[str, ...] = ()
+
+
+def look_up(db: Connection, query: SearchQuery, read: QueryTerms) -> QueryTerms:
+    """The question's terms with the passages that hold all its words; as they are where it asks for more than those.
+
+    Raises: UsageError for a filter that cannot be.
+    """
+    text = read.corrected or plain(query.text)
+    if read.raw or query.mode == "vector" or len(text) > MAX_WORDS_CHARS:
+        return read
+    apart = [_EDGES.sub("", match[1] or match[0]) for match in _SET_APART.finditer(text)]
+    asked = [word for word in apart if word]
+    if not 0 < len(asked) <= MOST_WORDS:
+        return read
+    telling = [word for word in asked if not says_nothing(word)] or asked
+    parts = [_asked(db, word, read.substitutions) for word in telling]
+    exact = " AND ".join(each.exact for each in parts)
+    word = " AND ".join(each.word for each in parts)
+    holds = " AND ".join(each.holds for each in parts)
+    patterns = [each.patterns for each in parts if each.patterns]
+    held = select_held(
+        db,
+        exact_expr=exact,
+        word_expr=None if word == exact else word,
+        holds_expr=None if holds == word else holds,
+        written_json=json.dumps(patterns) if patterns else None,
+        doc_ids_json=eligible_documents(db, query.filters),
+        depth=_DEPTH,
+    )
+    if not held:
+        return read
+    searched = {term.to_match() for term in read.searched}.union(read.beside)
+    forms = dict.fromkeys(form for each in parts for form in each.forms if form not in searched)
+    match_expr = " OR ".join([read.match_expr, *forms])
+    return read._replace(match_expr=match_expr, beside=(*read.beside, *forms), held=tuple(held))
+
+
+def held_among_notes(read: QueryTerms, k: int) -> list[Held]:
+    """The first k of the passages among notes that hold the question: hits whatever rank they have."""
+    return [each for each in read.held if not each.is_code][:k]
+
+
+def held_first(result: SearchResult, query: SearchQuery, held: Sequence[Held]) -> SearchResult:
+    """The result's hits, those that hold the question first, the higher grade before the lower; at most `query.k`.
+
+    Hits of one kind share out their scores, so that these fall with the rank.
+    """
+    if not held:
+        return result
+    grades = {each.chunk_id: each.grade for each in held}
+
+    def ordered(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
+        order = sorted(hits, key=lambda hit: -grades.get(hit.chunk_id, 0))
+        if len({hit.score_kind for hit in hits}) == 1:
+            scores = sorted((hit.score for hit in hits), reverse=True)
+            order = [hit._replace(score=score) for hit, score in zip(order, scores, strict=True)]
+        return tuple(hit._replace(rank=rank) for rank, hit in enumerate(order[: query.k], 1))
+
+    return result._replace(
+        query=result.query._replace(k=query.k),
+        hits=ordered(result.hits),
+        among_notes=None if result.among_notes is None else ordered(result.among_notes),
+        ordered_before=ordered(result.ordered_before),
+    )
+
+
+def _asked(db: Connection, word: str, substitutions: Sequence[Substitution]) -> _Asked:
+    number = word.replace(",", "") if words_in(word) == [word.replace(",", "")] and word[0].isdecimal() else ""
+    number = number if number.isdecimal() else ""
+    exact = Term(number).to_match() if number else _phrase(word)
+    if word.isascii():
+        patterns = tuple(_patterns((number, f"{int(number):,}") if number else (word,), bool(number)))
+        return _Asked(exact, exact, _any_of([exact, *_others(db, word, substitutions)]), (exact,), patterns)
+    forms = tuple(dict.fromkeys((exact, _phrase(_without_particle(word)))))
+    holds = _any_of([*forms, all_of(db, word), *_others(db, word, substitutions)])
+    return _Asked(exact, _any_of(forms), holds, forms)
+
+
+def _others(db: Connection, word: str, substitutions: Sequence[Substitution]) -> Iterator[str]:
+    """Expressions for what the word is searched by beside itself."""
+    for each in substitutions:
+        if each.asked in words_in(word):
+            yield from (all_of(db, other) for other in each.searched)
+
+
+def _without_particle(word: str) -> str:
+    match = _LATIN_WITH_PARTICLE.fullmatch(word)
+    if match is None:
+        return bare_word(word)
+    is_particle = any(match[2] in words("particles", kind) for kind in ("final", "vowel", "any"))
+    return match[1] if is_particle else word
+
+
+def _patterns(spelled: Sequence[str], is_number: bool) -> Iterator[str]:
+    """GLOB patterns for text in which a word stands between what is no letter or digit; a number no part of one."""
+    edge = "[^a-z0-9.,]" if is_number else "[^a-z0-9]"
+    for each in spelled:
+        literal = re.sub(r"([*?\[])", r"[\1]", each.lower())
+        yield f"*{edge}{literal}[^a-z0-9{'.,' if is_number else ''}]*"
+        if is_number:
+            yield f"*{edge}{literal}[.,][^0-9]*"
+
+
+def _phrase(word: str) -> str:
+    return f'"{re.sub(_NO_WORD, " ", word)}"'
+
+
+def _any_of(matches: Iterator[str] | Sequence[str]) -> str:
+    found = list(dict.fromkeys(matches))
+    return found[0] if len(found) == 1 else f"({' OR '.join(found)})"
