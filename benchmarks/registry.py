@@ -11,6 +11,7 @@ from benchmarks.measurement import Measurement
 BENCHMARKS = {
     "retrieval": "* nDCG, recall and MRR on judged sets; every citation checked against its file",
     "hybrid": "* words, meaning and both on judged sets, in one language and across; needs KB_TEST_MODEL_DIR",
+    "words": "* words and identifiers that one file has: among ten hits and first, in both modes; needs models",
     "extractive": "* how often the sentences chosen hold the answer, their citations checked; needs KB_TEST_MODEL_DIR",
     "claims": "false sentences marked supported and true ones dropped, of pairs in two languages; KB_TEST_MODEL_DIR",
     "refusal": "* what the score gate keeps and refuses, fitted on one language, tried on both; needs models",
@@ -50,6 +51,7 @@ LONG = {
     "mcp",
     "mcp_calls",
     "hybrid",
+    "words",
     "extractive",
     "refusal",
     "reading",

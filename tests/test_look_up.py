@@ -77,7 +77,7 @@ def test_letters_and_digits_with_a_particle_behind_them_are_found_by_words(
     for mode in MODES:
         found = ask(name, mode)
         assert paths(found)[:1] == ["장비.md"]
-        assert "no passage has" not in (found.note or "")
+        assert "no passage has" not in str(found.note)
     assert "장비.md" in paths(ask(f"오늘 {name} 때문에 무엇을 바꿨는지"))
 
 
