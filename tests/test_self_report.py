@@ -261,9 +261,13 @@ def test_doctor_does_not_tick_an_engine_that_is_not_installed(embedded: Vault) -
 
 
 def test_doctor_does_not_fault_what_nothing_was_indexed_into_yet(built: Vault, tmp_path: Path) -> None:
-    fresh = ("--set", f"storage.data_dir={tmp_path / 'data'}", "--set", f"storage.model_dir={tmp_path}")
-    assert call(built, *fresh, "init").code == 0
-    found = checks(built, *fresh)["embeddings"]
+    config = tmp_path / "fresh.toml"
+    config.write_text(
+        f'[workspace]\nroot = "{built.root}"\n[storage]\ndata_dir = "data"\nmodel_dir = "models"\n', encoding="utf-8"
+    )
+    fresh = built._replace(config=config)
+    assert call(fresh, "init").code == 0
+    found = checks(fresh)["embeddings"]
     assert (found["state"], found["hint"]) == ("absent", "kb ingest")
     assert checks(built)["embeddings"]["state"] == "failed"
 
@@ -319,7 +323,7 @@ def answered_by(text: str, vault: Vault, *settings: str) -> Ran:
 def test_a_generated_answer_is_not_called_quoted(embedded: Vault) -> None:
     text = "The gateway retries a failed upload five times with exponential backoff [1]."
     shown = answered_by(text, embedded, "--set", "search.mode=lexical").stdout
-    assert shown.splitlines()[-1].startswith("grounded ✓  found by meaning  scripted")
+    assert shown.splitlines()[-1].startswith("grounded ✓  found by some of its words  scripted")
 
 
 def test_a_model_answers_from_an_embedded_base_of_few_passages(embedded: Vault) -> None:
