@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
 
 from kb.answer.extractive import choose_sentences, extractive_weights, fewest, sentence_citation
 from kb.domain.citations import LineCitation
-from kb.domain.media_citations import PageCitation
-from kb.domain.passages import Passage, TermWeight
-from kb.domain.search import RetrievalDetail
+from kb.domain.media_citations import PageCitation, TimeCitation
+from kb.domain.passages import Passage, Sentence, TermWeight
+from kb.domain.search import RetrievalDetail, SearchHit
 from kb.language.expectation import expectation
 from kb.language.sentences import sentences
 from kb.language.words import folded_term, words_of
+from kb.operations.ask.findings import hit_passage
 
 HARBOUR = """\
 # Harbour
@@ -142,3 +144,36 @@ def test_a_question_expects_a_kind_of_answer(question: str, sentence: str, met: 
 
 def test_every_signal_speaks_for_a_sentence() -> None:
     assert min(extractive_weights()) > 0
+
+
+SPOKEN_HIT = SearchHit(
+    1, 1.0, "bm25", "c" * 32, "d" * 32, "a.mp3", "/v/a.mp3", "a", (), None, "Ann opens", False, (),
+    TimeCitation("a.mp3", 5_910, 8_700), RetrievalDetail("lexical", 5.0, 1, None, None), "i", None, "media-place-v1",
+)  # fmt: skip
+
+
+def test_a_passage_of_a_recording_is_cited_whole_though_the_hit_names_a_moment() -> None:
+    whole = hit_passage(1, SPOKEN_HIT, SPOKEN, "en", json.dumps(SPANS))
+    assert whole.citation.to_uri() == "a.mp3#t=0.6,43.62"
+
+
+SPOKEN = "We met at nine. Ann opens the warehouse. She does it at six."
+SPANS = [
+    {"kind": "time", "start_ms": 600, "end_ms": 5_000, "char_start": 100, "char_end": 115},
+    {"kind": "time", "start_ms": 5_910, "end_ms": 8_700, "char_start": 116, "char_end": 140},
+    {"kind": "time", "start_ms": 9_000, "end_ms": 43_620, "char_start": 141, "char_end": 160},
+]
+
+
+@pytest.mark.parametrize(
+    ("quote", "cited"),
+    [
+        ("Ann opens the warehouse.", "a.mp3#t=5.91,8.7"),
+        ("Ann opens the warehouse. She does it at six.", "a.mp3#t=5.91,43.62"),
+        (SPOKEN, "a.mp3#t=0.6,43.62"),
+    ],
+)
+def test_a_recording_is_cited_as_widely_as_it_is_quoted(quote: str, cited: str) -> None:
+    spoken = passage(1, SPOKEN)._replace(citation=TimeCitation("a.mp3", 600, 43_620), spans_json=json.dumps(SPANS))
+    start = SPOKEN.index(quote)
+    assert sentence_citation(spoken, Sentence(1, start, start + len(quote), quote)).to_uri() == cited

@@ -326,3 +326,18 @@ def test_every_key_has_a_meaning_and_every_rule_a_key() -> None:
 
 def test_the_defaults_obey_the_rules() -> None:
     assert load(None, [f"{key}={value}" for key, value in values_of(Config()) if isinstance(value, str | int)], {})
+
+
+@pytest.mark.parametrize("written", ['["ko", "en"]', '"ko+en"'])
+def test_languages_to_be_heard_are_a_list_or_joined(tmp_path: Path, written: str) -> None:
+    file = tmp_path / "kb.toml"
+    file.write_text(f"schema_version = 1\n[audio]\nlanguage = {written}\n", encoding="utf-8")
+    assert load(str(file), (), {}).audio.language == "ko+en"
+
+
+@pytest.mark.parametrize("written", ['["korean"]', '["ko", 3]', "[]", '"ko+"', '["auto", "ko"]'])
+def test_what_is_no_language_to_be_heard_is_refused(tmp_path: Path, written: str) -> None:
+    file = tmp_path / "kb.toml"
+    file.write_text(f"schema_version = 1\n[audio]\nlanguage = {written}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"audio\.language"):
+        load(str(file), (), {})

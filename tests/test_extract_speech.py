@@ -123,7 +123,7 @@ class SpeakingModel:
 
 def heard_by(model: SpeakingModel, language: str, stretches: int = 1) -> Heard:
     known = Heard.nothing(language)
-    listener = Listener(model, known, lambda ms: None)  # type: ignore[arg-type]
+    listener = Listener(model, known, lambda ms: None, language)  # type: ignore[arg-type]
     for _ in range(stretches):
         listener.hear(stretch_of(tone(2)))
     return known
@@ -164,6 +164,35 @@ def test_the_language_that_is_heard_and_the_floor_below_it(heard: str, certainty
     model = SpeakingModel(language=heard, certainty=certainty)
     known = heard_by(model, "auto", stretches=2)
     assert (known.language, model.asked) == (taken, [taken, taken])
+
+
+@pytest.mark.usefixtures("no_log")
+@pytest.mark.parametrize(
+    ("heard", "certainty", "taken"), [("ko", 0.9, "ko"), ("en", 0.9, "en"), ("th", 0.4, "ko"), ("de", 0.3, "ko")]
+)
+def test_of_several_languages_the_likeliest_is_heard(heard: str, certainty: float, taken: str) -> None:
+    model = SpeakingModel(segment(0, 100, "word"), language=heard, certainty=certainty)
+    known = heard_by(model, "ko+en", stretches=2)
+    assert (model.asked, known.left_out_ms) == ([taken, taken], {})
+
+
+@pytest.mark.usefixtures("no_log")
+def test_what_is_heard_in_none_of_several_languages_is_left_out_and_counted() -> None:
+    model = SpeakingModel(segment(0, 100, "อือออออ"), language="th", certainty=0.9)
+    known = heard_by(model, "ko+en", stretches=2)
+    assert (known.segments, model.asked, set(known.left_out_ms)) == ([], [], {"th"})
+    assert known.left_out_ms["th"] == pytest.approx(4000, abs=700)
+    assert Heard.from_json(known.to_json()) == known
+    transcript = Transcript((), 4000, "th", "whisper.cpp", "1", known.left_out_ms)
+    assert Transcript.from_json(json.loads(json.dumps(transcript.to_json()))) == transcript
+    (warning,) = assembled(transcript).warnings
+    assert warning.note == "4 s heard in th, which audio.language does not name, are left out"
+
+
+def assembled(transcript: Transcript) -> Any:
+    data = json.dumps(transcript.to_json()).encode()
+    derived = Derived("transcript", Engine("whisper.cpp", "1", "base"), data)
+    return assemble_audio({"transcript": derived}, workspace_path=WorkspacePath("a.mp3"), asset_id=AssetId("0" * 32))
 
 
 @pytest.mark.slow

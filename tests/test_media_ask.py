@@ -83,3 +83,17 @@ def test_a_recording_answers_with_its_second(tmp_path: Path) -> None:
     (tmp_path / "bin" / "mpv").touch(mode=0o755)
     shown = run_kb("--config", str(config), "open", "1", "--print", env=env).stdout
     assert shown == f"mpv --start={citation['start_ms'] / 1000:g} {config.parent / 'notes' / 'meeting.mp3'}\n"
+
+
+@needs_decoder
+@needs_whisper
+def test_what_is_quoted_of_a_recording_stands_where_it_is_cited(tmp_path: Path) -> None:
+    config = workspace(tmp_path)
+    shutil.copy(SPEECH / "meeting.mp3", config.parent / "notes")
+    ingest(config)
+    asked = kb(config, "ask", "Who opens the warehouse and when?", "--json").json
+    for cited in asked["citations"]:
+        spoken = run_kb("--config", str(config), "fetch", cited["citation"]["uri"]).stdout
+        assert " ".join(cited["quote"].split()) in " ".join(spoken.split())
+    check = kb(config, "verify", "--json").json
+    assert {quote["standing"] for quote in check["quotes"]} == {"stands"}

@@ -7,11 +7,12 @@ weights are data (`data/weights.tsv`); how they were fitted and what they reach 
 from __future__ import annotations
 
 import functools
+import json
 import math
 from collections.abc import Sequence
 
 from kb.answer.fitted import fitted
-from kb.domain.citations import Citation, CodeCitation, LineCitation
+from kb.domain.citations import Citation, CodeCitation, LineCitation, cite
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.records import NamedTuple
 from kb.retrieve.signals import Signals, sentence_signals
@@ -72,8 +73,17 @@ def fewest(chosen: Sequence[Chosen], *, certainty: float = 0.9) -> tuple[Chosen,
 
 
 def sentence_citation(passage: Passage, sentence: Sentence) -> Citation:
-    """Where a sentence stands: its own lines of a text file, the passage's place in anything else."""
+    """Where a sentence stands: its own lines, moments or regions; the passage's place in what has none of these."""
     cited = passage.citation
+    if passage.spans_json:
+        spans = json.loads(passage.spans_json)
+        origin = spans[0]["char_start"]
+        own = [
+            each
+            for each in spans
+            if each["char_start"] < sentence.end + origin and each["char_end"] > sentence.start + origin
+        ]
+        return cite(cited.path, own or spans, None)
     if isinstance(cited, CodeCitation):
         first = cited.line_start + passage.text.count("\n", 0, sentence.start)
         return cited._replace(line_start=first, line_end=first + sentence.text.count("\n"))

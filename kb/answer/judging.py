@@ -92,9 +92,14 @@ class Judgement(NamedTuple):
         """The pieces that are shown where kb is not sure."""
         return self.excerpts[:UNSURE_PIECES]
 
-    def best_lines(self) -> dict[str, str]:
+    def best_lines(self) -> dict[str, tuple[Passage, Sentence]]:
         """The first line of the best piece of each passage, by chunk."""
-        return {each.passage.chunk_id: each.best.splitlines()[0] for each in self.excerpts}
+        found = {}
+        for each in self.excerpts:
+            line = each.best.splitlines()[0]
+            start = max(0, each.passage.text.find(line))
+            found[each.passage.chunk_id] = (each.passage, Sentence(each.passage.number, start, start + len(line), line))
+        return found
 
 
 class JudgingWeights(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kb.config.rules import MEANINGS, RULES, SECRETS
+from kb.config.rules import JOINED, MEANINGS, RULES, SECRETS
 from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, ExposureConfig, field_of, keys
 from kb.config.showing import toml_value
 from kb.config.toml_file import invalid_file, read_toml
@@ -192,6 +192,8 @@ def _checked(key: str, value: Any, where: str) -> Any:
         value = float(value)
     if kind is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = tuple(value)
+    if key in JOINED and isinstance(value, list) and all(isinstance(item, str) for item in value):
+        value = "+".join(value)
     if type(value) is not kind:
         raise ConfigError(
             f"{key} must be {_TYPE_NAMES[kind]}{_told(key, value)} ({where})", _meaning(key), details={"key": key}

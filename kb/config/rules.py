@@ -31,8 +31,8 @@ RULES: Mapping[str, Rule] = {
     "image.caption.model": ((lambda value: bool(value.strip())), "the name of a model"),
     "audio.model": ((lambda value: bool(value.strip())), "the name of a model"),
     "audio.language": (
-        (lambda value: value == "auto" or (value.isalpha() and len(value) <= 3)),
-        "auto, or a code such as ko",
+        (lambda value: value == "auto" or all(part.isalpha() and len(part) <= 3 for part in value.split("+"))),
+        "auto, a code such as ko, or a list of codes",
     ),
     "ocr.page_dpi": ((lambda value: 72 <= value <= 600), "between 72 and 600"),
     "chunking.target_tokens": ((lambda value: 32 <= value <= 100_000), "between 32 and 100000"),
@@ -81,6 +81,10 @@ RULES: Mapping[str, Rule] = {
     "rag.deep_seconds": ((lambda value: 1 <= value <= 3600), "between 1 and 3600"),
     "rag.max_answer_tokens": ((lambda value: 16 <= value <= 32_768), "between 16 and 32768"),
 }
+
+# Names that are joined by + where one line holds them; a file may list them.
+JOINED = frozenset({"audio.language", "ocr.languages"})
+
 
 # What each key decides: the hint of a wrong value, and the table of docs/configuration.md.
 MEANINGS: Mapping[str, str] = {
@@ -141,7 +145,8 @@ MEANINGS: Mapping[str, str] = {
     "image.caption.model": "that model's name on the server",
     "audio.enabled": "whether speech is heard in recordings",
     "audio.model": "the speech model; kb models install brings it",
-    "audio.language": "the language spoken: a code such as ko or en, or auto: heard from each recording's first sound",
+    "audio.language": "the language spoken: a code such as ko, several (ko+en, or a list; what is heard in none of "
+    "them is left out), or auto: heard from each recording's first sound",
     "search.default_k": "how many hits are shown when --k does not say",
     "search.mode": "how a question is answered when --mode does not say: hybrid, lexical or vector",
     "search.hybrid_fusion": "how words and meaning are joined: linear or rrf",

@@ -137,7 +137,10 @@ class CaptionConfig(Section):
 
 
 class AudioConfig(Section):
-    """How speech is heard. `language` is a code such as `ko`, or `auto`: heard from each recording's first sound."""
+    """How speech is heard. `language` is a code such as `ko`, or `auto`: heard from each recording's first sound.
+
+    Several are joined by +, `ko+en`; a file may have them as a list.
+    """
 
     enabled: bool = True
     model: str = "whisper-base"

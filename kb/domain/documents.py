@@ -24,6 +24,7 @@ WarningKind = Literal[
     "no_text",
     "grammar_missing",
     "not_parsed",
+    "language_left_out",
 ]
 
 SOURCE_TYPES: tuple[SourceType, ...] = ("markdown", "note", "paper", "reference", "inbox")

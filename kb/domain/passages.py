@@ -11,7 +11,8 @@ class Passage(NamedTuple):
     """A retrieved chunk. `number` is its place among those an answer may use, from 1: the n of a marker `[n]`.
 
     `text` is the chunk verbatim, so its first character is on the first line of `citation`. `score` is the
-    search's ranking signal; `commit` is that of the repository that source code was of.
+    search's ranking signal; `commit` is that of the repository that source code was of. `spans_json` are the moments or
+    regions that the text is of, where it is cited by such, as they are stored; else empty.
     """
 
     number: int
@@ -28,6 +29,7 @@ class Passage(NamedTuple):
     score: float
     retrieval: RetrievalDetail
     commit: str | None = None
+    spans_json: str = ""
 
     @property
     def cosine(self) -> float:

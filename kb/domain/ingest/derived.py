@@ -9,7 +9,7 @@ own, and one that builds the document from what was derived, at once and without
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple, cast
 
 from kb.domain.ids import Json
@@ -139,19 +139,22 @@ class TranscriptSegment:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The speech of one recording of `duration_ms`, in order; `language` as the engine was told or found."""
+    """The speech of one recording of `duration_ms`, in order; `language` as the engine was told or found.
+
+    `left_out_ms` is how much was heard in each language that was not asked for, and is in no segment.
+    """
 
     segments: tuple[TranscriptSegment, ...]
     duration_ms: int
     language: str
     engine: str
     engine_version: str
+    left_out_ms: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
     def from_json(value: Any) -> Transcript:
         """What `to_json` wrote, read back."""
-        segments = tuple(TranscriptSegment(**segment) for segment in value["segments"])
-        return Transcript(segments, value["duration_ms"], value["language"], value["engine"], value["engine_version"])
+        return Transcript(**{**value, "segments": tuple(TranscriptSegment(**each) for each in value["segments"])})
 
     def to_json(self) -> dict[str, Json]:
         """The form that is cached, and kept as `transcript.json`."""

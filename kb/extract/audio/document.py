@@ -35,5 +35,12 @@ def assemble_audio(
         at = end + 1
     source_text = "\n".join(segment.text for segment in transcript.segments)
     metadata = Metadata(source_type="reference", user={"duration_ms": transcript.duration_ms})
-    nothing = () if numbered.blocks else (Warning("empty_file", "no speech in the recording"),)
-    return numbered.document(source_text, metadata, nothing)
+    left_out = transcript.left_out_ms
+    warnings = [Warning("language_left_out", _left_out(code, ms)) for code, ms in left_out.items()]
+    if not numbered.blocks and not warnings:
+        warnings.append(Warning("empty_file", "no speech in the recording"))
+    return numbered.document(source_text, metadata, warnings)
+
+
+def _left_out(language: str, ms: int) -> str:
+    return f"{max(1, round(ms / 1000))} s heard in {language}, which audio.language does not name, are left out"

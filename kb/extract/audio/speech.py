@@ -57,10 +57,12 @@ def derive(job: Job) -> bytes:
             continue
         if listener is None:  # a silent recording loads no model
             model = kept_whisper(speech.model_dir / speech.model / GGML_FILE, speech.threads)
-            listener = Listener(model, heard, sound.report)
+            listener = Listener(model, heard, sound.report, speech.language)
         listener.hear(stretch)
         job.on_kept(heard.to_json())
-    transcript = Transcript(tuple(heard.segments), sound.elapsed_ms, heard.language, made_by.name, made_by.version)
+    transcript = Transcript(
+        tuple(heard.segments), sound.elapsed_ms, heard.language, made_by.name, made_by.version, heard.left_out_ms
+    )
     return json.dumps(transcript.to_json(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,8 @@ _SOUND = re.compile(r"(?:\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|\W)*")
 class Heard:
     """What is known of a recording after the stretches up to `until_ms`: all that the next ones depend on.
 
-    `language` is empty until it is heard; `repeats` is how often the last text was said again.
+    `language` is empty until it is heard; `repeats` is how often the last text was said again. `left_out_ms` is how
+    much was heard in each language that nobody asked for.
     """
 
     language: str = ""
@@ -51,11 +52,12 @@ class Heard:
     segments: list[TranscriptSegment] = field(default_factory=list)
     last_text: str = ""
     repeats: int = 0
+    left_out_ms: dict[str, int] = field(default_factory=dict)
 
     @staticmethod
     def nothing(language: str) -> Heard:
         """Before the first stretch; `language` as it is configured."""
-        return Heard("" if language == AUTO_LANGUAGE else language)
+        return Heard("" if language == AUTO_LANGUAGE or _several(language) else language)
 
     @staticmethod
     def from_json(data: bytes) -> Heard:
@@ -68,18 +70,35 @@ class Heard:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-class Listener:
-    """A model that hears one recording, stretch by stretch; the first stretch decides the language."""
+def _several(language: str) -> tuple[str, ...]:
+    """The languages that `ko+en` names; none where one is told, or is to be heard whatever it is."""
+    return tuple(language.split("+")) if "+" in language else ()
 
-    def __init__(self, model: Model, heard: Heard, on_heard_ms: Callable[[int], None]) -> None:
+
+class Listener:
+    """A model that hears one recording, stretch by stretch, in the `language` that is configured.
+
+    `auto` is what the first stretch is in. Of several each stretch is in one; what is in none of them is left out.
+    """
+
+    def __init__(self, model: Model, heard: Heard, on_heard_ms: Callable[[int], None], language: str = "auto") -> None:
         self._model = model
         self._heard = heard
         self._on_heard_ms = on_heard_ms
+        self._several = _several(language)
 
     def hear(self, stretch: Stretch) -> None:
         """Adds what is said in the stretch to what is heard. Raises: ExtractFailed."""
         heard = self._heard
-        if not heard.language:
+        if self._several:
+            heard.language = heard_language(self._model, stretch, self._several)
+            if heard.language not in self._several:
+                before = heard.left_out_ms.get(heard.language, 0)
+                heard.left_out_ms[heard.language] = before + stretch.end_ms - stretch.start_ms
+                heard.until_ms = stretch.end_ms
+                self._on_heard_ms(stretch.end_ms)
+                return
+        elif not heard.language:
             heard.language = heard_language(self._model, stretch)
 
         def report(segment: Segment) -> None:
@@ -101,13 +120,13 @@ class Listener:
         return not _SOUND.fullmatch(text) and segment.probability >= LEAST_CONFIDENCE and heard.repeats < _MOST_REPEATS
 
 
-def heard_language(model: Model, stretch: Stretch) -> str:
-    """The language spoken in the stretch: the likeliest, or where that is doubtful, the likelier of the home ones."""
+def heard_language(model: Model, stretch: Stretch, expected: Collection[str] = HOME_LANGUAGES) -> str:
+    """The language spoken in the stretch: the likeliest, or where that is doubtful, the likeliest of the expected."""
     with log_of_whisper():
         (language, probability), all_languages = model.auto_detect_language(stretch.samples)
     if float(probability) >= LEAST_LANGUAGE_PROBABILITY:
         return str(language)
-    return max(HOME_LANGUAGES, key=lambda home: float(all_languages[home]))
+    return max(expected, key=lambda each: float(all_languages.get(each, 0.0)))
 
 
 def placed(segment: Segment, stretch: Stretch) -> TranscriptSegment:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kb.answer.extractive import sentence_citation
 from kb.answer.judging import Judgement
 from kb.answer.wording import refusal_text
 from kb.config import Config
@@ -23,8 +24,9 @@ from kb.domain.answers.answer import (
     Turn,
 )
 from kb.domain.answers.generation import Message, ModelRef, TokenUsage
-from kb.domain.citations import Citation, CodeCitation
-from kb.domain.passages import Passage
+from kb.domain.citations import Citation, CodeCitation, cite
+from kb.domain.media_citations import RegionCitation, TimeCitation
+from kb.domain.passages import Passage, Sentence
 from kb.domain.search import SearchFilters, SearchHit, SearchMode, SearchResult
 from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges
@@ -115,7 +117,10 @@ class Findings(NamedTuple):
             return tuple(code_passage(number, hit, each) for number, (hit, each) in enumerate(found, 1))
         hits = {hit.chunk_id: hit for hit in self.result.hits}
         rows = queries.select_passages(db, chunk_ids_json=json.dumps(list(hits)))
-        return tuple(hit_passage(number, hits[row.chunk_id], row.text, row.lang) for number, row in enumerate(rows, 1))
+        return tuple(
+            hit_passage(number, hits[row.chunk_id], row.text, row.lang, row.source_spans_json)
+            for number, row in enumerate(rows, 1)
+        )
 
     def answer(
         self,
@@ -221,8 +226,13 @@ def settings_of(found: Findings) -> dict[str, object]:
     }
 
 
-def hit_passage(number: int, hit: SearchHit, text: str, lang: str) -> Passage:
-    """A hit as a passage with its whole text."""
+def hit_passage(number: int, hit: SearchHit, text: str, lang: str, spans_json: str = "") -> Passage:
+    """A hit as a passage with its whole text.
+
+    What is cited by a moment or a region is cited by all of those of its text: a hit names those that the words of the
+    question are in.
+    """
+    by_place = bool(spans_json) and isinstance(hit.citation, (TimeCitation, RegionCitation))
     return Passage(
         number=number,
         chunk_id=hit.chunk_id,
@@ -234,10 +244,11 @@ def hit_passage(number: int, hit: SearchHit, text: str, lang: str) -> Passage:
         section_label=hit.section_label,
         lang=lang,
         text=text,
-        citation=hit.citation,
+        citation=cite(hit.doc_path, json.loads(spans_json), hit.section_label) if by_place else hit.citation,
         score=hit.score,
         retrieval=hit.retrieval,
         commit=hit.repository.commit if hit.repository else None,
+        spans_json=spans_json if by_place else "",
     )
 
 
@@ -279,7 +290,12 @@ def _citations(claims: Sequence[Claim], cited: Sequence[Passage]) -> tuple[Answe
     return tuple(found)
 
 
-def _candidate(hit: SearchHit, said: str | None) -> AnswerCitation:
+def _candidate(hit: SearchHit, said: tuple[Passage, Sentence] | None) -> AnswerCitation:
+    cited, quote = hit.citation, None
+    if said is not None:
+        passage, line = said
+        quote = line.text
+        cited = sentence_citation(passage, line) if passage.spans_json else cited
     label = _label(hit.citation, hit.heading_path, hit.title)
     commit = hit.repository.commit if hit.repository else None
-    return AnswerCitation(None, hit.citation, hit.chunk_id, label, hit.source_path, said, hit.score, commit)
+    return AnswerCitation(None, cited, hit.chunk_id, label, hit.source_path, quote, hit.score, commit)

@@ -42,7 +42,7 @@ def judge_passages(
     terms = term_weights(base.db, result.searched)
     by_chunk = {each.candidate.chunk_id: each for each in result.candidates}
     found = [
-        (each, hit_passage(number, hit, each.candidate.text, each.candidate.lang))
+        (each, hit_passage(number, hit, each.candidate.text, each.candidate.lang, each.candidate.source_spans_json))
         for number, (hit, each) in enumerate(((hit, by_chunk[hit.chunk_id]) for hit in hits[:READ_PASSAGES]), 1)
     ]
     weights = load_judging_weights(base.db)
