@@ -42,6 +42,7 @@ COMMANDS = {
     "index": "Rebuild parts of the index, or show its vectors.",
     "eval": "Measure how well questions find what they should.",
     "cache": "Show and shrink the caches, which save reading and embedding twice.",
+    "forget": "Forget documents: nothing of their text stays in anything kb keeps.",
     "reset": "Remove what kb has made: vectors, index, answers, or everything.",
     "config": "Show the configuration in effect.",
     "doctor": "Check the installation, the index and the models.",

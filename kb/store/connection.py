@@ -192,6 +192,15 @@ def data_version(db: Connection) -> int:
     return int(db.pragma("data_version"))
 
 
+def scrub(db: Connection) -> None:
+    """Writes the file again without what was deleted from it, and empties the log beside it.
+
+    Raises: BusyError of SQLite while another connection reads what was there before.
+    """
+    db.execute("VACUUM")
+    db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
 def open_in_memory() -> Connection:
     """An empty database that leaves no trace."""
     db = apsw.Connection(":memory:")

@@ -43,6 +43,7 @@ WIRE_SCHEMAS = (
     "fetch_arguments.v1",
     "fetched_texts.v1",
     "folder.v1",
+    "forget_report.v1",
     "found_passages.v1",
     "given_answer.v1",
     "index_report.v1",

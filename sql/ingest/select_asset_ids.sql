@@ -1,4 +1,5 @@
 -- List all contents, to find copies that nothing refers to.
--- version 1
+-- version 2
 -- column asset_id TEXT  the content
-SELECT asset_id FROM assets ORDER BY asset_id;
+-- column checksum TEXT  BLAKE3 of it, hex
+SELECT asset_id, checksum FROM assets ORDER BY asset_id;

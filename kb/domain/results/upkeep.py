@@ -63,6 +63,22 @@ class ResetReport(NamedTuple):
     done: bool
 
 
+class ForgetReport(NamedTuple):
+    """What was forgotten, or (`done` False) would be: paths below the workspace root, and what is kept of them.
+
+    `stays` are those whose files are still there: the next ingest reads them again, unless `ignore_lines` are in
+    `ignore_file`; `ignored` says whether they were written there.
+    """
+
+    paths: tuple[str, ...]
+    parts: tuple[RemovedPart, ...]
+    stays: tuple[str, ...]
+    ignore_file: Path
+    ignore_lines: tuple[str, ...]
+    ignored: bool
+    done: bool
+
+
 Purpose: TypeAlias = Literal["embedding", "language", "speech"]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Set
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,6 +84,16 @@ def keep_shown(data_dir: Path, shown: Shown) -> str | None:
             temporary.unlink()
         return f"kb open N cannot count in this list: {data_dir / _FILE} cannot be written ({error.strerror})"
     return None
+
+
+def forget_shown(data_dir: Path, paths: Set[str]) -> None:
+    """Forgets what was shown last, where a place of it is at one of the paths, or nobody can tell."""
+    try:
+        shown = last_shown(data_dir)
+    except StoreError:
+        shown = Shown("", "", ())
+    if shown is not None and (not shown.places or any(place.citation.path in paths for place in shown.places)):
+        (data_dir / _FILE).unlink(missing_ok=True)
 
 
 def last_shown(data_dir: Path) -> Shown | None:

@@ -19,7 +19,7 @@ from kb.store.connection import Connection, transaction
 from kb.store.rows import embed_queries as queries
 from kb.store.rows.mirror_queries import MirrorKey, MirrorRow, MirrorVector
 from kb.store.vectors import mirror
-from kb.store.vectors.lance_table import LanceTable, build_dir, replace_table
+from kb.store.vectors.lance_table import LanceTable, build_dir, remove_tables, replace_table, table_sizes
 from kb.store.vectors.vector_tables import Slot, has_mirror, remake_mirror, slots
 
 if TYPE_CHECKING:
@@ -46,6 +46,31 @@ def clear_tombstones(db: Connection, slot: Slot | None, lance: LanceTable) -> in
             queries.delete_tombstones(db, [queries.TombstoneKey(row.lance_table, row.chunk_id) for row in stones])
         cleared += len(stones)
     return cleared
+
+
+def scrub_vectors(db: Connection, vector_dir: Path, handle: RunHandle) -> None:
+    """Removes the vectors of chunks that are gone, and leaves no trace of them: both stores are written again.
+
+    The tables of models that are not in use go whole.
+    """
+    held = slots(db)
+    in_use = {row.lance_table for row in held.values()}
+    others = {row.lance_table for row in queries.select_vector_tables(db)} | set(table_sizes(vector_dir))
+    with transaction(db):
+        for name in others - in_use:
+            queries.delete_table_records(db, lance_table=name)
+            queries.delete_table_tombstones(db, lance_table=name)
+    remove_tables(vector_dir, sorted(others - in_use))
+    for row in held.values():
+        slot, model = slot_name(row), slot_model(row)
+        lance = LanceTable(vector_dir, model, "if_missing")
+        has_ann = lance.has_ann_index()
+        clear_tombstones(db, slot, lance)
+        remake_lance(db, slot, row, vector_dir, handle)
+        lance = LanceTable(vector_dir, model)
+        _refill_mirror(db, slot, row, lance, handle)
+        if has_ann:
+            lance.build_ann_index()
 
 
 def restore_mirror(

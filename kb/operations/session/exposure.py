@@ -48,6 +48,11 @@ def rules_for(config: Config, audience: Audience) -> Rules:
         "model": model,
         "page": ("#never-to-web", *exposure.never_to_web),
     }[audience]
+    return parsed_rules(written)
+
+
+def parsed_rules(written: Sequence[str]) -> Rules:
+    """Tags, each with a `#` before it, and globs."""
     tags = tuple(dict.fromkeys(_folded(rule) for rule in written if rule.startswith("#")))
     globs = tuple(dict.fromkeys(stored_text(rule) for rule in written if not rule.startswith("#")))
     return Rules(tuple(tag for tag in tags if tag), globs)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
@@ -39,6 +40,20 @@ def list_disclosures(db: Connection, *, client: str | None, tool: str | None, ro
 
 @sql("audit/delete_oldest.sql")
 def delete_oldest(db: Connection, *, kept: int) -> int: ...
+
+
+class CallCount(NamedTuple):
+    """How many calls."""
+
+    calls: int
+
+
+@sql("audit/count_naming.sql")
+def count_naming(db: Connection, *, paths_json: str) -> CallCount | None: ...
+
+
+@sql("audit/delete_naming.sql")
+def delete_naming(db: Connection, *, paths_json: str) -> None: ...
 
 
 def open_audit(path: Path) -> Connection:

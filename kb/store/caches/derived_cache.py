@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import time
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from kb.domain.ingest.derived import DerivedName
 from kb.errors import StoreCorrupt
 from kb.store.caches.cache_file import cache_size, open_cache, open_empty, trim
-from kb.store.connection import Connection, sqlite_errors
+from kb.store.connection import Connection, scrub, sqlite_errors
 from kb.store.sqlfile import sql
 
 _DAY_S = 86_400
@@ -35,6 +37,10 @@ def insert_derived(db: Connection, *, content_hash: str, name: str, engine: str,
 
 @sql("cache/delete_derived.sql")
 def delete_derived(db: Connection, *, content_hash: str, name: str, engine: str) -> None: ...
+
+
+@sql("cache/delete_other_derived.sql")
+def delete_other_derived(db: Connection, *, hashes_json: str) -> None: ...
 
 
 @sql("cache/touch_derived.sql")
@@ -97,6 +103,12 @@ class DerivedCache:
                 )
         except StoreCorrupt:
             self._start_over()
+
+    def keep_only(self, content_hashes: Iterable[str]) -> None:
+        """Forgets what was derived from any other content, and leaves no trace of it in the file."""
+        with sqlite_errors(self._path):
+            delete_other_derived(self._db, hashes_json=json.dumps(list(content_hashes)))
+            scrub(self._db)
 
     def size(self) -> tuple[int, int]:
         """Entries and bytes."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kb.domain.ids import content_hash
 from kb.errors import StoreCorrupt
 from kb.store.caches.cache_file import cache_size, open_cache, open_empty, trim
-from kb.store.connection import Connection, sqlite_errors
+from kb.store.connection import Connection, scrub, sqlite_errors
 from kb.store.sqlfile import sql, sql_many
 
 _DAY_S = 86_400
@@ -41,6 +41,10 @@ def select_vectors(db: Connection, *, model: str, hashes_json: str) -> list[Cach
 
 @sql("cache/touch_vectors.sql")
 def touch_vectors(db: Connection, *, model: str, hashes_json: str, used_at: int) -> None: ...
+
+
+@sql("cache/delete_other_vectors.sql")
+def delete_other_vectors(db: Connection, *, hashes_json: str) -> None: ...
 
 
 @sql_many("cache/insert_vector.sql")
@@ -102,6 +106,13 @@ class VectorCache:
                 insert_vectors(self._db, rows)
         except StoreCorrupt:
             self._start_over()
+
+    def keep_only(self, texts: Iterable[str]) -> None:
+        """Forgets the vectors of any other text, of all models, and leaves no trace of them in the file."""
+        hashes = [content_hash(text.encode("utf-8", "surrogatepass")) for text in texts]
+        with sqlite_errors(self._path):
+            delete_other_vectors(self._db, hashes_json=json.dumps(hashes))
+            scrub(self._db)
 
     def size(self) -> tuple[int, int]:
         """Entries and bytes, of all models."""

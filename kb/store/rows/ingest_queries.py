@@ -127,6 +127,7 @@ class AssetRow(NamedTuple):
     """One content."""
 
     asset_id: str
+    checksum: str
 
 
 @sql("ingest/select_known_files.sql")

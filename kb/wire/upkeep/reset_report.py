@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from typing_extensions import TypedDict
 
-from kb.domain.results.upkeep import ResetPart, ResetReport
+from kb.domain.results.upkeep import RemovedPart, ResetPart, ResetReport
 
 
 class RemovedPartV1(TypedDict):
@@ -33,13 +34,18 @@ def reset_report_v1(report: ResetReport) -> ResetReportV1:
         "schema_version": "reset_report.v1",
         "part": report.part,
         "done": report.done,
-        "parts": [
-            {
-                "name": each.name,
-                "entries": each.entries,
-                "byte_len": each.byte_len,
-                "path": None if each.path is None else str(each.path),
-            }
-            for each in report.parts
-        ],
+        "parts": removed_parts(report.parts),
     }
+
+
+def removed_parts(parts: Sequence[RemovedPart]) -> list[RemovedPartV1]:
+    """The wire form of what is removed."""
+    return [
+        {
+            "name": each.name,
+            "entries": each.entries,
+            "byte_len": each.byte_len,
+            "path": None if each.path is None else str(each.path),
+        }
+        for each in parts
+    ]

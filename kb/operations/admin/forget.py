@@ -1,0 +1,233 @@
+"""Takes documents out of all that kb keeps of them: `kb forget`. The files themselves stay where they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from kb.config import Config
+from kb.domain.ingest.gitignore import MalformedPattern, PathPatterns
+from kb.domain.paths import to_posix
+from kb.domain.results.upkeep import ForgetReport, RemovedPart
+from kb.domain.run_handle import RunHandle, StepProgress
+from kb.domain.text import stored_text
+from kb.embed.passage import passage_text
+from kb.errors import StoreReadOnly, UsageError
+from kb.operations.answers.audit import audit_file
+from kb.operations.answers.last_shown import forget_shown
+from kb.operations.embedding.plan import embedding_plan
+from kb.operations.ingest.requests import extraction_plan
+from kb.operations.opening.typed_path import path_below
+from kb.operations.opening.writer import writing
+from kb.operations.session.exposure import hidden_paths, parsed_rules
+from kb.operations.session.session import open_session
+from kb.scan.assets import unreferenced_assets
+from kb.store.caches.artifacts import remove_artifacts_of_others
+from kb.store.caches.audit_log import count_naming, delete_naming, open_audit
+from kb.store.caches.derived_cache import DerivedCache
+from kb.store.caches.vector_cache import VectorCache
+from kb.store.connection import Connection, scrub, sqlite_errors, transaction
+from kb.store.documents import remove_document
+from kb.store.rows import embed_queries, eval_queries, exposure_queries, forget_queries, ingest_queries
+from kb.store.schema_queries import upsert_meta
+from kb.store.vectors.vector_tables import slots
+from kb.writable import require_writable
+
+_UNFINISHED = "forgetting"
+_LOGS = "kb-*.log"
+_ROWS = 4096
+
+
+class Named(NamedTuple):
+    """What is to be forgotten: a file or folder, the documents with a tag, or the paths that match a glob."""
+
+    path: str | None = None
+    tag: str | None = None
+    glob: str | None = None
+
+
+def plan_forget(config: Config, named: Named) -> ForgetReport:
+    """What would be forgotten; nothing changes. Raises: UsageError, NotIndexed and its kin."""
+    with open_session(config) as session, session.reading() as base:
+        paths = _paths(base.db, config, named)
+        _list(base.db, paths)
+        return _report(base.db, config, named, paths)
+
+
+def forget(config: Config, named: Named, handle: RunHandle, *, ignore: bool = False) -> ForgetReport:
+    """Forgets it; `ignore` also writes into `.kbignore` that the next ingest is to pass it over.
+
+    Interrupted, it has forgotten a part, and a second call goes on. Raises: UsageError, NotIndexed and its kin;
+    StoreBusy also while another program reads what was there before.
+    """
+    require_writable()
+    with writing(config.sqlite) as db:
+        db.pragma("secure_delete", True)
+        paths = _paths(db, config, named)
+        if not paths:
+            return _report(db, config, named, paths)
+        _list(db, paths)
+        report = _report(db, config, named, paths)._replace(done=True, ignored=ignore)
+        if ignore:
+            _write_lines(report.ignore_file, report.ignore_lines)
+        runs = [row.run_id for row in forget_queries.select_runs(db)]
+        handle.tell(StepProgress("forgetting", 0, 0, "documents"))
+        with transaction(db):
+            upsert_meta(db, key=_UNFINISHED, value=json.dumps(sorted(paths), ensure_ascii=False))
+            for path in sorted(paths):
+                remove_document(db, path)
+            for run_id in runs:
+                eval_queries.delete_run(db, run_id=run_id)
+            forget_queries.delete_answers(db)
+            forget_queries.merge_indexes(db)
+        if slots(db):
+            from kb.operations.embedding.vector_upkeep import scrub_vectors  # which loads Lance
+
+            scrub_vectors(db, config.vector_dir, handle)
+        _forget_files(db, config, paths)
+        scrub(db)
+        forget_queries.delete_unfinished(db)
+        scrub(db)
+    return report
+
+
+def _paths(db: Connection, config: Config, named: Named) -> frozenset[str]:
+    """The paths that are meant, of documents and of what was made of them; with what a run left that did not end."""
+    if sum(each is not None for each in named) != 1:
+        raise UsageError("a path, --tag or --path-glob says what to forget", "kb forget notes/old.md")
+    left = forget_queries.select_unfinished(db)
+    unfinished = frozenset[str](json.loads(left.paths_json) if left else ())
+    if named.tag is not None:
+        return unfinished | hidden_paths(db, parsed_rules((f"#{named.tag.removeprefix('#')}",)))
+    known = {row.workspace_path for row in exposure_queries.select_all_paths(db)}
+    known |= {row.workspace_path for row in exposure_queries.select_cited_paths(db)}
+    if named.glob is not None:
+        try:
+            patterns = PathPatterns((stored_text(named.glob),))
+        except MalformedPattern as error:
+            raise UsageError(f"--path-glob: {error}", "globs are as in .gitignore, e.g. 'notes/**'") from error
+        return unfinished | {path for path in known if patterns.matches(path)}
+    assert named.path is not None
+    for typed in dict.fromkeys((named.path, unquote(named.path))):
+        below = _below(config.workspace_root, typed)
+        if found := {path for path in known if path == below or path.startswith(f"{below}/")}:
+            return unfinished | found
+    return unfinished
+
+
+def _below(root: Path, typed: str) -> str:
+    """The path below the root; also of what is not there any more."""
+    below = path_below(root, typed)
+    if below is None:
+        below = os.path.relpath(typed, root) if os.path.isabs(typed) else os.path.normpath(typed)
+    if below in ("", "."):
+        raise UsageError("that is the whole workspace", "kb reset everything")
+    return stored_text(to_posix(below))
+
+
+def _list(db: Connection, paths: Iterable[str]) -> None:
+    """Lists the paths, their documents, and what was made of them, as `sql/exposure` does to hide them."""
+    wanted = set(paths)
+    ids = [row.doc_id for row in exposure_queries.select_all_paths(db) if row.workspace_path in wanted]
+    exposure_queries.open_hidden(db)
+    exposure_queries.insert_hidden(db, doc_ids_json=json.dumps(ids))
+    exposure_queries.open_hidden_paths(db)
+    exposure_queries.insert_hidden_paths(db, paths_json=json.dumps(sorted(wanted), ensure_ascii=False))
+
+
+def _report(db: Connection, config: Config, named: Named, paths: frozenset[str]) -> ForgetReport:
+    if not paths:
+        return ForgetReport((), (), (), config.workspace_root / ".kbignore", (), ignored=False, done=False)
+    counts = forget_queries.count_forgotten(db)
+    assert counts is not None  # an aggregate always gives a row
+    parts = [RemovedPart(name, count, None) for name, count in counts._asdict().items()]
+    parts.append(RemovedPart("evaluation runs", len(forget_queries.select_runs(db)), None))
+    parts.append(RemovedPart("calls of agents", _calls(config, paths), None))
+    parts += [RemovedPart("debug log", 1, log.stat().st_size, log) for log in sorted(config.log_dir.glob(_LOGS))]
+    stays = tuple(path for path in sorted(paths) if os.path.lexists(config.workspace_root / path))
+    lines = (named.glob,) if named.glob is not None else tuple(f"/{_as_pattern(path)}" for path in stays)
+    return ForgetReport(
+        tuple(sorted(paths)),
+        tuple(part for part in parts if part.entries),
+        stays,
+        config.workspace_root / ".kbignore",
+        lines if stays else (),
+        ignored=False,
+        done=False,
+    )
+
+
+def _as_pattern(path: str) -> str:
+    """The line of an ignore file that means this path alone."""
+    return re.sub(r"([\\*?\[\]!# ])", r"\\\1", path)
+
+
+def _write_lines(file: Path, lines: Iterable[str]) -> None:
+    """Adds the lines that the file lacks."""
+    try:
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        missing = [line for line in lines if line not in text.splitlines()]
+        if missing:
+            with file.open("a", encoding="utf-8") as opened:
+                opened.write(
+                    ("\n" if text and not text.endswith("\n") else "") + "".join(f"{each}\n" for each in missing)
+                )
+    except (OSError, ValueError) as error:
+        raise StoreReadOnly(f"{file} cannot be written: {error}", "add the lines by hand") from error
+
+
+def _calls(config: Config, paths: Iterable[str]) -> int:
+    path = audit_file(config)
+    if not path.is_file():
+        return 0
+    with closing(open_audit(path)) as db:
+        found = count_naming(db, paths_json=json.dumps(sorted(paths), ensure_ascii=False))
+    return found.calls if found else 0
+
+
+def _forget_files(db: Connection, config: Config, paths: frozenset[str]) -> None:
+    """Removes from every other file what no document has any more, and what names the paths."""
+    assets = list(ingest_queries.select_asset_ids(db))
+    for path in unreferenced_assets(config.asset_dir, {row.asset_id for row in assets}):
+        path.unlink(missing_ok=True)
+    if config.artifact_dir.exists():
+        remove_artifacts_of_others(config.artifact_dir, {row.doc_id for row in ingest_queries.select_document_ids(db)})
+    vectors, derived = embedding_plan(config), extraction_plan(config)
+    if vectors.cache.exists():
+        with closing(VectorCache(vectors.cache, "", vectors.cache_bytes)) as cache:
+            cache.keep_only(_texts(db))
+    if derived.cache.exists():
+        with closing(DerivedCache(derived.cache, derived.cache_bytes)) as kept:
+            kept.keep_only(row.checksum for row in assets)
+    if (audit := audit_file(config)).is_file():
+        with closing(open_audit(audit)) as record, sqlite_errors(audit):
+            delete_naming(record, paths_json=json.dumps(sorted(paths), ensure_ascii=False))
+            scrub(record)
+    for folder in config.runs_dir.glob("*/"):
+        if any(_names(file, paths) for file in folder.iterdir() if file.is_file()):
+            shutil.rmtree(folder)
+    forget_shown(config.data_dir, paths)
+    for log in config.log_dir.glob(_LOGS):
+        log.unlink(missing_ok=True)
+
+
+def _names(file: Path, paths: Iterable[str]) -> bool:
+    text = file.read_text(encoding="utf-8", errors="replace")
+    return any(path in text or json.dumps(path)[1:-1] in text for path in paths)
+
+
+def _texts(db: Connection) -> Iterator[str]:
+    """The text of each chunk, as it is embedded: under no model is any of them embedded already."""
+    after = 0
+    none = partial(embed_queries.select_unembedded_chunks, db, model_id="", model_version="", dimensions=0)
+    while rows := none(passage_version="", after_rowid=after, row_limit=_ROWS):
+        after = rows[-1].chunk_rowid
+        yield from (passage_text(row.title, json.loads(row.heading_path_json), row.text) for row in rows)
