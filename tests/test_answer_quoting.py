@@ -99,6 +99,14 @@ def test_the_lines_of_a_page_go_on_as_one_paragraph_and_are_quoted_as_they_stand
     assert whole(given._replace(text=KOREAN_PAGE)) == "펌프는 하루 두 번 확인한다고 주인이 적었다. [1]"
 
 
+def test_code_of_a_page_loses_no_character() -> None:
+    code = 'Sort it: DF[order(DF$a, DF[["b"]]), ] x[[1]]\n| a |\n<br>\n{% raw %}\nso'
+    given = passage(1, code)._replace(citation=PageCitation("a.pdf", 2))
+    assert whole(given).split() == [*code.split(), "[1]"]
+    quoted = quote_answer("How to sort?", [TermWeight("sort", 3.0)], [given], None)
+    assert 'DF[order(DF$a, DF[["b"]]), ]' in quoted.text
+
+
 def test_items_and_rows_of_a_page_keep_their_lines() -> None:
     text = "To oil the pump take:\n- an oil can of\nthe small kind\n2) a cloth\n| a | b |\n| c | d |"
     given = passage(1, text)._replace(citation=PageCitation("a.pdf", 2))

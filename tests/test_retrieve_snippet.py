@@ -108,6 +108,7 @@ def test_the_headings_above_a_passage_are_not_repeated(text: str, rest: str) -> 
             "| name | price | … | tea | 3 | | a \\| b | 4 |",
         ),
         (LINKS, LINKS),
+        (f"see [it](https://{'a' * 60}/b_(c)) now", "see [it](…) now"),
         ('x <- matrix[[1]]; DF[["b"]]', 'x <- matrix[[1]]; DF[["b"]]'),
         ("> quoted\n> > twice\nand **bold**", "> quoted > > twice and **bold**"),
         ("```sh\n- a | b **c**\n```\n- item", "```sh\n- a | b **c**\n```\n- item"),

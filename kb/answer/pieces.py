@@ -44,9 +44,14 @@ class Piece(NamedTuple):
         """Whether it is a piece of a block of code itself."""
         return is_code(self.passage.text, self.sentence.start)
 
+    @property
+    def is_of_page(self) -> bool:
+        """Whether it is of a page or a picture, in which nothing is markup."""
+        return isinstance(self.passage.citation, (PageCitation, RegionCitation))
+
     def worded(self, text: str) -> str:
         """Words of the passage as they are shown: a page's lines joined."""
-        return joined_lines(text) if isinstance(self.passage.citation, (PageCitation, RegionCitation)) else text
+        return joined_lines(text) if self.is_of_page else text
 
     @property
     def table_head(self) -> str:
@@ -85,7 +90,8 @@ def _excerpt(piece: Piece, places: Collection[int]) -> str:
     if piece.in_code:
         fence = next((mark[1] for mark in map(_FENCE.match, text.split("\n")) if mark), "```")
         text = f"{fence}\n{text}"
-    shown, marker = _readable(piece.worded(text), places), show_markers((piece.place,))
+    text, marker = piece.worded(text), show_markers((piece.place,))
+    shown = without_brackets(text, places) if piece.is_of_page else _readable(text, places)
     return f"{shown}\n{marker.strip()}" if _FENCE.match(shown.rpartition("\n")[2]) else shown + marker
 
 

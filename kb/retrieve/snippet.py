@@ -20,6 +20,8 @@ _LEFT_OUT = "\0"  # stands for lines until white space is folded; no text holds 
 _RULER = frozenset("|:- \t")
 # Without one of these a text has no line of mere markup.
 _UNREAD = ("<", "{", "import ", "export ", "%%")
+_TARGET = r"(?<=\]\()[^()\s]+(?:\([^()\s]*\)[^()\s]*)*"
+_LONGEST_TARGET = 40
 _SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
 
 
@@ -68,8 +70,8 @@ def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet
     """The densest window of `text`, never longer than `snippet_chars` characters.
 
     It is the text character for character, but for white space, which is folded outside code, and what an ellipsis
-    stands for: what is before and behind the window, lines of nothing but tags, components and statements, and the line
-    below the head of a table.
+    stands for: what is before and behind the window, long targets of links, lines of nothing but tags, components and
+    statements, and the line below the head of a table.
     """
     kept = stored_text(text)
     folded = _folded(kept) or " ".join(kept.split())
@@ -101,7 +103,7 @@ def _folded(text: str) -> str:
         is_fence = start in _FENCES and fence in ("", start)
         if not fence and not is_fence:
             is_left_out = line.strip() and (not words.strip() or set(line) <= _RULER)
-            prose += [_LEFT_OUT] if is_left_out else line.split()
+            prose += [_LEFT_OUT] if is_left_out else _short_targets(line).split()
             continue
         lines += _one_line(prose)
         prose = []
@@ -109,6 +111,13 @@ def _folded(text: str) -> str:
         if is_fence:
             fence = "" if fence else start
     return "\n".join([*lines, *_one_line(prose)]).strip(f"{_LEFT_OUT} \t\n")
+
+
+def _short_targets(line: str) -> str:
+    """The line without the targets of links that would take up the window."""
+    if "](" not in line:
+        return line
+    return re.sub(_TARGET, lambda target: target[0] if len(target[0]) <= _LONGEST_TARGET else _LEFT_OUT, line)
 
 
 def _one_line(words: Sequence[str]) -> list[str]:

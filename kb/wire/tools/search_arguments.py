@@ -8,6 +8,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from kb.domain.kinds import KINDS
 from kb.domain.search import SearchFilters
 
 MOST_QUERY_CHARS = 20_000
@@ -19,7 +20,7 @@ class DocumentFiltersV1(TypedDict, total=False):
     tags: Annotated[list[str], Field(description="any of these tags")]
     lang: Annotated[str, Field(description="language of the documents: ko, en, …")]
     path: Annotated[list[str], Field(description="paths matching any of these globs: projects/**")]
-    media: Annotated[str, Field(description="kind of file: markdown, pdf, image, audio, code")]
+    media: Annotated[str, Field(description=f"kind of file: {', '.join(KINDS.families)}")]
     dated: Annotated[str, Field(description="days: 2026-11-12, 2026-11, last week, A..B")]
     trust_min: Annotated[Literal["primary", "secondary", "generated"], Field(description="at least this trusted")]
     symbol: Annotated[str, Field(description="code defining a name that matches: parse*")]
