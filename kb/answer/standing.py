@@ -43,6 +43,7 @@ def nearest_lines(quote: str, cited: LineCitation, text: str) -> LineCitation | 
 
 
 _LEAST_SHARED = 0.5
+_MARKS = ".,;:!?()[]\"'“”‘’「」…"
 
 
 def nearest_text(quote: str, text: str, line: int) -> str | None:
@@ -65,7 +66,7 @@ def changed_words(old: str, new: str) -> list[tuple[str, str]]:
     """The words that differ, old and new; what `new` has before and behind the quotation is not of it."""
     before, after = old.split(), new.split()
     return [
-        (" ".join(before[a:b]), " ".join(after[c:d]))
+        (" ".join(before[a:b]).strip(_MARKS), " ".join(after[c:d]).strip(_MARKS))
         for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
         if kind != "equal" and not (a == b and a in (0, len(before)))
     ]

@@ -79,7 +79,8 @@ def _show(statuses: Sequence[ModelStatus], as_json: bool) -> None:
         return
     for status in statuses:
         mark = "✗" if status.problem else "✓" if status.installed else " "
-        use = f"  ({status.used_as})" if status.used_as else ""
+        used = status.used_as or ("for tests: too small to answer well" if status.purpose == "language" else "")
+        use = f"  ({used})" if used else ""
         size = f"{status.size_bytes / 1e6:.0f} MB"
         kind = f"{status.dimensions} d" if status.dimensions else status.purpose or ""
         echo_folded(f"{status.licence}{use}", head=f"{mark} {status.name:<22} {kind:>8} {size:>7}  ")

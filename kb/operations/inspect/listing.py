@@ -118,7 +118,7 @@ def base_status(session: Session) -> BaseStatus:
             except ModelError as error:
                 missing.append(f"search by meaning: {error.message} ({error.hint})")
         if not stats.documents:
-            missing.append("nothing is indexed yet (kb ingest)")
+            missing = ["nothing is indexed yet (kb ingest)"]  # what else is missing follows from it
         return BaseStatus(
             stats.documents,
             stats.chunks,
