@@ -70,7 +70,7 @@ def _printed(
     pdf = pymupdf.open()
     page = pdf.new_page(width=width, height=height)
     writer = pymupdf.TextWriter(page.rect)
-    font = _font(family.fonts[language])
+    font = font_named(family.fonts[language])
     margin, leading = 36.0, family.letter_size * 1.35
     top, column_width = margin + leading, (width - 2 * margin - gutter * (count - 1)) / count
     lines = []
@@ -92,7 +92,7 @@ def _printed(
     return Image.frombytes("L", (pixels.width, pixels.height), pixels.samples), "\n".join(lines)
 
 
-def _font(name: str) -> pymupdf.Font:
+def font_named(name: str) -> pymupdf.Font:
     import pymupdf
 
     return pymupdf.Font(fontfile=name) if name.startswith("/") else pymupdf.Font(name)

@@ -24,7 +24,6 @@ from kb.extract.ocr.page_image import (  # noqa: E402
     PageImage,
     cleaned,
     ink_of,
-    is_photograph,
     prepare_page,
     reduced,
     softened,
@@ -203,6 +202,6 @@ def test_a_photograph_is_looked_at_for_a_page_and_for_labels_alone(monkeypatch: 
 
 def test_a_page_of_text_is_no_photograph() -> None:
     page, _ = columns(2, 12)
-    assert not is_photograph(prepare_page(page).image)
-    assert not is_photograph(prepare_page(speckled(page)).image)
-    assert is_photograph(prepare_page(photograph()).image)
+    assert not prepare_page(page).is_photograph
+    assert not prepare_page(speckled(page)).is_photograph
+    assert prepare_page(photograph()).is_photograph

@@ -18,7 +18,7 @@ from PIL import Image, ImageDraw, ImageFont  # noqa: E402
 
 from kb.extract.ocr import recognise as ocr  # noqa: E402
 from kb.extract.ocr.geometry import IDENTITY  # noqa: E402
-from kb.extract.ocr.page_image import is_photograph, prepare_page  # noqa: E402
+from kb.extract.ocr.page_image import prepare_page  # noqa: E402
 
 pytestmark = pytest.mark.slow  # real engines
 
@@ -140,7 +140,7 @@ def test_a_large_photograph_without_text_and_a_spreadsheet_end_no_ingest(photo_v
 @needs_tesseract
 def test_branches_are_not_read_as_letters() -> None:
     image = branches()
-    assert not is_photograph(prepare_page(image).image)
+    assert not prepare_page(image).is_photograph
     assert ocr.recognise(image, IDENTITY, image.size, "kor+eng").regions == ()
 
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import ExtractFailed, worded
-from kb.extract.ocr.geometry import Affine, exif_orientation, scaling
+from kb.extract.ocr.geometry import Projection, exif_orientation, scaling
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -35,7 +35,7 @@ class Frame(NamedTuple):
     """One picture of a file, in grey as it is shown; `to_original` leads to its stored pixels, of `size`."""
 
     grey: Image
-    to_original: Affine
+    to_original: Projection
     size: tuple[int, int]
 
 

@@ -1,4 +1,4 @@
-"""Where a point of a prepared page is in the file's own pixels: affine maps, composed as the page is turned."""
+"""Where a point of a prepared page is in the file's own pixels: projections, composed as the page is straightened."""
 
 from __future__ import annotations
 
@@ -20,9 +20,18 @@ class Rectangle(NamedTuple):
         """The rectangle `dx` further right and `dy` further down."""
         return Rectangle(self.left + dx, self.top + dy, self.right + dx, self.bottom + dy)
 
+    def around(self, other: Rectangle) -> Rectangle:
+        """The smallest rectangle around both."""
+        return Rectangle(
+            min(self.left, other.left),
+            min(self.top, other.top),
+            max(self.right, other.right),
+            max(self.bottom, other.bottom),
+        )
 
-class Affine(NamedTuple):
-    """(x, y) → (a·x + b·y + c, d·x + e·y + f): Pillow's order, from the new image to the old one."""
+
+class Projection(NamedTuple):
+    """(x, y) → (a·x + b·y + c, d·x + e·y + f) ÷ (g·x + h·y + 1): Pillow's order, from the new image to the old one."""
 
     a: float
     b: float
@@ -30,23 +39,21 @@ class Affine(NamedTuple):
     d: float
     e: float
     f: float
+    g: float = 0.0
+    h: float = 0.0
 
-    def after(self, first: Affine) -> Affine:
+    def after(self, first: Projection) -> Projection:
         """The map that applies `first` and then this one."""
-        return Affine(
-            self.a * first.a + self.b * first.d,
-            self.a * first.b + self.b * first.e,
-            self.a * first.c + self.b * first.f + self.c,
-            self.d * first.a + self.e * first.d,
-            self.d * first.b + self.e * first.e,
-            self.d * first.c + self.e * first.f + self.f,
-        )
+        ours, others = (((m.a, m.b, m.c), (m.d, m.e, m.f), (m.g, m.h, 1.0)) for m in (self, first))
+        product = [
+            sum(ours[row][at] * others[at][column] for at in range(3)) for row in range(3) for column in range(3)
+        ]
+        return Projection(*(value / product[8] for value in product[:8]))
 
     def box(self, area: Rectangle, size: tuple[int, int]) -> Box:
         """The smallest box of whole pixels, within an image of `size`, around what `area` is mapped to."""
-        corners = [(x, y) for x in (area.left, area.right) for y in (area.top, area.bottom)]
-        xs = [self.a * x + self.b * y + self.c for x, y in corners]
-        ys = [self.d * x + self.e * y + self.f for x, y in corners]
+        corners = [self._mapped(x, y) for x in (area.left, area.right) for y in (area.top, area.bottom)]
+        xs, ys = [x for x, _ in corners], [y for _, y in corners]
         width, height = size
         x = min(max(0, math.floor(min(xs) + _SLACK)), width - 1)
         y = min(max(0, math.floor(min(ys) + _SLACK)), height - 1)
@@ -54,23 +61,27 @@ class Affine(NamedTuple):
         bottom_edge = min(height, math.ceil(max(ys) - _SLACK))
         return Box(x, y, max(1, right_edge - x), max(1, bottom_edge - y))
 
+    def _mapped(self, x: float, y: float) -> tuple[float, float]:
+        depth = self.g * x + self.h * y + 1
+        return (self.a * x + self.b * y + self.c) / depth, (self.d * x + self.e * y + self.f) / depth
+
 
 # Rounding errors of a composed map must not widen a box by a pixel.
 _SLACK = 1e-6
 
-IDENTITY = Affine(1, 0, 0, 0, 1, 0)
+IDENTITY = Projection(1, 0, 0, 0, 1, 0)
 
 
-def scaling(factor: float) -> Affine:
+def scaling(factor: float) -> Projection:
     """From an image made `factor` times as large to the one it was made of."""
-    return Affine(1 / factor, 0, 0, 0, 1 / factor, 0)
+    return Projection(1 / factor, 0, 0, 0, 1 / factor, 0)
 
 
-def turning(degrees: float, old: tuple[int, int], new: tuple[int, int]) -> Affine:
+def turning(degrees: float, old: tuple[int, int], new: tuple[int, int]) -> Projection:
     """From an image turned by `degrees` against the clock around its middle to the one it was made of."""
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     from_x, from_y, to_x, to_y = new[0] / 2, new[1] / 2, old[0] / 2, old[1] / 2
-    return Affine(
+    return Projection(
         cosine,
         -sine,
         to_x - cosine * from_x + sine * from_y,
@@ -80,6 +91,23 @@ def turning(degrees: float, old: tuple[int, int], new: tuple[int, int]) -> Affin
     )
 
 
+def levelling(upper: float, lower: float, size: tuple[int, int]) -> Projection:
+    """From an image whose lines are level to one of that `size` whose lines are not, as seen from beside.
+
+    A turn against the clock by `upper` degrees would level those a quarter of the way down, by `lower` those at three.
+    """
+    import numpy as np
+
+    width, height = size
+    equations, values = [], []
+    for y, degrees in ((height / 4, upper), (height * 3 / 4, lower)):
+        for x in (0, width):
+            there = y + math.tan(math.radians(degrees)) * (x - width / 2)
+            equations += [[x, y, 1, 0, 0, 0, -x * x, -x * y], [0, 0, 0, x, y, 1, -there * x, -there * y]]
+            values += [x, there]
+    return Projection(*map(float, np.linalg.solve(equations, values)))
+
+
 def turned_size(degrees: float, size: tuple[int, int]) -> tuple[int, int]:
     """The size that holds all of an image of `size` turned by `degrees`."""
     cosine, sine = abs(math.cos(math.radians(degrees))), abs(math.sin(math.radians(degrees)))
@@ -87,15 +115,15 @@ def turned_size(degrees: float, size: tuple[int, int]) -> tuple[int, int]:
     return round(width * cosine + height * sine), round(width * sine + height * cosine)
 
 
-def exif_orientation(orientation: int, size: tuple[int, int]) -> Affine:
+def exif_orientation(orientation: int, size: tuple[int, int]) -> Projection:
     """From an image shown as its EXIF orientation (1 to 8) asks to the stored one, of `size`."""
     width, height = size
     return {
-        2: Affine(-1, 0, width, 0, 1, 0),
-        3: Affine(-1, 0, width, 0, -1, height),
-        4: Affine(1, 0, 0, 0, -1, height),
-        5: Affine(0, 1, 0, 1, 0, 0),
-        6: Affine(0, 1, 0, -1, 0, height),
-        7: Affine(0, -1, width, -1, 0, height),
-        8: Affine(0, -1, width, 1, 0, 0),
+        2: Projection(-1, 0, width, 0, 1, 0),
+        3: Projection(-1, 0, width, 0, -1, height),
+        4: Projection(1, 0, 0, 0, -1, height),
+        5: Projection(0, 1, 0, 1, 0, 0),
+        6: Projection(0, 1, 0, -1, 0, height),
+        7: Projection(0, -1, width, -1, 0, height),
+        8: Projection(0, -1, width, 1, 0, 0),
     }.get(orientation, IDENTITY)

@@ -6,8 +6,10 @@ against 3 % when it is told that the page is one block), so kb parts the columns
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.extract.ocr.geometry import Rectangle
 from kb.extract.ocr.page_image import line_height, runs, written
@@ -34,6 +36,15 @@ _NARROW_GUTTERS = (0.65, 0.4)
 _TALL_COLUMN = 7.0
 _WIDE_COLUMN = 6.0
 _FULL_COLUMN = 0.6
+
+# In heights of a line: most lines of a column of text are wider, and what is lower is no line. Of the lines of cells so
+# many stand on the rows of those beside them.
+_TEXT_COLUMN = 9.0
+_LEAST_LINE = 0.3
+_LEVEL_SHARE = 0.7
+
+# In heights of a line: the least white between two lines. Of Hangul, some letters are above others, with white between.
+_LEADING = 0.2
 
 # In heights of a line: what is thinner than this and runs down between columns is a rule.
 _RULE = 0.35
@@ -104,11 +115,67 @@ def _columns(
     is_column = _is_column if gutter == _GUTTER else _is_full_column
     least_white = gutter if _is_tall(ink, area, line) else max(gutter, short_gutter)
     stretches = _between(_filled(ink, area, axis=0), max(2, round(least_white * line)), _RULE * line)
+    stretches = _with_whole_rows(part, stretches, line)
     if len(stretches) < 2 or not all(is_column(part[:, start:end], line) for start, end in stretches):
         return [area]
     middles = [area.left + (end + start) // 2 for (_, end), (start, _) in pairwise(stretches)]
     edges = [area.left, *middles, area.right]
     return [area._replace(left=left, right=right) for left, right in pairwise(edges)]
+
+
+def _with_whole_rows(ink: Ink, stretches: Sequence[tuple[int, int]], line: int) -> list[tuple[int, int]]:
+    """The stretches, one with the next where the white between them parts the cells of rows and no columns of text."""
+    lines = [_lines(ink[:, start:end], line) for start, end in stretches]
+    joined: list[tuple[int, int]] = []
+    first = 0
+    while first < len(stretches):
+        last = first
+        for other in range(first + 1, len(stretches)):
+            if any(_are_cells_of_rows(lines[at : other + 1], line) for at in range(first, last + 1)):
+                last = other
+        joined.append((stretches[first][0], stretches[last][1]))
+        first = last + 1
+    return joined
+
+
+def _are_cells_of_rows(lines: Sequence[Sequence[_Line]], line: int) -> bool:
+    """Whether the first and the last of the stretches hold cells of the same rows, with a heading's at most between."""
+    one, *between, other = lines
+    fewer = min(len(one), len(other))
+    return (
+        all(2 * len(each) <= fewer for each in between)
+        and (_are_cells(one, line) or _are_cells(other, line))
+        and _are_level(one, other)
+    )
+
+
+class _Line(NamedTuple):
+    """A line of a stretch: its rows, and how wide it is without white as wide as cells are apart, in pixels."""
+
+    top: int
+    bottom: int
+    width: int
+
+
+def _lines(ink: Ink, line: int) -> list[_Line]:
+    found = []
+    whole = Rectangle(0, 0, ink.shape[1], ink.shape[0])
+    for top, bottom in _between(_filled(ink, whole, axis=1), max(2, round(_LEADING * line)), _LEAST_LINE * line):
+        pieces = _between(_filled(ink, whole._replace(top=top, bottom=bottom), axis=0), round(_SHORT_GUTTER * line))
+        found.append(_Line(top, bottom, max(end - start for start, end in pieces)))
+    return found
+
+
+def _are_cells(lines: Sequence[_Line], line: int) -> bool:
+    """Whether most lines are too short for those of a column of text."""
+    return bool(lines) and median(each.width for each in lines) < _TEXT_COLUMN * line
+
+
+def _are_level(one: Sequence[_Line], other: Sequence[_Line]) -> bool:
+    """Whether nearly all lines of the side that has fewer stand beside one of the other side, and none beside two."""
+    few, many = sorted((one, other), key=len)
+    beside = [sum(min(a.bottom, b.bottom) > max(a.top, b.top) for b in many) for a in few]
+    return len(few) > 0 and beside.count(1) >= _LEVEL_SHARE * len(few)
 
 
 def _cuts(ink: Ink, area: Rectangle, line: int) -> list[int]:

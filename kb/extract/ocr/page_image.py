@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kb.extract.ocr.geometry import IDENTITY, Affine, scaling, turned_size, turning
+from kb.extract.ocr.geometry import IDENTITY, Projection, levelling, scaling, turned_size, turning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,9 +26,13 @@ WHITE = 255
 _LAYOUT_SIDE = 1000
 _MAX_SKEW_DEGREES = 10.0
 _MIN_SKEW_DEGREES = 0.25
+_MAX_KEYSTONE_DEGREES = 8.0
 _SMALL_LINE_PIXELS = 20
 _MAX_UPSCALE = 3.0
 _UNEVEN_LIGHT = 25
+
+# The surroundings in which paper is lighter than all ink: so many eighths of a pixel's row.
+_INK_CELLS = 9
 _LEAST_CONTRAST = 8
 _FULL_CONTRAST = 200
 _INK_CONTRAST = 0.5
@@ -38,6 +42,9 @@ _FAINT_INK_CONTRAST = 0.75
 
 # A photograph has so many pixels of middling grey; a page of text has a tenth, the edges of its letters.
 _PHOTOGRAPH_SHARE = 0.4
+
+# What is lower than such a share of the height of tall lines is a rule, or a row of dots.
+_RULE_SHARE = 0.35
 
 # Rows of white part the lines of a page; where a stretch of rows with ink is so much of the height, nothing does.
 _UNPARTED_SHARE = 0.25
@@ -50,18 +57,34 @@ _SOFT_EDGE_PIXELS = 0.6
 _LEAST_DENSITY = 0.08
 _MANY_SPECKS = 0.01
 
+# In heights of a line: how tall a row of leader dots is at most, how far above and below it nearly all ink is its own,
+# and how long it is at least; so much of its length is ink.
+_LEADER_HEIGHT = 0.35
+_LEADER_SPACE = 0.4
+_LEADER_LENGTH = 3.0
+_ALONE = 0.95
+_LEADER_INK = 0.3
+
 
 @dataclass(frozen=True, slots=True)
 class PageImage:
-    """A grey page, and the map from its pixels to those of the image it was made of."""
+    """A grey page, and the map from its pixels to those of the image it was made of.
+
+    Of a photograph, most is neither paper nor ink.
+    """
 
     image: Image
-    to_original: Affine = IDENTITY
+    to_original: Projection = IDENTITY
+    is_photograph: bool = False
 
 
 def prepare_page(grey: Image) -> PageImage:
     """The page as it is recognised best."""
-    page = cleaned(straightened(PageImage(softened(lightened(grey)))))
+    grey = _dark_on_light(grey)
+    lit = _lit(grey, _slow_light(grey))
+    is_photograph = _is_photograph(lit)
+    image = softened(lit if is_photograph else _lit(grey, _paper(grey)))
+    page = without_leaders(cleaned(straightened(PageImage(image, is_photograph=is_photograph))))
     line_pixels = line_height(ink_of(page.image))
     if 0 < line_pixels < _SMALL_LINE_PIXELS:
         page = enlarged(page, min(_MAX_UPSCALE, _SMALL_LINE_PIXELS * 1.5 / line_pixels))
@@ -70,13 +93,24 @@ def prepare_page(grey: Image) -> PageImage:
 
 def lightened(grey: Image) -> Image:
     """The page dark on light, its paper white: evenly lit and of full contrast."""
+    grey = _dark_on_light(grey)
+    return _lit(grey, _paper(grey))
+
+
+def _dark_on_light(grey: Image) -> Image:
     import numpy as np
-    from PIL import Image, ImageOps
+    from PIL import ImageOps
 
     values = np.asarray(grey)
-    if np.median(values) < 128 and values.std() > 1:
-        grey = ImageOps.invert(grey)
-    paper = _paper(grey)
+    is_dark = bool(np.median(values) < 128 and values.std() > 1)
+    return ImageOps.invert(grey) if is_dark and _is_light_on_dark(grey) else grey
+
+
+def _lit(grey: Image, paper: Image) -> Image:
+    """The page as it is where the light that falls on it, of its paper, is even and full."""
+    import numpy as np
+    from PIL import Image
+
     low, high = np.percentile(np.asarray(paper), (2, 98))
     even: NDArray[np.floating[Any]] = np.asarray(grey, np.float32)
     if high - low >= _UNEVEN_LIGHT:
@@ -99,29 +133,71 @@ def softened(grey: Image) -> Image:
     return grey.filter(ImageFilter.GaussianBlur(_SOFT_EDGE_PIXELS))
 
 
-def _paper(grey: Image) -> Image:
-    """The light that falls on the page: what is left of it without its ink."""
+def _is_photograph(grey: Image) -> bool:
+    import numpy as np
+
+    values = np.asarray(reduced(grey))
+    return bool(np.mean((values > WHITE * 0.2) & (values < WHITE * 0.8)) >= _PHOTOGRAPH_SHARE)
+
+
+def _is_light_on_dark(grey: Image) -> bool:
+    """Whether what differs much from its surroundings is lighter, as no shadow makes it: letters are sparse."""
+    import numpy as np
     from PIL import Image, ImageFilter
 
     small = grey.resize((max(1, grey.width // 8), max(1, grey.height // 8)), Image.Resampling.BOX)
-    paper = small.filter(ImageFilter.MaxFilter(9)).filter(ImageFilter.GaussianBlur(8))
-    return paper.resize(grey.size, Image.Resampling.BILINEAR)
+    around = small.filter(ImageFilter.GaussianBlur(4)).resize(grey.size, Image.Resampling.BILINEAR)
+    return bool(((np.asarray(grey, np.float32) - np.asarray(around, np.float32)) ** 3).mean() > 0)
+
+
+def _paper(grey: Image) -> Image:
+    """The light that falls on the page: what is left of it without its ink; shadows have edges."""
+    from PIL import Image, ImageFilter
+
+    small = _without_ink(grey).filter(ImageFilter.MinFilter(_INK_CELLS + 4)).filter(ImageFilter.GaussianBlur(1))
+    return small.resize(grey.size, Image.Resampling.BILINEAR)
+
+
+def _slow_light(grey: Image) -> Image:
+    """The light that falls on the page if it changes slowly: what is left of a picture on it is a picture."""
+    from PIL import Image, ImageFilter
+
+    return _without_ink(grey).filter(ImageFilter.GaussianBlur(8)).resize(grey.size, Image.Resampling.BILINEAR)
+
+
+def _without_ink(grey: Image) -> Image:
+    """The image at an eighth of its size, each pixel as light as the lightest near it."""
+    from PIL import Image, ImageFilter
+
+    small = grey.resize((max(1, grey.width // 8), max(1, grey.height // 8)), Image.Resampling.BOX)
+    return small.filter(ImageFilter.MaxFilter(_INK_CELLS))
 
 
 def straightened(page: PageImage) -> PageImage:
-    """The page turned by the angle at which its lines lie level."""
+    """The page turned until its lines lie level; where it was seen from beside, those above by another angle."""
     angle = skew_degrees(ink_of(reduced(page.image)))
-    return turned(page, angle) if abs(angle) >= _MIN_SKEW_DEGREES else page
+    if abs(angle) >= _MIN_SKEW_DEGREES:
+        page = turned(page, angle)
+    ink = ink_of(reduced(page.image))
+    half = ink.shape[0] // 2
+    upper, lower = skew_degrees(ink[:half]), skew_degrees(ink[half:])
+    if not _MIN_SKEW_DEGREES < abs(upper - lower) < _MAX_KEYSTONE_DEGREES:
+        return page
+    return _seen(page, page.image.size, levelling(upper, lower, page.image.size))
 
 
 def turned(page: PageImage, degrees: float) -> PageImage:
     """The page turned against the clock."""
+    size = turned_size(degrees, page.image.size)
+    return _seen(page, size, turning(degrees, page.image.size, size))
+
+
+def _seen(page: PageImage, size: tuple[int, int], back: Projection) -> PageImage:
+    """The page as an image of `size`, each of its pixels where `back` leads."""
     from PIL import Image
 
-    size = turned_size(degrees, page.image.size)
-    back = turning(degrees, page.image.size, size)
     image = page.image.transform(
-        size, Image.Transform.AFFINE, data=back, resample=Image.Resampling.BICUBIC, fillcolor=WHITE
+        size, Image.Transform.PERSPECTIVE, data=back, resample=Image.Resampling.BICUBIC, fillcolor=WHITE
     )
     return replace(page, image=image, to_original=page.to_original.after(back))
 
@@ -132,6 +208,8 @@ def cleaned(page: PageImage) -> PageImage:
 
     small = reduced(page.image)
     line = line_height(ink_of(small))
+    if line >= _UNPARTED_SHARE * small.height:
+        return page
     ink = ink_of(small, _FAINT_INK_CONTRAST)
     kept = written(ink, line)
     if ink.sum() - kept.sum() < _MANY_SPECKS * ink.sum():
@@ -140,12 +218,41 @@ def cleaned(page: PageImage) -> PageImage:
     return replace(page, image=Image.composite(page.image, Image.new("L", page.image.size, WHITE), near))
 
 
+def without_leaders(page: PageImage) -> PageImage:
+    """The page without rules, and without the dots or dashes between a label and its figure: they are misread."""
+    from PIL import Image
+
+    small = reduced(page.image)
+    line = line_height(ink_of(small))
+    found = leaders(ink_of(small, _FAINT_INK_CONTRAST), line)
+    if line >= _UNPARTED_SHARE * small.height or not found.any():
+        return page
+    there = Image.fromarray(_in_window(found, 1, 1) > 0).resize(page.image.size)
+    return replace(page, image=Image.composite(Image.new("L", page.image.size, WHITE), page.image, there))
+
+
+def leaders(ink: Ink, line: int) -> Ink:
+    """The ink that runs along a row for some lines' heights with nothing above and below it."""
+    import numpy as np
+
+    if line < 4:
+        return np.zeros(ink.shape, np.bool_)
+    thin, tall = max(1, round(_LEADER_HEIGHT * line / 2)), max(2, round(_LEADER_SPACE * line))
+    long, short = round(_LEADER_LENGTH * line / 2), max(1, line // 3)
+    along = _in_window(ink, thin, long)
+    is_long = ink & (along >= _in_window(ink, tall, long) * _ALONE) & (along >= _LEADER_INK * long)
+    is_thin = ink & (_in_window(ink, thin, short) >= _in_window(ink, tall, short) * _ALONE)
+    found: Ink = is_thin & (_in_window(is_long, thin, long) > 0)
+    return found
+
+
 def enlarged(page: PageImage, factor: float) -> PageImage:
     """The page `factor` times as large."""
     from PIL import Image
 
     size = (round(page.image.width * factor), round(page.image.height * factor))
-    return PageImage(page.image.resize(size, Image.Resampling.LANCZOS), page.to_original.after(scaling(factor)))
+    image = page.image.resize(size, Image.Resampling.LANCZOS)
+    return replace(page, image=image, to_original=page.to_original.after(scaling(factor)))
 
 
 def reduced(image: Image) -> Image:
@@ -172,21 +279,16 @@ def ink_of(grey: Image, contrast: float = _INK_CONTRAST) -> Ink:
 
 
 def line_height(ink: Ink) -> int:
-    """The height of most lines of a straight page, in pixels; 0 where there are none."""
+    """The height of most lines of a straight page, in pixels, its rules left out; 0 where there are none."""
     import numpy as np
 
     rows = ink.sum(axis=1)
     filled = rows > max(1, 0.02 * rows.max())
     heights = [end - start for start, end in runs(filled) if end - start >= 4]
-    return int(np.median(heights)) if heights else 0
-
-
-def is_photograph(page: Image) -> bool:
-    """Whether most of a page is neither paper nor ink."""
-    import numpy as np
-
-    values = np.asarray(reduced(page))
-    return bool(np.mean((values > WHITE * 0.2) & (values < WHITE * 0.8)) >= _PHOTOGRAPH_SHARE)
+    if not heights:
+        return 0
+    least = _RULE_SHARE * np.percentile(heights, 75)
+    return int(np.median([height for height in heights if height >= least]))
 
 
 def shows_lines(page: Image) -> bool:
@@ -203,12 +305,17 @@ def written(ink: Ink, line: int) -> Ink:
 
 def _around(ink: Ink, line: int) -> NDArray[np.int32]:
     """int32[height, width]: how many pixels of ink lie in the square of a line's height around each."""
+    reach = max(1, line // 2)
+    return _in_window(ink, reach, reach)
+
+
+def _in_window(ink: Ink, rows: int, columns: int) -> NDArray[np.int32]:
+    """int32[height, width]: how many pixels of ink lie within so many rows and columns of each."""
     import numpy as np
 
-    reach = max(1, line // 2)
-    side = 2 * reach + 1
-    sums = np.pad(ink, ((reach + 1, reach), (reach + 1, reach))).astype(np.int32).cumsum(axis=0).cumsum(axis=1)
-    counts: NDArray[np.int32] = sums[side:, side:] - sums[:-side, side:] - sums[side:, :-side] + sums[:-side, :-side]
+    high, wide = 2 * rows + 1, 2 * columns + 1
+    sums = np.pad(ink, ((rows + 1, rows), (columns + 1, columns))).astype(np.int32).cumsum(axis=0).cumsum(axis=1)
+    counts: NDArray[np.int32] = sums[high:, wide:] - sums[:-high, wide:] - sums[high:, :-wide] + sums[:-high, :-wide]
     return counts
 
 

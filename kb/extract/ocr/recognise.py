@@ -18,10 +18,10 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.domain.ingest.derived import OcrRegion, OcrText
-from kb.extract.ocr.geometry import Affine, Rectangle
+from kb.extract.ocr.geometry import Projection, Rectangle
 from kb.extract.ocr.labels import label_areas
 from kb.extract.ocr.page_blocks import column_blocks
-from kb.extract.ocr.page_image import PageImage, ink_of, is_photograph, prepare_page, reduced, shows_lines, turned
+from kb.extract.ocr.page_image import PageImage, ink_of, prepare_page, reduced, shows_lines, turned
 from kb.extract.ocr.tesseract import (
     COLUMN,
     LINES,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ENGINE = "tesseract"
 
 # Bumped whenever the same image would give other lines from the same tesseract.
-METHOD_VERSION = "6"
+METHOD_VERSION = "7"
 
 KOREAN, ENGLISH = "kor", "eng"
 
@@ -52,6 +52,13 @@ _SURE_WORD_CONFIDENCE = 0.92
 _LEAST_SECOND_CONFIDENCE = 0.60
 _LEAST_EVIDENCE = 3.0
 _MARGIN_PIXELS = 10
+
+# In heights of a line: how long a cell of a row is at most, where tesseract takes it for a line of its own.
+_CELL = 12.0
+
+# Paragraphs of lines far apart are further apart, by so much.
+_PAUSE = 1.5
+
 _QUARTERS = (90, 270, 180)
 _LATIN = re.compile("[A-Za-z]")
 _DIGIT = re.compile("[0-9]")
@@ -75,7 +82,7 @@ class _Read(NamedTuple):
         return _evidence([line for block in self.blocks for line in block])
 
 
-def recognise(grey: Image, to_original: Affine, original_size: tuple[int, int], languages: str) -> OcrText:
+def recognise(grey: Image, to_original: Projection, original_size: tuple[int, int], languages: str) -> OcrText:
     """The lines of a grey image; `to_original` leads from its pixels to those of the file, of `original_size`.
 
     Raises: ModelMissing, ExtractFailed.
@@ -94,7 +101,7 @@ def recognise(grey: Image, to_original: Affine, original_size: tuple[int, int], 
 
 def _best_turn(page: PageImage, languages: str) -> _Read:
     """The page read as it lies, or turned by quarters where that cannot be read and another way can."""
-    if is_photograph(page.image):
+    if page.is_photograph:
         is_text = _has_text(page, languages)
     else:
         is_text = shows_lines(page.image) or _has_text_some_way_up(page, languages)
@@ -166,7 +173,7 @@ def _read(page: PageImage, languages: str) -> _Read:
         found = read_pictures(_save(page.image, areas, directory), languages, LINES)
         surest = _read_again(page.image, areas, found, languages, directory)
         blocks = [
-            tuple(_moved(line, area.left - _MARGIN_PIXELS, area.top - _MARGIN_PIXELS) for line in lines)
+            tuple(_moved(line, area.left - _MARGIN_PIXELS, area.top - _MARGIN_PIXELS) for line in _whole_rows(lines))
             for area, lines in zip(areas, surest, strict=True)
         ]
         if {KOREAN, ENGLISH} <= set(languages.split("+")):
@@ -230,6 +237,28 @@ def _moved(line: Line, dx: int, dy: int) -> Line:
     return line._replace(area=line.area.moved(dx, dy), words=words)
 
 
+def _whole_rows(lines: Sequence[Line]) -> list[Line]:
+    """The lines, those as one that stand beside each other while one of them is no longer than a cell."""
+    rows: list[Line] = []
+    for line in lines:
+        at = next((at for at, row in enumerate(rows) if _is_in_row(row, line)), None)
+        if at is None:
+            rows.append(line)
+            continue
+        left, right = sorted((rows[at], line), key=lambda each: each.area.left)
+        rows[at] = Line(f"{left.text} {right.text}", left.area.around(right.area), (*left.words, *right.words))
+    return rows
+
+
+def _is_in_row(row: Line, line: Line) -> bool:
+    one, other = row.area, line.area
+    shared = min(one.bottom, other.bottom) - max(one.top, other.top)
+    height = min(one.bottom - one.top, other.bottom - other.top)
+    is_beside = one.right <= other.left or other.right <= one.left
+    shorter = min(one.right - one.left, other.right - other.left)
+    return is_beside and shared > height / 2 and shorter < _CELL * height
+
+
 def _second_look(image: Image, blocks: list[tuple[Line, ...]], directory: Path) -> list[tuple[Line, ...]]:
     """The lines, their doubtful words as one of the two languages alone reads them.
 
@@ -279,14 +308,16 @@ def _replaced(line: Line, other: Mapping[Word, Word]) -> Line:
 
 
 def _paragraphs(blocks: Sequence[Sequence[Line]]) -> Iterator[list[Line]]:
-    """The lines of each block, parted where the white between two is more than the height of most."""
+    """The lines of each block, parted where the white between two is more than the height of most, and than usual."""
     for block in blocks:
         if not block:
             continue
         height = median(line.area.bottom - line.area.top for line in block)
+        gaps = [line.area.top - before.area.bottom for before, line in pairwise(block)]
+        pause = max(height, _PAUSE * median(gaps)) if gaps else height
         paragraph = [block[0]]
         for before, line in pairwise(block):
-            if line.area.top - before.area.bottom > height:
+            if line.area.top - before.area.bottom > pause:
                 yield paragraph
                 paragraph = []
             paragraph.append(line)
