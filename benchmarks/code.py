@@ -11,6 +11,7 @@ from time import process_time
 from typing import NamedTuple
 
 from benchmarks import code_answers
+from benchmarks.code_objects import measure_objects
 from benchmarks.code_parsing import parsing
 from benchmarks.code_set import KINDS, SEED, Question, fetch_sources, files_of, questions_of
 from benchmarks.knowledge_base import knowledge_base
@@ -63,18 +64,20 @@ def measure(data: Path | None, *, verbose: bool = bool(os.environ.get("KB_CODE_M
                 ]
             judged = code_answers.judge_all(session, root, questions)
             weights = code_answers.fit(code_answers.judge_all(session, root, others[code_answers.FIT_SEED]))
+    objects, object_targets = measure_objects(cache)
     found = _measurement(questions, outcomes, len(files), report.counts.chunks_indexed, seconds)
     answers, targets = code_answers.tables(judged)
     return Measurement(
         found.name,
         (
             *found.tables,
+            *objects,
             _by_draw({SEED: questions, **others}, draws),
             *answers,
             _stages(report, len(files), seconds),
             parsing(root, files),
         ),
-        (*found.targets, *targets),
+        (*found.targets, *object_targets, *targets),
         {**found.figures, "fitted": weights},
     )
 

@@ -89,19 +89,24 @@ class _Tag(NamedTuple):
 
 def fetch_sources(cache: Path) -> Path:
     """The folder of unpacked sources; fetched once."""
+    return fetch_packages(cache, SDISTS, NPM, DEBIAN)
+
+
+def fetch_packages(cache: Path, sdists: Sequence[str], npm: Sequence[str], debian: Sequence[str]) -> Path:
+    """The folder below `cache` of the unpacked sources of these packages of PyPI, npm and Debian; fetched once."""
     root = cache / "sources"
     if (root / ".complete").exists():
         return root
     archives = cache / "archives"
     archives.mkdir(parents=True, exist_ok=True)
-    for name in SDISTS:
+    for name in sdists:
         _run(
             [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", name, "-d", ".", name], archives
         )
-    for name in NPM:
+    for name in npm:
         _run(["npm", "pack", "--silent", name], archives)
     if shutil.which("apt-get"):
-        for name in DEBIAN:
+        for name in debian:
             _run(["apt-get", "source", "--download-only", "-q", name], archives)
     for archive in sorted(archives.iterdir()):
         if (".tar" in archive.name or archive.suffix == ".tgz") and ".debian." not in archive.name:

@@ -399,6 +399,32 @@ def test_a_function_inside_of_another_is_found_before_its_namesake(tmp_path: Pat
     assert {each["citation"]["uri"] for each in asked.json["citations"]} == {"wrap.py#L2-L3", "other.py#L1-L2"}
 
 
+def test_a_definition_is_told_from_its_namesakes_by_what_the_question_says_of_it(tmp_path: Path) -> None:
+    files = {
+        "README.md": (
+            "# Sums\n\nHow does join_all join all the tables of a run? The function add adds two numbers of a run.\n"
+        ),
+        "docs/join.md": "# Joins\n\nHow does it join all tables of a run: by key.\n",
+        "sums.py": "def add(a, b):\n    return a + b\n\n\ndef join_all(tables):\n    return tables\n",
+        "sums.pyi": "def add(a: int, b: int) -> int: ...\n",
+        "other/sums.py": "def join_all(tables):\n    return None\n",
+    }
+    vault = make_vault(tmp_path, files)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    first = {
+        "Where is the function add that adds two numbers of a run?": "sums.py#L1-L2",
+        "두 수를 더하는 add 함수는 어디에 있나": "sums.py#L1-L2",
+        "How does join_all join all the tables of a run?": "docs/join.md#L1-L3",
+        "Where is join_all in other/sums.py?": "other/sums.py#L1-L2",
+        "the stub of the function add": "sums.pyi#L1",
+        "add": "sums.py#L1-L2",
+    }
+    assert {question: uris(vault, question)[0] for question in first} == first
+    ranked = [uri.partition("#")[0] for uri in uris(vault, "How does join_all join all the tables of a run?")]
+    assert ranked.index("README.md") > ranked.index("sums.py")
+    assert "sums.pyi#L1" in uris(vault, "add"), "a stub is found beside what it declares"
+
+
 def test_a_plain_word_is_a_name_only_where_it_can_be_one(tmp_path: Path) -> None:
     files = {
         "notes/rows.md": "# Rows\n\nSQLite and Lance are kept consistent.\n\n## A unit\n\nA unit is a row.\n",

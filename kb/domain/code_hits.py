@@ -14,15 +14,16 @@ SHOWN_RIVALS = 3
 """So many definitions of one name an answer shows at most."""
 
 RIVAL_SCORE = 0.05
-"""Definitions so near to the first one's score are named as well as it."""
+"""Definitions that gain so nearly what the first one does by being named are named as well as it."""
 
 
 class CodeHit(NamedTuple):
     """What a hit in source code was found by. `share` is the part of the question's words that it has, 0 to 1.
 
     `text` is the chunk verbatim, whole lines from `first_line` on; `lines` are those of a trace or of uses. `spelled`:
-    a definition that is named is spelled as the question spells it. `of_asked_kind`: it is asked which test, which
-    migration, and the path is of one, or which function or module.
+    a definition that is named is spelled as the question spells it; `gained` is what it gains by being named, of its
+    score. `of_asked_kind`: it is asked which test, which migration, and the path is of one, or which function or
+    module.
     """
 
     chunk_id: str
@@ -36,6 +37,7 @@ class CodeHit(NamedTuple):
     lines: tuple[int, ...] = ()
     spelled: bool = False
     of_asked_kind: bool = False
+    gained: float = 0.0
 
     @property
     def is_named(self) -> bool:
@@ -70,5 +72,5 @@ class CodeFound(NamedTuple):
         """The first hit, where that is a definition that is named, with the others that are so as well as it."""
         first = self.hits[0]
         return tuple(
-            each for each in self.hits if each.found_by == "definition" and first.score - each.score <= RIVAL_SCORE
+            each for each in self.hits if each.found_by == "definition" and first.gained - each.gained <= RIVAL_SCORE
         )

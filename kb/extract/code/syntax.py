@@ -175,7 +175,7 @@ class _Walk:
                 around.pop()
             symbol = self._symbol(outer, node, around[-1] if around else None, self._comments_before(outer))
             if symbol is not None:
-                self.symbols.append(symbol)
+                self.symbols.append(symbol._replace(is_inner=True))
                 around.append(symbol)
 
     def _comments_before(self, node: Node) -> list[Node]:

@@ -22,12 +22,13 @@ class CodeWords(NamedTuple):
 def code_words(document: Document, chunk: Chunk) -> CodeWords:
     """The names that begin in the chunk, whole and in words, what documents them, and the words inside the names in it.
 
-    A later part of a definition has that one's name.
+    A later part of a definition has that one's name. What is defined inside of a function is found by its name alone.
     """
     span = chunk.spans[0]
     if not isinstance(span, CodeSpan):
         return CodeWords("", "", inner_words(stored_text(chunk.text)))
-    begun = [each for each in document.symbols if span.line_start <= each.defined_at <= span.line_end]
+    lines = range(span.line_start, span.line_end + 1)
+    begun = [each for each in document.symbols if each.defined_at in lines and not each.is_inner]
     names = [symbol.name for symbol in begun]
     if span.symbol_kind is not None and chunk.heading_path:
         names = [chunk.heading_path[-1], ".".join(chunk.heading_path), *names]

@@ -16,6 +16,8 @@ from kb.retrieve.weights import Weights, load_weights
 from kb.store.connection import Connection
 from kb.store.rows.code_queries import select_generated_documents
 
+_README = re.compile(r"readme\b", re.IGNORECASE).match
+
 
 def with_code(db: Connection, query: SearchQuery, result: SearchResult, *, snippet_chars: int) -> SearchResult:
     """The result with source code among its hits. Code keeps its order, and so do notes that people wrote.
@@ -63,15 +65,17 @@ def merged(
     Code is searched by `found.searched_share` of those words. What is not named in it comes before a note where its
     share of all of them is larger by a margin: comments must not drown notes. The margin is wider where it is asked
     how, when or why, which notes explain, and none where it is asked which of the files there are like this one. What
-    such a question names comes first all the same, unless a note has more of its words. A note in another language than
-    the question's cannot have its words, and counts as if it had some.
+    such a question names comes first all the same, unless a note that is no README has more of its words. A note in
+    another language than the question's cannot have its words, and counts as if it had some.
     """
     order: list[SearchHit] = []
     at = 0
     margin = weights.of("margin") + (weights.of("how_to") if found.is_how_to else 0.0)
     for hit, of_code in zip(code, found.hits, strict=True):
         own = of_code.share * found.searched_share - (0.0 if of_code.of_asked_kind or of_code.is_named else margin)
-        while at < len(notes) and (found.is_how_to or not of_code.is_named):
+        while at < len(notes) and (
+            not of_code.is_named or (found.is_how_to and not _README(notes[at].doc_path.rpartition("/")[2]))
+        ):
             least = 0.0 if notes[at].retrieval.is_own else weights.of("other_language")
             if own >= max(least, *shares[at:]):
                 break

@@ -24,6 +24,8 @@ _TOKEN = re.compile(r"[^\s\"'`“”‘’«»「」(),;?!]+")
 # What stands right behind a name in Hangul is a particle.
 _BARE = re.compile(r"(?P<name>[!-~]*[A-Za-z0-9}])(?:[.:]*|[가-힣]+[.:]*)")
 _PLAIN = re.compile(r"[A-Za-z]+")
+# Of these a name that is no plain word is meant also by itself; packages and images are rather what notes are about.
+_ALONE = ("resource", "stage", "service", "job")
 _GROUP_OF = {
     "resource": "kubernetes",
     "stage": "dockerfile",
@@ -55,24 +57,23 @@ def asked_objects(text: str, known: Sequence[SymbolName]) -> AskedObjects:
     tokens = _TOKEN.findall(text) if found else []
     said = _kinds(tokens, {_kind(each) for each in found})
     used = {at for span in said for at in span}
-    scored: list[tuple[tuple[bool, int], SymbolName, int]] = []
+    scored: list[tuple[tuple[int, int], SymbolName, int]] = []
     for at, token in enumerate(tokens):
         name = _bare(token) or ""
         terms = frozenset[str]().union(*(of_span for span, of_span in said.items() if at not in span))
         for each in found:
             many = len(terms & {_kind(each), _GROUP_OF[each.kind or ""]})
-            if (many or not _PLAIN.fullmatch(name)) and squashed(each.name) in _forms(name):
-                is_whole = squashed(name) in (squashed(each.name), squashed(each.qualified or ""))
-                scored.append(((is_whole, many), each, at))
+            if (many or (each.kind in _ALONE and not _PLAIN.fullmatch(name))) and squashed(each.name) in _forms(name):
+                scored.append(((many, _exactness(name, each)), each, at))
     named = {at for *_, at in scored}
     beside = sum(at not in used | named and _says_something(token) for at, token in enumerate(tokens))
-    best = max((rank for rank, *_ in scored), default=(False, 0))
+    best = max((rank for rank, *_ in scored), default=(0, 0))
     meant = [
         each
         for rank, each, at in scored
         if rank == best
-        and (best[1] or not beside)
-        and (beside <= _FEW_BESIDE_PLAIN.get(best[1], 0) or not _PLAIN.fullmatch(_bare(tokens[at]) or ""))
+        and (best[0] or not beside)
+        and (beside <= _FEW_BESIDE_PLAIN.get(best[0], 0) or not _PLAIN.fullmatch(_bare(tokens[at]) or ""))
     ]
     return AskedObjects(
         frozenset((each.kind or "", each.qualified or "") for each in meant),
@@ -80,6 +81,14 @@ def asked_objects(text: str, known: Sequence[SymbolName]) -> AskedObjects:
         tuple(sorted(frozenset[str]().union(*said.values()))) if meant else (),
         beside,
     )
+
+
+def _exactness(name: str, known: SymbolName) -> int:
+    """How far a word is the name: its last part, all of it in another case, as it is, or also in full."""
+    whole = known.qualified or ""
+    if squashed(name) not in (squashed(known.name), squashed(whole)):
+        return 0
+    return 1 + (name in (known.name, whole)) + (name == whole or known.kind == "resource")
 
 
 def _kinds(tokens: Sequence[str], of_known: set[str]) -> dict[tuple[int, ...], frozenset[str]]:

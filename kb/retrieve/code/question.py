@@ -47,13 +47,13 @@ class CodeQuestion(NamedTuple):
 
     `tokens` are the words as the index holds them and as they are searched, which `match_expr` joins. `named` are the
     definitions that the question names, as they are defined, `objects` those of them that are objects of the kind it
-    says, with their names in full, and `spelled` the names as it spells them; `words_beside`
-    counts what it says beside them; `qualified` is what it writes around names: `Foo.bar`. `used` are those whose uses
-    it asks for; `owner_expr` finds what mentions the type or module that it says they are of. `is_of_code`: it can mean
-    nothing but code. `asked_kind`: the word of paths for what it asks which of, `test` or `migration`; ANY_KIND where
-    that is a kind of definition, None of most questions. `is_how_to`: it asks how, when, why, or by which setting,
-    which notes explain. `searched_share`: the part of its words, 0 to 1, that code is searched by; what only says that
-    it is about code is left to notes.
+    says, with their names in full, and `spelled` the names as it spells them; `words_beside` counts what it says beside
+    them; `qualified` is what it writes around names: `Foo.bar`. `used` are those whose uses it asks for; `owner_expr`
+    finds what mentions the type or module that it says they are of. `files` are paths, or ends of some, that it names.
+    `is_of_code`: it can mean nothing but code. `asked_kind`: the word of paths for what it asks which of, `test` or
+    `migration`; ANY_KIND where that is a kind of definition, None of most questions. `is_how_to`: it asks how, when,
+    why, or by which setting, which notes explain. `searched_share`: the part of its words, 0 to 1, that code is
+    searched by; what only says that it is about code is left to notes.
     """
 
     match_expr: str
@@ -66,8 +66,10 @@ class CodeQuestion(NamedTuple):
     used: tuple[str, ...]
     owner_expr: str
     places: tuple[Place, ...]
+    files: tuple[str, ...]
     words_beside: int
     wants_tests: bool
+    wants_stubs: bool
     is_of_code: bool
     asked_kind: str | None
     is_how_to: bool
@@ -86,7 +88,8 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
     known = list(dict.fromkeys(row.name for row in rows if row.kind is None))
     naming = [_without_ending(name, known) for name in written]
     names = _candidates(bare, naming)
-    known = [name for name in known if squashed(name) in set(map(squashed, names))]
+    spelled = {squashed(name) for name in known if name in names}
+    known = [name for name in known if name in names or squashed(name) in set(map(squashed, names)) - spelled]
     searched = list(dict.fromkeys([*objects.kinds, *_searched(text, written, terms)]))[:_MAX_TERMS]
     named = tuple(dict.fromkeys([*_meant(known, names, text, naming), *objects.names]))
     tokens = {token: word for word in searched if (token := indexed_token(db, word))}
@@ -107,8 +110,10 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
         used=tuple(_used(named, qualified, text, names)),
         owner_expr=" OR ".join(f'"{name}"' for name in owners),
         places=places,
+        files=tuple(match[0] for match in pattern("code_words", "file").finditer(bare)),
         words_beside=words_beside,
         wants_tests="test" in text.lower(),
+        wants_stubs=bool(pattern("code_words", "stub", re.IGNORECASE).search(text)),
         is_of_code=bool(places)
         or (
             words_beside <= FEW_WORDS and bool(named) and (means_names or bool(objects.meant) or _speaks_of_code(text))
@@ -188,14 +193,23 @@ def _meant(known: Sequence[str], names: Sequence[str], text: str, written: Seque
         is_capital = is_type and asked != first and len(content) <= FEW_WORDS
         is_only = len(written) == 1 and (text.isascii() or (of_code and len(content) <= FEW_WORDS))
         is_all = is_only or (len(content) <= 1 and asked not in nouns)
+        is_called = _asked_kind(text) != ANY_KIND and bool(asked) and _is_called_one(asked, text)
         if (as_name and len(parts_of(asked)) <= len(parts_of(name))) or (
-            asked == name and (is_capital or is_code or is_all)
+            asked == name and (is_capital or is_code or is_all or is_called)
         ):
             yield name
 
 
 def _is_written_as_name(name: str, text: str) -> bool:
     return is_identifier_like(name) or f"{name}(" in text or f"`{name}`" in text
+
+
+def _is_called_one(name: str, text: str) -> bool:
+    """Whether it is said right beside a name what that is: `the function pack`, `pack 함수`."""
+    name = re.escape(name)
+    before = pattern("code_words", "kind_before").pattern
+    behind = pattern("code_words", "kind_behind").pattern
+    return bool(re.search(rf"(?i:{before}) `?{name}\b|(?<![\w.]){name}`? ?(?:{behind})", text))
 
 
 def _content(text: str) -> set[str]:

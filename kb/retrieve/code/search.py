@@ -53,6 +53,7 @@ class _Scored(NamedTuple):
     found_by: FoundBy = "words"
     lines: tuple[int, ...] = ()
     spelled: bool = False
+    gained: float = 0.0
 
 
 def search_source_code(
@@ -144,6 +145,7 @@ def _found_by(each: _Scored, hit: SearchHit, question: CodeQuestion) -> CodeHit:
         found_by=each.found_by,
         lines=each.lines,
         spelled=each.spelled,
+        gained=each.gained,
         of_asked_kind=question.asked_kind == ANY_KIND or _is_called(each.row.workspace_path, question.asked_kind),
     )
 
@@ -176,14 +178,15 @@ def _scored(row: CodeRow, question: CodeQuestion, most: float, weights: Weights)
     share = min(1.0, row.lexical_score / most) if most else 0.0
     best, bonus = None, 0.0
     for each in defines:
-        gained = _gained(each, question, weights)
+        gained = _gained(each, row.workspace_path, question, weights)
         if gained > bonus:
             best, bonus = each, gained
-    score = share + bonus + _of_file(row, question, weights)
+    bonus += _of_file(row, question, weights)
+    score = share + bonus
     if not defines:
         score += weights.of("no_definition")
     if row.workspace_path.endswith(".pyi"):
-        score += weights.of("stub")
+        score += -weights.of("stub") if question.wants_stubs else weights.of("stub")
     place = _place_in(row, question.places)
     if place is not None:
         score += weights.of("place") - question.places.index(place) / 100
@@ -191,7 +194,7 @@ def _scored(row: CodeRow, question: CodeQuestion, most: float, weights: Weights)
         inmost = min(around, key=lambda each: each.line_end - each.line_start, default=None)
         return _Scored(row, score, share, inmost, "place", (place.line,))
     spelled = best is not None and best.name in question.spelled
-    return _Scored(row, score, share, best, "words" if best is None else "definition", (), spelled)
+    return _Scored(row, score, share, best, "words" if best is None else "definition", (), spelled, bonus)
 
 
 def _used(row: CodeRow, question: CodeQuestion, weights: Weights) -> _Scored:
@@ -217,7 +220,7 @@ def _span(row: CodeRow) -> dict[str, Any]:
     return span
 
 
-def _gained(defined: Defined, question: CodeQuestion, weights: Weights) -> float:
+def _gained(defined: Defined, path: str, question: CodeQuestion, weights: Weights) -> float:
     """What a definition gains by being named; a type more than what is called like it: its constructor, its impl."""
     if (defined.kind, defined.qualified) in question.objects:
         return weights.of("named") + weights.of("qualified")
@@ -229,6 +232,8 @@ def _gained(defined: Defined, question: CodeQuestion, weights: Weights) -> float
         if f".{whole}".endswith(f".{name}"):
             gained += weights.of("qualified")
     gained += weights.of(f"kind.{defined.kind}")
+    if any(f"/{path}".endswith(f"/{file.lstrip('./')}") for file in question.files):
+        gained += weights.of("qualified")
     return gained if question.words_beside <= FEW_WORDS else gained * weights.of("among_words")
 
 
