@@ -40,6 +40,11 @@ class CodeHit(NamedTuple):
     gained: float = 0.0
 
     @property
+    def in_other_case(self) -> bool:
+        """Whether it is a definition that the question names, in another spelling."""
+        return self.found_by == "definition" and not self.spelled
+
+    @property
     def is_named(self) -> bool:
         """Whether the question names it, and does not only share words with it."""
         return self.found_by != "words"

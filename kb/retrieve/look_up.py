@@ -89,11 +89,17 @@ def held_among_notes(read: QueryTerms, k: int) -> list[Held]:
 def held_first(result: SearchResult, query: SearchQuery, held: Sequence[Held]) -> SearchResult:
     """The result's hits, those that hold the question first, the higher grade before the lower; at most `query.k`.
 
+    What source code defines by a name of the question counts as what holds all of it.
+
     Hits of one kind share out their scores, so that these fall with the rank.
     """
     if not held:
         return result
     grades = {each.chunk_id: each.grade for each in held}
+    named = (
+        [] if result.code is None else [each for each in result.code.hits if each.is_named and not each.in_other_case]
+    )
+    grades |= dict.fromkeys((each.chunk_id for each in named), max(grades.values()))
 
     def ordered(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
         order = sorted(hits, key=lambda hit: -grades.get(hit.chunk_id, 0))
