@@ -18,7 +18,7 @@ _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y")
 
 _LEFT_OUT = "\0"  # stands for lines until white space is folded; no text holds it
 _RULER = frozenset("|:- \t")
-# Without one of these a text has no line of mere markup.
+# A line of mere markup, or the first of several, begins with one of these.
 _UNREAD = ("<", "{", "import ", "export ", "%%")
 _TARGET = r"(?<=\]\()[^()\s]+(?:\([^()\s]*\)[^()\s]*)*"
 _LONGEST_TARGET = 40
@@ -89,16 +89,16 @@ def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet
 
 def _folded(text: str) -> str:
     """`text` on one line, except that fenced code keeps its lines and their indentation."""
-    if any(mark in text for mark in _UNREAD):
+    written = text.split("\n")
+    read = written
+    if any(line.lstrip(" \t>").startswith(_UNREAD) for line in written):
         from kb.language.markup import without_tags  # most passages have none
 
         read = without_tags(text).split("\n")
-    else:
-        read = text.split("\n")
     lines: list[str] = []
     prose: list[str] = []
     fence = ""
-    for line, words in zip(text.split("\n"), read, strict=True):
+    for line, words in zip(written, read, strict=True):
         start = line.lstrip(" \t>")[:3]
         is_fence = start in _FENCES and fence in ("", start)
         if not fence and not is_fence:
