@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -217,19 +218,22 @@ def test_completion_scripts(shell: str) -> None:
         assert subprocess.run([shell, "-n"], input=ran.stdout, text=True, check=False).returncode == 0
 
 
-def completed(vault: Vault, line: str, shell: str = "bash") -> list[str]:
-    """What a shell is offered for the last word of a line, which may be empty."""
-    typed = f"kb --config {vault.config} {line}"
-    env = os.environ | {
-        "_KB_COMPLETE": f"{shell}_complete",
-        "COMP_WORDS": typed,
-        "COMP_CWORD": str(len(typed.split(" ")) - 1),
-    }
+def completed(vault: Vault, line: str) -> list[str]:
+    """What bash would put in for the last word of a line, which may be empty."""
+    program = vault.config.parent / "programs/kb"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kb "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    words = " ".join(shlex.quote(word) for word in f"kb --config {vault.config} {line}".split(" "))
+    script = (
+        f'eval "$(kb completion bash)"; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); '
+        'complete() { :; }; compopt() { :; }; _kb_completion kb; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    env = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
     env["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    done = subprocess.run([sys.executable, "-m", "kb"], env=env, text=True, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    lines = done.stdout.strip().splitlines()
-    return lines[1::3] if shell == "zsh" else [line.partition(",")[2] for line in lines]
+    done = subprocess.run(["bash", "-c", script], env=env, text=True, capture_output=True, check=False)
+    assert done.stderr == ""
+    return done.stdout.strip().splitlines()
 
 
 @pytest.mark.parametrize(
@@ -262,7 +266,6 @@ def test_a_shell_is_offered_what_was_shown_and_asked(fresh_vault: Vault) -> None
     assert completed(fresh_vault, "ask --session 점") == ["점검"]
     assert completed(fresh_vault, "sessions show ") == ["점검"]
     assert completed(fresh_vault, "open ")[:2] == ["1", "projects/gateway/log.md\\#L20"]
-    assert completed(fresh_vault, "open ", "zsh")[:2] == ["1", "projects/gateway/log.md#L20"]
 
 
 def test_a_shell_is_offered_nothing_and_no_error_where_nothing_is_indexed(fresh_vault: Vault) -> None:

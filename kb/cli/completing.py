@@ -50,9 +50,12 @@ def _complete(source: _Source, ctx: click.Context, incomplete: str) -> list[Comp
 
 
 def _typed(value: str) -> str:
-    """`value` as bash takes it, which puts in what it is given; the other shells quote it themselves."""
+    """`value` as bash takes it, which puts in what it is given; the other shells quote it themselves.
+
+    Twice, because the completion script of bash reads a line without `-r`, which takes one backslash away.
+    """
     is_bash = os.environ.get("_KB_COMPLETE", "").startswith("bash")
-    return re.sub(r"([^\w@%+=:,./~-])", r"\\\1", value) if is_bash else value
+    return re.sub(r"([^\w@%+=:,./~-])", r"\\\\\1", value) if is_bash else value
 
 
 def _facet(name: str) -> Callable[[Session, str], Iterable[str]]:
