@@ -13,6 +13,7 @@ from kb.domain.results.upkeep import RebuildReport, VectorTable
 from kb.errors import UsageError
 from kb.operations.admin.index import RebuildRequest, rebuild, show_tables
 from kb.operations.embedding.plan import EmbeddingPlan, embedding_plan
+from kb.operations.inspect.listing import base_status
 
 
 @click.command(
@@ -69,6 +70,8 @@ def command(
         _show_next(request, report)
     else:
         _show_tables(report)
+        for waiting in base_status(call.session).missing if report.tables else ():
+            echo_folded(waiting, head="note: ", err=True)
 
 
 def _rebuilt(call: Call, request: RebuildRequest, plan: EmbeddingPlan) -> RebuildReport:

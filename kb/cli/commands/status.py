@@ -37,11 +37,13 @@ def command(call: Call, as_json: bool) -> None:
         did |= {"removed": counts.removed_count, "not read": counts.error_count}
         last += f" ({_counted(did) or 'nothing new'}{', stopped' if counts.aborted else ''})"
     kinds = "; ".join(filter(None, map(_counted, (status.kinds, status.languages))))
+    sizes = ((status.documents, "document"), (status.passages, "passage"))
+    held = ", ".join(f"{count:,} {noun}{'s' * (count != 1)}" for count, noun in sizes)
     echo_fields(
         (name, plain_line(value))
         for name, value in (
             ("workspace", str(call.config.workspace_root)),
-            ("indexed", f"{status.documents:,} documents, {status.passages:,} passages" + f" ({kinds})" * bool(kinds)),
+            ("indexed", held + f" ({kinds})" * bool(kinds)),
             ("last ingest", last),
             ("searched by", "words and meaning" if status.by_meaning else "words"),
             ("pending", "; ".join(status.missing) or "nothing; kb ingest looks for what changed on the disk"),
