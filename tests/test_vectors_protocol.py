@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -281,64 +279,6 @@ def test_search_sees_what_is_there_while_embedding_goes_on(vault: Vault) -> None
     assert [count for count, _ in seen] == [
         min(at, chunk_count(vault)) for at in range(BATCH_CHUNKS, chunk_count(vault) + BATCH_CHUNKS, BATCH_CHUNKS)
     ]
-
-
-KILLED_CHILD = """
-import importlib, os, signal, sys, threading
-import lancedb, numpy
-sys.path.insert(0, {tests!r})
-from fake_embedder import FakeModels
-import kb.operations.embedding.embed as embed, kb.operations.embedding.vector_upkeep
-from kb.config import load
-from kb.domain.run_handle import RunHandle, StepProgress
-from kb.operations.embedding.plan import embedding_plan
-from kb.operations.opening.writer import writing
-
-def put(door, fake):
-    module, _, name = door.rpartition(".")
-    setattr(importlib.import_module(module), name, fake)
-
-FakeModels().put_in_place(put)
-embed.BATCH_CHUNKS = {batch}
-config = load({config!r})
-calls = 0
-
-def count(frame, event, argument):
-    global calls
-    calls += event == "call" or event == "c_call"
-    if calls >= {at}:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-with writing(config.sqlite, with_vectors=True) as db:
-    threading.setprofile(count)
-    sys.setprofile(count)
-    embed.embed_missing(db, embedding_plan(config), RunHandle())
-    sys.setprofile(None)
-    threading.setprofile(None)
-print(calls)
-"""
-
-
-def run_child(vault: Vault, at: int) -> subprocess.CompletedProcess[str]:
-    script = KILLED_CHILD.format(tests=str(Path(__file__).parent), batch=BATCH_CHUNKS, config=str(vault.config), at=at)
-    path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = {**os.environ, "PYTHONPATH": path}
-    return subprocess.run(
-        cpu_limited([sys.executable, "-c", script]), env=environment, capture_output=True, text=True, check=False
-    )
-
-
-@pytest.mark.slow
-def test_kill_9_at_seeded_moments(vault: Vault, undisturbed: Stores) -> None:
-    seeds = random.Random(9)
-    for at in (seeds.randint(35_000, 50_000), seeds.randint(10_000, 15_000)):  # of 60,000 calls in a whole run
-        child = run_child(vault, at)
-        assert child.returncode == -signal.SIGKILL, child.stderr
-        assert found_by_vector(vault) == committed(vault)
-    assert committed(vault), "the kills came while vectors were written"
-    assert len(committed(vault)) + len(committed(vault, SECONDARY)) < 2 * chunk_count(vault)
-    embed_all(vault)
-    assert stores(vault.config) == undisturbed
 
 
 def ingest_here(vault: Vault) -> None:

@@ -1,0 +1,250 @@
+"""Every writing command on a disk that fails, or killed: the next ingest reaches what an undisturbed run leaves.
+
+KB_KILLS sets how many kills there are, and with them how many other failures of the disk.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+import pytest
+from conftest import write_notes
+from fake_embedder import PRIMARY, SECONDARY
+from faults import KINDS, Blow, FaultyKb, Suffered, faulty_kb
+
+from kb.store.vectors.vector_tables import load_vector_functions
+
+__all__ = ["faulty_kb"]
+
+pytestmark = pytest.mark.slow
+
+KILLS = int(os.environ.get("KB_KILLS", "10"))
+
+NOTES = {
+    "log.md": "# Gateway log\n\nThe gateway retries a failed upload five times.\n\n## Power\n\nA battery holds.\n",
+    "펌프.md": "# 펌프\n\n펌프는 아침에 열린다.\n\n## 배터리\n\n배터리는 네 시간을 버틴다.\n",
+    "a/valve.md": "# Valve\n\nThe valve waits. It opens at noon.\n\n## Lamp\n\nThe lamp fails in the morning.\n",
+    "a/온실.md": "# 온실\n\n온실은 밤에 닫힌다.\n\n## 센서\n\n센서 교체는 3월에 한다.\n",
+    "gateway.py": "def backoff(attempt: int) -> float:\n    return 0.5 * 2**attempt\n",
+    "twin.md": "# Twin\n\nThe same.\n",
+}
+CHANGES = {
+    "log.md": "# Gateway log\n\nThe gateway gives up after seven times.\n",
+    "a/온실.md": "# Greenhouse\n\nThe greenhouse closes at night.\n\n## Sensors\n\nSensors are replaced in March.\n",
+    "new.md": "# 새 노트\n\n새 등대가 밤을 비춘다.\n",
+    "twin-a.md": "# Twin\n\nThe same.\n",
+}
+
+# What two runs over the same files may write differently: times, and what counts them or the order of arrival.
+_INCIDENTAL = {"created_at", "updated_at", "discovered_at", "provenance_json", "applied_at", "origin", "run_id"}
+_COUNTERS = ("corpus_revision", "collected_revision", "background_state", "common_terms_chunks")
+_SHADOW = re.compile(r"_fts_|_vocab$|^vec_\w+_")
+_OF_RUNS = {"ingest_runs", "migrations", "answers", "chat_sessions", "chat_turns"}
+
+
+class Scenario(NamedTuple):
+    """A command, and the state of the knowledge base it is called in."""
+
+    state: str
+    args: list[str]
+
+
+SCENARIOS = {
+    "first ingest": Scenario("notes", ["ingest"]),
+    "ingest of changes": Scenario("changed", ["ingest"]),
+    "embeddings": Scenario("words", ["index", "--embeddings"]),
+    "reset of vectors": Scenario("embedded", ["reset", "vectors", "--yes"]),
+    "reset of the index": Scenario("embedded", ["reset", "index", "--yes"]),
+    "lance from the mirror": Scenario("embedded", ["index", "--rebuild-lance"]),
+    "mirror from lance": Scenario("embedded", ["index", "--rebuild-mirror"]),
+    "lexical index": Scenario("embedded", ["index", "--rebuild-fts"]),
+    "an answer": Scenario("embedded", ["ask", "How often does the gateway retry?", "--session", "x"]),
+}
+
+
+class Ground:
+    """A knowledge base in one folder, put into a state before each run."""
+
+    def __init__(self, kb: FaultyKb, base: Path) -> None:
+        self.kb, self.base, self.data = kb, base, base / "data"
+        self._states = base.with_name("states")
+        base.mkdir(parents=True)
+        (base / "kb.toml").write_text(
+            '[workspace]\nroot = "notes"\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\ncache_dir = "cache"\n'
+            f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n',
+            encoding="utf-8",
+        )
+        write_notes(base / "notes", NOTES)
+        self.data.mkdir()
+        self._keep("notes")
+        assert self.run("ingest", "--no-embed").code == 0
+        self._keep("words")
+        assert self.run("ingest").code == 0
+        self._keep("embedded")
+        (base / "notes/펌프.md").rename(base / "notes/a/pump.md")
+        (base / "notes/a/valve.md").unlink()
+        write_notes(base / "notes", CHANGES)
+        self._keep("changed")
+
+    def _keep(self, state: str) -> None:
+        for part in ("notes", "data"):
+            shutil.copytree(self.base / part, self._states / state / part)
+
+    def put(self, state: str) -> None:
+        for part in ("notes", "data"):
+            shutil.rmtree(self.base / part)
+            shutil.copytree(self._states / state / part, self.base / part)
+
+    def run(self, *args: str, blow: Blow | None = None) -> Suffered:
+        """One call of kb."""
+        return self.kb.run(self.data, ["--config", str(self.base / "kb.toml"), *args], blow)
+
+    def contents(self) -> dict[str, Any]:
+        """All that follows from the notes, by table; the vectors of both stores and the names of the copies too."""
+        found: dict[str, Any] = {"copies": sorted(path.name for path in (self.data / "assets").rglob("*"))}
+        with closing(apsw.Connection(str(self.data / "kb.sqlite"))) as db:
+            load_vector_functions(db)
+            ids = dict(db.execute("SELECT chunk_rowid, chunk_id FROM chunks").fetchall())
+            named = "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            tables = [
+                name for name, sql in db.execute(named).fetchall() if "_fts_" not in name and name not in _OF_RUNS
+            ]
+            for table in tables:
+                if not table.endswith("_vocab") and not table.startswith(("vec_primary_", "vec_secondary_")):
+                    found[table] = sorted(_rows(db, table, ids), key=repr)
+        return found
+
+    def is_sound(self) -> bool:
+        """Whether SQLite and FTS5 find nothing wrong."""
+        with closing(sqlite3.connect(self.data / "kb.sqlite")) as db:
+            faults = db.execute("PRAGMA integrity_check").fetchall() + db.execute("PRAGMA foreign_key_check").fetchall()
+            for (name,) in db.execute(
+                "SELECT name FROM sqlite_schema WHERE name IN ('chunks_fts', 'code_fts')"
+            ).fetchall():
+                db.execute(f"INSERT INTO {name} ({name}) VALUES ('integrity-check')")
+        return faults == [("ok",)]
+
+
+def _rows(db: apsw.Connection, table: str, ids: dict[int, str]) -> Iterator[tuple[Any, ...]]:
+    cursor = db.execute(f"SELECT * FROM {table}")
+    try:
+        columns = [name for name, _ in cursor.get_description()]
+    except apsw.ExecutionCompleteError:  # no row
+        return
+    for row in cursor:
+        named = dict(zip(columns, row, strict=True))
+        if named.get("key") in _COUNTERS:
+            continue
+        if "chunk_rowid" in named:
+            named["chunk_rowid"] = ids.get(named["chunk_rowid"], named["chunk_rowid"])
+        yield tuple(value for name, value in named.items() if name not in _INCIDENTAL)
+
+
+@pytest.fixture(scope="module")
+def ground(faulty_kb: FaultyKb, tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    return Ground(faulty_kb, tmp_path_factory.mktemp("ground") / "base")
+
+
+def undisturbed(ground: Ground, scenario: Scenario) -> dict[str, Any]:
+    """What the command and an ingest leave."""
+    ground.put(scenario.state)
+    assert ground.run(*scenario.args).code in (0, 1)
+    assert ground.run("ingest").code == 0
+    return ground.contents()
+
+
+def calls_of(ground: Ground, scenario: Scenario) -> list[Blow]:
+    """Every call that the command makes on the data directory."""
+    blows = []
+    for kind in KINDS:
+        ground.put(scenario.state)
+        counted = ground.run(*scenario.args, blow=Blow(kind))
+        assert counted.code in (0, 1), counted.output
+        blows += [Blow(kind, nth) for nth in range(1, counted.calls + 1)]
+    return blows
+
+
+def suffer(ground: Ground, scenario: Scenario, blow: Blow, expected: dict[str, Any], *, asks_doctor: bool) -> int:
+    """The command under a blow, then all that must hold; returns how the command ended."""
+    ground.put(scenario.state)
+    ended = ground.run(*scenario.args, blow=blow)
+    said = (blow, ended.code, ended.output)
+    assert {"did not foresee", "Traceback"} & _words_of(ended) == set(), said
+    if (ground.data / "kb.sqlite").exists():
+        assert ground.is_sound(), said
+    searched = ground.run("search", "gateway", "펌프")
+    assert {"did not foresee", "Traceback"} & _words_of(searched) == set(), (said, searched.output)
+    if scenario.state != "notes":
+        assert searched.code in (0, 1), (said, searched.output)
+    mended = ground.run("ingest")
+    assert mended.code == 0, (said, mended.output)
+    contents = ground.contents()
+    assert {name for name in expected if contents.get(name) != expected[name]} == set(), said
+    if asks_doctor:
+        checked = ground.run("doctor", "--json")
+        assert '"state": "failed"' not in checked.output.replace('"name": "embedding_model"', ""), (
+            said,
+            checked.output,
+        )
+    return ended.code
+
+
+def _words_of(ended: Suffered) -> set[str]:
+    return {words for words in ("did not foresee", "Traceback") if words in ended.output}
+
+
+def share(blows: list[Blow], count: int, seed: int) -> list[Blow]:
+    """So many of them, at random; all of them where there are no more."""
+    return random.Random(seed).sample(blows, min(count, len(blows)))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_killed_at_any_call_the_next_ingest_reaches_the_same(name: str, ground: Ground) -> None:
+    scenario = SCENARIOS[name]
+    expected = undisturbed(ground, scenario)
+    blows = share(calls_of(ground, scenario), -(-KILLS // len(SCENARIOS)), 17)
+    ends = [suffer(ground, scenario, blow, expected, asks_doctor=at % 2 == 0) for at, blow in enumerate(blows)]
+    assert set(ends) <= {-signal.SIGKILL, 0, 1}
+    assert -signal.SIGKILL in ends
+    print(f"{name}: {ends.count(-signal.SIGKILL)} kills held")
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_killed_at_any_moment_the_next_ingest_reaches_the_same(name: str, ground: Ground) -> None:
+    scenario = SCENARIOS[name]
+    expected = undisturbed(ground, scenario)
+    ground.put(scenario.state)
+    cpu_s = ground.run(*scenario.args).cpu_s
+    dice = random.Random(19)
+    ends = []
+    for at in range(-(-KILLS // (4 * len(SCENARIOS)))):
+        blow = Blow(cpu_s=dice.uniform(0.1, 1.0) * cpu_s)
+        ends.append(suffer(ground, scenario, blow, expected, asks_doctor=at % 2 == 0))
+    assert set(ends) <= {-signal.SIGPROF, 0, 1}
+    print(f"{name}: {sum(code < 0 for code in ends)} kills at random moments held")
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, errno.EMFILE], ids=errno.errorcode.get)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_disk_that_fails_at_any_call_is_an_error_and_the_next_ingest_reaches_the_same(
+    name: str, number: int, ground: Ground
+) -> None:
+    scenario = SCENARIOS[name]
+    expected = undisturbed(ground, scenario)
+    lasts = number != errno.EIO  # a disk stays full, a block alone is bad
+    blows = share(calls_of(ground, scenario), -(-KILLS // (3 * len(SCENARIOS))), number)
+    for at, blow in enumerate(blows):
+        blow = blow._replace(number=number, lasts=lasts)
+        assert suffer(ground, scenario, blow, expected, asks_doctor=at % 2 == 0) in (0, 1, 2)
+    print(f"{name}: {len(blows)} failures of {errno.errorcode[number]} held")
