@@ -14,10 +14,9 @@ changes as semantic versioning says. All else may change with any version. Error
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -30,7 +29,6 @@ from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchFilters, SearchMode, SearchResult
 from kb.errors import UsageError
 from kb.operations.session.session import Session
-from kb.private import kept_private
 
 if TYPE_CHECKING:
     from kb.operations.evaluate.evaluate import RunReport
@@ -61,8 +59,7 @@ def open_knowledge_base(
     by the names of docs/configuration.md: `{"search.default_k": 5}`. Nothing is read before the first call, so there
     may be no index yet.
 
-    As long as one is open the process writes files for its user alone (umask 077), and the environment tells libraries
-    to report nothing.
+    The program keeps its own environment and umask; what kb makes is its user's alone all the same.
     Raises: ConfigNotFound, ConfigError.
     """
     flags = [f"{name}={_flag(value)}" for name, value in (settings or {}).items()]
@@ -75,7 +72,7 @@ class KnowledgeBase:
     def __init__(self, config: Config) -> None:
         """Use `open_knowledge_base`."""
         self._session: Session | None = Session(config, many=True)
-        _privacy.begin()
+        self._end = weakref.finalize(self, self._session.close)  # also of one that nobody closes
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -87,10 +84,8 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Closes its connections; a second time does nothing."""
-        session, self._session = self._session, None
-        if session is not None:
-            session.close()
-            _privacy.end()
+        self._session = None
+        self._end()
 
     @property
     def root(self) -> Path:
@@ -230,30 +225,6 @@ class KnowledgeBase:
         if self._session is None:
             raise UsageError("this knowledge base is closed", "open it again with open_knowledge_base()")
         return self._session
-
-
-class _Privacy:
-    """The process is kept private while any knowledge base is open, whichever of them is closed first."""
-
-    def __init__(self) -> None:
-        self._kept = ExitStack()
-        self._open = 0
-        self._lock = Lock()
-
-    def begin(self) -> None:
-        with self._lock:
-            if self._open == 0:
-                self._kept.enter_context(kept_private())
-            self._open += 1
-
-    def end(self) -> None:
-        with self._lock:
-            self._open -= 1
-            if self._open == 0:
-                self._kept.close()
-
-
-_privacy = _Privacy()
 
 
 def _handle(on_event: OnEvent | None) -> RunHandle:

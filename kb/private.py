@@ -1,9 +1,11 @@
 """What keeps a process of kb to itself: libraries report nothing, and what kb makes is its user's alone.
 
-Every process enters `kept_private` before it loads a library: the command in `kb.cli.main`, a worker in
+Every process of kb's own enters `kept_private` before it loads a library: the command in `kb.cli.main`, a worker in
 `kb.workers.worker`. Environment and umask belong to the process, so they are set once, at its start, and
-the programs and libraries it starts inherit them. What is made for the user at a place of their own (a report, a golden
-set, an editor that is opened) is made as the user's shell would make it.
+the programs and libraries it starts inherit them. A Python program that opens a knowledge base keeps its own: there,
+what kb makes is closed as it is made (`make_private_folder`, `make_private_file`), and a library that would report
+anything is told not to while kb loads it (`unreported`). What is made for the user at a place of their own (a report, a
+golden set, an editor that is opened) is made as the user's shell would make it.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple, TextIO
 
 PRIVATE_UMASK = 0o077
@@ -32,6 +35,9 @@ QUIET: Mapping[str, str] = {
 }
 """What switches off every library that would speak to a host nobody configured; set whatever the user's shell says."""
 
+
+_UNREPORTED = {name: QUIET[name] for name in ("ORT_DISABLE_TELEMETRY", "DO_NOT_TRACK")}
+_loading = Lock()
 
 READ_ONLY = "KB_READ_ONLY"
 """The variable that puts a process and those it starts into read-only mode (`kb.writable`)."""
@@ -70,6 +76,22 @@ def kept_private() -> Iterator[None]:
 
 
 @contextmanager
+def unreported() -> Iterator[None]:
+    """Inside, onnxruntime is loaded so that it counts nothing; other libraries read the environment for themselves.
+
+    What huggingface_hub reads of it as it is loaded would stay for the program too: kb opens models in the hub's cache
+    by `local_files_only`.
+    """
+    with _loading:
+        before = dict(os.environ)
+        os.environ.update(_UNREPORTED)
+        try:
+            yield
+        finally:
+            _restore(_UNREPORTED, before)
+
+
+@contextmanager
 def fetching(directory: Path) -> Iterator[None]:
     """Lets huggingface_hub fetch a model, what it keeps below `directory`: for the one command that asks for it.
 
@@ -92,6 +114,19 @@ def users_surroundings() -> Surroundings:
     umask = os.umask(PRIVATE_UMASK)
     os.umask(umask)
     return Surroundings(dict(os.environ), umask)
+
+
+def make_private_folder(path: Path) -> None:
+    """Makes the folder and those above it that are missing, its user's alone. Raises: OSError."""
+    if path.is_dir():
+        return
+    make_private_folder(path.parent)
+    path.mkdir(mode=0o700, exist_ok=True)
+
+
+def make_private_file(path: Path) -> None:
+    """Makes an empty file, its user's alone, where there is none. Raises: OSError."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def open_for_user(path: Path) -> TextIO:

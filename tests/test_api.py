@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Vault, make_vault, run_kb
+from conftest import Vault, cpu_limited, make_vault, run_kb
 from plugin_fixtures import CUES
 
 import kb
@@ -171,18 +171,59 @@ def test_a_closed_base_says_so_and_closes_twice(vault: Vault) -> None:
         base.search("gateway")
 
 
-def test_the_process_is_private_until_the_last_is_closed(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+PROGRAM = """
+import gc, os, stat, sys
+from kb import open_knowledge_base
+
+os.umask(0o022)
+before = dict(os.environ)
+seen = []
+
+def look(event):
+    umask = os.umask(0o022)
+    os.umask(umask)
+    seen.append((umask, dict(os.environ) == before))
+
+base = open_knowledge_base(sys.argv[1])
+base.ingest(on_event=look)
+assert base.search("gateway retries").hits
+base.ask("How often does the gateway retry?", on_event=look)
+look(None)
+del base  # nobody closes it
+gc.collect()
+look(None)
+assert set(seen) == {(0o022, True)}, set(seen)
+"""
+
+
+def test_a_program_keeps_its_environment_and_umask_and_what_kb_makes_is_private(fresh_vault: Vault) -> None:
+    settings = f'cache_dir = "{fresh_vault.config.parent}/made/here/cache"\n'
+    fresh_vault.config.write_text(fresh_vault.config.read_text(encoding="utf-8") + settings, encoding="utf-8")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "ORT_", "DO_NOT"))}
+    env["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    command = cpu_limited([sys.executable, "-W", "error", "-c", PROGRAM, str(fresh_vault.config)])
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    open_to_others = [
+        path
+        for path in [fresh_vault.sqlite.parent, *fresh_vault.sqlite.parent.rglob("*")]
+        if path.stat().st_mode & 0o077 and path.parent.stat().st_mode & 0o077
+    ]
+    assert open_to_others == []
+    assert fresh_vault.sqlite.stat().st_mode & 0o077 == 0
+
+
+def test_a_library_that_kb_loads_leaves_the_environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kb.private import unreported
+
+    monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    before = os.umask(0o022)
-    try:
-        first, second = opened(vault), opened(vault)
-        first.close()
-        assert os.environ["HF_HUB_OFFLINE"] == "1"
-        second.close()
+    monkeypatch.setenv("DO_NOT_TRACK", "0")
+    before = dict(os.environ)
+    with unreported():
+        assert os.environ["ORT_DISABLE_TELEMETRY"] == "1"
         assert "HF_HUB_OFFLINE" not in os.environ
-        assert os.umask(0o022) == 0o022
-    finally:
-        os.umask(before)
+    assert dict(os.environ) == before
 
 
 def test_importing_kb_loads_nothing_and_a_search_no_model(vault: Vault) -> None:

@@ -241,6 +241,7 @@ def test_privacy_loads_nothing_of_its_own() -> None:
         "contextlib",
         "os",
         "pathlib",
+        "threading",  # click has it
         "typing",
     }
 

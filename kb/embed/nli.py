@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from kb.embed.text import encoder_text
 from kb.errors import ModelCorrupt, ModelMissing
+from kb.private import unreported
 
 Verdict = Literal["support", "contradiction", "unknown"]
 
@@ -95,8 +96,9 @@ def _verdict_of(label: str) -> Verdict:
 
 
 def _loaded(folder: Path, path: Path, threads: int) -> tuple[Any, Any]:
-    import onnxruntime
-    from onnxruntime.capi import onnxruntime_pybind11_state as failures
+    with unreported():
+        import onnxruntime
+        from onnxruntime.capi import onnxruntime_pybind11_state as failures
     from tokenizers import Tokenizer
 
     options = onnxruntime.SessionOptions()

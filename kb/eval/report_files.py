@@ -9,6 +9,7 @@ from pathlib import Path
 from kb.domain.results.measured import GroupMetrics, RunRow
 from kb.errors import StoreReadOnly
 from kb.eval.metrics import METRICS
+from kb.private import make_private_folder
 from kb.store.rows.eval_queries import ResultRow
 
 
@@ -18,7 +19,7 @@ def write_run_files(folder: Path, run: RunRow, groups: Sequence[GroupMetrics], r
     Raises: StoreReadOnly.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         (folder / "report.md").write_text(report_page(run, groups), encoding="utf-8")
         with (folder / "per_query.jsonl").open("w", encoding="utf-8") as file:
             for result in results:

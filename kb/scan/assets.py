@@ -17,6 +17,7 @@ from typing import Literal
 from kb.domain.ids import AssetId, content_hash
 from kb.domain.ingest.disk import NO_ROOM, no_room
 from kb.errors import StoreError, StoreReadOnly
+from kb.private import make_private_folder
 
 _SHARD_CHARS = 2
 _TEMPORARY = ".tmp"
@@ -105,7 +106,7 @@ def _created(path: str) -> int:
     try:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private_folder(Path(path).parent)
         return os.open(path, flags, 0o600)
 
 

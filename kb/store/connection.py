@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,6 +21,7 @@ from kb.errors import (
     StoreError,
     StoreReadOnly,
 )
+from kb.private import make_private_file, make_private_folder
 from kb.store.schema_version import require_known_schema
 from kb.store.sqlfile import sql_text
 
@@ -135,17 +136,24 @@ def open_writer(path: Path) -> apsw.Connection:
 
     require_writable()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
     except OSError as error:
         raise StoreReadOnly(
             f"{path.parent} cannot be made: {error.strerror}", "set storage.data_dir to a directory that is yours"
         ) from error
     with sqlite_errors(path):
-        db = apsw.Connection(str(path))
+        db = open_private(path)
         db.transaction_mode = "IMMEDIATE"
         _require_own(db, path)
         db.execute(sql_text("schema/open_writer.sql")).fetchall()  # a statement that returns a row waits for its reader
     return db
+
+
+def open_private(path: Path) -> apsw.Connection:
+    """A connection to a file that is its user's alone where it is made now, and with it what SQLite keeps beside it."""
+    with suppress(OSError):  # which SQLite tells in its own words
+        make_private_file(path)
+    return apsw.Connection(str(path))
 
 
 def _require_own(db: apsw.Connection, path: Path) -> None:

@@ -20,6 +20,7 @@ from kb.embed.text import encoder_text
 from kb.embed.windows import Window, normalised, windows
 from kb.errors import ModelCorrupt
 from kb.models.manifest import reinstall_hint
+from kb.private import unreported
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
@@ -140,8 +141,9 @@ def _encoder(directory: Path, model: EmbeddingModel, threads: int, *, optimised:
 
 
 def _session(path: Path, model: EmbeddingModel, *, optimised: bool) -> Any:
-    import onnxruntime
-    from onnxruntime.capi import onnxruntime_pybind11_state as failures
+    with unreported():
+        import onnxruntime
+        from onnxruntime.capi import onnxruntime_pybind11_state as failures
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1

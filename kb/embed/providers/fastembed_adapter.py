@@ -16,7 +16,7 @@ from kb.embed.model_files import HUB
 from kb.embed.providers.families import TextForm, family_form
 from kb.embed.windows import normalised
 from kb.errors import ModelError, ModelMissing
-from kb.private import fetching
+from kb.private import fetching, unreported
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
@@ -165,8 +165,9 @@ def _form(name: str, provider: Provider | None) -> TextForm:
 
 def _text_embedding() -> Any:
     """The class that fastembed's text models are made by, its log lines off: the error tells a failure once."""
-    import loguru
-    from fastembed import TextEmbedding
+    with unreported():
+        import loguru
+        from fastembed import TextEmbedding
 
     loguru.logger.disable("fastembed")
     return TextEmbedding

@@ -15,7 +15,7 @@ from kb.embed.model_files import HUB
 from kb.embed.providers.fastembed_adapter import HUB_DIRECTORY
 from kb.embed.text import encoder_text
 from kb.errors import ModelCorrupt, ModelError, ModelMissing
-from kb.private import fetching
+from kb.private import fetching, unreported
 
 _BATCH_PAIRS = 4
 
@@ -90,8 +90,9 @@ def fetch_hub_scorer(model_dir: Path, name: str) -> str:
 
 def _cross_encoder() -> Any:
     """The class that fastembed's cross-encoders are made by, its log lines off."""
-    import loguru
-    from fastembed.rerank.cross_encoder import TextCrossEncoder
+    with unreported():
+        import loguru
+        from fastembed.rerank.cross_encoder import TextCrossEncoder
 
     loguru.logger.disable("fastembed")
     return TextCrossEncoder

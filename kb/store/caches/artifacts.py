@@ -13,6 +13,7 @@ from typing import NamedTuple
 from kb.domain.ingest.derived import DERIVED_NAMES, Derived, DerivedName
 from kb.domain.ingest.disk import NO_ROOM, no_room
 from kb.errors import StoreReadOnly
+from kb.private import make_private_folder
 
 
 class ArtifactFile(NamedTuple):
@@ -31,7 +32,7 @@ def write_artifacts(artifact_dir: Path, doc_id: str, derived: Sequence[Derived])
     folder = artifact_dir / doc_id
     try:
         if derived:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(folder)
         for each in derived:
             temporary = folder / f".{each.name}.{os.getpid()}.tmp"
             temporary.write_bytes(each.data)

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import apsw
-
 from kb.domain.results.disclosure import Disclosure
 from kb.errors import StoreReadOnly
-from kb.store.connection import BUSY_TIMEOUT_MS, Connection, sqlite_errors
+from kb.private import make_private_folder
+from kb.store.connection import BUSY_TIMEOUT_MS, Connection, open_private, sqlite_errors
 from kb.store.sqlfile import sql, sql_text
 
 # About a year of an agent's work, some 60 MB.
@@ -59,11 +58,11 @@ def delete_naming(db: Connection, *, paths_json: str) -> None: ...
 def open_audit(path: Path) -> Connection:
     """The record at `path`, made where there is none. Raises: StoreReadOnly, StoreError and its kin."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
     except OSError as error:
         raise StoreReadOnly(f"{path.parent} cannot be made: {error.strerror}", "set storage.data_dir") from error
     with sqlite_errors(path):
-        db = apsw.Connection(str(path))
+        db = open_private(path)
         db.set_busy_timeout(BUSY_TIMEOUT_MS)
         db.execute(sql_text("audit/open.sql")).fetchall()
     return db

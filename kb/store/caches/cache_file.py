@@ -6,10 +6,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import apsw
-
 from kb.errors import StoreCorrupt, StoreError, StoreReadOnly
-from kb.store.connection import BUSY_TIMEOUT_MS, Connection, sqlite_errors
+from kb.private import make_private_folder
+from kb.store.connection import BUSY_TIMEOUT_MS, Connection, open_private, sqlite_errors
 from kb.store.sqlfile import sql, sql_text
 
 CacheTable = Literal["vectors", "derived"]
@@ -48,7 +47,7 @@ def open_cache(path: Path, table: CacheTable) -> Connection:
     Raises: StoreReadOnly; StoreError for any other failure.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
     except OSError as error:
         raise StoreReadOnly(
             f"{path.parent} cannot be made: {error.strerror}", "set storage.cache_dir to a directory that is yours"
@@ -85,7 +84,7 @@ def trim(db: Connection, path: Path, table: CacheTable, max_bytes: int) -> None:
 
 def _open(path: Path, table: CacheTable) -> Connection:
     with sqlite_errors(path):
-        db = apsw.Connection(str(path))
+        db = open_private(path)
         db.set_busy_timeout(BUSY_TIMEOUT_MS)
         db.execute(sql_text("cache/open.sql")).fetchall()  # a pragma that returns a row waits for its reader
         db.execute(sql_text(f"cache/create_{table}.sql"))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.ingest.disk import NO_ROOM, no_room
 from kb.errors import StoreError, VectorsUnusable
+from kb.private import make_private_folder
 from kb.store.vectors.vector_tables import TABLE_PREFIX, lance_table_name
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class LanceTable:
         if make == "never" and not there:
             raise VectorsUnusable(f"{directory} is not there", _MEND)
         with _lance_errors(vector_dir):
-            vector_dir.mkdir(parents=True, exist_ok=True)
+            make_private_folder(vector_dir)
             database = lancedb.connect(str(vector_dir))
             if there and make != "replace":
                 self._table = database.open_table(self.name)
