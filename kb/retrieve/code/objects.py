@@ -53,17 +53,21 @@ def name_forms(text: str) -> list[str]:
 
 def asked_objects(text: str, known: Sequence[SymbolName]) -> AskedObjects:
     """The objects that a question names, of those that are `known` by one of its `name_forms`."""
-    found = [each for each in known if each.kind is not None]
+    found: dict[str, list[SymbolName]] = {}
+    for each in known:
+        if each.kind is not None:
+            found.setdefault(squashed(each.name), []).append(each)
     tokens = _TOKEN.findall(text) if found else []
-    said = _kinds(tokens, {_kind(each) for each in found})
+    said = _kinds(tokens, {_kind(each) for held in found.values() for each in held})
     used = {at for span in said for at in span}
     scored: list[tuple[tuple[int, int], SymbolName, int]] = []
     for at, token in enumerate(tokens):
         name = _bare(token) or ""
-        terms = frozenset[str]().union(*(of_span for span, of_span in said.items() if at not in span))
-        for each in found:
-            many = len(terms & {_kind(each), _GROUP_OF[each.kind or ""]})
-            if (many or (each.kind in _ALONE and not _PLAIN.fullmatch(name))) and squashed(each.name) in _forms(name):
+        called = [each for form in _forms(name) for each in found.get(form, ())]
+        terms = frozenset[str]().union(*(of_span for span, of_span in said.items() if at not in span)) if called else ()
+        for each in called:
+            many = len({_kind(each), _GROUP_OF[each.kind or ""]}.intersection(terms))
+            if many or (each.kind in _ALONE and not _PLAIN.fullmatch(name)):
                 scored.append(((many, _exactness(name, each)), each, at))
     named = {at for *_, at in scored}
     beside = sum(at not in used | named and _says_something(token) for at, token in enumerate(tokens))
@@ -94,13 +98,13 @@ def _exactness(name: str, known: SymbolName) -> int:
 def _kinds(tokens: Sequence[str], of_known: set[str]) -> dict[tuple[int, ...], frozenset[str]]:
     """The kinds and groups that words of a question say, by the places of those words; the longest of them count."""
     said: dict[tuple[int, ...], frozenset[str]] = {}
+    used: set[int] = set()
     for many in range(_WORDS_OF_KIND, 0, -1):
         for at in range(len(tokens) - many + 1):
             span = tuple(range(at, at + many))
-            if not any(place in other for other in said for place in span):
-                terms = _terms(tokens[at : at + many], of_known)
-                if terms:
-                    said[span] = terms
+            if used.isdisjoint(span) and (terms := _terms(tokens[at : at + many], of_known)):
+                said[span] = terms
+                used.update(span)
     return said
 
 
