@@ -320,6 +320,7 @@ def _insert_document(db: Connection) -> None:
         workspace_path="a.md",
         title="",
         lang="en",
+        languages_json='["en"]',
         source_type="markdown",
         trust_level="primary",
         parser_version="",

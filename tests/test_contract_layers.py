@@ -57,6 +57,7 @@ OWNERS = {
     "pygments": {"extract"},
     "pymupdf": {"extract"},
     "pywhispercpp": {"extract"},
+    "re2": {"retrieve"},
     "rich": {"cli", "tui"},
     "sqlite3": set(),  # apsw is the one door to SQLite
     "sqlite_vec": {"store"},

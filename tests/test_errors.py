@@ -54,7 +54,7 @@ def test_no_error_stands_outside_the_tree() -> None:
     [
         (["search", "gateway"], 0, ""),
         (["search", "platypus"], 1, ""),
-        (["list", "docs", "--lang", "fr"], 1, "no document passes these filters"),
+        (["list", "docs", "--lang", "fr"], 1, 'no document has text in the language "fr"; there are en, ko'),
         (["doctor"], 0, ""),  # no model is installed here, and none was asked for
         (["--set", "workspace.root=/nowhere", "doctor"], 3, ""),
         (["search"], 2, "no question"),

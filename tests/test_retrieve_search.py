@@ -239,8 +239,9 @@ FILTERS: list[tuple[dict[str, object], set[str]]] = [
     ({"tags_any": (unicodedata.normalize("NFD", "회의"),)}, {LOG}),
     ({"tags_any": ("회의", "규칙")}, {LOG, "chunking.md"}),
     ({"tags_any": ("회",)}, set()),
-    ({"lang": "ko"}, {"chunking.md", MEETING}),
-    ({"lang": "KO"}, {"chunking.md", MEETING}),
+    ({"tags_any": ("INFRA",)}, {LOG}),
+    ({"lang": "ko"}, {"chunking.md", MEETING, LOG}),
+    ({"lang": "KO"}, {"chunking.md", MEETING, LOG}),
     ({"lang": "fr"}, set()),
     ({"path_globs": ("*.md",)}, ALL),  # without a slash it matches names, as in .gitignore
     ({"path_globs": ("/*.md",)}, {"chunking.md", "hostile.md"}),
@@ -307,6 +308,8 @@ def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAsser
         both_expr=None,
         held_json=None,
         doc_ids_json=eligible_documents(db, SearchFilters()),
+        passages_json=None,
+        sought_json=None,
         depth=50,
         k=10,
     )
@@ -327,6 +330,7 @@ def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAsser
         symbol_glob=None,
         symbol_kind=None,
         repo=None,
+        title_pattern=None,
         with_paths=1,
     )
     assert eligible is not None

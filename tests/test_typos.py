@@ -86,7 +86,6 @@ def test_a_slip_finds_what_is_meant(
         "gateway retries",
         "retried",  # another form of a word that is there
         "rust",  # no slip of rest: another letter makes another word of a short one
-        '"kuberentes" scheduler',
         "'kuberentes OR scheduler'",
         "k8s sha256 3f9a1c",
         "겨울에는 배터리를 바꾼다",
@@ -98,6 +97,11 @@ def test_what_is_no_slip_is_left_alone(text: str, notes: Vault) -> None:
     result = ask(notes, text)
     assert result.substitutions == ()
     assert result.note is None
+
+
+def test_a_word_in_quotes_is_no_slip(notes: Vault) -> None:
+    result = ask(notes, '"kuberentes" scheduler')
+    assert (result.hits, result.substitutions) == ((), ())
 
 
 WORDS = {

@@ -44,7 +44,7 @@ LEAST_FOR_A_MEAN = 20
 INSERT_DOCUMENT = """
 INSERT INTO assets VALUES (:id, '/n', :id, 'markdown', 1, 'c', 'reference', '/n', '2026-01-01T00:00:00Z');
 INSERT INTO documents VALUES (
-  :id, :id, :id, 'T', :lang, 'markdown', 'primary', 'p', 1, 1, '{}', '{}', '2026', '2026', '/n', 1, 1, 'v', NULL
+  :id, :id, :id, 'T', :lang, 'markdown', 'primary', 'p', 1, 1, '{}', '{}', '2026', '2026', '/n', 1, 1, 'v', NULL, '[]'
 );
 INSERT INTO chunks (
   chunk_id, doc_id, ordinal, text, heading_path_json, source_spans_json, token_estimate, chunker_version, policy_hash,
@@ -242,6 +242,8 @@ def statement(db: apsw.Connection, asked: Question, *, k: int = 100, depth: int 
         "query_lang": asked.lang,
         "held_json": None,
         "doc_ids_json": None,
+        "passages_json": None,
+        "sought_json": None,
         "depth": depth,
         "k": k,
         **more,

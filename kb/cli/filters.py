@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kb.cli.options import option
-from kb.domain.search import SearchFilters
+from kb.domain.search import FILTER_NAMES, SearchFilters
 
 
 def _known(ctx: click.Context, _: click.Parameter, media: str | None) -> str | None:
@@ -26,9 +26,13 @@ def _known(ctx: click.Context, _: click.Parameter, media: str | None) -> str | N
 
 _OPTIONS = (
     option(
-        "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag; repeat for any of several."
+        "--tag",
+        "tags_any",
+        multiple=True,
+        metavar="TAG",
+        help="Only documents with this tag or one below it; repeat for any of several.",
     ),
-    option("--lang", metavar="LANG", help="Only documents in this language (ko, en, …)."),
+    option("--lang", metavar="LANG", help="Only documents with text in this language (ko, en, …)."),
     option("--path-glob", "path_globs", multiple=True, metavar="GLOB", help="Only paths that match, e.g. 'notes/**'."),
     option("--trust-min", type=click.Choice(["primary", "secondary", "generated"]), help="At least this trusted."),
     option("--media", metavar="KIND", callback=_known, help="Only this kind of file (markdown, pdf, …)."),
@@ -51,22 +55,8 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with these options, which it takes as one `filters: SearchFilters`."""
 
     @wraps(command)
-    def filtered(
-        *args: object,
-        tags: tuple[str, ...],
-        lang: str | None,
-        path_globs: tuple[str, ...],
-        trust_min: str | None,
-        media: str | None,
-        dated: str | None,
-        symbol: str | None,
-        symbol_kind: str | None,
-        code_lang: str | None,
-        repo: str | None,
-        **options: object,
-    ) -> Any:
-        of_code = (symbol, symbol_kind, code_lang, repo)
-        filters = SearchFilters(tags, lang, path_globs, trust_min, media, dated, *of_code)
+    def filtered(*args: object, **options: Any) -> Any:
+        filters = SearchFilters(**{field: options.pop(field) for field in FILTER_NAMES})
         return command(*args, filters=filters, **options)
 
     for add in reversed(_OPTIONS):

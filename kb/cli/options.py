@@ -6,7 +6,7 @@ translations of its own. A cold search does without (see `kb.cli.deferred`), so 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -20,6 +20,35 @@ class _Option(click.Option):
     def __init__(self, *args: Any, help: str, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.help = help
+
+
+class QuestionCommand(click.Command):
+    """A command whose arguments are the words of a question: `-redis` and `-19` are among them, being no options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, but for words that begin with a minus: no argument has the NUL that marks them meanwhile."""
+        params = self.get_params(ctx)
+        options = {name: each for each in params if isinstance(each, click.Option) for name in each.opts}
+        marked: list[str] = []
+        rest = iter(args)
+        for arg in rest:
+            marked.append(f"\0{arg}" if _is_word(arg, options) else arg)
+            if arg == "--":
+                marked += rest
+            elif arg in options and not options[arg].is_flag:
+                marked += [value for value in [next(rest, None)] if value is not None]
+        left = super().parse_args(ctx, marked)
+        for name in (each.name for each in params if isinstance(each, click.Argument)):
+            words = ctx.params.get(name or "") or ()
+            ctx.params[name or ""] = tuple(word.removeprefix("\0") for word in words)
+        return left
+
+
+def _is_word(arg: str, options: Mapping[str, click.Option]) -> bool:
+    if arg in options or len(arg) < 2 or arg[0] != "-" or arg[1] == "-":
+        return False
+    short = options.get(arg[:2])
+    return short is None or short.is_flag or not arg[2:].isdecimal()
 
 
 class WholeNumber(click.IntRange):

@@ -82,7 +82,7 @@ def _plugin_extractor(name: str) -> Extractor:
 
 # `parser_version` repeats the module's own constant, which cannot be read without importing its parser.
 EXTRACTORS: dict[str, Extractor] = {
-    "markdown": Extractor("markdown-it-4-v5", "kb.extract.markdown.document", "extract_markdown"),
+    "markdown": Extractor("markdown-it-4-v6", "kb.extract.markdown.document", "extract_markdown"),
     "text": Extractor("text-v1", "kb.extract.plain", "extract_text"),
     "pdf": Extractor(
         "pdf-v2",

@@ -10,6 +10,7 @@ import kb
 from kb.domain.results.fetched import Fetched, Picture, Pictures
 from kb.domain.results.listing import ListedKind
 from kb.domain.run_handle import RunHandle
+from kb.domain.search import named_filters
 from kb.errors import UsageError
 from kb.mcp.hidden import as_name, visible_line, with_plain_path
 from kb.mcp.text import answer_text, fetch_text, list_text, search_text, status_text, taken_in_text
@@ -29,7 +30,6 @@ from kb.wire.tools.fetched_texts import fetched_texts_v1
 from kb.wire.tools.found_passages import found_passages_v1
 from kb.wire.tools.given_answer import given_answer_v1
 from kb.wire.tools.listing import listing_v1
-from kb.wire.tools.search_arguments import document_filters
 from kb.wire.tools.taken_in import taken_in_v1
 
 DEFAULT_HITS = 8
@@ -62,7 +62,7 @@ class ToolSpec(NamedTuple):
 
 
 def _search(session: Session, given: Any, _: RunHandle, __: str) -> Result:
-    filters = document_filters(given)
+    filters = named_filters(given)
     query = session.defaults.query(given["query"], given.get("mode"), given.get("limit", DEFAULT_HITS), filters)
     budget = given.get("max_tokens", DEFAULT_SEARCH_TOKENS)
     page = search_page(session, query, cursor=given.get("cursor"), max_tokens=budget)
@@ -101,7 +101,7 @@ def with_plain_names(fetched: Fetched) -> Fetched:
 
 def _ask(session: Session, given: Any, handle: RunHandle, _: str) -> Result:
     conversation = _KEPT_APART + given["session"] if "session" in given else None
-    query = session.defaults.query(given["question"], None, None, document_filters(given))
+    query = session.defaults.query(given["question"], None, None, named_filters(given))
     request = AskRequest(*query, session_id=conversation, keep=conversation is not None, depth=given.get("depth", 1))
     answer = ask(session, request, handle)
     if answer.conversation_id is not None:

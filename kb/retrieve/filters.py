@@ -1,11 +1,11 @@
-"""What a hit's document must be, as the documents that every retrieval statement takes."""
+"""What a hit must be: filters → the documents and passages that pass, as every retrieval statement takes them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
 
-from kb.domain.search import SearchFilters
+from kb.domain.search import Passing, SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import UsageError
 from kb.store.connection import Connection
@@ -15,24 +15,55 @@ from kb.store.rows import retrieve_queries as queries
 TRUST_LEVELS = ("primary", "secondary", "generated")
 
 
+_EVERY_DOCUMENT = SearchFilters(among_visible=True)
+
+
+def passing(db: Connection, filters: SearchFilters, *, every: bool = False) -> Passing:
+    """What passes the filters; `every` passage of it is a candidate, where the question has no words.
+
+    Raises: UsageError as `eligible_documents`, and for what is no regular expression.
+    """
+    if filters.passing is not None:
+        return filters.passing
+    documents = eligible_documents(db, filters)
+    if not (filters.holds or filters.lacks or every):
+        return Passing(documents)
+    from kb.retrieve.holding import passing_passages  # most questions seek no passages by what they hold
+
+    return passing_passages(db, filters, documents, every=every)
+
+
 def eligible_documents(db: Connection, filters: SearchFilters) -> str | None:
-    """The documents that pass the filters, as a JSON array of ids; None where there is no filter.
+    """The documents that pass the filters, as a JSON array of ids; None where there is no filter of documents.
 
     Raises: UsageError for an unknown trust level, a malformed glob, or what names no days.
     """
+    ids = _passing_all(db, filters._replace(holds=(), lacks=(), also=(), never=(), passing=None))
+    for each in filters.also:
+        ids = keep_among(ids, json.loads(_passing_all(db, each) or "[]"))
+    for each in filters.never:
+        out = set(json.loads(_passing_all(db, each) or "[]"))
+        every = ids or _passing_all(db, _EVERY_DOCUMENT) or "[]"
+        ids = _json(doc_id for doc_id in json.loads(every) if doc_id not in out)
+    return ids
+
+
+def _passing_all(db: Connection, filters: SearchFilters) -> str | None:
+    """The documents that pass the filters, none of which are `also` or `never`."""
     if filters == SearchFilters():
         return None
     passes = _path_matcher(filters.path_globs)
     dated = _documents_dated(db, filters.dated) if filters.dated else None
     found = queries.select_eligible_documents(
         db,
-        tags_json=_json(tag.lstrip("#") for tag in filters.tags_any) if filters.tags_any else None,
+        tags_json=_json(_tags_meant(db, filters.tags_any)) if filters.tags_any else None,
         lang=filters.lang and stored_text(filters.lang).lower(),
         trust_json=_json(_trust_at_least(filters.trust_min)) if filters.trust_min else None,
         media=_media(filters),
         symbol_glob=filters.symbol and stored_text(filters.symbol),
         symbol_kind=filters.symbol_kind and stored_text(filters.symbol_kind),
         repo=filters.repo and stored_text(filters.repo),
+        title_pattern=_title_pattern(filters.title),
         with_paths=int(passes is not None),
     )
     assert found is not None, "an aggregate is one row"
@@ -44,6 +75,29 @@ def eligible_documents(db: Connection, filters: SearchFilters) -> str | None:
     return json.dumps(doc_ids if dated is None else [doc_id for doc_id in doc_ids if doc_id in dated])
 
 
+def values_of(db: Connection, name: str) -> list[str]:
+    """The values that documents have for a filter, the commonest first."""
+    return [row.value for row in queries.select_filter_values(db, name=name)]
+
+
+def _tags_meant(db: Connection, tags: Iterable[str]) -> list[str]:
+    """The documents' tags that are one of these or below one, whatever their letter case."""
+    wanted = [stored_text(tag).strip("#/ ").casefold() for tag in tags]
+    return [
+        tag
+        for tag in values_of(db, "tag")
+        if any(tag.casefold() == each or tag.casefold().startswith(f"{each}/") for each in wanted)
+    ]
+
+
+def _title_pattern(title: str | None) -> str | None:
+    if title is None:
+        return None
+    from kb.retrieve.holding import like_pattern
+
+    return f"%{like_pattern(title)}%"
+
+
 def _media(filters: SearchFilters) -> str | None:
     """The media type that is asked for: that of a language, where one is named."""
     if filters.code_lang:
@@ -53,7 +107,7 @@ def _media(filters: SearchFilters) -> str | None:
 
 def keep_among(eligible: str | None, doc_ids: Sequence[str]) -> str:
     """Of the documents that are eligible, as `eligible_documents` gives them, those among `doc_ids`."""
-    return _json(doc_ids if eligible is None else set(doc_ids).intersection(json.loads(eligible)))
+    return _json(doc_ids if eligible is None else sorted(set(doc_ids).intersection(json.loads(eligible))))
 
 
 def _documents_dated(db: Connection, when: str) -> frozenset[str]:

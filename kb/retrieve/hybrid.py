@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kb.domain.candidates import Ranked
 from kb.domain.search import FusionRule, QueryVectors, RetrievalDetail, ScoreKind, SearchQuery, SearchResult
 from kb.language.detect import query_language
-from kb.retrieve.filters import keep_among
+from kb.retrieve.filters import keep_among, passing
 from kb.retrieve.look_up import held_among_notes
 from kb.retrieve.ranking_version import hybrid_ranking
 from kb.retrieve.search import NOTHING, LexicalParams, Shown, favouring, hit_of, lexical_params, result_of
@@ -78,7 +78,7 @@ def search_hybrid(
     is_read = reranker is not None and query.mode == "hybrid"
     kind: ScoreKind = "cosine" if query.mode == "vector" else "reading" if is_read else rule.fusion
     shown: Shown = {
-        "terms": read.terms,
+        "terms": (*read.terms, *passing(db, query.filters).shown),
         "snippet_chars": snippet_chars,
         "index_version": index_version,
         "embedding_model": embedding_model,

@@ -17,7 +17,7 @@ from kb.domain.search import SearchHit, SearchQuery, SearchResult, Substitution,
 from kb.language.bare_words import bare_word
 from kb.language.lists import words
 from kb.records import NamedTuple
-from kb.retrieve.filters import eligible_documents
+from kb.retrieve.filters import passing
 from kb.retrieve.terms import MAX_WORDS_CHARS, QueryTerms, all_of, plain, says_nothing, words_in
 from kb.store.connection import Connection
 from kb.store.rows.retrieve_queries import Held, select_held
@@ -64,13 +64,15 @@ def look_up(db: Connection, query: SearchQuery, read: QueryTerms) -> QueryTerms:
     word = " AND ".join(each.word for each in parts)
     holds = " AND ".join(each.holds for each in parts)
     patterns = [each.patterns for each in parts if each.patterns]
+    among = passing(db, query.filters)
     held = select_held(
         db,
         exact_expr=exact,
         word_expr=None if word == exact else word,
         holds_expr=None if holds == word else holds,
         written_json=json.dumps(patterns) if patterns else None,
-        doc_ids_json=eligible_documents(db, query.filters),
+        doc_ids_json=among.doc_ids_json,
+        passages_json=among.passages_json,
         depth=_DEPTH,
     )
     if not held:

@@ -11,7 +11,7 @@ from kb.domain.candidates import Candidate, Ranked
 from kb.domain.citations import cite
 from kb.domain.search import RetrievalDetail, ScoreKind, SearchHit, SearchQuery, SearchResult
 from kb.records import TypedDict
-from kb.retrieve.filters import eligible_documents, keep_among
+from kb.retrieve.filters import keep_among, passing
 from kb.retrieve.look_up import held_among_notes
 from kb.retrieve.places import matched_spans
 from kb.retrieve.ranking_version import lexical_ranking
@@ -37,6 +37,8 @@ class LexicalParams(TypedDict):
     match_expr: str
     held_json: str | None
     doc_ids_json: str | None
+    passages_json: str | None
+    sought_json: str | None
     depth: int
     k: int
 
@@ -61,7 +63,7 @@ def search_lexical(
     Raises: QuerySyntaxError for a raw expression that FTS5 does not accept.
     """
     ranking = lexical_ranking(db)
-    if not read.match_expr:
+    if not read.match_expr and passing(db, query.filters).sought_notes_json is None:
         return SearchResult(query, (), (), index_version, ranking_version=ranking, read_as=query.text, days=read.days)
     with expression_errors() if read.raw else nullcontext():
         params = lexical_params(db, query, read)
@@ -76,14 +78,16 @@ def search_lexical(
             held = {each.chunk_id for each in held_among_notes(read, query.k)}
             rows = [row for row in rows if row.rank <= query.k or row.chunk_id in held]
     shown: Shown = {
-        "terms": read.terms,
+        "terms": (*read.terms, *passing(db, query.filters).shown),
         "snippet_chars": snippet_chars,
         "index_version": index_version,
         "embedding_model": None,
     }
     hits = tuple(
-        hit_of(row, RetrievalDetail("lexical", row.lexical_score, row.rank), row.lexical_score, "bm25", shown)
+        # What is found whatever its words scores less than nothing, in the order of the files.
+        hit_of(row, RetrievalDetail("lexical", score, row.rank), score, "bm25", shown)
         for row in rows
+        for score in [max(0.0, row.lexical_score)]
     )
     return result_of(query, read, hits, index_version, ranking_version=ranking)
 
@@ -111,10 +115,13 @@ def lexical_params(db: Connection, query: SearchQuery, read: QueryTerms) -> Lexi
     Raises: UsageError for a filter that cannot be.
     """
     held = [each.chunk_rowid for each in held_among_notes(read, query.k)]
+    among = passing(db, query.filters)
     return {
         "match_expr": read.match_expr or NOTHING,
         "held_json": json.dumps(held) if held else None,
-        "doc_ids_json": eligible_documents(db, query.filters),
+        "doc_ids_json": among.doc_ids_json,
+        "passages_json": among.passages_json,
+        "sought_json": among.sought_notes_json,
         "depth": max(MIN_DEPTH, 2 * query.k),
         "k": query.k,
     }

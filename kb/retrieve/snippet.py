@@ -22,6 +22,7 @@ _RULER = frozenset("|:- \t")
 _UNREAD = ("<", "{", "import ", "export ", "%%")
 _TARGET = r"(?<=\]\()[^()\s]+(?:\([^()\s]*\)[^()\s]*)*"
 _LONGEST_TARGET = 40
+_PHRASE = 100
 _SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
 
 
@@ -176,8 +177,11 @@ def _window(text: str, matches: Sequence[Range], room: int) -> Range:
 
 
 def _window_start(text: str, matches: Sequence[Range], room: int) -> int:
-    """The start of the window of `room` characters with the most distinct matched words, earliest first."""
-    best_start, best_count = 0, -1
+    """The start of the window of `room` characters with the most distinct matched words, earliest first.
+
+    A phrase is worth more than any words apart.
+    """
+    best_start, best_end, best_worth = 0, 0, -1
     words = [text[start:end].lower() for start, end in matches]
     inside: Counter[str] = Counter()  # the words of the window that slides from match to match
     after = 0
@@ -185,13 +189,14 @@ def _window_start(text: str, matches: Sequence[Range], room: int) -> int:
         while after < len(matches) and matches[after][1] <= start + room:
             inside[words[after]] += 1
             after += 1
-        if len(inside) > best_count:
-            best_start, best_count = start, len(inside)
+        worth = sum(_PHRASE if " " in word else 1 for word in inside)
+        if worth > best_worth:
+            best_start, best_end, best_worth = start, matches[max(after, index + 1) - 1][1], worth
         if after > index:
             inside[words[index]] -= 1
             if not inside[words[index]]:
                 del inside[words[index]]
         else:  # a match longer than the window
             after = index + 1
-    lead = room // 6
+    lead = min(room // 6, max(0, best_start + room - best_end))  # what is before it costs no match
     return max(0, min(best_start - lead, len(text) - room))

@@ -44,9 +44,9 @@ _ITS_OWN_WORDS = Widening()
 # A whole number may have commas: 1,200 is one word.
 WORD = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|[^\W_]+")
 
-# What is meant as it is: words in double quotes, and what an apostrophe cuts off (didn't).
-_MEANT = '["“][^"“”]++["”]|(?<!\\w)\\w++(?=[\'’]\\w)'
-_MARKS = frozenset("\"“'’")
+# What is meant as it is: words in double quotes, what an apostrophe cuts off (didn't), and how a word begins (chunk*).
+_MEANT = '["“][^"“”]++["”]|(?<!\\w)\\w++(?=[\'’]\\w|[*])'
+_MARKS = frozenset("\"“'’*")
 
 
 class QueryTerms(NamedTuple):

@@ -12,6 +12,8 @@ import apsw
 from kb.domain.chunks import Chunk
 from kb.domain.documents import Block, Document
 from kb.domain.ingest.derived import Derived, DerivedName
+from kb.domain.text import stored_text
+from kb.language.korean import has_hangul
 from kb.language.names.identifiers import squashed
 from kb.store.rows import ingest_queries as queries
 from kb.store.vectors.mirror import forget_vectors
@@ -114,6 +116,7 @@ def put_document(
         workspace_path=document.workspace_path,
         title=document.title,
         lang=document.lang,
+        languages_json=_dumps(_languages(prepared)),
         source_type=document.metadata.source_type,
         trust_level=document.metadata.trust_level,
         parser_version=document.parser_version,
@@ -144,6 +147,15 @@ def put_document(
     if prepared.pairs:
         queries.insert_document_pairs(db, doc_id=document.doc_id, pairs_json=_dumps(prepared.pairs))
     queries.bump_corpus_revision(db)
+
+
+def _languages(prepared: PreparedDocument) -> list[str]:
+    """The languages that it has text in: those of its passages, and Korean wherever there is any Hangul."""
+    document = prepared.document
+    found = {document.lang, *(chunk.lang for chunk in prepared.chunks)}
+    if any(has_hangul(stored_text(text)) for text in (document.title, *(chunk.text for chunk in prepared.chunks))):
+        found.add("ko")
+    return sorted(filter(None, found))
 
 
 def remove_document(db: apsw.Connection, workspace_path: str) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
-from kb.domain.search import SearchDefaults, SearchFilters, SearchQuery
+from kb.domain.search import FILTER_NAMES, MANY_VALUED, SearchDefaults, SearchFilters, SearchQuery
 from kb.errors import UsageError
 from kb.wire.bulk_search_query import search_query
 from kb.wire.schemas import read_bulk_query
 
-_MANY = ("tag", "path_glob")
-_ONE = ("mode", "lang", "trust_min", "media", "dated", "symbol", "kind", "code_lang", "repo")
+_MANY = tuple(FILTER_NAMES[field][0] for field in MANY_VALUED)
+_ONE = ("mode", *(names[0] for field, names in FILTER_NAMES.items() if field not in MANY_VALUED))
 
 
 def asked(request: Request, defaults: SearchDefaults) -> SearchQuery:

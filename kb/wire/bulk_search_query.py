@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NotRequired
 from annotated_types import Ge, Le, MinLen
 from typing_extensions import TypedDict
 
-from kb.domain.search import SearchDefaults, SearchFilters, SearchQuery
+from kb.domain.search import SearchDefaults, SearchQuery, named_filters
 
 
 class BulkSearchQueryV1(TypedDict):
@@ -33,16 +33,4 @@ class BulkSearchQueryV1(TypedDict):
 
 def search_query(line: BulkSearchQueryV1, defaults: SearchDefaults) -> SearchQuery:
     """The question that a validated line asks."""
-    filters = SearchFilters(
-        tags_any=tuple(line.get("tag", ())),
-        lang=line.get("lang"),
-        path_globs=tuple(line.get("path_glob", ())),
-        trust_min=line.get("trust_min"),
-        media=line.get("media"),
-        dated=line.get("dated"),
-        symbol=line.get("symbol"),
-        symbol_kind=line.get("kind"),
-        code_lang=line.get("code_lang"),
-        repo=line.get("repo"),
-    )
-    return defaults.query(line["query"], line.get("mode"), line.get("k"), filters)
+    return defaults.query(line["query"], line.get("mode"), line.get("k"), named_filters(line))

@@ -3,7 +3,7 @@
 -- A name is looked for among temporary things first, so every statement that this connection runs, those written later
 -- too, reads through these. The views of the main schema do not, and are made again here. So are the lexical indexes and what
 -- is counted of the corpus: scores and ranks are those of a knowledge base that never had the hidden documents.
--- version 5
+-- version 6
 DROP TABLE IF EXISTS temp.chunks_vocab;
 DROP TABLE IF EXISTS temp.code_vocab;
 DROP TABLE IF EXISTS temp.chunks_fts;
@@ -28,7 +28,7 @@ CREATE TEMP VIEW documents AS
 SELECT
   doc_id, asset_id, workspace_path, title, lang, source_type, trust_level, parser_version, doc_version,
   schema_version, metadata_json, provenance_json, created_at, updated_at, source_path, byte_len, mtime_ns,
-  pipeline_version, repository_path
+  pipeline_version, repository_path, languages_json
 FROM main.documents
 WHERE doc_id NOT IN (SELECT h.doc_id FROM temp.hidden_documents AS h);
 

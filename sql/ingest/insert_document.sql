@@ -1,10 +1,11 @@
 -- Store one document.
--- version 1
+-- version 2
 -- param doc_id TEXT  the document
 -- param asset_id TEXT  its content
 -- param workspace_path TEXT  path below the workspace root
 -- param title TEXT  from frontmatter, first heading or file name
 -- param lang TEXT  BCP-47 language
+-- param languages_json TEXT  JSON array of the languages it has text in
 -- param source_type TEXT  markdown, note, paper, reference or inbox
 -- param trust_level TEXT  primary, secondary or generated
 -- param parser_version TEXT  label of the parser
@@ -19,11 +20,11 @@
 -- param mtime_ns INTEGER  modification time, nanoseconds; 0 = read it again
 -- param pipeline_version TEXT  parser, chunker, policy and morpheme versions
 INSERT INTO documents (
-  doc_id, asset_id, workspace_path, title, lang, source_type, trust_level, parser_version, doc_version,
-  schema_version, metadata_json, provenance_json, created_at, updated_at, source_path, byte_len, mtime_ns,
+  doc_id, asset_id, workspace_path, title, lang, languages_json, source_type, trust_level, parser_version,
+  doc_version, schema_version, metadata_json, provenance_json, created_at, updated_at, source_path, byte_len, mtime_ns,
   pipeline_version
 ) VALUES (
-  :doc_id, :asset_id, :workspace_path, :title, :lang, :source_type, :trust_level, :parser_version,
+  :doc_id, :asset_id, :workspace_path, :title, :lang, :languages_json, :source_type, :trust_level, :parser_version,
   :doc_version, :schema_version, :metadata_json, :provenance_json, :created_at, :updated_at, :source_path,
   :byte_len, :mtime_ns, :pipeline_version
 );

@@ -1,5 +1,5 @@
 -- Count the documents that have each value of a facet, the commonest values first.
--- version 2
+-- version 3
 -- param facet TEXT?  media, lang, tag, folder, trust, kind or code_lang; NULL = all of them
 -- param per_facet INTEGER  at most so many values of each
 -- column facet TEXT  as above; a folder is the first part of a path, a kind that of a definition in source code
@@ -27,10 +27,10 @@ WITH media_types AS MATERIALIZED (
   FROM media_types
   WHERE media_type GLOB 'code/*' AND (:facet IS NULL OR :facet = 'code_lang')
   UNION ALL
-  SELECT 'lang', lang, count(*)
-  FROM documents
-  WHERE lang IS NOT NULL AND (:facet IS NULL OR :facet = 'lang')
-  GROUP BY lang
+  SELECT 'lang', l.value, count(*)
+  FROM documents AS d, json_each(d.languages_json) AS l
+  WHERE :facet IS NULL OR :facet = 'lang'
+  GROUP BY l.value
   UNION ALL
   SELECT 'trust', trust_level, count(*)
   FROM documents

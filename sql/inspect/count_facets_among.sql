@@ -1,5 +1,5 @@
 -- Count those among some documents that have each value of a facet, the commonest values first.
--- version 1
+-- version 2
 -- param facet TEXT?  as in count_facets
 -- param doc_ids_json TEXT  JSON array of documents, from select_eligible_documents
 -- param per_facet INTEGER  at most so many values of each
@@ -7,13 +7,13 @@
 -- column value TEXT  what the documents have there
 -- column documents INTEGER  how many have it
 WITH alike AS MATERIALIZED (
-  SELECT a.media_type, instr(a.media_type, '/') AS slash, d.lang, d.trust_level,
+  SELECT a.media_type, instr(a.media_type, '/') AS slash, d.languages_json, d.trust_level,
     substr(d.workspace_path, 1, instr(d.workspace_path, '/') - 1) AS folder, count(*) AS documents
   FROM documents AS d
   JOIN assets AS a USING (asset_id)
   WHERE d.doc_id IN (SELECT value FROM json_each(:doc_ids_json))
     AND (:facet IS NULL OR :facet IN ('media', 'code_lang', 'lang', 'trust', 'folder'))
-  GROUP BY a.media_type, d.lang, d.trust_level, folder
+  GROUP BY a.media_type, d.languages_json, d.trust_level, folder
 ), counted AS (
   SELECT 'media' AS facet, iif(slash = 0, media_type, substr(media_type, 1, slash - 1)) AS value,
     sum(documents) AS documents
@@ -26,10 +26,10 @@ WITH alike AS MATERIALIZED (
   WHERE media_type GLOB 'code/*' AND (:facet IS NULL OR :facet = 'code_lang')
   GROUP BY media_type
   UNION ALL
-  SELECT 'lang', lang, sum(documents)
-  FROM alike
-  WHERE lang IS NOT NULL AND (:facet IS NULL OR :facet = 'lang')
-  GROUP BY lang
+  SELECT 'lang', l.value, sum(documents)
+  FROM alike, json_each(alike.languages_json) AS l
+  WHERE :facet IS NULL OR :facet = 'lang'
+  GROUP BY l.value
   UNION ALL
   SELECT 'trust', trust_level, sum(documents)
   FROM alike

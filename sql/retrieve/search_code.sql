@@ -2,13 +2,15 @@
 -- trace names, or call or construct what is asked for, whatever rank they have.
 --
 -- What they define is given with them: code is put in order by it (kb/retrieve/code/search.py).
--- version 7
+-- version 8
 -- param match_expr TEXT  FTS5 expression over symbol, path, doc, text, identifiers and tokenized_korean_text
 -- param names_json TEXT  JSON array of the names that the question names, as folded_name has them
 -- param places_json TEXT  JSON array of [path or the end of one, line]
 -- param used_json TEXT  JSON array of the names that it asks the uses of
 -- param owner_expr TEXT  FTS5 expression for what it says they are members of
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
+-- param passages_json TEXT?  JSON array of their chunk_rowids that may be found, from select_passages_like; NULL = all of theirs
+-- param sought_json TEXT?  JSON array of those that are candidates whatever words they have; NULL = none
 -- param symbol_glob TEXT?  only chunks that define a name, plain or qualified, that matches; NULL = any
 -- param symbol_kind TEXT?  only chunks that define something of that kind; NULL = any
 -- param depth INTEGER  candidates
@@ -29,7 +31,10 @@
 -- column defines_json TEXT  JSON array of [name, qualified name, kind, line_start, defined_at, line_end, signature, doc or null]
 WITH
 eligible AS (
-  SELECT chunk_rowid FROM chunks WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
+  SELECT chunk_rowid
+  FROM chunks
+  WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
+    AND (:passages_json IS NULL OR chunk_rowid IN (SELECT value FROM json_each(:passages_json)))
 ),
 defining AS (
   SELECT c.chunk_rowid
@@ -99,6 +104,8 @@ found AS MATERIALIZED (
     SELECT chunk_rowid, lexical_score, NULL AS uses_json, NULL AS by_owner FROM lexical_hits
     UNION ALL
     SELECT chunk_rowid, 0.0, NULL, NULL FROM defining WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
+    UNION ALL
+    SELECT value, 0.0, NULL, NULL FROM json_each(:sought_json)
     UNION ALL
     SELECT chunk_rowid, 0.0, NULL, NULL FROM placed WHERE :symbol_glob IS NULL AND :symbol_kind IS NULL
     UNION ALL

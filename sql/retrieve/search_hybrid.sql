@@ -5,7 +5,7 @@
 -- ranked by the fusion rule. Passages in another language cannot share its words, and embeddings prefer the question's
 -- own language; so they are ranked among themselves, and the j-th stands no lower than right behind the own-language
 -- passage of rank slot + j. Where one of them is nearer all the same, they lead.
--- version 7
+-- version 8
 -- param fusion TEXT  linear, rrf or cosine
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param bm25_max REAL?  what lexical scores are shares of, from select_term_counts; NULL = the words of the question say nothing
@@ -23,6 +23,8 @@
 -- param rrf_lexical_weight REAL  what the lexical channel counts in RRF; the vector channel counts 1
 -- param held_json TEXT?  JSON array of chunks that are candidates whatever rank they have, from select_held; NULL = none
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
+-- param passages_json TEXT?  JSON array of their chunk_rowids that may be found, from select_passages_like; NULL = all of theirs
+-- param sought_json TEXT?  JSON array of those that are candidates whatever words they have, best first; NULL = none
 -- param depth INTEGER  candidates a channel
 -- param k INTEGER  hits
 -- column rank INTEGER  from 1
@@ -56,7 +58,10 @@ own_languages AS MATERIALIZED (
   SELECT 'und' AS lang WHERE :query_lang = 'en'
 ),
 eligible AS (
-  SELECT chunk_rowid FROM chunks WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
+  SELECT chunk_rowid
+  FROM chunks
+  WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
+    AND (:passages_json IS NULL OR chunk_rowid IN (SELECT value FROM json_each(:passages_json)))
 ),
 matching AS (
   SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
@@ -108,9 +113,22 @@ vector_hits AS MATERIALIZED (
   JOIN chunks AS c ON c.chunk_id = neighbour.value ->> 0
   WHERE :doc_ids_json IS NULL OR c.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
 ),
+sought AS (
+  SELECT value AS chunk_rowid
+  FROM json_each(:sought_json)
+  WHERE value IN (SELECT e.chunk_rowid FROM eligible AS e)
+  ORDER BY key
+  LIMIT :depth
+),
 candidates AS (
   SELECT chunk_rowid, min(distance) AS distance
-  FROM (SELECT chunk_rowid, NULL AS distance FROM lexical_hits UNION ALL SELECT chunk_rowid, distance FROM vector_hits)
+  FROM (
+    SELECT chunk_rowid, NULL AS distance FROM lexical_hits
+    UNION ALL
+    SELECT chunk_rowid, distance FROM vector_hits
+    UNION ALL
+    SELECT chunk_rowid, NULL AS distance FROM sought
+  )
   GROUP BY chunk_rowid
 ),
 cosines AS MATERIALIZED (

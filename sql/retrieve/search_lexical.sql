@@ -1,9 +1,11 @@
 -- Rank the chunks that share words or morphemes with a question by BM25, best first.
--- version 5
+-- version 6
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param both_expr TEXT?  FTS5 expression for chunks that score more by it than by the first; NULL = none
 -- param held_json TEXT?  JSON array of chunks that are hits whatever rank they have, from select_held; NULL = none
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
+-- param passages_json TEXT?  JSON array of their chunk_rowids that may be found, from select_passages_like; NULL = all of theirs
+-- param sought_json TEXT?  JSON array of those that are candidates whatever words they have, best first; NULL = none
 -- param depth INTEGER  candidates, at least k
 -- param k INTEGER  hits beside those
 -- column rank INTEGER  from 1
@@ -20,7 +22,10 @@
 -- column lexical_score REAL  −bm25, words of the name weighted, higher is better
 WITH
 eligible AS (
-  SELECT chunk_rowid FROM chunks WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
+  SELECT chunk_rowid
+  FROM chunks
+  WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
+    AND (:passages_json IS NULL OR chunk_rowid IN (SELECT value FROM json_each(:passages_json)))
 ),
 matching AS (
   SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
@@ -46,6 +51,13 @@ holding AS (
     AND chunks_fts MATCH :match_expr
     AND +f.rowid IN (SELECT value FROM json_each(:held_json))
 ),
+sought AS (
+  SELECT value AS chunk_rowid, -1e-9 * key AS lexical_score
+  FROM json_each(:sought_json)
+  WHERE value IN (SELECT e.chunk_rowid FROM eligible AS e)
+  ORDER BY key
+  LIMIT max(:depth, :k)
+),
 lexical_hits AS MATERIALIZED (
   SELECT m.chunk_rowid, max(m.lexical_score) AS lexical_score
   FROM (
@@ -54,6 +66,8 @@ lexical_hits AS MATERIALIZED (
     SELECT chunk_rowid, lexical_score FROM matching_both
     UNION ALL
     SELECT chunk_rowid, lexical_score FROM holding
+    UNION ALL
+    SELECT chunk_rowid, lexical_score FROM sought
   ) AS m
   GROUP BY m.chunk_rowid
 ),

@@ -2,12 +2,13 @@
 --
 -- Grade 3: every word as it is written, letter case aside; 2: without the particle behind it, or with another English ending;
 -- 1: each as its morphemes, somewhere in the passage. Source code is found beside notes.
--- version 1
+-- version 2
 -- param exact_expr TEXT  FTS5 expression for passages with all words as they are written, English endings aside
 -- param word_expr TEXT?  the same without their particles; NULL = there are none
 -- param holds_expr TEXT?  the same by their morphemes; NULL = they have none
 -- param written_json TEXT?  JSON array of one array a word: GLOB patterns for a text that has it so; NULL = the index tells
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
+-- param passages_json TEXT?  JSON array of their chunk_rowids that may be found, from select_passages_like; NULL = all of theirs
 -- param depth INTEGER  passages; of twenty times as many the text is compared
 -- column chunk_rowid INTEGER  the chunk's number
 -- column chunk_id TEXT  the chunk
@@ -15,7 +16,10 @@
 -- column is_code INTEGER  1 = source code
 WITH
 eligible AS (
-  SELECT chunk_rowid FROM chunks WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
+  SELECT chunk_rowid
+  FROM chunks
+  WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
+    AND (:passages_json IS NULL OR chunk_rowid IN (SELECT value FROM json_each(:passages_json)))
 ),
 notes_exact AS MATERIALIZED (
   SELECT f.rowid AS chunk_rowid, -f.rank AS score

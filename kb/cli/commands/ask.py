@@ -8,7 +8,7 @@ import click
 
 from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.filters import filter_options
-from kb.cli.options import Number, WholeNumber, help_option, option
+from kb.cli.options import Number, QuestionCommand, WholeNumber, help_option, option
 from kb.cli.output.streams import question_of
 from kb.domain.answers.answer_events import AskEvent
 from kb.domain.run_handle import RunHandle
@@ -33,7 +33,7 @@ Examples:
 """
 
 
-@click.command("ask", epilog=_EPILOG)
+@click.command("ask", cls=QuestionCommand, epilog=_EPILOG)
 @click.argument("question", nargs=-1)
 @option("-k", "--k", "k", type=WholeNumber(1, 1000), help="How many passages to look for [default: search.default_k].")
 @option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them.")

@@ -13,7 +13,7 @@ from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
 from kb.domain.search import SearchFilters
 from kb.domain.symbols import shown_name
-from kb.operations.inspect.inspect import list_documents
+from kb.operations.inspect.inspect import list_documents, why_none
 from kb.operations.inspect.symbols import list_symbols
 
 
@@ -53,7 +53,7 @@ def docs(
             parts = [path] if title == PurePosixPath(path).stem else [path, title]
             echo_folded("  ".join(parts), head=f"{row.doc_id[:12]}  {row.lang:<3} {row.chunk_count:>4}  ")
         if not rows:
-            _say_none(call, "no document passes these filters")
+            _say_none(call, filters, "no document passes these filters")
     return 0 if rows else 1
 
 
@@ -84,11 +84,12 @@ def symbols(call: Call, filters: SearchFilters, path: str | None, limit: int | N
             place = f"{row.path}#L{row.line_start}-L{row.line_end}"
             echo_folded(plain_line(f"{shown_name(row.qualified_name, row.path)} ({row.kind}, {row.language})  {place}"))
         if not rows:
-            _say_none(call, "no definition passes these filters")
+            _say_none(call, filters._replace(path_globs=globs), "no definition passes these filters")
     return 0 if rows else 1
 
 
-def _say_none(call: Call, none: str) -> None:
+def _say_none(call: Call, filters: SearchFilters, none: str) -> None:
     """Says why a list is empty."""
     is_empty = not list_documents(call.session, SearchFilters(), 1)
-    echo_folded("nothing is indexed yet: kb ingest" if is_empty else none, err=True)
+    why = "nothing is indexed yet: kb ingest" if is_empty else why_none(call.session, filters) or none
+    echo_folded(plain_line(why), err=True)

@@ -6,7 +6,7 @@ import click
 
 from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.filters import filter_options
-from kb.cli.options import WholeNumber, help_option, option
+from kb.cli.options import QuestionCommand, WholeNumber, help_option, option
 from kb.cli.output.streams import question_of
 from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
@@ -27,7 +27,7 @@ Examples:
 """
 
 
-@click.command("search", epilog=_EPILOG)
+@click.command("search", cls=QuestionCommand, epilog=_EPILOG)
 @click.argument("query", nargs=-1)
 @option("-k", "-n", "--k", "--limit", "k", type=WholeNumber(1, 1000), help="How many hits [default: search.default_k].")
 @option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them.")

@@ -23,7 +23,7 @@ from kb.extract.markdown.pieces import add_blocks
 from kb.language.detect import SAMPLE_CHARS, detect_language
 
 # Bumped whenever the same file would give other blocks, spans, payloads or metadata.
-PARSER_VERSION = "markdown-it-4-v5"
+PARSER_VERSION = "markdown-it-4-v6"
 
 
 def extract_markdown(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetId) -> Document:

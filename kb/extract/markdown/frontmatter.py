@@ -152,8 +152,8 @@ class _Reading:
         return Frontmatter(metadata, title, lang, warnings=tuple(self.warnings))
 
     def _take(self, keys: tuple[str, ...], read: Callable[[Json], _Taken | None]) -> _Taken | None:
-        """The first of `keys` that has a value. What cannot be read stays in `user`."""
-        for key in keys:
+        """The first of `keys`, in whatever case, that has a value. What cannot be read stays in `user`."""
+        for key in [written for key in keys for written in [*self.user] if written.lower() == key]:
             value = self.user.get(key)
             if value is None or value in ("", []):
                 self.user.pop(key, None)

@@ -24,6 +24,7 @@ from kb.errors import InvalidId, NotFound
 from kb.operations.opening.typed_path import path_below
 from kb.operations.session.session import Session
 from kb.retrieve.filters import eligible_documents
+from kb.retrieve.unmatched import filter_notes
 from kb.store.caches.artifacts import list_artifacts
 from kb.store.connection import Connection
 from kb.store.rows import inspect_queries as queries
@@ -38,6 +39,12 @@ def list_documents(session: Session, filters: SearchFilters, limit: int | None) 
     with session.reading() as base:
         passing = eligible_documents(base.db, filters)
         return queries.list_documents(base.db, doc_ids_json=passing, row_limit=-1 if limit is None else limit)
+
+
+def why_none(session: Session, filters: SearchFilters) -> str | None:
+    """Which of the filters no document passes, with the nearest value there is; None where each lets some through."""
+    with session.reading() as base, base.snapshot():
+        return "; ".join(filter_notes(base.db, "", base.visible(filters))) or None
 
 
 def list_folder(session: Session, folder: str, *, limit: int, start: int = 0) -> FolderPage:

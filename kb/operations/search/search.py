@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from kb.config import Config
 from kb.config.lexicon import synonyms
-from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult, Widening
+from kb.domain.search import FusionRule, QueryVectors, SearchFilters, SearchQuery, SearchResult, Term, Widening
+from kb.domain.text import stored_text
 from kb.errors import ModelError, ModelMissing, ModelNotPulled, ModelUnreachable
 from kb.language.time_signs import may_name_days
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
+from kb.retrieve.filters import passing
 from kb.retrieve.look_up import held_first, look_up
+from kb.retrieve.operators import with_operators
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
 from kb.retrieve.search import lexical_params, search_lexical
 from kb.retrieve.terms import QueryTerms, is_raw, read_query
@@ -39,12 +42,38 @@ def search_in(base: KnowledgeBase, query: SearchQuery, *, every_candidate: bool 
     `every_candidate` of a hybrid question is in the result, for what is tried on them.
     """
     with base.snapshot():
-        query = query._replace(filters=base.visible(query.filters)) if base.hides else query
-        source = _source(base, query)
-        read = read_question(base, query)
-        result = _with_code(base, query, _among_notes(base, query, read, source, every_candidate))
-        result = held_first(result, query, read.held)
+        asked = resolved(base, query)
+        source = _source(base, asked)
+        read = read_question(base, asked)
+        result = _with_code(base, asked, _among_notes(base, asked, read, source, every_candidate))
+        result = held_first(result, asked, read.held)
+        if asked is not query:
+            result = _told(base, query, asked, result)
         return _without_words(result) if result.hits else _without_documents(base, result)
+
+
+def resolved(base: KnowledgeBase, query: SearchQuery) -> SearchQuery:
+    """The question without the operators in it, among what passes those and the filters; itself where there is none.
+
+    Raises: UsageError for a filter that cannot be.
+    """
+    asked = with_operators(query)
+    filters = base.visible(asked.filters)
+    if filters == SearchFilters():
+        return asked
+    among = passing(base.db, filters, every=asked is not query and not asked.text.strip())
+    return asked._replace(filters=filters._replace(passing=among))
+
+
+def _told(base: KnowledgeBase, query: SearchQuery, asked: SearchQuery, result: SearchResult) -> SearchResult:
+    """The result as that of the question as it was asked, with what there is to say of its filters and operators."""
+    result = result._replace(query=query._replace(mode=result.query.mode))
+    if result.hits and not asked.filters.lacks:
+        return result
+    from kb.retrieve.unmatched import filter_notes  # most questions find something
+
+    notes = filter_notes(base.db, query.text, asked.filters, found=bool(result.hits))
+    return result._replace(note="; ".join([*([result.note] if result.note else []), *notes]) or None)
 
 
 def _without_documents(base: KnowledgeBase, result: SearchResult) -> SearchResult:
@@ -93,7 +122,8 @@ def _among_notes(
 def _with_code(base: KnowledgeBase, query: SearchQuery, result: SearchResult) -> SearchResult:
     """The hits with those in source code among them, where there is any and the question may mean it."""
     of_notes = query.filters.media is not None and not query.filters.media.startswith("code")
-    if query.mode == "vector" or is_raw(query.text) or of_notes or not query.text.strip():
+    is_empty = not query.text.strip() and passing(base.db, query.filters).sought_code_json is None
+    if query.mode == "vector" or is_raw(query.text) or of_notes or is_empty:
         return result
     total = select_code_total(base.db)
     if total is None or not total.chunks:
@@ -109,7 +139,12 @@ def read_question(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
 
     Raises: ConfigError for a lexicon that is none; UsageError for a filter that cannot be.
     """
-    return look_up(base.db, query, _read(base, query))
+    read = _read(base, query)
+    begun = [Term(stored_text(each.text), prefix=True) for each in query.filters.holds if each.kind == "prefix"]
+    if begun:
+        match_expr = " OR ".join(filter(None, (read.match_expr, *(term.to_match() for term in begun))))
+        read = read._replace(match_expr=match_expr, searched=(*read.searched, *begun))
+    return look_up(base.db, query, read)
 
 
 def _read(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
@@ -204,6 +239,7 @@ def bind_question(base: KnowledgeBase, query: SearchQuery) -> tuple[str, tuple[s
 
     Raises: UsageError for a filter that cannot be; ModelError for a vector question.
     """
+    query = resolved(base, query)
     source = vector_source(base, query)
     read = read_question(base, query)
     if source is None:

@@ -16,7 +16,7 @@ from kb.records import NamedTuple
 from kb.retrieve.code.question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, read_code_question
 from kb.retrieve.code.snippet import code_snippet
 from kb.retrieve.code.wording import share_of_pairs, word_pairs
-from kb.retrieve.filters import eligible_documents
+from kb.retrieve.filters import passing
 from kb.retrieve.weights import Weights
 from kb.store.connection import Connection
 from kb.store.rows.code_queries import CodeRow, search_code, select_code_counts
@@ -73,7 +73,7 @@ def search_source_code(
 
     Raises: UsageError for a filter that cannot be.
     """
-    question = read_code_question(db, query.text, terms)
+    question, among = read_code_question(db, query.text, terms), passing(db, query.filters)
     rows = search_code(
         db,
         match_expr=question.match_expr or _NOTHING,
@@ -81,7 +81,9 @@ def search_source_code(
         places_json=json.dumps([[place.path.lstrip("./"), place.line] for place in question.places]),
         used_json=json.dumps(question.used),
         owner_expr=question.owner_expr or _NOTHING,
-        doc_ids_json=eligible_documents(db, query.filters),
+        doc_ids_json=among.doc_ids_json,
+        passages_json=among.passages_json,
+        sought_json=among.sought_code_json,
         symbol_glob=query.filters.symbol,
         symbol_kind=query.filters.symbol_kind,
         depth=max(DEPTH, 2 * query.k),
@@ -97,7 +99,8 @@ def search_source_code(
     ]
     scored.sort(key=_order)
     best = _once(_worded(scored, query.text, weights))[: query.k]
-    hits = tuple(_hit(each, rank, question, snippet_chars, index_version) for rank, each in enumerate(best, 1))
+    shown = (*question.terms, *among.shown)
+    hits = tuple(_hit(each, rank, shown, snippet_chars, index_version) for rank, each in enumerate(best, 1))
     hits = with_repositories(db, hits)
     found = tuple(_found_by(each, hit, question) for each, hit in zip(best, hits, strict=True))
     wants_uses = bool(question.used)
@@ -105,8 +108,8 @@ def search_source_code(
     return hits, CodeFound(found, question.tokens, question.is_of_code, wants_uses, *words)
 
 
-def _order(each: _Scored) -> tuple[float, str, str]:
-    return -each.score, each.row.workspace_path, each.row.chunk_id
+def _order(each: _Scored) -> tuple[float, str, int, str]:
+    return -each.score, each.row.workspace_path, _span(each.row)["line_start"], each.row.chunk_id
 
 
 def _worded(scored: Sequence[_Scored], text: str, weights: Weights) -> list[_Scored]:
@@ -249,9 +252,9 @@ def _place_in(row: CodeRow, places: Sequence[Place]) -> Place | None:
     return None
 
 
-def _hit(each: _Scored, rank: int, question: CodeQuestion, snippet_chars: int, index_version: str) -> SearchHit:
+def _hit(each: _Scored, rank: int, terms: Sequence[str], snippet_chars: int, index_version: str) -> SearchHit:
     row = each.row
-    snippet = code_snippet(row.text, question.terms, snippet_chars)
+    snippet = code_snippet(row.text, terms, snippet_chars)
     shown = each.defined
     if shown is None:
         own = _span(row).get("symbol")

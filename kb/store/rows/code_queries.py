@@ -59,6 +59,8 @@ def search_code(
     used_json: str,
     owner_expr: str,
     doc_ids_json: str | None,
+    passages_json: str | None,
+    sought_json: str | None,
     symbol_glob: str | None,
     symbol_kind: str | None,
     depth: int,

@@ -177,6 +177,7 @@ def insert_document(
     workspace_path: str,
     title: str,
     lang: str,
+    languages_json: str,
     source_type: str,
     trust_level: str,
     parser_version: str,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kb.domain.candidates import Candidate
 from kb.records import NamedTuple
 from kb.store.connection import Connection
@@ -135,6 +137,23 @@ class EligibleDocuments(NamedTuple):
     paths_json: str | None
 
 
+class FilterValue(NamedTuple):
+    """A value that a filter may have."""
+
+    value: str
+
+
+class PassageLike(NamedTuple):
+    """A passage that may hold a text; its own is NULL where it was not asked for."""
+
+    chunk_rowid: int
+    doc_id: str
+    is_code: int
+    text: str | None
+    title: str
+    heading_path_json: str
+
+
 class LexicalWeights(NamedTuple):
     """The ranking function of the lexical index with its weights."""
 
@@ -156,6 +175,8 @@ def search_lexical(
     both_expr: str | None,
     held_json: str | None,
     doc_ids_json: str | None,
+    passages_json: str | None,
+    sought_json: str | None,
     depth: int,
     k: int,
 ) -> list[LexicalRow]: ...
@@ -170,6 +191,7 @@ def select_held(
     holds_expr: str | None,
     written_json: str | None,
     doc_ids_json: str | None,
+    passages_json: str | None,
     depth: int,
 ) -> list[Held]: ...
 
@@ -195,6 +217,8 @@ def search_hybrid(
     rrf_lexical_weight: float,
     held_json: str | None,
     doc_ids_json: str | None,
+    passages_json: str | None,
+    sought_json: str | None,
     depth: int,
     k: int,
 ) -> list[Candidate]: ...
@@ -249,8 +273,17 @@ def select_eligible_documents(
     symbol_glob: str | None,
     symbol_kind: str | None,
     repo: str | None,
+    title_pattern: str | None,
     with_paths: int,
 ) -> EligibleDocuments | None: ...
+
+
+@sql("retrieve/select_passages_like.sql")
+def select_passages_like(db: Connection, *, doc_ids_json: str | None, pattern: str | None) -> Iterator[PassageLike]: ...
+
+
+@sql("retrieve/select_filter_values.sql")
+def select_filter_values(db: Connection, *, name: str) -> list[FilterValue]: ...
 
 
 @sql("retrieve/select_documents_dated.sql")

@@ -9,7 +9,6 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from kb.domain.kinds import KINDS
-from kb.domain.search import SearchFilters
 
 MOST_QUERY_CHARS = 20_000
 
@@ -49,19 +48,3 @@ class SearchArgumentsV1(DocumentFiltersV1, total=False):
     limit: Annotated[int, Ge(1), Le(20), Field(description="how many passages (default 8)")]
     cursor: Annotated[str, Field(description="next_cursor of the last search, with the same query and filters")]
     max_tokens: Annotated[int, Ge(200), Le(50_000), Field(description="budget of the result (default 4000)")]
-
-
-def document_filters(arguments: DocumentFiltersV1) -> SearchFilters:
-    """The filters that validated arguments name."""
-    return SearchFilters(
-        tags_any=tuple(arguments.get("tags", ())),
-        lang=arguments.get("lang"),
-        path_globs=tuple(arguments.get("path", ())),
-        trust_min=arguments.get("trust_min"),
-        media=arguments.get("media"),
-        dated=arguments.get("dated"),
-        symbol=arguments.get("symbol"),
-        symbol_kind=arguments.get("symbol_kind"),
-        code_lang=arguments.get("code_lang"),
-        repo=arguments.get("repo"),
-    )

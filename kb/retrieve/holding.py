@@ -1,0 +1,128 @@
+"""Which passages hold what a question asks to be in them, or not: phrases, beginnings of words, regular expressions.
+
+A phrase is looked for in a passage, the headings above it and the title of its document, whatever its letter case and
+white space; it begins and ends where a word does, except in Korean, Chinese and Japanese, which do not set it apart.
+A regular expression is looked for in the passage itself, line by line, by RE2, whose time grows with the text alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from kb.domain.search import Passing, SearchFilters, Sought
+from kb.domain.text import stored_text
+from kb.errors import UsageError
+from kb.store.connection import Connection
+from kb.store.rows import retrieve_queries as queries
+
+# What a regular expression may be: RE2 reads one of so many steps at 3 MB of text a second where all goes badly.
+MOST_REGEX_CHARS = 200
+MOST_REGEX_STEPS = 500
+_EVERY_TEXT = "%"
+_MOST_SHOWN = 32
+
+# What is written without spaces, so that a word is found within another.
+_SPACELESS = "\u1100-\u11ff\u3040-\u30ff\u3131-\u318e\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
+_WORD_CHAR = rf"[^\W{_SPACELESS}]"
+
+Test = Callable[[queries.PassageLike], str | None]
+"""What a passage holds of what is sought; None where it does not."""
+
+
+def passing_passages(db: Connection, filters: SearchFilters, doc_ids_json: str | None, *, every: bool) -> Passing:
+    """What passes the filters: of the documents that do, the passages that hold and lack what they should.
+
+    `every` one of them is a candidate where nothing is sought. Raises: UsageError for what is no regular expression.
+    """
+    tests = [_test(each) for each in filters.holds]
+    excluded = set[int]()
+    for each in filters.lacks:
+        fails = _test(each)
+        rows = queries.select_passages_like(db, doc_ids_json=doc_ids_json, pattern=_like([each]))
+        excluded.update(row.chunk_rowid for row in rows if fails(row) is not None)
+    pattern = _like(filters.holds) if tests else None
+    shown = dict.fromkeys(stored_text(each.text) for each in filters.holds if each.kind != "regex")
+    kept = []
+    for row in queries.select_passages_like(db, doc_ids_json=doc_ids_json, pattern=pattern):
+        found = [test(row) for test in tests]
+        if row.chunk_rowid not in excluded and None not in found:
+            kept.append(row)
+            shown.update((each, None) for each in found if each and len(shown) < _MOST_SHOWN)
+    is_sought = bool(tests) or every
+    return Passing(
+        json.dumps(list(dict.fromkeys(row.doc_id for row in kept))),
+        json.dumps([row.chunk_rowid for row in kept]),
+        json.dumps([row.chunk_rowid for row in kept if not row.is_code]) if is_sought else None,
+        json.dumps([row.chunk_rowid for row in kept if row.is_code]) if is_sought else None,
+        tuple(shown),
+    )
+
+
+def like_pattern(text: str) -> str:
+    """What LIKE finds these letters by, whatever their case: it knows that of ASCII alone."""
+    return "".join(
+        "_" if char.lower() != char.upper() and not char.isascii() else f"\\{char}" if char in "%_\\" else char
+        for char in stored_text(text)
+    )
+
+
+def _like(sought: Iterable[Sought]) -> str:
+    """A LIKE pattern that what holds all of it matches: by its longest word."""
+    words = (word for each in sought if each.kind != "regex" for word in re.findall(r"\w+", stored_text(each.text)))
+    longest = max(words, key=len, default="")
+    return f"%{like_pattern(longest)}%" if longest else _EVERY_TEXT
+
+
+def _test(sought: Sought) -> Test:
+    if sought.kind == "regex":
+        search = _linear(sought.text).search
+
+        def matches(row: queries.PassageLike) -> str | None:
+            found = search(row.text or "")
+            return None if found is None else str(found[0])
+
+        return matches
+    find = _phrase(sought).search
+
+    def holds(row: queries.PassageLike) -> str | None:
+        above: Sequence[str] = json.loads(row.heading_path_json)
+        texts = (row.text or "", stored_text(row.title), *map(stored_text, above))
+        return "" if find("\0".join(texts).lower()) else None
+
+    return holds
+
+
+def _phrase(sought: Sought) -> re.Pattern[str]:
+    text = " ".join(stored_text(sought.text).lower().split())
+    first, last = re.match(_WORD_CHAR, text), re.match(_WORD_CHAR, text[-1:])
+    before = rf"(?<!{_WORD_CHAR})" if first else ""
+    after = rf"(?!{_WORD_CHAR})" if last and sought.kind == "phrase" else ""
+    return re.compile(before + r"\s+".join(map(re.escape, text.split())) + after)
+
+
+def _linear(text: str) -> Any:
+    """A regular expression whose time is linear in the text. Raises: UsageError."""
+    import re2  # no other question needs it
+
+    if len(text) > MOST_REGEX_CHARS:
+        raise _refused(text, f"it has more than {MOST_REGEX_CHARS} characters")
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        pattern = re2.compile(f"(?m){stored_text(text)}", options)
+    except re2.error as error:
+        why = error.args[0]
+        raise _refused(text, why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from error
+    if pattern.programsize > MOST_REGEX_STEPS:
+        raise _refused(text, f"it takes {pattern.programsize:,} steps for a character, at most {MOST_REGEX_STEPS}")
+    return pattern
+
+
+def _refused(text: str, why: str) -> UsageError:
+    return UsageError(
+        f"/{text[:80]}/ is no regular expression that kb can search by: {why}",
+        "RE2's syntax: no backreferences, nothing that looks ahead or behind; put a text in double quotes instead",
+    )

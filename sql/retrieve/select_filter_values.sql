@@ -1,0 +1,30 @@
+-- List the values that documents have for a filter, the commonest first: more than a person would look through for the one that was meant.
+-- version 1
+-- param name TEXT  tag, lang, media, code_lang, kind, repo, symbol or path
+-- column value TEXT  a value; of media both code and code/python
+WITH valued AS (
+  SELECT tag AS value FROM document_tags WHERE :name = 'tag'
+  UNION ALL
+  SELECT l.value FROM documents AS d, json_each(d.languages_json) AS l WHERE :name = 'lang'
+  UNION ALL
+  SELECT a.media_type FROM documents AS d JOIN assets AS a USING (asset_id) WHERE :name = 'media'
+  UNION ALL
+  SELECT substr(a.media_type, 1, instr(a.media_type, '/') - 1)
+  FROM documents AS d
+  JOIN assets AS a USING (asset_id)
+  WHERE :name = 'media' AND instr(a.media_type, '/') > 0
+  UNION ALL
+  SELECT substr(a.media_type, 6)
+  FROM documents AS d
+  JOIN assets AS a USING (asset_id)
+  WHERE :name = 'code_lang' AND a.media_type GLOB 'code/*'
+  UNION ALL
+  SELECT kind FROM symbols WHERE :name = 'kind'
+  UNION ALL
+  SELECT name FROM symbols WHERE :name = 'symbol'
+  UNION ALL
+  SELECT r.name FROM documents AS d JOIN repositories AS r ON r.path = d.repository_path WHERE :name = 'repo'
+  UNION ALL
+  SELECT workspace_path FROM documents WHERE :name = 'path'
+)
+SELECT value FROM valued GROUP BY value ORDER BY count(*) DESC, value LIMIT 20000;

@@ -1,0 +1,144 @@
+"""Filters as they are typed: what tags and languages mean, and what is told where no document passes one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from conftest import Kb, Vault, kb_in, make_vault, run_kb
+
+from kb.config import load
+from kb.domain.run_handle import RunHandle
+from kb.domain.search import SearchFilters
+from kb.operations.ask.ask import ask
+from kb.operations.ask.findings import AskRequest
+from kb.operations.session.session import open_session
+
+NOTES = {
+    "recipes/jjim.md": "---\nTags: [Work, Home/Boiler]\n---\n# Jjim\n\nBraise the kimchi with pork (양재천 시장).\n",
+    "recipes/stew.md": "---\nTAGS: home\nTitle: Stew of the house\n---\n# Other\n\nBoil the kimchi with tofu.\n",
+    "diary/day.md": "# 하루\n\n오늘은 김치를 담그고 보일러를 고쳤다. #home/boiler\n",
+    "homework.md": "---\ntags: homework\n---\n# Homework\n\nKimchi essay, due on Monday.\n",
+    "src/pot.py": "def boil(kimchi):\n    return kimchi\n",
+}
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    vault = make_vault(tmp_path_factory.mktemp("filters"), NOTES)
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    return vault
+
+
+@pytest.fixture(scope="module")
+def kb(kept: Vault) -> Kb:
+    return kb_in(kept)
+
+
+def paths(kb: Kb, *words: str) -> set[str]:
+    ran = kb("search", "--json", "--k", "50", *words)
+    return {hit["doc_path"] for hit in ran.json["hits"]}
+
+
+STEW, JJIM, DAY = "recipes/stew.md", "recipes/jjim.md", "diary/day.md"
+
+
+@pytest.mark.parametrize(
+    ("tag", "expected"),
+    [
+        ("home", {STEW, JJIM, DAY}),
+        ("HOME/", {STEW, JJIM, DAY}),
+        ("#home/boiler", {JJIM, DAY}),
+        ("work", {JJIM}),
+        ("homework", {"homework.md"}),
+    ],
+)
+def test_a_tag_finds_its_children_in_whatever_case(tag: str, expected: set[str], kb: Kb) -> None:
+    assert paths(kb, "kimchi 김치", "--tag", tag) == expected
+    assert paths(kb, "kimchi 김치", f"tag:{tag}") == expected
+    listed = kb("list", "docs", "--json", "--tag", tag)
+    assert {line["doc_path"] for line in listed.lines} == expected
+
+
+def test_keys_of_frontmatter_are_read_in_whatever_case(kb: Kb) -> None:
+    assert kb("search", "stew of the house", "--json").json["hits"][0]["title"] == "Stew of the house"
+
+
+def test_a_language_finds_every_note_that_has_some_of_it(kb: Kb) -> None:
+    assert JJIM in paths(kb, "양재천", "--lang", "ko")
+    assert paths(kb, "kimchi 김치", "lang:ko") == {JJIM, DAY}
+    assert DAY not in paths(kb, "kimchi 김치", "--lang", "en")
+
+
+@pytest.mark.parametrize(
+    ("option", "operator", "nearest"),
+    [
+        (("--lang", "korean"), "lang:korean", "ko"),
+        (("--lang", "ko-KR"), "lang:ko-KR", "ko"),
+        (("--tag", "hom/boiler"), "tag:hom/boiler", "Home/Boiler"),
+        (("--tag", "nosuch"), "tag:nosuch", "there are"),
+        (("--path-glob", "/abs/recipes/**"), "path:/abs/recipes/**", "recipes/**"),
+        (("--path-glob", "recipe/*.md"), "path:recipe/*.md", "recipes/**"),
+        (("--media", "image"), None, "there are"),
+        (("--code-lang", "py"), None, "python"),
+        (("--kind", "Function"), None, "function"),
+        (("--symbol", "boyl"), None, "boil"),
+        (("--repo", "nosuch"), None, "no document has the repository"),
+        (("--dated", "1999"), None, "no document has a date in"),
+        (None, "title:nosuch", 'no document has "nosuch" in its title'),
+    ],
+)
+def test_a_filter_that_no_document_passes_names_the_nearest_value(
+    option: tuple[str, str] | None, operator: str | None, nearest: str, kb: Kb
+) -> None:
+    for words in filter(None, (option, operator and (operator,))):
+        ran = kb("search", "kimchi", *words)
+        assert (ran.code, "no hits" in ran.stdout) == (1, True)
+        assert nearest in " ".join(ran.stderr.split())
+        assert nearest in kb("search", "kimchi", "--json", *words).json["note"]
+    if option:
+        assert nearest in " ".join(kb("list", "docs", *option).stderr.split())
+
+
+def test_filters_that_only_together_leave_nothing_say_so(kb: Kb) -> None:
+    assert "no document passes all" in kb("search", "kimchi", "--tag", "work", "--path-glob", "homework.md").stderr
+
+
+def test_korean_questions_are_told_in_korean(kb: Kb) -> None:
+    assert '"korean": 그런 문서 없음 (비슷한 값: ko)' in kb("search", "김치", "lang:korean", "--json").json["note"]
+
+
+def test_a_phrase_that_stands_nowhere_is_told(kb: Kb) -> None:
+    assert 'holds "pork with kimchi"' in kb("search", '"pork with kimchi"', "--json").json["note"]
+
+
+def test_an_answer_says_which_filter_no_document_passes(kept: Vault) -> None:
+    with open_session(load(str(kept.config))) as session:
+        answer = ask(
+            session, AskRequest("kimchi?", "lexical", 5, SearchFilters(lang="korean"), keep=False), RunHandle()
+        )
+    assert "the nearest is ko" in " ".join(answer.notes)
+
+
+# --- on the command line ----------------------------------------------------------------------------------------------
+
+
+def test_a_word_with_a_minus_is_no_option(kb: Kb) -> None:
+    assert paths(kb, "kimchi", "-tofu") == {JJIM, "homework.md", "src/pot.py"}
+    assert paths(kb, "-tofu", "kimchi", "--k", "50") == {JJIM, "homework.md", "src/pot.py"}
+    assert paths(kb, "kimchi", '-"due on"', "-tag:home") == {"src/pot.py"}
+    assert paths(kb, "--", "kimchi", "-tofu") == {JJIM, "homework.md", "src/pot.py"}
+    assert kb("search", "-19", "kimchi").code == 0
+    assert kb("search", "kimchi", "--tofu").code == 2
+    assert kb("search", "kimchi", "--tag", "-tofu").code == 1
+    assert kb("ask", "kimchi", "-tofu", "--provider", "extractive").stderr.startswith("note")
+    assert "Usage" in kb("search", "kimchi", "-h").stdout
+
+
+def test_operators_hold_in_bulk(kb: Kb) -> None:
+    lines = [json.dumps({"query": text}) for text in ("kimchi -tofu", '"with tofu"', "kimchi tag:home/boiler")]
+    found = [
+        {hit["doc_path"] for hit in line["response"]["hits"]}
+        for line in kb("search", "--bulk", stdin="\n".join(lines)).lines
+    ]
+    assert found == [{JJIM, "homework.md", "src/pot.py"}, {STEW}, {JJIM}]
