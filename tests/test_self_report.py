@@ -392,6 +392,8 @@ def test_after_an_interrupted_run_search_and_ask_say_so_until_it_is_finished(
 
         patch.setattr(fake_models.embedders[PRIMARY], "embed", interrupted)
         assert call(base, "index", "--embeddings").code == 2
+    assert "3 of 8 passages" in call(base, "index").stderr
+    assert "3 of 8 passages" in call(base, "status").stdout.splitlines()[-1]
 
     note = "by words only: 3 of 8 passages have vectors so far (kb index --embeddings goes on with it)"
     found = call(base, "search", "gateway", "--json").json
