@@ -148,6 +148,7 @@ def _suffer(
     try:
         code = main(args)
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         used = os.times()
         Path(calls).write_text(f"{library.fault_calls()} {used.user + used.system}")
         sys.stdout.flush()

@@ -603,13 +603,24 @@ def test_a_lance_folder_that_is_gone_is_made_again_by_an_ingest_that_finds_nothi
     assert fake_models.embedders[PRIMARY].texts[calls:] == []
 
 
+def test_a_lance_folder_that_is_gone_is_made_again_where_there_are_no_passages(vault: Vault) -> None:
+    shutil.rmtree(vault.root)
+    vault.root.mkdir()
+    assert run_kb("--config", str(vault.config), "ingest", "--allow-empty").code == 0
+    damage_directory(vault)
+    ingest(vault)
+    assert failing(vault) == {}
+
+
 @pytest.mark.parametrize("inside", ["", "data", "_versions", "_transactions"])
 def test_an_empty_folder_of_a_tables_name_does_not_end_every_ingest(
     inside: str, vault: Vault, undisturbed: Stores
 ) -> None:
-    (config_of(vault).vector_dir / "chunk_embeddings_fake_primary_32.lance" / inside).mkdir(parents=True)
+    vector_dir = config_of(vault).vector_dir
+    (vector_dir / "chunk_embeddings_fake_primary_32.lance" / inside).mkdir(parents=True)
     ingest(vault)
     assert stores(vault.config) == undisturbed
+    assert {path.suffix for path in vector_dir.iterdir()} == {".lance"}
 
 
 def test_a_reset_that_ends_while_it_removes_tables_is_finished_by_the_next_ingest(

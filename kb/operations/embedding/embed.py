@@ -140,7 +140,7 @@ def _is_complete(run: _Run, slot: Slot, model: EmbeddingModel) -> bool:
         and state.current == state.chunks
         and not state.tombstones
         and mirror.count_rows(run.db, slot) == state.committed
-        and (not state.committed or has_table(run.plan.vector_dir, lance_table_name(model)))
+        and has_table(run.plan.vector_dir, lance_table_name(model))
     )
 
 

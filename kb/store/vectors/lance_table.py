@@ -79,6 +79,7 @@ class LanceTable:
             else:
                 _put_aside(directory)  # a damaged table cannot be overwritten by Lance itself
                 self._table = database.create_table(self.name, schema=self._schema)
+                remove_leftovers(vector_dir)
         held = self._table.schema
         version = (held.metadata or {}).get(_VERSION_KEY)
         if version == model.version.encode() and held.equals(self._schema, check_metadata=False):
