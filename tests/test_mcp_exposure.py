@@ -310,6 +310,15 @@ def test_a_tag_that_hides_does_so_however_it_is_written(tag: str, tmp_path: Path
     assert [each["name"] for each in found.structured_content["items"]] == ["b.md"]
 
 
+def test_a_tag_hides_however_its_key_is_written(tmp_path: Path) -> None:
+    made = make_vault(
+        tmp_path, {"a.md": f"---\nTags: [Never_To_Mcp]\n---\n# Falcon\n\n{SECRET}\n", "b.md": "# Heron\n"}
+    )
+    assert kb_in(made)("ingest", "--no-embed").code == 0
+    (found,) = called(made, ("list", {"what": "documents"}))
+    assert [each["name"] for each in found.structured_content["items"]] == ["b.md"]
+
+
 def test_a_rule_added_while_the_server_runs_counts_from_the_next_call(fresh_vault: Vault) -> None:
     assert kb_in(fresh_vault)("ingest", "--no-embed").code == 0
     before = fresh_vault.config.read_text()

@@ -33,11 +33,11 @@ class Fence:
 
 def search_text(page: SearchPage) -> str:
     """A page of hits."""
-    note = f"note: {visible_line(page.result.note)}" if page.result.note else None
+    fence = Fence()
+    note = fence.around(f"note: {visible_line(page.result.note)}") if page.result.note else None
     if not page.hits:
         more = "no more passages" if page.first > 1 else "no passage found; try other words, or fewer filters"
-        return "\n".join(filter(None, (more, note)))
-    fence = Fence()
+        return more if note is None else f"{more}. {fence.said}\n{note}"
     parts = [f"{len(page.hits)} passages, {page.result.query.mode}. {fence.said}"]
     for number, hit in enumerate(page.hits, page.first):
         parts.append(_hit_text(number, hit, page.dates.get(hit.doc_id, ""), fence))

@@ -81,7 +81,8 @@ def _show(report: ForgetReport) -> None:
     click.echo("is to be forgotten:" if len(report.paths) == 1 else "are to be forgotten:")
     for part in report.parts:
         where = "" if part.path is None else f"  {plain_line(str(part.path))}"
-        echo_folded(f"{part.name}{where}", head=f"{part.entries:>12,} ")
+        name = part.name.removesuffix("s") if part.entries == 1 else part.name
+        echo_folded(f"{name}{where}", head=f"{part.entries:>12,} ")
     click.echo("and copies, derived texts and cached work of documents that are gone")
 
 

@@ -150,7 +150,7 @@ def _report(db: Connection, config: Config, named: Named, paths: frozenset[str])
     assert counts is not None  # an aggregate always gives a row
     parts = [RemovedPart(name, count, None) for name, count in counts._asdict().items()]
     parts.append(RemovedPart("evaluation runs", len(forget_queries.select_runs(db)), None))
-    parts.append(RemovedPart("calls of agents", _calls(config, paths), None))
+    parts.append(RemovedPart("agents' calls", _calls(config, paths), None))
     parts += [RemovedPart("debug log", 1, log.stat().st_size, log) for log in sorted(config.log_dir.glob(_LOGS))]
     stays = tuple(path for path in sorted(paths) if os.path.lexists(config.workspace_root / path))
     lines = (named.glob,) if named.glob is not None else tuple(f"/{_as_pattern(path)}" for path in stays)

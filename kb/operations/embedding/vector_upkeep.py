@@ -13,6 +13,7 @@ import numpy as np
 
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.run_handle import RunHandle, StepProgress
+from kb.embed.passage import PASSAGE_VERSION
 from kb.errors import ModelMissing, StoreError, VectorsUnusable
 from kb.operations.opening.clock import now_utc
 from kb.store.connection import Connection, transaction
@@ -69,6 +70,8 @@ def scrub_vectors(db: Connection, vector_dir: Path, handle: RunHandle) -> None:
         remake_lance(db, slot, row, vector_dir, handle)
         lance = LanceTable(vector_dir, model)
         _refill_mirror(db, slot, row, lance, handle)
+        if (state := queries.select_slot_state(db, slot=slot, passage_version=PASSAGE_VERSION)) is not None:
+            update_language_means(db, slot, row.dimensions, state.means_origin)
         if has_ann:
             lance.build_ann_index()
 
