@@ -75,6 +75,8 @@ def first(vault: Vault, question: str) -> str:
         ("redis-sentinel 이름의 쿠버네티스 Service", "k8s/redis.yaml#L9-L13"),
         ("Where is the Service redis-sentinel defined?", "k8s/redis.yaml#L9-L13"),
         ("redis-sentinel", "k8s/redis.yaml#L9-L13"),
+        ("StatefulSet redis-master는 어디에 정의돼 있나?", "chart/templates/statefulset.yaml#L1-L4"),
+        ("Deployment redis는 어느 파일에 선언되어 있나?", "k8s/redis.yaml#L1-L8"),
         ("쿠버네티스 서비스 redis", "k8s/redis.yaml#L14-L18"),
         ("컨피그맵 redis-config", "k8s/list.yaml#L1-L7"),
         ("the cluster issuer letsencrypt", "k8s/list.yaml#L8-L10"),

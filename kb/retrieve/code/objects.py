@@ -9,7 +9,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from kb.language.lists import rows, words
+from kb.language.lists import pattern, rows, words
 from kb.language.names.identifiers import singular, squashed
 from kb.language.stopwords import english, korean
 from kb.records import NamedTuple
@@ -128,7 +128,7 @@ def _vocabulary() -> dict[str, frozenset[str]]:
     """The kinds by each of the words that name them."""
     found: dict[str, frozenset[str]] = {}
     for kind, texts in rows("object_words").items():
-        if kind != "filler":
+        if kind not in ("filler", "asking"):
             for word in [kind, *" ".join(texts).split()]:
                 found[word] = found.get(word, frozenset()) | {kind}
     return found
@@ -159,4 +159,7 @@ def _says_something(token: str) -> bool:
     word = (_bare(token) or token).lower()
     if word in words("object_words", "filler") or word in words("code_words", "about") or word in english():
         return False
-    return word.isascii() or korean().fullmatch(word) is None
+    if word.isascii():
+        return True
+    asks = pattern("object_words", "asking").match(word) or pattern("code_words", "about_korean").match(word)
+    return asks is None and korean().fullmatch(word) is None
