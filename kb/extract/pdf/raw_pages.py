@@ -19,7 +19,7 @@ _UPRIGHT_RATIO = 1.5
 
 
 class RawBlock(NamedTuple):
-    """A block of text and its place; a table is Markdown already."""
+    """A block of text and its place; a table is Markdown already. `lines_height` is one line's, where it is known."""
 
     x0: float
     y0: float
@@ -27,10 +27,13 @@ class RawBlock(NamedTuple):
     y1: float
     text: str
     is_table: bool = False
+    lines_height: float = 0.0
 
     @property
     def line_height(self) -> float:
-        """The height of one line in points, from the block's own height; lines side by side are one."""
+        """The height of one line in points, if need be from the block's own height; lines side by side are one."""
+        if self.lines_height:
+            return self.lines_height
         height = self.x1 - self.x0 if self.is_upright else self.y1 - self.y0
         of_one = height / (1 + _LINE_PITCH * self.text.count("\n"))
         return of_one if of_one >= _SMALLEST_LETTERS else height

@@ -16,6 +16,7 @@ from kb.domain.ingest.derived import Engine
 from kb.domain.ingest.steps import ExtractSettings, Job, Progress, Results
 from kb.errors import ExtractFailed, PasswordNeeded, worded
 from kb.extract.pdf.grids import Rectangle, grids
+from kb.extract.pdf.hangul_spaces import SpacedText, lacks_spaces, whole_paragraphs
 from kb.extract.pdf.labels import page_labels
 from kb.extract.pdf.layout import cover_title, lay_out
 from kb.extract.pdf.merged import overlap, taken_apart
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     import pymupdf
 
 # Bumped whenever the same PDF would give other text, order or kinds under the same MuPDF.
-_LAYOUT_VERSION = "layout-v3"
+_LAYOUT_VERSION = "layout-v4"
 
 # Signs of a table: a block lower than its number of lines, or blocks at one height, several times.
 _SIDE_BY_SIDE = 0.8
@@ -161,12 +162,20 @@ def _raw_page(page: pymupdf.Page, label: str | None) -> RawPage:
     text_page = page.get_textpage(flags=flags)
     turned = _turning(page)
     found = [each for each in text_page.extractBLOCKS() if each[6] == 0]
-    blocks = [RawBlock(*turned(each[:4]), each[4].rstrip("\n")) for each in found]
+    texts = [each[4].rstrip("\n") for each in found]
+    spaced = SpacedText(text_page.extractRAWDICT()) if lacks_spaces("\n".join(texts)) else None
+    if spaced is not None:
+        texts = list(spaced.texts())
+    blocks = [RawBlock(*turned(each[:4]), text) for each, text in zip(found, texts, strict=True)]
+    parts: Sequence[int] = range(len(blocks))
+    if spaced is not None and not page.rotation:
+        blocks, parts = whole_paragraphs(blocks)
     is_merged = overlap(blocks)
     found_grids = list(grids(page.get_cdrawings(), page.rect[2:], turned)) if _may_have_table(blocks) else ()
     if is_merged or found_grids:  # words are looked at only then: they take as long as the text
-        places = {each[5]: place for place, each in enumerate(found)}
-        words = [(*turned(word[:4]), word[4], places[word[5]], *word[6:]) for word in text_page.extractWORDS()]
+        places = {each[5]: part for each, part in zip(found, parts, strict=True)}
+        read = text_page.extractWORDS() if spaced is None else spaced.words([each[5] for each in found])
+        words = [(*turned(word[:4]), word[4], places[word[5]], *word[6:]) for word in read]
         if is_merged:
             blocks, words = taken_apart(blocks, words)
         if found_grids:
