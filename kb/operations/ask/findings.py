@@ -28,6 +28,7 @@ from kb.domain.citations import Citation, CodeCitation, cite
 from kb.domain.media_citations import RegionCitation, TimeCitation
 from kb.domain.passages import Passage, Sentence
 from kb.domain.search import SearchFilters, SearchHit, SearchMode, SearchResult
+from kb.language.contents import lists_pages
 from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges
 from kb.operations.opening.clock import now_utc
@@ -196,9 +197,11 @@ class Findings(NamedTuple):
 
 
 def quotable(db: Connection, hits: tuple[SearchHit, ...]) -> tuple[SearchHit, ...]:
-    """The hits in which a sentence stands: embeds and lists of links are near to every question and answer none."""
+    """The hits in which a sentence stands: embeds and lists of links or pages are near to questions and answer none."""
     rows = queries.select_passages(db, chunk_ids_json=json.dumps([hit.chunk_id for hit in hits]))
-    said = {row.chunk_id for row in rows if next(sentence_ranges(row.text), None) is not None}
+    said = {
+        row.chunk_id for row in rows if next(sentence_ranges(row.text), None) is not None and not lists_pages(row.text)
+    }
     return tuple(hit for hit in hits if hit.chunk_id in said)
 
 
