@@ -41,6 +41,14 @@ def test_the_white_before_prices_parts_no_column(look: str) -> None:
         assert len(column_blocks(ink_of(reduced(prepare_page(picture.image).image)))) == 1, picture.name
 
 
+@needs_tesseract
+def test_each_row_of_an_invoice_is_a_paragraph() -> None:
+    (invoice,) = (picture for picture in of_look("clean", seed=5) if picture.name == "en-invoice-clean")
+    read = recognise(invoice.image, IDENTITY, invoice.image.size, "kor+eng")
+    rows = [region.block for region in read.regions]
+    assert len(set(rows)) == len(rows) == len(invoice.rows)
+
+
 def test_what_was_seen_from_beside_is_cited_where_it_is() -> None:
     back = levelling(2.0, -2.0, (1000, 800))
     upper = back.box(Rectangle(0, 200, 1000, 201), (1000, 800))

@@ -53,11 +53,10 @@ _LEAST_SECOND_CONFIDENCE = 0.60
 _LEAST_EVIDENCE = 3.0
 _MARGIN_PIXELS = 10
 
-# In heights of a line: how long a cell of a row is at most, where tesseract takes it for a line of its own.
+# In heights of a line: how long a cell of a row is at most, where tesseract takes it for a line of its own, and how far
+# apart cells are.
 _CELL = 12.0
-
-# Paragraphs of lines far apart are further apart, by so much.
-_PAUSE = 1.5
+_CELL_GAP = 2.0
 
 _QUARTERS = (90, 270, 180)
 _LATIN = re.compile("[A-Za-z]")
@@ -308,17 +307,21 @@ def _replaced(line: Line, other: Mapping[Word, Word]) -> Line:
 
 
 def _paragraphs(blocks: Sequence[Sequence[Line]]) -> Iterator[list[Line]]:
-    """The lines of each block, parted where the white between two is more than the height of most, and than usual."""
+    """The lines of each block, parted where the white between two is more than a line; a row of cells is one."""
     for block in blocks:
         if not block:
             continue
         height = median(line.area.bottom - line.area.top for line in block)
-        gaps = [line.area.top - before.area.bottom for before, line in pairwise(block)]
-        pause = max(height, _PAUSE * median(gaps)) if gaps else height
         paragraph = [block[0]]
         for before, line in pairwise(block):
-            if line.area.top - before.area.bottom > pause:
+            is_apart = line.area.top - before.area.bottom > height
+            if is_apart or _has_cells(before, height) or _has_cells(line, height):
                 yield paragraph
                 paragraph = []
             paragraph.append(line)
         yield paragraph
+
+
+def _has_cells(line: Line, height: float) -> bool:
+    """Whether there is more white between two words of a line than between those of a sentence."""
+    return any(other.area.left - one.area.right > _CELL_GAP * height for one, other in pairwise(line.words))

@@ -119,7 +119,7 @@ def whole_paragraphs(blocks: Sequence[RawBlock]) -> tuple[list[RawBlock], list[i
                 max(one.x1, block.x1),
                 block.y1,
                 f"{one.text}\n{block.text}",
-                lines_height=one.line_height,
+                lines_height=min(one.line_height, block.line_height),
             )
         else:
             joined.append(block)
