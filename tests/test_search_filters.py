@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from conftest import Kb, Vault, kb_in, make_vault, run_kb
@@ -142,3 +143,24 @@ def test_operators_hold_in_bulk(kb: Kb) -> None:
         for line in kb("search", "--bulk", stdin="\n".join(lines)).lines
     ]
     assert found == [{JJIM, "homework.md", "src/pot.py"}, {STEW}, {JJIM}]
+
+
+def test_hits_one_a_file_and_hits_that_score_enough(kb: Kb) -> None:
+    every = kb("search", "kimchi 김치", "--json", "--k", "50").json["hits"]
+    files = kb("search", "kimchi 김치", "--files", "--k", "3")
+    assert len(set(files.stdout.splitlines())) == len(files.stdout.splitlines()) == 3
+    one_each = kb("search", "kimchi 김치", "--per-file", "1", "--json", "--k", "50").json["hits"]
+    assert len(one_each) == len({hit["doc_path"] for hit in every})
+    least = every[1]["score"]
+    enough = kb("search", "kimchi 김치", "--min-score", str(least), "--json", "--k", "50").json["hits"]
+    assert [hit["chunk_id"] for hit in enough] == [hit["chunk_id"] for hit in every if hit["score"] >= least]
+    assert kb("search", "kimchi", "--min-score", "99").code == 1
+    assert kb("search", "kimchi", "--min-score", "1", "--cursor", "start").code == 2
+
+
+def test_hits_for_vim_name_the_line_and_the_byte_of_the_match(kept: Vault, kb: Kb) -> None:
+    shown = kb("search", "보일러", "--format", "vim", "--path-glob", "diary/**").stdout
+    path, line, column, text = shown.rstrip("\n").split(":", 3)
+    stored = Path(path).read_text(encoding="utf-8").split("\n")
+    assert text == stored[int(line) - 1]
+    assert text.encode()[int(column) - 1 :].startswith("보일러".encode())

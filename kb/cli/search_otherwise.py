@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -15,9 +16,12 @@ from kb.cli.output.printing import QUIET, echo_folded
 from kb.cli.output.streams import as_utf8
 from kb.cli.output.terminal import plain_line
 from kb.config import Config
+from kb.domain.results.fetched import FetchRequest, FetchTarget
 from kb.domain.results.search_page import SearchPage
 from kb.domain.results.search_trace import SearchTrace
-from kb.domain.search import SearchDefaults, SearchQuery, SearchResult
+from kb.domain.search import SearchDefaults, SearchHit, SearchQuery, SearchResult
+from kb.errors import UsageError
+from kb.operations.fetch.fetch import fetch
 from kb.operations.search.pages import search_page_in
 from kb.operations.search.search import search_in
 from kb.operations.search.trace import traced
@@ -25,6 +29,7 @@ from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import open_session
 
 START = "start"
+_MOST_LOOKED_AT = 1_000
 
 
 class Otherwise(NamedTuple):
@@ -36,6 +41,8 @@ class Otherwise(NamedTuple):
     cursor: str | None
     explain: bool
     trace: bool
+    per_file: int | None = None
+    min_score: float | None = None
 
     @property
     def is_paged(self) -> bool:
@@ -50,13 +57,15 @@ class _Found(NamedTuple):
 
 def search_otherwise(config: Config, asked: Callable[[SearchDefaults], SearchQuery], wanted: Otherwise) -> int:
     """Searches and prints; the exit code of `kb search`."""
+    if wanted.is_paged and (wanted.per_file or wanted.min_score is not None):
+        raise UsageError("--per-file and --min-score do not go with pages", "leave out --max-tokens and --cursor")
     if wanted.snippet_chars is not None:
         config = config.with_snippets(wanted.snippet_chars)
 
     def find(base: KnowledgeBase) -> _Found:
         query = asked(base.defaults)
         if not wanted.is_paged:
-            return _Found(search_in(base, query), None)
+            return _Found(_narrowed(base, query, wanted), None)
         cursor = None if wanted.cursor == START else wanted.cursor
         page = search_page_in(base, query, cursor=cursor, max_tokens=wanted.max_tokens)
         return _Found(page.result, page)
@@ -69,6 +78,24 @@ def search_otherwise(config: Config, asked: Callable[[SearchDefaults], SearchQue
             found = find(base)
     _print(config, found, wanted, trace)
     return 0 if found.result.hits else 1
+
+
+def _narrowed(base: KnowledgeBase, query: SearchQuery, wanted: Otherwise) -> SearchResult:
+    """The best hits that score enough, at most so many of a file: more are looked for until there are enough."""
+    k = query.k
+    while True:
+        result = search_in(base, query._replace(k=k))
+        kept: list[SearchHit] = []
+        of_file = Counter[str]()
+        for hit in result.hits:
+            of_file[hit.doc_path] += 1
+            enough = wanted.min_score is None or hit.score >= wanted.min_score
+            if enough and (wanted.per_file is None or of_file[hit.doc_path] <= wanted.per_file):
+                kept.append(hit)
+        if wanted.per_file is None or len(kept) >= query.k or len(result.hits) < k or k >= _MOST_LOOKED_AT:
+            hits = tuple(hit._replace(rank=rank) for rank, hit in enumerate(kept[: query.k], 1))
+            return result._replace(query=result.query._replace(k=query.k), hits=hits)
+        k = min(_MOST_LOOKED_AT, 4 * k)
 
 
 def _print(config: Config, found: _Found, wanted: Otherwise, trace: SearchTrace | None) -> None:
@@ -84,7 +111,8 @@ def _print(config: Config, found: _Found, wanted: Otherwise, trace: SearchTrace 
 
         show_hits(found.result, explain=wanted.explain)
     else:
-        as_utf8(sys.stdout).write(_FORMS[wanted.form](found.result))
+        form = _FORMS.get(wanted.form)
+        as_utf8(sys.stdout).write(form(found.result) if form else _vim(config, found.result))
         sys.stdout.flush()
     if trace is not None:
         _show_trace(trace)
@@ -129,6 +157,24 @@ def _markdown(result: SearchResult) -> str:
 def _paths(result: SearchResult) -> str:
     """Each file once, in the order of its best hit."""
     return "".join(f"{plain_line(path)}\n" for path in dict.fromkeys(hit.source_path for hit in result.hits))
+
+
+def _vim(config: Config, result: SearchResult) -> str:
+    """A line a hit, as rg --vimgrep prints it: the one with most of the words, its first match; columns count bytes."""
+    targets = tuple(FetchTarget(hit.citation.to_uri()) for hit in result.hits)
+    with open_session(config) as session:
+        places = {place.target: place for place in fetch(session, FetchRequest(targets)).places} if targets else {}
+    shown = []
+    for hit, target in zip(result.hits, targets, strict=True):
+        place = places.get(target.place)
+        words = {hit.snippet[start:end].lower() for start, end in hit.snippet_matches}
+        lines = place.text.split("\n") if place and place.first_line is not None else [hit.snippet]
+        found = [[at for word in words if (at := line.lower().find(word)) >= 0] for line in lines]
+        best = max(range(len(lines)), key=lambda at: (len(found[at]), -at))
+        number = best + place.first_line if place and place.first_line is not None else 1
+        column = len(lines[best][: min(found[best], default=0)].encode()) + 1
+        shown.append(f"{plain_line(hit.source_path)}:{number}:{column}:{plain_line(lines[best])}\n")
+    return "".join(shown)
 
 
 def _csv(result: SearchResult) -> str:

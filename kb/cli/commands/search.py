@@ -6,7 +6,7 @@ import click
 
 from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.filters import filter_options
-from kb.cli.options import QuestionCommand, WholeNumber, help_option, option
+from kb.cli.options import Number, QuestionCommand, WholeNumber, help_option, option
 from kb.cli.output.streams import question_of
 from kb.domain.search import SearchFilters, SearchMode
 from kb.errors import UsageError
@@ -18,9 +18,13 @@ Examples:
   kb search "청킹 규칙은?"
   kb search 노트 연결                         # several words need no quotes
   kb search "retry backoff" --tag infra --path-glob "projects/**" --k 5
+  kb search '"exact phrase" word* -excluded'  # each hit holds the phrase and a word that begins so, and lacks the last
+  kb search 보일러 -당근 tag:home lang:ko     # also path:notes/** and title:plan; -- ends options
+  kb search '/E[0-9]+/ boiler'                # a regular expression (RE2)
   kb search "'chunk* NEAR(heading, 5)'"       # a raw FTS5 expression, in single quotes
   kb search "retry" --format paths | tr '\\n' '\\0' | xargs -0 grep -n backoff
   kb search "retry" --max-tokens 1500 --cursor start       # a page; its last line says how to get the next
+  kb search "retry" --files --min-score 0.2   # the files alone
   kb search "인증 토큰" --json | jq -r '.hits[].citation.uri'
   kb search - < question.txt                  # the words on standard input
   printf '%s\\n' '{"query":"a"}' '{"query":"b","k":3}' | kb search --bulk
@@ -37,10 +41,13 @@ Examples:
 @option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "md", "paths", "csv"]),
+    type=click.Choice(["text", "json", "md", "paths", "csv", "vim"]),
     default="text",
-    help="How to print the hits; json is search_response.v1, as with --json.",
+    help="How to print the hits; json is search_response.v1, as with --json, vim is path:line:column:text.",
 )
+@option("--files", is_flag=True, help="Only the files, each once: as --per-file 1 --format paths.")
+@option("--per-file", type=WholeNumber(1), help="At most so many hits of one file.")
+@option("--min-score", type=Number(), help="Only hits with at least this score, of whatever kind it is.")
 @option("--snippet-chars", type=WholeNumber(20, 10_000), help="Length of snippets [default: search.snippet_chars].")
 @option("--max-tokens", type=WholeNumber(50), help="As many hits as so many tokens hold, at least one.")
 @option("--cursor", help="Go on where an earlier search with --max-tokens or --cursor ended; begin with: start.")
@@ -57,6 +64,9 @@ def command(
     explain: bool,
     trace: bool,
     form: str,
+    files: bool,
+    per_file: int | None,
+    min_score: float | None,
     snippet_chars: int | None,
     max_tokens: int | None,
     cursor: str | None,
@@ -81,10 +91,15 @@ def command(
     text = question_of(query)
     if not text.strip():
         raise UsageError("no question", 'example: kb search "청킹 규칙은?"')
-    if trace or form != "text" or snippet_chars is not None or max_tokens is not None or cursor is not None:
+    if files:
+        form, per_file = "paths", per_file or 1
+    numbers = (snippet_chars, max_tokens, cursor, per_file, min_score)
+    if trace or form != "text" or any(each is not None for each in numbers):
         from kb.cli.search_otherwise import Otherwise, search_otherwise
 
-        wanted = Otherwise("json" if as_json else form, snippet_chars, max_tokens, cursor, explain, trace)
+        wanted = Otherwise(
+            "json" if as_json else form, snippet_chars, max_tokens, cursor, explain, trace, per_file, min_score
+        )
         return search_otherwise(config, lambda defaults: defaults.query(text, mode, k, filters), wanted)
     with open_session(config) as opened:
         result = search(opened, opened.defaults.query(text, mode, k, filters))
