@@ -181,7 +181,7 @@ def _fill_slot(run: _Run, slot: Slot, embedder: LazyEmbedder) -> None:
         _fill(run, slot, embedder, LanceTable(plan.vector_dir, model, making))
     except VectorsUnusable as error:
         upkeep.remake_lance(db, slot, slots(db)[slot], plan.vector_dir, RunHandle())
-        run.report.mended.append(f"{error.message}: they were made again from the copy in SQLite")
+        run.report.mended.append(f"{error.message}: made again from the copy in SQLite")
         _fill(run, slot, embedder, LanceTable(plan.vector_dir, model))
 
 
