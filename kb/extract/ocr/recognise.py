@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ENGINE = "tesseract"
 
 # Bumped whenever the same image would give other lines from the same tesseract.
-METHOD_VERSION = "7"
+METHOD_VERSION = "8"
 
 KOREAN, ENGLISH = "kor", "eng"
 
