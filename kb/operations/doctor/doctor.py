@@ -203,8 +203,11 @@ def _cut_off(path: Path) -> Iterator[str]:
 def _references(db: Connection) -> Iterator[Check]:
     """Whether every row that another one names is there."""
     found = queries.check_foreign_keys(db)
-    tables = f"{len(found)} rows of {found[0].table} and others name what is not there" if found else "ok"
-    yield Check("references", not found, tables, _REBUILD if found else None)
+    blocks = queries.check_blocks(db)
+    faults = [f"{len(found)} rows of {found[0].table} and others name what is not there"] if found else []
+    if blocks is not None and blocks.missing:
+        faults.append(f"{blocks.missing} blocks of documents are gone")
+    yield Check("references", not faults, "; ".join(faults) or "ok", _REBUILD if faults else None)
 
 
 def _contents(db: Connection, quick: bool) -> Iterator[Check]:

@@ -179,6 +179,16 @@ class DifferingRows(NamedTuple):
     differing: int
 
 
+class MissingBlocks(NamedTuple):
+    """How many blocks are gone."""
+
+    missing: int
+
+
+@sql("inspect/check_blocks.sql")
+def check_blocks(db: apsw.Connection) -> MissingBlocks | None: ...
+
+
 @sql("inspect/check_counts.sql")
 def check_counts(db: apsw.Connection) -> list[WrongCount]: ...
 
