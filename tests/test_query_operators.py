@@ -226,7 +226,8 @@ def test_hits_are_all_that_hold_the_phrase_and_lack_the_word(
 def test_an_answer_cites_no_passage_that_an_operator_leaves_out(
     mode: SearchMode, phrase: str, excluded: str, corpus: Corpus
 ) -> None:
-    request = AskRequest(f'token "{phrase}" -{excluded}', mode, 5, keep=False, depth=2)
+    question = f'What is the token -{excluded} "{phrase}"? And how does the fencing retry?'
+    request = AskRequest(question, mode, 5, keep=False, depth=3)
     answer = ask(corpus.session, request, RunHandle())
     for cited in answer.citations:
         assert holds(corpus.passages[cited.chunk_id], phrase)

@@ -18,7 +18,7 @@ from kb.errors import UsageError
 from kb.store.connection import Connection
 from kb.store.rows import retrieve_queries as queries
 
-# What a regular expression may be: RE2 reads one of so many steps at 3 MB of text a second where all goes badly.
+# What a regular expression may be: RE2 takes up to 1.5 s a megabyte for one of so many steps.
 MOST_REGEX_CHARS = 200
 MOST_REGEX_STEPS = 500
 _EVERY_TEXT = "%"

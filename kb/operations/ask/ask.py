@@ -20,7 +20,7 @@ from kb.domain.answers.answer import Answer, RetrievalSummary
 from kb.domain.answers.answer_events import Retrieved
 from kb.domain.answers.generation import TokenUsage
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import SearchResult
+from kb.domain.search import SearchQuery, SearchResult
 from kb.domain.text import stored_text
 from kb.errors import KbError, NotIndexed, StoreError, UsageError
 from kb.language.detect import query_language
@@ -31,6 +31,7 @@ from kb.operations.ask.write import EXTRACTIVE, answer_found
 from kb.operations.opening.clock import now_utc
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
+from kb.retrieve.operators import with_operators
 
 
 def ask(session: Session, request: AskRequest, handle: RunHandle) -> Answer:
@@ -56,6 +57,9 @@ def ask_in(base: KnowledgeBase, request: AskRequest, handle: RunHandle, searched
     request = request._replace(
         question=stored_text(request.question), session_id=request.session_id and stored_text(request.session_id)
     )
+    if not request.filters.as_text:  # what the whole question excludes, no part of it may find
+        asked = SearchQuery(request.question, request.mode, request.k, request.filters)
+        request = request._replace(filters=with_operators(asked).filters)
     found = retrieve(base, request, started, searched)
     try:
         handle.tell(Retrieved(found.result, found.evidence, base.config.rag.score_gate))
