@@ -12,7 +12,7 @@ from benchmarks.judged_set import JudgedSet, load_judged_set, sample_questions
 from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.scoring import Scores, score
-from kb.domain.search import SearchMode, SearchQuery
+from kb.domain.search import SearchFilters, SearchMode, SearchQuery
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 
@@ -62,7 +62,7 @@ def _scores(base: KnowledgeBase, judged: JudgedSet, mode: SearchMode) -> tuple[S
     of_code = 0
     with open_session(base.config, many=True) as session:
         for question, text in judged.questions.items():
-            hits = search(session, SearchQuery(text, mode, _DEPTH)).hits
+            hits = search(session, SearchQuery(text, mode, _DEPTH, SearchFilters(as_text=True))).hits
             found[question] = list(dict.fromkeys(hit.doc_path for hit in hits))
             of_code += sum(path.startswith("code/") for path in found[question][:10])
     return score(judged.judgements, found), round(of_code / len(judged.questions), 3)

@@ -30,7 +30,7 @@ from benchmarks.sentence_weights import Example, fit_weights
 from kb.answer.extractive import choose_sentences, extractive_weights, fewest, sentence_citation
 from kb.domain.citations import LineCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
-from kb.domain.search import SearchQuery
+from kb.domain.search import SearchFilters, SearchQuery
 from kb.operations.ask.findings import hit_passage
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
@@ -125,7 +125,7 @@ def _ask(base: KnowledgeBase, judged: JudgedSet, golds: dict[str, tuple[str, ...
                 continue
             relevant = frozenset(judged.judgements[question])
             article = str(Path(min(relevant)).parent)
-            hits = search(session, SearchQuery(text, "hybrid", PASSAGES)).hits
+            hits = search(session, SearchQuery(text, "hybrid", PASSAGES, SearchFilters(as_text=True))).hits
             passages = tuple(hit_passage(number, hit, *chunks[hit.chunk_id]) for number, hit in enumerate(hits, 1))
             terms = term_weights(held.db, read_query(held.db, text).searched)
             asked.append(Answerable(text, golds[question], relevant, article, terms, passages))

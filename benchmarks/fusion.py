@@ -23,7 +23,7 @@ from benchmarks.remembered_questions import remembered_questions
 from benchmarks.retrieval import SETS
 from benchmarks.scoring import score_one
 from kb.domain.candidates import Candidate
-from kb.domain.search import SearchQuery
+from kb.domain.search import SearchFilters, SearchQuery
 from kb.operations.search.search import fusion_rule
 from kb.operations.session.session import open_session
 from kb.retrieve.hybrid import ranked_candidates
@@ -90,7 +90,7 @@ def _tried(judged: JudgedSet) -> Tried:
         rule = fusion_rule(base.config)
         with step(f"{judged.name}: {len(judged.questions)} questions"):
             for question, text in judged.questions.items():
-                query = SearchQuery(text, "hybrid", 10)
+                query = SearchQuery(text, "hybrid", 10, SearchFilters(as_text=True))
                 vectors = source.end(source.begin(query), depth=rule.depth, scanned=rule.depth)
                 ranked = ranked_candidates(
                     opened.db, query, read_query(opened.db, text), vectors, rule, None, every=True

@@ -23,7 +23,7 @@ from benchmarks.peer_engines import ENGINES, HITS, NOT_INSTALLED
 from benchmarks.progress import step
 from benchmarks.scoring import Run, score
 from kb.config import Config
-from kb.domain.search import SearchMode, SearchQuery
+from kb.domain.search import SearchFilters, SearchMode, SearchQuery
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 
@@ -73,7 +73,7 @@ def _ask(config: Config, judged: JudgedSet, mode: SearchMode) -> tuple[Run, floa
     start = perf_counter()
     with open_session(config, many=True) as session:
         for asked, text in judged.questions.items():
-            hits = search(session, SearchQuery(text, mode, CHUNKS)).hits
+            hits = search(session, SearchQuery(text, mode, CHUNKS, SearchFilters(as_text=True))).hits
             runs[asked] = list(dict.fromkeys(hit.doc_path for hit in hits))[:HITS]
     return runs, perf_counter() - start
 

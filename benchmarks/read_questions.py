@@ -14,7 +14,7 @@ from kb.answer.judging import READ_PASSAGES, Excerpt, load_background, question_
 from kb.domain.candidates import Candidate, Ranked
 from kb.domain.passages import Passage, TermWeight
 from kb.domain.reranking import Question
-from kb.domain.search import RetrievalDetail, SearchQuery
+from kb.domain.search import RetrievalDetail, SearchFilters, SearchQuery
 from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges
 from kb.operations.search.search import search_in, vector_source
@@ -76,7 +76,7 @@ def find(base: KnowledgeBase, questions: QuestionSet) -> list[Found]:
     rows = []
     with open_session(base.config, many=True) as session, session.reading() as opened:
         for asked in questions.questions:
-            query = SearchQuery(asked.text, "hybrid", 10)
+            query = SearchQuery(asked.text, "hybrid", 10, SearchFilters(as_text=True))
             source = vector_source(opened, query)
             vector = None if source is None else source.sentence_vector(asked.text)
             if vector is None:

@@ -19,7 +19,7 @@ from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.scoring import Scores, score
 from kb.domain.citations import cited_lines
-from kb.domain.search import SearchHit, SearchMode, SearchQuery
+from kb.domain.search import SearchFilters, SearchHit, SearchMode, SearchQuery
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 
@@ -102,7 +102,7 @@ def search_all(base: KnowledgeBase, judged: JudgedSet, mode: SearchMode, *, chun
     with open_session(base.config, many=True) as session:
         for question, text in judged.questions.items():
             start = perf_counter()
-            hits = search(session, SearchQuery(text, mode, chunks)).hits
+            hits = search(session, SearchQuery(text, mode, chunks, SearchFilters(as_text=True))).hits
             seconds += perf_counter() - start
             citations += len(hits)
             wrong += sum(not holds(hit) for hit in hits)

@@ -24,7 +24,7 @@ from kb.domain.results.calibration import (
 from kb.domain.results.calibration_report import CalibrationReport
 from kb.domain.results.reading_calibration import FittedModel, JudgedModel, ReadingFit
 from kb.domain.run_handle import RunHandle, StepProgress
-from kb.domain.search import SearchMode, SearchQuery
+from kb.domain.search import SearchFilters, SearchMode, SearchQuery
 from kb.errors import UsageError
 from kb.eval.answerable_file import Labelled, read_labelled
 from kb.eval.calibration import (
@@ -105,7 +105,7 @@ def judge_questions(
 
 
 def _judge(base: KnowledgeBase, question: Labelled, mode: SearchMode) -> Judged:
-    result = search_in(base, SearchQuery(question.text, mode, JUDGED_HITS))
+    result = search_in(base, SearchQuery(question.text, mode, JUDGED_HITS, SearchFilters(as_text=True)))
     channels: dict[Channel, Features] = {
         found.channel: Features(found.lexical, found.lexical_margin, found.nearness or 0.0)
         for found in channel_evidence(base.db, result.searched, result.judged_hits)
