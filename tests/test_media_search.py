@@ -128,7 +128,7 @@ def test_inspect_shows_what_was_derived_and_what_was_not(tmp_path: Path) -> None
     shown = run_kb("--config", str(config), "inspect", "doc", "manual.pdf").stdout.splitlines()
     assert "  pages    3" in shown
     assert "  version  1 (parser pdf-v2)" in shown
-    assert f"  derived  pdf-text by pymupdf-{pymupdf.VersionBind},layout-v3" in shown
+    assert f"  derived  pdf-text by pymupdf-{pymupdf.VersionBind},layout-v4" in shown
     assert [line.split("  ")[-1] for line in shown[-2:]] == [
         "The pump runs dry at noon.",
         "The watchdog restarts the gateway.",
