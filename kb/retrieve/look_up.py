@@ -23,6 +23,7 @@ from kb.store.connection import Connection
 from kb.store.rows.retrieve_queries import Held, select_held
 
 MOST_WORDS = 2
+_SHOWN = 10  # hits that are looked at
 # So many of the passages that hold a question are known by their grade.
 _DEPTH = 500
 
@@ -93,6 +94,7 @@ def held_first(result: SearchResult, query: SearchQuery, held: Sequence[Held]) -
 
     What source code defines by a name of the question counts as what holds all of it.
 
+    What is in another language than the question cannot hold its words: it comes behind, but stays among the ten.
     Hits of one kind share out their scores, so that these fall with the rank.
     """
     if not held:
@@ -105,10 +107,15 @@ def held_first(result: SearchResult, query: SearchQuery, held: Sequence[Held]) -
 
     def ordered(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
         order = sorted(hits, key=lambda hit: -grades.get(hit.chunk_id, 0))
-        if len({hit.score_kind for hit in hits}) == 1:
-            scores = sorted((hit.score for hit in hits), reverse=True)
+        across = [hit for hit in hits[:_SHOWN] if not hit.retrieval.is_own and hit.chunk_id not in grades]
+        if query.k >= _SHOWN and any(hit in across for hit in order[_SHOWN:]):
+            others = [hit for hit in order if hit not in across]
+            order = [*others[: _SHOWN - len(across)], *across, *others[_SHOWN - len(across) :]]
+        order = order[: query.k]
+        if len({hit.score_kind for hit in order}) == 1:
+            scores = sorted((hit.score for hit in order), reverse=True)
             order = [hit._replace(score=score) for hit, score in zip(order, scores, strict=True)]
-        return tuple(hit._replace(rank=rank) for rank, hit in enumerate(order[: query.k], 1))
+        return tuple(hit._replace(rank=rank) for rank, hit in enumerate(order, 1))
 
     return result._replace(
         query=result.query._replace(k=query.k),
