@@ -159,7 +159,7 @@ def test_ctrl_c_stops_the_program_with_a_true_report(workspace: Workspace) -> No
                 process.send_signal(signal.SIGINT)
     *events, report = lines
     stored = sum(event["kind"] == "asset_finished" for event in events)
-    assert process.returncode == 0
+    assert process.returncode == 130
     assert events[-1]["kind"] == "aborted"
     assert (report["aborted"], report["new"]) == (True, stored)
     assert 3 <= stored == len(workspace.paths()) < 600

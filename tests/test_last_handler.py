@@ -181,7 +181,7 @@ def test_ctrl_c_at_any_import_ends_kb_in_one_line(vault: Vault, moment: int) -> 
         *("ask", "How often does the gateway retry?", "--provider", "extractive"),
         code=f"import sys; sys.argv.insert(1, '{moment}')\n{INTERRUPTED}",
     )
-    assert (done.returncode, done.stderr) == (2, b"aborted\n")
+    assert (done.returncode, done.stderr) == (130, b"aborted\n")
 
 
 def test_a_library_that_is_missing_is_told_in_two_lines(vault: Vault) -> None:

@@ -125,7 +125,7 @@ def test_clients_at_once_get_their_own_answers(served: Served) -> None:
     assert firsts == [
         "generated/summary.md",
         "hostile.md",
-        "chunking.md",
+        "projects/notes.md",
         "projects/gateway/log.md",
     ]
 
