@@ -225,8 +225,11 @@ def test_a_run_that_was_killed_is_gone_on_with(used: Vault, monkeypatch: pytest.
         patch.setattr("kb.operations.admin.forget._forget_files", dies)
         assert kb("forget", "vault/code.md", "--yes").code != 0
     assert files_with(used, MARKER.encode())
+    told = {check["name"]: check for check in kb("doctor", "--json").json["checks"]}["forgotten"]
+    assert (told["ok"], told["hint"]) == (False, "kb forget vault/code.md goes on")
     assert kb("forget", "vault/code.md", "--yes").code == 0
     assert files_with(used, MARKER.encode()) == set()
+    assert "forgotten" not in {check["name"] for check in kb("doctor", "--json").json["checks"]}
 
 
 def test_what_agents_were_given_of_it_is_forgotten(used: Vault) -> None:

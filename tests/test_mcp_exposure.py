@@ -436,3 +436,16 @@ def test_owner_and_agent_have_conversations_of_their_own(guarded: Vault, kb: Kb)
     (found,) = called(guarded, ("ask", {"question": "And again, what is it?", "session": "talk"}))
     assert "xylophone" not in shown(found)
     assert found.structured_content["session"] == "talk"
+
+
+def test_a_filter_that_nothing_passes_is_told_without_values_of_hidden_documents(guarded: Vault) -> None:
+    """`salary` is a tag, and `private` a folder, of hidden documents alone."""
+    asked = [{"tags": ["salari"]}, {"path": ["privat/**"]}, {"tags": ["secre"]}]
+    answers = called(guarded, *(("search", {"query": "plan", **each}) for each in asked))
+    for filters, answer in zip(asked, answers, strict=True):
+        assert answer.structured_content["hits"] == []
+        told = shown(answer)
+        assert next(iter(filters.values()))[0] in told
+        assert re.search(r"salary|private/|secret/|deep", told) is None
+    owner = kb_in(guarded)("search", "plan", "--tag", "salari")
+    assert "salary" in owner.stdout + owner.stderr

@@ -48,7 +48,7 @@ CHANGES = {
 
 # What two runs over the same files may write differently: times, and what counts them or the order of arrival.
 _INCIDENTAL = {"created_at", "updated_at", "discovered_at", "provenance_json", "applied_at", "origin", "run_id"}
-_COUNTERS = ("corpus_revision", "collected_revision", "background_state", "common_terms_chunks")
+_COUNTERS = ("corpus_revision", "collected_revision", "background_state", "common_terms_chunks", "forgetting")
 _SHADOW = re.compile(r"_fts_|_vocab$|^vec_\w+_")
 _OF_RUNS = {"ingest_runs", "migrations", "answers", "chat_sessions", "chat_turns"}
 
@@ -69,6 +69,7 @@ SCENARIOS = {
     "lance from the mirror": Scenario("embedded", ["index", "--rebuild-lance"]),
     "mirror from lance": Scenario("embedded", ["index", "--rebuild-mirror"]),
     "lexical index": Scenario("embedded", ["index", "--rebuild-fts"]),
+    "forgetting": Scenario("embedded", ["forget", "log.md", "--yes"]),
     "an answer": Scenario("embedded", ["ask", "How often does the gateway retry?", "--session", "x"]),
 }
 

@@ -136,11 +136,13 @@ def _schemas(_: Session, __: str) -> Iterable[str]:
 
 # By a parameter's name, or by its command's and its own; `file` and `dir` leave it to the shell.
 _SOURCES: Mapping[str, _Source] = {
+    "tag": _facet("tag"),
     "tags": _facet("tag"),
     "tags_any": _facet("tag"),
     "lang": _facet("lang"),
     "code_lang": _facet("code_lang"),
     "symbol_kind": _facet("kind"),
+    "path_glob": _globs,
     "path_globs": _globs,
     "path": _globs,
     "media": _kinds,
@@ -162,6 +164,7 @@ _SOURCES: Mapping[str, _Source] = {
     "run": _runs,
     "runs": _runs,
     "doc.id": _paths,
+    "forget.path": _paths,
     "show.id": _answers,
     "verify.id": _answers,
     "show.name": _sessions,

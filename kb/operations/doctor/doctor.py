@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from collections.abc import Iterable, Iterator
@@ -27,7 +28,7 @@ from kb.scan.assets import has_size
 from kb.store.connection import Connection, open_reader, open_writer, sqlite_errors, sqlite_version
 from kb.store.fts_version import defined_fts_version
 from kb.store.migrate import damaged_objects, foreign_triggers, made_objects, repeatable_hash
-from kb.store.rows import ingest_queries
+from kb.store.rows import forget_queries, ingest_queries
 from kb.store.rows import inspect_queries as queries
 from kb.store.rows.inspect_queries import AssetCopy
 from kb.store.rows.retrieve_queries import select_pipelines
@@ -118,6 +119,7 @@ def _database(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]
             yield from _held("references", config, _references(db))
         if _is_older(db):  # its tables are not yet those that the other checks read; sqlite_open has said so
             return
+        yield from _held("forgotten", config, _forgotten(db))
         yield from _held("contents", config, _contents(db, quick))
         yield from _held("vectors", config, check_vectors(db, config))
         yield from _held("score_gate", config, check_gate(db))
@@ -155,6 +157,15 @@ def _objects(db: Connection) -> Iterator[Check]:
     if foreign := foreign_triggers(db):
         detail = f"not kb's own, and may change what is stored: {', '.join(foreign[:3])}"
         yield Check("foreign_triggers", False, detail, "drop them where you did not make them", needed=False)
+
+
+def _forgotten(db: Connection) -> Iterator[Check]:
+    """Told where `kb forget` was interrupted: a part of what it was to forget may still be there."""
+    if (left := forget_queries.select_unfinished(db)) is not None:
+        path, *others = json.loads(left.paths_json)
+        more = f" and {len(others)} more" if others else ""
+        detail = f"kb forget was interrupted: text of {path}{more} may be left"
+        yield Check("forgotten", False, detail, f"kb forget {shlex.quote(path)} goes on")
 
 
 def _index_version(db: Connection) -> Check:
