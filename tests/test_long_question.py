@@ -104,9 +104,11 @@ def test_the_densest_window_is_the_one_a_plain_count_finds(words: list[tuple[int
         text += " "
         matches.append((len(text), len(text) + length))
         text += letter * length
-    best_start, best_count = 0, -1
-    for index, (start, _) in enumerate(matches):
-        inside = {text[a:b] for a, b in matches[index:] if b <= start + room}
-        if len(inside) > best_count:
-            best_start, best_count = start, len(inside)
-    assert _window_start(text, matches, room) == max(0, min(best_start - room // 6, len(text) - room))
+    best_start, best_end, best_count = 0, 0, -1
+    for index, (start, end) in enumerate(matches):
+        inside = [(a, b) for a, b in matches[index:] if b <= start + room]
+        if len({text[a:b] for a, b in inside}) > best_count:
+            best_start, best_end = start, inside[-1][1] if inside else end
+            best_count = len({text[a:b] for a, b in inside})
+    lead = min(room // 6, max(0, best_start + room - best_end))
+    assert _window_start(text, matches, room) == max(0, min(best_start - lead, len(text) - room))
