@@ -1,0 +1,249 @@
+"""ONNX Runtime's C library, called by ctypes: what runs the encoder's graph, cold, warm and in bulk.
+
+Importing the onnxruntime package (and numpy with it) takes 140 ms, loading this library 15. The wheels for Linux and
+macOS carry it. Calls may come from several threads, and run without the interpreter's lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from weakref import finalize
+
+from kb.errors import ModelCorrupt, ModelError
+from kb.private import unreported
+from kb.records import NamedTuple
+
+if TYPE_CHECKING:
+    from array import array
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    _Place: TypeAlias = ctypes.Array[ctypes.c_char]
+    Data: TypeAlias = bytes | bytearray | memoryview[Any] | array[Any] | NDArray[np.generic]
+
+Element = Literal["float32", "uint8", "int64", "float16"]
+
+# ONNXTensorElementDataType, and the bytes of an element.
+_ELEMENTS: Mapping[Element, tuple[int, int]] = {"float32": (1, 4), "uint8": (2, 1), "int64": (7, 8), "float16": (10, 2)}
+_FLOAT32, _FLOAT32_BYTES = _ELEMENTS["float32"]
+
+_API_VERSION = 20  # ONNX Runtime 1.20
+_P, _INT, _TEXT, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t
+
+# The functions of OrtApi in use: the place of each, which no later version changes, and what it takes.
+_FUNCTIONS: Mapping[str, tuple[int, Sequence[type[Any]]]] = {
+    "CreateEnv": (3, (_INT, _TEXT, _P)),
+    "DisableTelemetryEvents": (6, (_P,)),
+    "CreateSession": (7, (_P, _TEXT, _P, _P)),
+    "CreateSessionFromArray": (8, (_P, _P, _SIZE, _P, _P)),
+    "Run": (9, (_P, _P, _P, _P, _SIZE, _P, _SIZE, _P)),
+    "CreateSessionOptions": (10, (_P,)),
+    "DisableMemPattern": (17, (_P,)),
+    "DisableCpuMemArena": (19, (_P,)),
+    "SetSessionGraphOptimizationLevel": (23, (_P, _INT)),
+    "SetIntraOpNumThreads": (24, (_P, _INT)),
+    "SetInterOpNumThreads": (25, (_P, _INT)),
+    "CreateTensorWithDataAsOrtValue": (49, (_P, _P, _SIZE, _P, _SIZE, _INT, _P)),
+    "GetTensorMutableData": (51, (_P, _P)),
+    "GetTensorElementType": (60, (_P, _P)),
+    "GetDimensionsCount": (61, (_P, _P)),
+    "GetDimensions": (62, (_P, _P, _SIZE)),
+    "GetTensorTypeAndShape": (65, (_P, _P)),
+    "CreateCpuMemoryInfo": (69, (_INT, _INT, _P)),
+    "AddSessionConfigEntry": (130, (_P, _TEXT, _TEXT)),
+}
+_RELEASES = {"Status": 93, "Session": 95, "Value": 96, "TensorTypeAndShapeInfo": 99, "SessionOptions": 100}
+_GET_ERROR_MESSAGE = 2
+
+_ONLY_FATAL = 4  # errors are raised, not logged
+_DEVICE_ALLOCATOR, _DEFAULT_MEMORY = 0, 0
+_OPTIMISE_NOTHING, _OPTIMISE_ALL = 0, 99
+# The fused operator takes four times as long as the sum and the normalisation it stands for.
+_OPTIMISED = {b"optimization.disable_specified_optimizers": b"SkipLayerNormFusion"}
+# Prepacking copies every weight; without it, those in a file beside the graph are used where they are mapped.
+_AS_IT_IS = {b"session.disable_prepacking": b"1"}
+
+
+class _ApiBase(ctypes.Structure):
+    _fields_ = (
+        ("get_api", ctypes.CFUNCTYPE(_P, ctypes.c_uint32)),
+        ("get_version", ctypes.CFUNCTYPE(_TEXT)),
+    )
+
+
+class Tensor(NamedTuple):
+    """An input: the elements of `data` in C order, little-endian."""
+
+    element: Element
+    shape: Sequence[int]
+    data: Data
+
+
+class Output(NamedTuple):
+    """float32[shape] in C order."""
+
+    shape: tuple[int, ...]
+    values: memoryview[float]
+
+
+class Session:
+    """A graph, loaded. It is released with its last reference."""
+
+    def __init__(self, library: _Library, handle: ctypes.c_void_p) -> None:
+        self._library = library
+        self._handle = handle
+        finalize(self, library.release, "Session", handle).atexit = False
+
+    def run(self, inputs: Mapping[str, Tensor], output: str) -> Output:
+        """The output of that name, a copy. Raises: ModelError with what ONNX Runtime says."""
+        library = self._library
+        values = (_P * len(inputs))()
+        results = (_P * 1)()
+        places = [_place(tensor.data) for tensor in inputs.values()]
+        try:
+            for at, (tensor, place) in enumerate(zip(inputs.values(), places, strict=True)):
+                values[at] = library.value(tensor.element, tensor.shape, place)
+            names = (_TEXT * len(inputs))(*(name.encode() for name in inputs))
+            asked = (_TEXT * 1)(output.encode())
+            library.call("Run", self._handle, None, names, values, len(inputs), asked, 1, results)
+            return library.output(results[0])
+        finally:
+            for value in (*values, *results):
+                library.release("Value", value)
+
+
+class _Library:
+    """The library, loaded, with the environment of its sessions: one a process."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        library.OrtGetApiBase.restype = ctypes.POINTER(_ApiBase)
+        base = library.OrtGetApiBase().contents
+        api = base.get_api(_API_VERSION)
+        if not api:
+            raise ModelError(f"ONNX Runtime {base.get_version().decode()} is too old", _REINSTALL)
+        table = ctypes.cast(api, ctypes.POINTER(_P))
+        self._functions = {name: ctypes.CFUNCTYPE(_P, *takes)(table[at]) for name, (at, takes) in _FUNCTIONS.items()}
+        self._releases = {name: ctypes.CFUNCTYPE(None, _P)(table[at]) for name, at in _RELEASES.items()}
+        self._message = ctypes.CFUNCTYPE(_TEXT, _P)(table[_GET_ERROR_MESSAGE])
+        with unreported():
+            self._environment = self.made("CreateEnv", _ONLY_FATAL, b"kb")
+        self.call("DisableTelemetryEvents", self._environment)
+        self._memory = self.made("CreateCpuMemoryInfo", _DEVICE_ALLOCATOR, _DEFAULT_MEMORY)
+
+    def call(self, name: str, *arguments: object) -> None:
+        """Calls a function of OrtApi. Raises: ModelError with what it says."""
+        status = self._functions[name](*arguments)
+        if status:
+            told = self._message(status)
+            self.release("Status", status)
+            raise ModelError(f"ONNX Runtime: {told.decode(errors='replace')}")
+
+    def made(self, name: str, *arguments: object) -> ctypes.c_void_p:
+        """What a function of OrtApi gives through its last parameter. Raises: ModelError."""
+        pointer = _P()
+        self.call(name, *arguments, ctypes.byref(pointer))
+        return pointer
+
+    def release(self, kind: str, pointer: object) -> None:
+        """Releases what is of that kind; NULL is allowed."""
+        self._releases[kind](pointer)
+
+    def session(self, model: Path | bytes, *, optimised: bool) -> ctypes.c_void_p:
+        """A session of one thread. Raises: ModelError."""
+        with self._options(optimised=optimised) as options:
+            if isinstance(model, bytes):
+                return self.made("CreateSessionFromArray", self._environment, model, len(model), options)
+            return self.made("CreateSession", self._environment, str(model).encode(), options)
+
+    def value(self, element: Element, shape: Sequence[int], place: _Place) -> int | None:
+        """An OrtValue over the data in a place, which must outlive it. Raises: ModelError, ValueError."""
+        number, element_bytes = _ELEMENTS[element]
+        size_bytes = ctypes.sizeof(place)
+        if size_bytes != prod(shape) * element_bytes:
+            raise ValueError(f"{size_bytes} bytes are no {element}{list(shape)}")
+        sizes = (ctypes.c_int64 * len(shape))(*shape)
+        where = (self._memory, place, size_bytes)
+        return self.made("CreateTensorWithDataAsOrtValue", *where, sizes, len(sizes), number).value
+
+    def output(self, value: int | None) -> Output:
+        """The float32 tensor of an OrtValue, copied. Raises: ModelError."""
+        info = self.made("GetTensorTypeAndShape", value)
+        try:
+            element, rank = _INT(), _SIZE()
+            self.call("GetTensorElementType", info, ctypes.byref(element))
+            self.call("GetDimensionsCount", info, ctypes.byref(rank))
+            shape = (ctypes.c_int64 * rank.value)()
+            self.call("GetDimensions", info, shape, rank)
+        finally:
+            self.release("TensorTypeAndShapeInfo", info)
+        if element.value != _FLOAT32:
+            raise ModelError(f"the graph's output is of ONNX's element type {element.value} instead of float32")
+        size_bytes = prod(shape) * _FLOAT32_BYTES
+        data = ctypes.string_at(self.made("GetTensorMutableData", value), size_bytes) if size_bytes else b""
+        return Output(tuple(shape), memoryview(data).cast("f"))
+
+    @contextmanager
+    def _options(self, *, optimised: bool) -> Iterator[ctypes.c_void_p]:
+        options = self.made("CreateSessionOptions")
+        try:
+            self.call("SetIntraOpNumThreads", options, 1)
+            self.call("SetInterOpNumThreads", options, 1)
+            # A pattern would be kept for each length of text.
+            self.call("DisableMemPattern", options)
+            if not optimised:
+                self.call("DisableCpuMemArena", options)
+            self.call("SetSessionGraphOptimizationLevel", options, _OPTIMISE_ALL if optimised else _OPTIMISE_NOTHING)
+            for key, set_to in (_OPTIMISED if optimised else _AS_IT_IS).items():
+                self.call("AddSessionConfigEntry", options, key, set_to)
+            yield options
+        finally:
+            self.release("SessionOptions", options)
+
+
+def open_session(model: Path | bytes, *, optimised: bool) -> Session:
+    """The graph in a file, or a file's bytes. Raises: ModelCorrupt when it does not load; ModelError without a library.
+
+    `optimised`: rewritten and its weights packed for many runs, which takes longer than a few runs gain by it.
+    """
+    library = _library()
+    try:
+        return Session(library, library.session(model, optimised=optimised))
+    except ModelError as error:
+        name = "a graph" if isinstance(model, bytes) else model.name
+        raise ModelCorrupt(f"{name} does not load: {error.message}") from error
+
+
+_REINSTALL = f"run `{sys.executable} -m pip install --force-reinstall onnxruntime`"
+
+
+@cache
+def _library() -> _Library:
+    """The library of the installed onnxruntime. Raises: ModelError when it is not there or does not load."""
+    package = find_spec("onnxruntime")
+    if package is None or package.origin is None:
+        raise ModelError("onnxruntime is not installed", _REINSTALL)
+    directory = Path(package.origin).parent / "capi"
+    pattern = "libonnxruntime.*.dylib" if sys.platform == "darwin" else "libonnxruntime.so.*"
+    path = next(iter(sorted(directory.glob(pattern))), None)
+    if path is None:
+        raise ModelError(f"the installed onnxruntime has no library for C: no {pattern} in {directory}", _REINSTALL)
+    try:
+        return _Library(ctypes.CDLL(str(path)))
+    except (OSError, AttributeError) as error:
+        raise ModelError(f"the library of onnxruntime does not load: {error}", _REINSTALL) from error
+
+
+def _place(data: Data) -> _Place:
+    """Where the data is; a copy where Python lets nobody write."""
+    view = memoryview(data)  # type: ignore[arg-type]  # numpy says so from Python 3.12 on
+    size = ctypes.c_char * view.nbytes
+    return size.from_buffer_copy(view.cast("B")) if view.readonly else size.from_buffer(view.cast("B"))
