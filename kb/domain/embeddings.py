@@ -47,6 +47,20 @@ class SlotCoverage(NamedTuple):
     embedded: int
 
 
+class PassageTokens(NamedTuple):
+    """What a passage's tokens were pooled to: `count` rows of `components` numbers, `bits` each; 0 rows: none are kept.
+
+    `tokens`: count x components / 2 bytes, row after row, component j in the low four bits of byte j and component
+    j + components / 2 in the high ones, each 8 more than its value of -7 to 7; then the scale of each row as float16,
+    little-endian. A row's length is about 1.
+    """
+
+    count: int  # type: ignore[assignment]  # over the method of tuples, which nobody calls
+    components: int
+    bits: int
+    tokens: bytes
+
+
 class Embedder(Protocol):
     """Encodes many texts: what indexing uses. Loading one may take a second."""
 
