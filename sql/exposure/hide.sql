@@ -3,7 +3,7 @@
 -- A name is looked for among temporary things first, so every statement that this connection runs, those written later
 -- too, reads through these. The views of the main schema do not, and are made again here. So are the lexical indexes and what
 -- is counted of the corpus: scores and ranks are those of a knowledge base that never had the hidden documents.
--- version 6
+-- version 7
 DROP TABLE IF EXISTS temp.chunks_vocab;
 DROP TABLE IF EXISTS temp.code_vocab;
 DROP TABLE IF EXISTS temp.chunks_fts;
@@ -15,6 +15,7 @@ DROP VIEW IF EXISTS temp.corpus_stats;
 DROP VIEW IF EXISTS temp.document_overview;
 DROP VIEW IF EXISTS temp.chunk_source;
 DROP VIEW IF EXISTS temp.chunk_sentences;
+DROP VIEW IF EXISTS temp.chunk_tokens;
 DROP VIEW IF EXISTS temp.embedding_records;
 DROP VIEW IF EXISTS temp.assets;
 DROP VIEW IF EXISTS temp.symbol_refs;
@@ -89,6 +90,12 @@ CREATE TEMP VIEW chunk_sentences AS
 SELECT
   chunk_rowid, position, start_char, end_char, vector
 FROM main.chunk_sentences
+WHERE chunk_rowid IN (SELECT c.chunk_rowid FROM temp.chunks AS c);
+
+CREATE TEMP VIEW chunk_tokens AS
+SELECT
+  chunk_rowid, model_id, count, components, bits, tokens
+FROM main.chunk_tokens
 WHERE chunk_rowid IN (SELECT c.chunk_rowid FROM temp.chunks AS c);
 
 CREATE TEMP VIEW embedding_records AS

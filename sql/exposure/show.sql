@@ -1,5 +1,5 @@
 -- Let a connection see all documents again.
--- version 3
+-- version 4
 DROP TABLE IF EXISTS temp.chunks_vocab;
 DROP TABLE IF EXISTS temp.code_vocab;
 DROP TABLE IF EXISTS temp.chunks_fts;
@@ -11,6 +11,7 @@ DROP VIEW IF EXISTS temp.corpus_stats;
 DROP VIEW IF EXISTS temp.document_overview;
 DROP VIEW IF EXISTS temp.chunk_source;
 DROP VIEW IF EXISTS temp.chunk_sentences;
+DROP VIEW IF EXISTS temp.chunk_tokens;
 DROP VIEW IF EXISTS temp.embedding_records;
 DROP VIEW IF EXISTS temp.assets;
 DROP VIEW IF EXISTS temp.symbol_refs;
