@@ -40,4 +40,4 @@ def test_the_types_of_all_but_the_tests_are_checked() -> None:
         if path.is_file() and path.read_bytes().startswith(b"#!/usr/bin/env python3")
     }
     shared = {path for path in TESTS if not path.name.startswith("test_")}
-    assert programs | shared | {CHECKOUT / "kb", CHECKOUT / "benchmarks"} == checked
+    assert programs | shared | {CHECKOUT / "kb", CHECKOUT / "benchmarks", CHECKOUT / "training"} == checked

@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from dataclasses import dataclass
@@ -88,7 +89,20 @@ def test_wheel_holds_the_sql_and_the_licences(wheel: Path) -> None:
     assert expected
     assert shipped == expected
     assert {Path(name).name for name in names if "/licenses/" in name} == {"LICENSE-MIT", "LICENSE-APACHE"}
-    assert not [name for name in names if name.startswith(("tests/", "fixtures/", "benchmarks/", "tools/"))]
+    assert not [
+        name for name in names if name.startswith(("tests/", "fixtures/", "benchmarks/", "tools/", "training/"))
+    ]
+
+
+@pytest.mark.slow
+def test_the_source_distribution_leaves_out_what_only_a_checkout_needs(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", tmp_path, CHECKOUT]
+    done = subprocess.run(command, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        folders = {name.split("/")[1] for name in archive.getnames() if name.count("/") > 1}
+    assert folders == {"kb", "sql", "migrations"}
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
 """How the encoder's update is trained: written questions → low-rank matrices that `kb models install` adds to the base.
 
-`tools/train` runs it. It needs PyTorch (the extra `train`) and, for the base weights, an installed encoder.
+`tools/train` runs it. It needs PyTorch (the extra `train`); reading data and choosing batches do without.
 """

@@ -1,150 +1,350 @@
-"""`tools/train`: train the encoder's update, or tell its held-out figures."""
+"""Train the encoder's update: from written questions to the file that `kb models install` adds to the base's weights.
+
+The file, a record of what it was made of and how well it does (.json), and the checkpoint stand beside each other. A
+training that was interrupted goes on where it was when the same command is given again, and ends with the same file.
+"""
 
 from __future__ import annotations
 
 import argparse
-import math
-import time
-from collections.abc import Sequence
+import json
+import signal
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from kb.assemble.e5_weights import read_weights
-from kb.embed.installed.vocabulary import open_vocabulary
-from kb.embed.installed.word_tokens import WordTokens
-from kb.embed.text import encoder_text
+import kb
+from kb.errors import KbError
+from kb.models.manifest import sha256_of
+from training.base import Base, open_base
 from training.batches import Batches, Recipe
 from training.encoder import Encoder
-from training.held_out import TokenIds, held_out_figures
-from training.objective import step_loss
-from training.questions import Source, read_source
-from training.update_file import read_update, write_update
+from training.held_out import held_out_figures, lines_of, record_of
+from training.questions import BadData, CheckoutMissing, Source, check_apart, read_source, source_files
+from training.run import PRECISIONS, Checkpoint, Course, Plan, Stopped, seconds_by_precision, train, within_reach
+from training.update_file import Floats, rank_of, read_update, write_update
 
-_WARM_STEPS = 20
-_LOWEST_RATE = 0.03
-_LONGEST_PASSAGE = 384
-_LONGEST_QUESTION = 60
+_CHECKOUT = Path(__file__).parents[1]
+_EXAMPLES = """\
+examples:
+  tools/train                                    all of benchmarks/training, four epochs
+  tools/train --checkouts DIR                    with the files whose passages are in others' repositories
+  tools/train --held-out DIR/n4.jsonl OTHER      and figures by kind of question after each epoch, of these files
+  tools/train --epochs 1 --fraction .25          a quarter of the data, to see what more of it gives
+  tools/train --steps 0 --begin-with FILE --share .7 --out OTHER
+                                                 no training: the average of an update and the base, as an update
+
+The update is used once it stands in kb/assemble/data/encoder_update.npz and `kb models install --force` has run.
+"""
 
 
-def main() -> None:
-    """Train from the command line's data to the update's file."""
-    asked = _arguments()
-    torch.manual_seed(asked.seed)
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train as the arguments say. Returns the exit code."""
+    asked = _arguments(arguments)
+    try:
+        _run(asked)
+    except Stopped:
+        print(f"Stopped. The same command goes on from {_beside(asked.out, '.checkpoint')}", file=sys.stderr)
+        return 130
+    except KeyboardInterrupt:
+        return 130
+    except (BadData, KbError, FloatingPointError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        if hint := getattr(error, "hint", None):
+            print(f"  hint: {hint}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _run(asked: argparse.Namespace) -> None:
+    console = Console(stderr=True)
+    training = {} if asked.steps == 0 else _sources(asked.data, asked.checkouts, console)
+    held_out = _sources(asked.held_out, asked.checkouts, console)
+    check_apart(training, held_out)
+    if not asked.out.parent.is_dir():
+        asked.out.parent.mkdir(parents=True)
+    with _bar(console) as bar:
+        base = open_base(asked.base, asked.cache / "base", _fetching(bar))
+    device = torch.device(asked.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     if asked.threads:
         torch.set_num_threads(asked.threads)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    precision = {"bfloat16": torch.bfloat16, "float32": torch.float32}[asked.precision]
-    weights = read_weights(asked.base)
-    encoder = Encoder(weights, asked.rank, precision).to(device)
-    words = WordTokens(open_vocabulary(asked.vocabulary))
-    remembered: dict[str, list[int]] = {}
-
-    def token_ids(text: str) -> list[int]:
-        if text not in remembered:
-            longest = _LONGEST_QUESTION if text.startswith("query: ") else _LONGEST_PASSAGE
-            remembered[text] = words.token_ids(encoder_text(text))[:longest]
-        return remembered[text]
-
-    held_out = [read_source(path) for path in asked.held_out]
-    if asked.update:
-        read_update(encoder.learned(), asked.update, asked.share)
-    if asked.train:
-        _train(encoder, [read_source(path) for path in asked.train], held_out, token_ids, asked)
+    begun_with = read_update(asked.begin_with) if asked.begin_with else None
+    rank = asked.rank if begun_with is None else rank_of(begun_with)
+    sources = [within_reach(source.first(asked.fraction), base) for source in training.values()]
+    identity = _identity(asked, training, held_out, base, rank)
+    checkpoint = Checkpoint(_beside(asked.out, ".checkpoint"), identity)
+    if asked.fresh:
+        checkpoint.path.unlink(missing_ok=True)
+    saved = checkpoint.saved()
+    precision = saved["precision"] if saved else asked.precision or _faster(base, rank, sources, device, console)
+    torch.manual_seed(asked.seed)
+    encoder = Encoder(base.weights, rank, PRECISIONS[precision]).to(device)
+    if begun_with is not None:
+        _begin_with(encoder, begun_with, asked.begin_with)
+    course = Course()
+    if training:
+        batches = Batches(sources, Recipe(asked.passages, asked.cut), asked.seed)
+        steps = asked.steps or max(1, round(asked.epochs * batches.steps_of_an_epoch))
+        questions = sum(len(source.questions) for source in sources)
+        console.print(
+            f"{questions} questions, {batches.passages_of_an_epoch} passages, {steps} steps"
+            f" ({batches.steps_of_an_epoch} an epoch), {precision} on {device.type}"
+        )
+        look = asked.look or batches.steps_of_an_epoch
+        course = _train(encoder, base, batches, Plan(steps, asked.rate), checkpoint, list(held_out.values()), look)
+    if asked.share != 1:
+        encoder.average_with_base(base.weights, asked.share)
     if held_out:
-        _tell(encoder, held_out, token_ids)
+        course.figures.append(_figures(encoder, base, list(held_out.values()), course.step))
+        print("\n".join(lines_of(course.figures[-1])), flush=True)
+    write_update(_learned(encoder), asked.out)
+    made = {
+        "update": {"file": asked.out.name, "sha256": sha256_of(asked.out), "rank": rank},
+        **identity,
+        "precision": precision,
+        "device": torch.cuda.get_device_name() if device.type == "cuda" else "processor",
+        "threads": torch.get_num_threads(),
+        "versions": {"kb": kb.__version__, "torch": torch.__version__},
+        "steps": course.step,
+        "hours": round(course.seconds / 3600, 2),
+        "losses": course.losses,
+        "figures": course.figures,
+    }
+    record = _beside(asked.out, ".json")
+    record.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    checkpoint.path.unlink(missing_ok=True)
+    print(f"{asked.out} and {record.name}")
 
 
-def _train(encoder: Encoder, sources: Sequence[Source], held_out: Sequence[Source], token_ids: TokenIds, asked: argparse.Namespace) -> None:
-    if asked.fraction < 1:
-        sources = [_fraction(source, asked.fraction) for source in sources]
-    batches = Batches(sources, Recipe(asked.groups, asked.twins, asked.cut), asked.seed)
-    steps = asked.steps or round(asked.epochs * batches.steps_of_an_epoch)
-    questions = sum(len(source.questions) for source in sources)
-    print(f"{len(sources)} sources, {questions} questions, {steps} steps of {batches.steps_of_an_epoch} an epoch", flush=True)
-    parameters = [parameter for _, parameter in encoder.learned()]
-    optimizer = torch.optim.AdamW(parameters, lr=asked.rate, weight_decay=0.01)
-    done = _resumed(encoder, optimizer, asked.checkpoint)
-    started, saved = time.monotonic(), time.monotonic()
-    sums = [0.0] * 5
-    for step, batch in zip(range(steps), batches, strict=False):
-        if step < done:
-            continue
-        states = encoder([token_ids(f"query: {text}") for text in batch.questions] + [token_ids(f"passage: {text}") for text in batch.passages])
-        asking = len(batch.questions)
-        loss = step_loss(states[:asking], states[asking:], batch)
-        rate = asked.rate * min(1, (step + 1) / _WARM_STEPS) * max(_LOWEST_RATE, .5 * (1 + math.cos(math.pi * step / steps)))
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        optimizer.zero_grad()
-        loss.total.backward()
-        torch.nn.utils.clip_grad_norm_(parameters, 1.0)
-        optimizer.step()
-        for at, value in enumerate((loss.vector, loss.tokens, loss.right_by_vector, loss.right_by_tokens, 1)):
-            sums[at] += value
-        if (step + 1) % 10 == 0 or step + 1 == steps:
-            told = [value / sums[4] for value in sums[:4]]
-            print(f"{step + 1}/{steps} {time.monotonic() - started:.0f}s loss {told[0]:.3f} {told[1]:.3f} right {told[2]:.3f} {told[3]:.3f} texts {len(batch.questions)} {len(batch.passages)}", flush=True)
-            sums = [0.0] * 5
-        if asked.checkpoint and time.monotonic() - saved > 120:
-            torch.save({"step": step + 1, "learned": dict(encoder.learned()), "optimizer": optimizer.state_dict()}, asked.checkpoint)
-            write_update(encoder.learned(), asked.out)
-            saved = time.monotonic()
-        if held_out and asked.look and (step + 1) % asked.look == 0 and step + 1 < steps:
-            _tell(encoder, held_out, token_ids)
-    write_update(encoder.learned(), asked.out)
+def _train(
+    encoder: Encoder,
+    base: Base,
+    batches: Batches,
+    plan: Plan,
+    checkpoint: Checkpoint,
+    held_out: list[Source],
+    look: int,
+) -> Course:
+    console = Console(stderr=True)
+    with _bar(console) as bar, _stop_asked() as stop:
+        task = bar.add_task("training", total=plan.steps, state="")
+
+        def told(course: Course) -> None:
+            bar.update(task, completed=course.step)
+            if not course.recent:
+                line = _loss_line(course, plan.steps)
+                bar.update(task, state=line.partition("  ")[2])
+                if not console.is_terminal:
+                    print(line, flush=True)
+            if held_out and course.step % look == 0 and course.step < plan.steps:
+                course.figures.append(_figures(encoder, base, held_out, course.step))
+                bar.console.print("\n".join([f"after step {course.step}", *lines_of(course.figures[-1])]))
+
+        return train(encoder, base, batches, plan, checkpoint, told=told, stops=lambda: bool(stop))
 
 
-def _resumed(encoder: Encoder, optimizer: torch.optim.Optimizer, checkpoint: Path | None) -> int:
-    if checkpoint is None or not checkpoint.is_file():
-        return 0
-    state = torch.load(checkpoint)
-    with torch.no_grad():
-        for name, parameter in encoder.learned():
-            parameter.copy_(state["learned"][name])
-    optimizer.load_state_dict(state["optimizer"])
-    return int(state["step"])
+def _loss_line(course: Course, steps: int) -> str:
+    last = course.losses[-1]
+    return (
+        f"{course.step}/{steps}  {course.seconds:.0f} s  loss {last['vector']:.3f} {last['tokens']:.3f}"
+        f"  right {last['right_by_vector']:.3f} {last['right_by_tokens']:.3f}"
+    )
 
 
-def _fraction(source: Source, share: float) -> Source:
-    """The first passages of a source with their questions."""
-    kept = int(len(source.passages) * share) // 2 * 2
-    return Source(source.name, source.passages[:kept], [q for q in source.questions if q.passage < kept and all(o < kept for o in q.others)], [], [p for p in source.pairs if max(p) < kept])
+def _sources(paths: Sequence[Path], checkouts: Path | None, console: Console) -> dict[Path, Source]:
+    """The files' questions; a file whose passages are in a repository that is not there is told of and left out."""
+    sources = {}
+    for path in source_files(paths):
+        try:
+            sources[path] = read_source(path, checkouts)
+        except CheckoutMissing as error:
+            console.print(f"left out: {error} ({error.hint})", soft_wrap=True)
+    if paths and not sources:
+        raise BadData(paths[0], None, "no file is left to read")
+    return sources
 
 
-def _tell(encoder: Encoder, held_out: Sequence[Source], token_ids: TokenIds) -> None:
-    figures, above = held_out_figures(encoder, held_out, token_ids)
-    for each in figures:
-        shares = "  ".join(" ".join(f"{share:.3f}" for share in shares) for shares in (each.by_vector, each.by_tokens))
-        print(f"  {each.kind:12} {each.questions:5}  {shares}")
-    if above is not None:
-        print(f"  own passage above its twin {above:.3f}", flush=True)
+def _identity(
+    asked: argparse.Namespace, training: Mapping[Path, Source], held_out: Mapping[Path, Source], base: Base, rank: int
+) -> dict[str, Any]:
+    """What makes a training the one it is, as the checkpoint and the record hold it; no path of a machine."""
+    settings = ("seed", "epochs", "steps", "rate", "passages", "cut", "fraction", "share", "precision", "look")
+    return {
+        "base": {"sha256": base.sha256},
+        "begun_with": None if asked.begin_with is None else {"sha256": sha256_of(asked.begin_with)},
+        "asked": {"rank": rank, **{name: getattr(asked, name) for name in settings}},
+        "data": [_counted(source) for source in training.values()],
+        "held_out": [_counted(source) for source in held_out.values()],
+    }
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="tools/train", description=__doc__)
-    parser.add_argument("--base", type=Path, required=True, help="the 4-bit weight file")
-    parser.add_argument("--vocabulary", type=Path, required=True)
-    parser.add_argument("--train", type=Path, nargs="*", default=[])
-    parser.add_argument("--held-out", type=Path, nargs="*", default=[])
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--update", type=Path, help="begin with this update")
-    parser.add_argument("--share", type=float, default=1.0)
-    parser.add_argument("--checkpoint", type=Path)
-    parser.add_argument("--steps", type=int)
-    parser.add_argument("--epochs", type=float, default=4)
-    parser.add_argument("--rate", type=float, default=4e-4)
-    parser.add_argument("--rank", type=int, default=24)
-    parser.add_argument("--groups", type=int, default=5)
-    parser.add_argument("--twins", type=int, default=7)
-    parser.add_argument("--cut", type=int, default=6)
-    parser.add_argument("--fraction", type=float, default=1.0)
-    parser.add_argument("--look", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--threads", type=int)
-    parser.add_argument("--precision", choices=("bfloat16", "float32"), default="bfloat16")
-    return parser.parse_args()
+def _counted(source: Source) -> dict[str, Any]:
+    return {
+        "name": source.name,
+        "sha256": source.sha256,
+        "passages": len(source.passages),
+        "questions": len(source.questions),
+        "kinds": dict(sorted(Counter(question.kind for question in source.questions).items())),
+        "languages": dict(sorted(Counter(question.language for question in source.questions).items())),
+    }
+
+
+def _faster(base: Base, rank: int, sources: Sequence[Source], device: torch.device, console: Console) -> str:
+    """The precision in which a small step takes less time here."""
+    texts = [base.passage_ids(passage.encoded_text()) for source in sources for passage in source.passages[:4]]
+    if not texts:
+        return "float32"
+    seconds = seconds_by_precision(base.weights, rank, texts, device)
+    name = min(seconds, key=lambda each: seconds[each])
+    console.print(", ".join(f"{each}: {taken:.2f} s" for each, taken in seconds.items()) + f"; so {name}")
+    return name
+
+
+def _begin_with(encoder: Encoder, update: Mapping[str, Floats], path: Path) -> None:
+    try:
+        encoder.set_learned(update)
+    except ValueError as error:
+        raise BadData(path, None, str(error)) from error
+
+
+def _learned(encoder: Encoder) -> dict[str, Floats]:
+    return {name: parameter.detach().cpu().numpy() for name, parameter in encoder.learned()}
+
+
+def _figures(encoder: Encoder, base: Base, sources: Sequence[Source], step: int) -> dict[str, Any]:
+    return record_of(step, *held_out_figures(encoder, base, sources))
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name.removesuffix(".npz") + suffix)
+
+
+def _bar(console: Console) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, TextColumn("{task.fields[state]}"), console=console, disable=not console.is_terminal)
+
+
+def _fetching(bar: Progress) -> Any:
+    tasks: dict[str, Any] = {}
+
+    def told(stage: str, done: int, total: int) -> None:
+        if stage not in tasks:
+            tasks[stage] = bar.add_task(f"base: {stage}", state="")
+        bar.update(tasks[stage], completed=done, total=total)
+
+    return told
+
+
+@contextmanager
+def _stop_asked() -> Any:
+    """A list that gets an entry with the first Ctrl-C or SIGTERM; the second Ctrl-C ends at once."""
+    asked: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        asked.append(number)
+        signal.signal(number, before[signal.Signals(number)])
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        for number in before:
+            signal.signal(number, note)
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="tools/train", description=__doc__, epilog=_EXAMPLES, formatter_class=form)
+    add = parser.add_argument_group("files").add_argument
+    add(
+        "--data",
+        type=Path,
+        nargs="+",
+        metavar="PATH",
+        default=[_CHECKOUT / "benchmarks/training"],
+        help="files of questions, or folders of them (benchmarks/training)",
+    )
+    add(
+        "--held-out",
+        type=Path,
+        nargs="+",
+        metavar="PATH",
+        default=[],
+        help="files or folders whose questions are asked of all their passages together, epoch by epoch",
+    )
+    add(
+        "--checkouts",
+        type=Path,
+        metavar="DIR",
+        help="the folder of the repositories that passages are taken from (benchmarks/training/README.md)",
+    )
+    add("--out", type=Path, metavar="FILE", help="the update (.cache/training/encoder_update.npz)")
+    add("--base", type=Path, metavar="FILE", help="the base's 4-bit weights (those kb installs, fetched at first)")
+    add("--begin-with", type=Path, metavar="FILE", help="an update to begin with, of any rank")
+    add("--cache", type=Path, metavar="DIR", default=_CHECKOUT / ".cache/training", help="where the base is kept")
+    add("--fresh", action="store_true", help="do not go on from the checkpoint")
+    add = parser.add_argument_group("training").add_argument
+    add("--epochs", type=_positive, default=4.0, metavar="N", help="how often each passage is seen (%(default)s)")
+    add("--steps", type=_count, metavar="N", help="so many steps instead; 0 trains nothing")
+    add("--rate", type=_positive, default=4e-4, metavar="R", help="the highest learning rate (%(default)s)")
+    add(
+        "--rank",
+        type=int,
+        choices=range(1, 129),
+        default=24,
+        metavar="N",
+        help="of the update's matrices (%(default)s)",
+    )
+    add("--passages", type=int, choices=range(4, 513), default=34, metavar="N", help="of a step (%(default)s)")
+    add("--cut", type=_count, default=6, metavar="N", help="so many of them again without an answer (%(default)s)")
+    add("--fraction", type=_share, default=1.0, metavar="F", help="use the first part of each file alone (%(default)s)")
+    add(
+        "--share",
+        type=_share,
+        default=1.0,
+        metavar="F",
+        help="write the average of so much of what was learned with the base (%(default)s)",
+    )
+    add("--look", type=_count, default=0, metavar="N", help="held-out figures each N steps (an epoch)")
+    add("--seed", type=int, default=1, metavar="N", help="of the first matrices and the order (%(default)s)")
+    add = parser.add_argument_group("machine").add_argument
+    add("--device", choices=("cpu", "cuda"), help="(cuda where there is one)")
+    add("--precision", choices=sorted(PRECISIONS), help="(the one that is faster here, measured at the start)")
+    add("--threads", type=int, metavar="N", help="(as many as PyTorch takes)")
+    asked = parser.parse_args(arguments)
+    asked.out = asked.out or asked.cache / "encoder_update.npz"
+    return asked
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return value
+
+
+def _share(text: str) -> float:
+    value = _positive(text)
+    if value > 1:
+        raise argparse.ArgumentTypeError(f"{text} is above 1")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    return value
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -18,13 +18,18 @@ from training.questions import Passage, Question, Source
 
 _GROUP_PASSAGES = 4
 _QUESTIONS_OF_A_PASSAGE = 4
+_NEAREST = 8
 _WORD = re.compile(r"[A-Za-z0-9_]+|[가-힣]{2}")
 _SENTENCE_END = re.compile(r"[.!?]\s|다\.?\s|요\.?\s|\n")
 
 
 @dataclass(slots=True)
 class Batch:
-    """A step's texts: `right[i]` is the passage that answers question i; one of `only_for` is no passage for another."""
+    """A step's texts: `right[i]` is the passage that answers question i.
+
+    `barred[i]` are passages that question i is not compared with, as they answer it too. A passage of `only_for` has
+    the answer of one question taken out, and is compared with that question alone.
+    """
 
     passages: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
@@ -35,98 +40,109 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How much of each a step has."""
+    """How many passages a step has, and how many of them again without an answer."""
 
-    groups: int = 5
-    twins: int = 7
+    passages: int = 34
     cut: int = 6
 
 
 class Batches:
-    """Batches of all sources, each passage as often as any other, in a random order that `seed` decides."""
+    """Batches of all sources, without end: an epoch has each passage that has questions once, in an order of `seed`."""
 
     def __init__(self, sources: Sequence[Source], recipe: Recipe, seed: int) -> None:
         self._sources = sources
         self._recipe = recipe
         self._random = random.Random(seed)
-        self._near = [None if source.pairs else _neighbours(source.passages) for source in sources]
+        self._near = [[] if source.pairs else _neighbours(source.passages) for source in sources]
         self._asked: list[dict[int, list[Question]]] = []
         for source in sources:
-            asked = defaultdict(list)
+            asked: dict[int, list[Question]] = {}
             for question in source.questions:
-                asked[question.passage].append(question)
+                asked.setdefault(question.passage, []).append(question)
             self._asked.append(asked)
-        self._groups: list[tuple[int, list[int]]] = []
-        self._twins: list[tuple[int, list[int]]] = []
-
-    @property
-    def steps_of_an_epoch(self) -> int:
-        """How many steps show each passage once."""
-        single = sum(len(source.passages) for source in self._sources if not source.pairs)
-        pairs = sum(len(source.pairs) for source in self._sources)
-        passages = single / max(self._recipe.groups * _GROUP_PASSAGES, 1)
-        return round(max(passages if single else 0, pairs / max(self._recipe.twins, 1) if pairs else 0, 1))
+        paired = [2 * len(source.pairs) or len(asked) for source, asked in zip(sources, self._asked, strict=True)]
+        self.passages_of_an_epoch = sum(paired)
+        self.steps_of_an_epoch = max(1, round(self.passages_of_an_epoch / recipe.passages))
 
     def __iter__(self) -> Iterator[Batch]:
         while True:
-            yield self._batch()
+            yield from self._epoch()
 
-    def _batch(self) -> Batch:
+    def _epoch(self) -> Iterator[Batch]:
+        together = [(at, list(pair)) for at, source in enumerate(self._sources) for pair in source.pairs]
+        together += [(at, group) for at in range(len(self._sources)) for group in self._grouped(at)]
+        self._random.shuffle(together)
+        done = 0
+        for step in range(self.steps_of_an_epoch):
+            chosen = []
+            while together and done * self.steps_of_an_epoch < self.passages_of_an_epoch * (step + 1):
+                chosen.append(together.pop())
+                done += len(chosen[-1][1])
+            if chosen:
+                yield self._batch(chosen)
+
+    def _batch(self, chosen: Sequence[tuple[int, Sequence[int]]]) -> Batch:
         batch = Batch()
-        cuttable: list[tuple[int, Passage, Question]] = []
-        chosen = [self._next_group() for _ in range(self._recipe.groups)]
-        chosen += [self._next_twins() for _ in range(self._recipe.twins)]
-        for source, passages in filter(None, chosen):
-            numbers = {passage: len(batch.passages) + at for at, passage in enumerate(passages)}
-            batch.passages += [self._sources[source].passages[passage].encoded_text() for passage in passages]
+        numbers: dict[tuple[int, int], int] = {}
+        of_text: dict[str, int] = {}
+        for source, passages in chosen:
             for passage in passages:
-                asked = self._asked[source][passage]
-                for question in self._random.sample(asked, min(len(asked), _QUESTIONS_OF_A_PASSAGE)):
-                    batch.right.append(numbers[passage])
-                    batch.barred.append([numbers[other] for other in question.others if other in numbers])
-                    batch.questions.append(question.text)
-                    if question.answer:
-                        cuttable.append(
-                            (len(batch.questions) - 1, self._sources[source].passages[passage], question)
-                        )
-        for asked_at, place, question in self._random.sample(cuttable, min(len(cuttable), self._recipe.cut)):
-            assert question.answer is not None
-            batch.only_for[len(batch.passages)] = asked_at
-            batch.passages.append(place.encoded_text(without_sentence(place.text, *question.answer)))
+                text = self._sources[source].passages[passage].encoded_text()
+                numbers[source, passage] = of_text.setdefault(text, len(of_text))
+        batch.passages = list(of_text)
+        cuttable: list[tuple[int, Passage, Question]] = []
+        for source, passage in numbers:
+            asked = self._asked[source].get(passage, [])
+            for question in self._random.sample(asked, min(len(asked), _QUESTIONS_OF_A_PASSAGE)):
+                right = numbers[source, passage]
+                also = {numbers[source, other] for other in question.others if (source, other) in numbers}
+                cuttable.append((len(batch.questions), self._sources[source].passages[passage], question))
+                batch.questions.append(question.text)
+                batch.right.append(right)
+                batch.barred.append(sorted(also - {right}))
+        _bar_same_questions(batch)
+        self._random.shuffle(cuttable)
+        for asked_at, place, question in cuttable:
+            if len(batch.only_for) == self._recipe.cut:
+                break
+            if cut := without_answer(place, question):
+                batch.only_for[len(batch.passages)] = asked_at
+                batch.passages.append(cut)
         return batch
 
-    def _next_group(self) -> tuple[int, list[int]] | None:
-        if not self._groups:
-            self._groups = [
-                (number, group)
-                for number, near in enumerate(self._near)
-                if near is not None
-                for group in self._grouped(near)
-            ]
-            self._random.shuffle(self._groups)
-        return self._groups.pop() if self._groups else None
-
-    def _next_twins(self) -> tuple[int, list[int]] | None:
-        if not self._twins:
-            self._twins = [(at, list(pair)) for at, source in enumerate(self._sources) for pair in source.pairs]
-            self._random.shuffle(self._twins)
-        return self._twins.pop() if self._twins else None
-
-    def _grouped(self, near: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-        """All passages of a source, in groups: one that is left with those of its nearest that are left too."""
-        left = set(range(len(near)))
-        order = list(left)
+    def _grouped(self, at: int) -> Iterator[list[int]]:
+        """All passages with questions of a source, in groups: one with those of its nearest that are in no other."""
+        near, asked = self._near[at], self._asked[at]
+        if not near:
+            return
+        order = sorted(asked)
         self._random.shuffle(order)
+        left = set(order)
+        remaining: list[int] = []
         for passage in order:
             if passage not in left:
                 continue
-            group = [passage, *[other for other in near[passage] if other in left and other != passage]]
-            group = group[:1] + self._random.sample(group[1:], min(len(group) - 1, _GROUP_PASSAGES - 1))
+            others = [other for other in near[passage] if other in left]
+            group = [passage, *self._random.sample(others, min(len(others), _GROUP_PASSAGES - 1))]
             left.difference_update(group)
-            yield group
+            if len(group) == _GROUP_PASSAGES:
+                yield group
+            else:
+                remaining += group
+        for begin in range(0, len(remaining), _GROUP_PASSAGES):
+            yield remaining[begin : begin + _GROUP_PASSAGES]
 
 
-def _neighbours(passages: Sequence[Passage], most: int = 8) -> list[list[int]]:
+def _bar_same_questions(batch: Batch) -> None:
+    """Where two passages are asked the same question, each answers it: neither is wrong for the other's."""
+    rights: dict[str, set[int]] = {}
+    for text, right in zip(batch.questions, batch.right, strict=True):
+        rights.setdefault(text, set()).add(right)
+    for at, text in enumerate(batch.questions):
+        batch.barred[at] = sorted({*batch.barred[at], *rights[text]} - {batch.right[at]})
+
+
+def _neighbours(passages: Sequence[Passage]) -> list[list[int]]:
     """The passages that share the most rare words with each: cosine of tf-idf."""
     counts = [Counter(_WORD.findall(passage.encoded_text().lower())) for passage in passages]
     holding = Counter(word for count in counts for word in count)
@@ -138,12 +154,24 @@ def _neighbours(passages: Sequence[Passage], most: int = 8) -> list[list[int]]:
                 matrix[row, words[word]] = (1 + np.log(times)) * np.log(len(passages) / holding[word])
     matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
     nearness = matrix @ matrix.T
-    np.fill_diagonal(nearness, -1)
-    return [row.argsort()[::-1][:most].tolist() for row in nearness]
+    np.fill_diagonal(nearness, 0)
+    nearest = np.argsort(-nearness, axis=1, kind="stable")[:, :_NEAREST]
+    return [[int(other) for other in row if nearness[at, other] > 0] for at, row in enumerate(nearest)]
+
+
+def without_answer(passage: Passage, question: Question) -> str | None:
+    """What is embedded of the passage without the question's answer; None where the answer is elsewhere in it too, or
+    nothing else is."""
+    if question.answer is None:
+        return None
+    begin, end = question.answer
+    text = without_sentence(passage.text, begin, end)
+    whole = passage.encoded_text(text)
+    return whole if text.strip() and passage.text[begin:end].strip() not in whole else None
 
 
 def without_sentence(text: str, begin: int, end: int) -> str:
-    """`text` without the sentences or lines in which begin:end stands."""
+    """`text` without the sentences or lines that begin:end is part of."""
     first = max((match.end() for match in _SENTENCE_END.finditer(text[:begin])), default=0)
     after = _SENTENCE_END.search(text, max(end - 1, begin))
     return text[:first] + (text[after.end() :] if after else "")

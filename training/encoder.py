@@ -1,16 +1,18 @@
 """The encoder as PyTorch trains it: the base weights fixed, beside each linear layer a low-rank update that learns.
 
-Hu et al. 2021, LoRA. Products are bfloat16 or float32, the update's own weights and all sums float32.
+Hu et al. 2021, LoRA. The update's own weights and the norms' are float32; all that is computed from them between the
+embeddings and the last layer's output is in the precision asked for, bfloat16 or float32.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
 import torch.nn.functional as functional
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from kb.assemble.e5_weights import E5Weights
@@ -104,6 +106,33 @@ class Encoder(nn.Module):
         for number, layer in enumerate(self.layers):
             for name, parameter in layer.named_parameters():
                 yield f"l{number}.{name.replace('_w', '.w').replace('_b', '.b')}", parameter
+
+    @property
+    def precision_name(self) -> str:
+        """bfloat16 or float32."""
+        return str(self.precision).removeprefix("torch.")
+
+    def set_learned(self, update: Mapping[str, NDArray[np.float32]]) -> None:
+        """Begin with an update. Raises: ValueError for one of other shapes."""
+        with torch.no_grad():
+            for name, parameter in self.learned():
+                values = update.get(name)
+                if values is None or values.shape != tuple(parameter.shape):
+                    raise ValueError(f"the update has no {name} of {'x'.join(map(str, parameter.shape))}")
+                parameter.copy_(torch.from_numpy(values))
+
+    def average_with_base(self, weights: E5Weights, share: float) -> None:
+        """Make every weight share · learned + (1 - share) · base.
+
+        Wortsman et al. 2022, robust fine-tuning of zero-shot models.
+        """
+        with torch.no_grad():
+            for name, parameter in self.learned():
+                if name.endswith(".up"):
+                    parameter.mul_(share)
+                elif not name.endswith(".down"):
+                    base = torch.from_numpy(weights.vector(name, *parameter.shape).copy()).to(parameter.device)
+                    parameter.mul_(share).add_(base * (1 - share))
 
     def forward(self, texts: Sequence[Sequence[int]]) -> list[Tensor]:
         """float32[tokens, hidden] of each text's ids (without marks), marks included, in the order given."""

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from training.batches import Batch
 
-# `<s>`, two of "query: " and `</s>` say nothing of a question.
+# The marks and the first two of the three pieces of "query:" are not the question's own tokens.
 QUESTION_HEAD, QUESTION_TAIL = 3, 1
 SHORT_COMPONENTS = 128
 _VECTOR_TEMPERATURE = 0.02
@@ -37,8 +37,11 @@ class Loss:
     right_by_tokens: float
 
 
-def step_loss(questions: list[Tensor], passages: list[Tensor], batch: Batch) -> Loss:
-    """Of token states [tokens, hidden] each: of the batch's questions and of its passages."""
+def step_loss(questions: list[Tensor], passages: list[Tensor], batch: Batch, precision: torch.dtype) -> Loss:
+    """Of token states float32[tokens, hidden] each: of the batch's questions and of its passages.
+
+    `precision` is that of the tokens' products.
+    """
     barred = torch.zeros(len(questions), len(passages), dtype=torch.bool, device=questions[0].device)
     for passage, question in batch.only_for.items():
         barred[:, passage] = True
@@ -53,7 +56,7 @@ def step_loss(questions: list[Tensor], passages: list[Tensor], batch: Batch) -> 
         return (ends[0] @ ends[1].T / _VECTOR_TEMPERATURE).masked_fill(barred, _NEVER)
 
     vector_scores = cosines(None)
-    token_scores = (late_scores(questions, passages) / _TOKEN_TEMPERATURE).masked_fill(barred, _NEVER)
+    token_scores = (late_scores(questions, passages, precision) / _TOKEN_TEMPERATURE).masked_fill(barred, _NEVER)
     by_vector = functional.cross_entropy(vector_scores, right)
     by_short = functional.cross_entropy(cosines(SHORT_COMPONENTS), right)
     by_tokens = functional.cross_entropy(token_scores, right)
@@ -77,7 +80,7 @@ def asking(states: Tensor) -> Tensor:
     return own if len(own) else states
 
 
-def late_scores(questions: list[Tensor], passages: list[Tensor], precision: torch.dtype = torch.bfloat16) -> Tensor:
+def late_scores(questions: list[Tensor], passages: list[Tensor], precision: torch.dtype = torch.float32) -> Tensor:
     """[questions, passages]: the mean over a question's tokens of the best cosine among a passage's."""
     longest = max(map(len, passages))
     stored = torch.stack(

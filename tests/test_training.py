@@ -1,0 +1,394 @@
+"""training/: what is read and refused, what a step sees, and ten steps of a tiny encoder up to a model that ranks."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import json
+import os
+import random
+import re
+import signal
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import test_embed_assemble_e5 as tiny
+
+from training.batches import Batch, Batches, Recipe, without_answer
+from training.questions import (
+    BadData,
+    CheckoutMissing,
+    Passage,
+    Question,
+    Source,
+    check_apart,
+    read_source,
+    source_files,
+)
+
+CHECKOUT = Path(__file__).parents[1]
+DATA = CHECKOUT / "benchmarks/training"
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+
+CARD = (DATA / "README.md").read_text(encoding="utf-8")
+
+NOTE = {
+    "id": "n-1",
+    "title": "화분",
+    "heading": ["물"],
+    "text": "월요일에 물을 준다. 비료는 봄에만 준다.",
+    "questions": [
+        {"q": "물 주는 날", "lang": "ko", "kind": "keyword", "answer": "월요일에 물을 준다."},
+        {"q": "when to feed the plants", "lang": "en", "kind": "cross", "answer": "비료는 봄에만 준다."},
+    ],
+}
+TWINS = {
+    "id": "t-1",
+    "title": "lease",
+    "a": "Kim signs the lease.",
+    "b": "Lee signs the insurance.",
+    "questions": [
+        {"q": "who signs for the flat", "lang": "en", "kind": "paraphrase", "of": "a", "answer": "Kim"},
+        {"q": "who signs for damages", "lang": "en", "kind": "paraphrase", "of": "b", "answer": "Lee"},
+    ],
+}
+
+
+def written(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def with_question(**fields: object) -> dict[str, Any]:
+    """The note with its first question changed."""
+    return {**NOTE, "questions": [{**NOTE["questions"][0], **fields}]}
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def test_notes_and_twins_are_read(tmp_path: Path) -> None:
+    note = read_source(written(tmp_path / "n.jsonl", NOTE))
+    assert note.passages == [Passage("화분", ("물",), NOTE["text"])]
+    text = NOTE["text"]
+    assert [each.answer for each in note.questions] == [(0, text.index(" 비료")), (text.index("비료"), len(text))]
+    twins = read_source(written(tmp_path / "t.jsonl", TWINS))
+    assert twins.pairs == [(0, 1)]
+    assert [(each.passage, each.twin) for each in twins.questions] == [(0, 1), (1, 0)]
+
+
+def test_passages_are_taken_from_a_checkout(tmp_path: Path) -> None:
+    page = tmp_path / "checkouts/guide/docs/start.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("# 시작\n\nRun it twice.\n", encoding="utf-8")
+    where = {"repository": "somebody/guide", "commit": "c0ffee", "path": "docs/start.md", "chars": [6, 19]}
+    passage = {"id": "d-1", "title": "start", **where, "sha256": hashlib.sha256(b"Run it twice.").hexdigest()}
+    written(tmp_path / "d.passages.jsonl", passage)
+    asked = {"q": "how often", "lang": "en", "kind": "number", "answer": [7, 12]}
+    questions = written(tmp_path / "d.questions.jsonl", {"id": "d-1", "questions": [asked]})
+
+    source = read_source(questions, tmp_path / "checkouts")
+    assert source.passages == [Passage("start", (), "Run it twice.")]
+    assert source.questions[0].answer == (7, 12)
+    with pytest.raises(CheckoutMissing) as missing:
+        read_source(questions)
+    assert "somebody/guide at c0ffee" in str(missing.value.hint)
+    page.write_text("# 시작\n\nRun it thrice\n", encoding="utf-8")
+    with pytest.raises(BadData, match="another text"):
+        read_source(questions, tmp_path / "checkouts")
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("{", "the line is no JSON"),
+        ([1], "the line is no JSON object"),
+        ({**NOTE, "text": ""}, "`text` is missing"),
+        ({**NOTE, "id": None}, "`id` is missing"),
+        ({**NOTE, "heading": "물"}, "`heading` is no list"),
+        ({**NOTE, "questions": "?"}, "`questions` is missing"),
+        (with_question(answer="화요일"), "the answer to “물 주는 날” is not in the passage"),
+        (with_question(answer=[3, 400]), "the answer [3, 400] is outside the passage"),
+        (with_question(lang="jp"), "`lang` is jp"),
+        (with_question(kind=""), "`kind` is missing"),
+        (with_question(also=["n-9"]), "`also` names n-9"),
+        ({**NOTE, "id": "n-0"}, "the id n-0 is there twice"),
+        ({**TWINS, "questions": [{**TWINS["questions"][0], "of": "c"}]}, "`of` is c"),
+    ],
+)
+def test_an_error_names_the_file_and_the_line(row: object, problem: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "n.jsonl", {**NOTE, "id": "n-0"})
+    with path.open("a", encoding="utf-8") as file:
+        file.write("\n" + (row if isinstance(row, str) else json.dumps(row)) + "\n")
+    with pytest.raises(BadData, match=re.escape(f"{path}:3: {problem}")):
+        read_source(path)
+
+
+def test_a_file_of_no_use_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadData, match="no question"):
+        read_source(written(tmp_path / "empty.jsonl"))
+    with pytest.raises(BadData, match="twins and other passages"):
+        read_source(written(tmp_path / "mixed.jsonl", NOTE, TWINS))
+    with pytest.raises(BadData, match=r"passages are missing: d\.passages\.jsonl"):
+        read_source(written(tmp_path / "d.questions.jsonl", NOTE))
+    with pytest.raises(BadData, match="no such file"):
+        source_files([tmp_path / "nowhere"])
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(BadData, match=r"no \.jsonl"):
+        source_files([tmp_path / "folder"])
+
+
+def test_held_out_passages_are_no_training_passages(tmp_path: Path) -> None:
+    paths = [written(tmp_path / name, row) for name, row in (("a.jsonl", NOTE), ("b.jsonl", NOTE), ("t.jsonl", TWINS))]
+    a, b, t = ({path: read_source(path)} for path in paths)
+    check_apart(a, t)
+    with pytest.raises(BadData, match=re.escape(str(paths[1]))):
+        check_apart(a, b)
+
+
+# --- what a step sees -------------------------------------------------------------------------------------------------
+
+
+def made_source(name: str, passages: int, *, twins: bool = False) -> Source:
+    """Passages of a few words each, each with three questions."""
+    words = random.Random(name)
+    held = [" ".join(words.choices("abcdef", k=2)) for _ in range(passages)]
+    texts = [f"{name}{at} holds {held[at]}. It ends at {at}." for at in range(passages)]
+    questions = [
+        Question(f"{name}{at} question {number}", "shared", "en", at, (0, texts[at].index(".") + 1))
+        for at in range(passages)
+        for number in range(3)
+    ]
+    pairs = list(pairwise(range(passages)))[::2] if twins else []
+    return Source(name, "", [Passage("", (), text) for text in texts], questions, pairs)
+
+
+def epoch(sources: Sequence[Source], recipe: Recipe, seed: int = 1) -> list[Batch]:
+    batches = Batches(sources, recipe, seed)
+    return list(islice(batches, batches.steps_of_an_epoch))
+
+
+def shown(batch: Batch) -> list[str]:
+    """The passages that are whole."""
+    return batch.passages[: len(batch.passages) - len(batch.only_for)]
+
+
+def test_every_passage_is_shown_once_an_epoch() -> None:
+    sources = [made_source("n", 23), made_source("m", 9), made_source("t", 14, twins=True)]
+    batches = Batches(sources, Recipe(passages=8, cut=2), 1)
+    assert (batches.passages_of_an_epoch, batches.steps_of_an_epoch) == (46, 6)
+    for _ in range(3):
+        texts = Counter(text for batch in islice(batches, 6) for text in shown(batch))
+        assert texts == Counter(passage.text for source in sources for passage in source.passages)
+
+
+def test_steps_are_of_about_the_size_asked_for() -> None:
+    sizes = [
+        len(shown(batch)) for batch in epoch([made_source("n", 103), made_source("t", 60, twins=True)], Recipe(20))
+    ]
+    assert min(sizes) >= 16
+    assert max(sizes) <= 24
+
+
+def test_twins_are_shown_together() -> None:
+    source = made_source("t", 14, twins=True)
+    for batch in epoch([source], Recipe(passages=4, cut=0)):
+        for a, b in source.pairs:
+            assert (source.passages[a].text in batch.passages) == (source.passages[b].text in batch.passages)
+
+
+def test_the_seed_decides_the_batches() -> None:
+    sources = [made_source("n", 23), made_source("t", 14, twins=True)]
+    assert epoch(sources, Recipe(8), 5) == epoch(sources, Recipe(8), 5)
+    assert epoch(sources, Recipe(8), 5) != epoch(sources, Recipe(8), 6)
+
+
+def test_a_passage_without_the_answer_is_for_its_question_alone() -> None:
+    source = made_source("n", 23)
+    answers = {question.text: source.passages[question.passage].text for question in source.questions}
+    for batch in epoch([source], Recipe(passages=8, cut=3)):
+        assert len(batch.only_for) == 3
+        for passage, question in batch.only_for.items():
+            whole = answers[batch.questions[question]]
+            assert whole == batch.passages[batch.right[question]]
+            assert whole.endswith(batch.passages[passage])
+            assert "holds" not in batch.passages[passage]
+
+
+def test_passages_that_answer_too_are_no_wrong_ones() -> None:
+    source = made_source("n", 4)
+    first = source.questions[0]
+    source.questions[0] = Question(first.text, first.kind, first.language, 0, first.answer, others=(2,))
+    source.questions[3] = Question("the same question", "shared", "en", 1, None)
+    source.questions[9] = Question("the same question", "shared", "en", 3, None)
+    (batch,) = epoch([source], Recipe(passages=4, cut=0))
+    barred = {text: {batch.passages[at] for at in batch.barred[number]} for number, text in enumerate(batch.questions)}
+    texts = [passage.text for passage in source.passages]
+    right = {batch.passages[batch.right[at]] for at, text in enumerate(batch.questions) if text == "the same question"}
+    assert barred[first.text] == {texts[2]}
+    assert right == {texts[1], texts[3]} == barred["the same question"] | right
+    assert all(batch.right[at] not in others for at, others in enumerate(batch.barred))
+
+
+def test_a_passage_that_two_files_have_is_in_a_step_once() -> None:
+    for batch in epoch([made_source("n", 4), made_source("n", 4)], Recipe(passages=8, cut=0)):
+        assert len(batch.passages) == len(set(batch.passages)) == 4
+        assert {text.split()[0] for text in batch.questions} == {text.split()[0] for text in batch.passages}
+        assert all(
+            text.split()[0] == batch.passages[right].split()[0]
+            for text, right in zip(batch.questions, batch.right, strict=True)
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "left"),
+    [
+        ("Water on Monday. Feed in spring.", "Monday", "Feed in spring."),
+        ("월요일에 물을 준다. 비료는 봄에만.", "비료는 봄에만", "월요일에 물을 준다. "),
+        ("- salt: 2 g\n- oil: 5 g\n- rice", "5 g", "- salt: 2 g\n- rice"),
+        ("Only this.", "this", None),
+        ("Monday it is. Yes, Monday.", "Monday", None),
+    ],
+)
+def test_an_answer_is_taken_out_with_its_sentence(text: str, answer: str, left: str | None) -> None:
+    begin = text.index(answer)
+    question = Question("?", "shared", "en", 0, (begin, begin + len(answer)))
+    assert without_answer(Passage("", (), text), question) == left
+
+
+# --- the data that is carried -----------------------------------------------------------------------------------------
+
+
+def carried() -> Iterator[tuple[Path, list[dict[str, Any]]]]:
+    for path in source_files([DATA]):
+        yield path, [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_the_data_card_counts_what_is_there() -> None:
+    told = dict(re.findall(r"^\| `([\w/.]+)` \| ([\d, |]+) \|", CARD, re.MULTILINE))
+    counted = {}
+    for path, rows in carried():
+        passages = sum(2 if "a" in row else 1 for row in rows)
+        languages = Counter(question["lang"] for row in rows for question in row["questions"])
+        name = path.relative_to(DATA).as_posix()
+        counts = (passages, languages.total(), languages["ko"], languages["en"])
+        counted[name] = " | ".join(f"{count:,}" for count in counts)
+    assert told == counted
+
+
+def test_the_data_that_is_carried_can_be_read() -> None:
+    read = 0
+    for path, rows in carried():
+        if path.name.endswith(".questions.jsonl"):
+            with pytest.raises(CheckoutMissing):
+                read_source(path)
+            continue
+        read += len(read_source(path).questions)
+        assert all({*row} & {"text", "a"} for row in rows)
+    assert read > 8_000
+
+
+def test_others_texts_and_what_is_held_out_are_not_carried() -> None:
+    for path in DATA.rglob("*.passages.jsonl"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            assert not {"text", "a", "b"} & {*json.loads(line)}
+            assert f"{json.loads(line)['repository']}` at `{json.loads(line)['commit']}" in CARD
+    names = {path.name.partition(".")[0] for path in DATA.rglob("*.jsonl")}
+    assert not names & {"n4", "d1", "t8"}
+    assert not [row["id"] for path, rows in carried() for row in rows if row["id"].startswith(("n4-", "t8-"))]
+
+
+# --- ten steps --------------------------------------------------------------------------------------------------------
+
+ANIMALS = {"a": "bad", "b": "cab", "c": "dab", "d": "fed", "e": "gag", "f": "had", "g": "hid", "h": "big"}
+
+
+@pytest.fixture
+def tiny_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The arguments of a training of a tiny encoder of random weights, on eight passages of two words."""
+    monkeypatch.setattr(tiny, "POSITIONS", 40)
+    tiny.tiny_weights(tmp_path / "weights.bin")
+    rows = []
+    for letter, word in ANIMALS.items():
+        questions = [
+            {"q": question, "lang": "en", "kind": kind, "answer": word}
+            for kind, question in (("keyword", letter * 2), ("shared", f"{letter} {letter * 3}"))
+        ]
+        rows.append({"id": letter, "title": f"{letter}{letter}", "text": f"{word} {letter}", "questions": questions})
+    written(tmp_path / "made.jsonl", *rows)
+    files = ["--base", "weights.bin", "--data", "made.jsonl", "--out", "update.npz", "--cache", "cache"]
+    settings = ["--steps", "10", "--rate", ".01", "--passages", "8", "--cut", "0", "--rank", "4"]
+    monkeypatch.chdir(tmp_path)
+    return [*files, *settings, "--precision", "float32", "--threads", "1", "--device", "cpu"]
+
+
+def trained(arguments: Sequence[str]) -> int:
+    return importlib.import_module("training.__main__").main(arguments)
+
+
+def recorded(name: str = "update.json") -> dict[str, Any]:
+    return json.loads(Path(name).read_text(encoding="utf-8"))
+
+
+@needs_torch
+def test_ten_steps_lower_the_loss(tiny_training: list[str]) -> None:
+    held_out = with_question(answer="big")["questions"]
+    written(Path("apart.jsonl"), {**NOTE, "text": "hide big", "questions": held_out})
+    assert trained([*tiny_training, "--steps", "1", "--held-out", "apart.jsonl"]) == 0
+    before = recorded()["losses"][0]
+    assert recorded()["figures"][-1]["kinds"]["keyword"]["by_tokens"] == [1, 1, 1]
+    assert trained(tiny_training) == 0
+    after = recorded()["losses"][0]
+    assert after["tokens"] < before["tokens"]
+    assert after["vector"] < before["vector"]
+
+
+@needs_torch
+def test_an_interrupted_training_ends_as_one_that_was_not(
+    tiny_training: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = importlib.import_module("training.run")
+    assert trained(tiny_training) == 0
+    whole, told = Path("update.npz").read_bytes(), recorded()
+    step, taken = run._step, []
+
+    def interrupted(*parts: Any) -> dict[str, float]:
+        taken.append(1)
+        if len(taken) == 4:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return step(*parts)
+
+    monkeypatch.setattr(run, "_step", interrupted)
+    assert trained(tiny_training) == 130
+    assert trained([*tiny_training, "--rate", ".02"]) == 1
+    assert "another training: rate" in capsys.readouterr().err
+    monkeypatch.setattr(run, "_step", step)
+    assert Path("update.checkpoint").is_file()
+    assert trained(tiny_training) == 0
+    assert not Path("update.checkpoint").exists()
+    assert Path("update.npz").read_bytes() == whole
+    assert {**recorded(), "hours": 0} == {**told, "hours": 0}
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--data", "nowhere.jsonl"], "nowhere.jsonl: there is no such file"),
+        (["--begin-with", "made.jsonl"], "made.jsonl: this is no update"),
+        (["--base", "made.jsonl"], "is not a 4-bit e5 weight file"),
+        (["--held-out", "made.jsonl"], "is in made.jsonl too"),
+        (["--rate", "1e30"], "the loss is no number"),
+    ],
+)
+def test_what_cannot_be_trained_is_told(
+    arguments: list[str], problem: str, tiny_training: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert trained([*tiny_training, *arguments]) == 1
+    assert problem in capsys.readouterr().err
+    assert not Path("update.npz").exists()
