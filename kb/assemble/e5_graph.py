@@ -7,10 +7,12 @@ a run takes texts of the same length, mostly one, so nothing is computed for pad
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.assemble.e5_weights import BLOCK_WEIGHTS, E5Weights
 from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
+from kb.embed.model_files import MEAN, TOKEN_IDS, TOKENS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,21 +44,28 @@ class _Hidden(NamedTuple):
     scales: Floats | None
 
 
-def encoder_model(weights: E5Weights) -> bytes:
-    """The ONNX file: `input_ids` int64[batch, sequence] → `last_hidden_state` float32[batch, sequence, hidden]."""
-    graph = GraphWriter()
+def encoder_model(weights: E5Weights, weights_file: str) -> tuple[bytes, bytes]:
+    """The ONNX file, and that of its large weights, which is called `weights_file` and stands beside it.
+
+    `input_ids` int64[batch, sequence] → `mean` float32[batch, hidden] of the tokens' states, and those states, each
+    L2 = 1: `tokens` float32[batch, sequence, hidden].
+    """
+    import numpy as np
+
+    graph = GraphWriter(weights_file)
     hidden = _Hidden(embedded_tokens(graph, weights), None)
     last = weights.sizes.layers - 1
     for layer in range(weights.sizes.layers):
         attended = _attention(graph, weights, hidden, f"l{layer}.")
-        output = "last_hidden_state" if layer == last else f"l{layer}.output"
-        hidden = _feed_forward(graph, weights, attended, f"l{layer}.", output, divides=layer != last)
-    batch = ("batch", "sequence")
-    return graph.model(
-        [("input_ids", INT64, batch)],
-        [("last_hidden_state", FLOAT, (*batch, weights.sizes.hidden))],
-        OPSETS,
-    )
+        hidden = _feed_forward(graph, weights, attended, f"l{layer}.", divides=layer != last)
+    graph.tensor("over_tokens", np.array([1]))
+    graph.node("ReduceMean", [hidden.divided, "over_tokens"], MEAN, keepdims=0)
+    graph.node("LpNormalization", [hidden.divided], TOKENS, axis=-1, p=2)
+    outputs: list[tuple[str, int, Sequence[str | int]]] = [
+        (MEAN, FLOAT, ("batch", weights.sizes.hidden)),
+        (TOKENS, FLOAT, ("batch", "sequence", weights.sizes.hidden)),
+    ]
+    return graph.model([(TOKEN_IDS, INT64, ("batch", "sequence"))], outputs, OPSETS), bytes(graph.external)
 
 
 def int8_columns(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
@@ -155,7 +164,7 @@ def _attention(graph: GraphWriter, weights: E5Weights, hidden: _Hidden, layer: s
 
 
 def _feed_forward(
-    graph: GraphWriter, weights: E5Weights, hidden: _Hidden, layer: str, output: str, *, divides: bool
+    graph: GraphWriter, weights: E5Weights, hidden: _Hidden, layer: str, *, divides: bool
 ) -> _Hidden:
     width, inner = weights.sizes.hidden, weights.sizes.feed_forward
     expand = _multiplied(weights.matrix(f"{layer}fi.w", inner, width), hidden)
@@ -173,7 +182,7 @@ def _feed_forward(
         sums = graph.node("Add", [sums, part], f"{layer}sum{index}")
     # The same channels stand out after the feed-forward part, by less than its weights tell.
     scales = _layer_scales(weights, layer).clip(max=2) if divides else None
-    return _Hidden(layer_norm(graph, weights, sums, f"{layer}oln", output, scales), scales)
+    return _Hidden(layer_norm(graph, weights, sums, f"{layer}oln", f"{layer}output", scales), scales)
 
 
 def _layer_scales(weights: E5Weights, layer: str) -> Floats:

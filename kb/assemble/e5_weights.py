@@ -1,5 +1,5 @@
-"""The 4-bit multilingual-e5-small weight file, read into named parts: what both the ONNX graph and its tokenizer are
-assembled from.
+"""The 4-bit multilingual-e5-small weight file, read into named parts: what the ONNX graph and the vocabulary are
+assembled from, with the trained update merged.
 
 Layout (little-endian): magic `E5S1`; sizes; the unigram vocabulary; the map of code points that normalisation replaces;
 a directory of tensors. Matrices are in blocks of 32 weights: one float16 scale, then 16 bytes of which the low
@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import mmap
 import struct
-from dataclasses import dataclass
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,17 +59,21 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class E5Weights:
-    """The weight file, memory-mapped: tensors are read when asked for."""
+    """The weight file, memory-mapped, and what was learned over it: tensors are read when asked for."""
 
     sizes: Sizes
     vocabulary: Vocabulary
     _data: mmap.mmap
     _directory: dict[str, tuple[int, int]]
+    update: Mapping[str, NDArray[np.float16]] = field(default_factory=dict)
 
     def vector(self, name: str, *shape: int) -> NDArray[np.float32]:
         """float32[shape] of an unquantised tensor."""
         import numpy as np
 
+        learned = self.update.get(name)
+        if learned is not None:
+            return learned.astype(np.float32).reshape(shape)
         offset, size_bytes = self._directory[name]
         return np.frombuffer(self._data, "<f4", size_bytes // 4, offset).reshape(shape)
 
@@ -87,7 +93,26 @@ class E5Weights:
 
         nibbles, scales = self.packed(name, rows, columns)
         weights = np.concatenate([nibbles & 15, nibbles >> 4], axis=2).astype(np.float32) - 8
-        return (weights * scales[:, :, None].astype(np.float32)).reshape(rows, columns)
+        base: NDArray[np.float32] = (weights * scales[:, :, None].astype(np.float32)).reshape(rows, columns)
+        part = name.removesuffix(".w")
+        if f"{part}.up" not in self.update:
+            return base
+        up, down = (self.update[f"{part}.{side}"].astype(np.float32) for side in ("up", "down"))
+        return base + up @ down
+
+
+def with_update(weights: E5Weights, path: Path) -> E5Weights:
+    """The weights with an update merged (Hu et al. 2021, LoRA): W + up · down for each matrix, the norms it has.
+
+    The file holds float16 arrays `lN.{q,k,v,ao,fi,fo}.{up,down}` and `lN.{aln,oln}.{w,b}`. Raises: ModelCorrupt.
+    """
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return replace(weights, update=dict(arrays))
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise ModelCorrupt(f"{path.name} is not an update of an encoder: {error}") from error
 
 
 def read_weights(path: Path) -> E5Weights:

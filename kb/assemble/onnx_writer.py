@@ -24,6 +24,10 @@ IR_VERSION = 10
 ELEMENT_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "float16": 10}
 FLOAT, INT64 = ELEMENT_TYPES["float32"], ELEMENT_TYPES["int64"]
 
+# Constants from this size on are large; where one begins, a page does, so that it can be mapped.
+_LARGE_BYTES = 1 << 14
+_ALIGNED_BYTES = 1 << 12
+
 _VARINT, _LENGTH, _FIXED32 = 0, 2, 5  # wire types
 
 
@@ -31,18 +35,30 @@ _VARINT, _LENGTH, _FIXED32 = 0, 2, 5  # wire types
 class GraphWriter:
     """A graph under construction: nodes in the order they are added, which must be topological."""
 
+    beside: str | None = None
+    """The file beside the model's that large constants go to, where a runtime maps them; None: into the model."""
+    external: bytearray = field(default_factory=bytearray)
+    """What is to be written there."""
     _nodes: list[bytes] = field(default_factory=list)
     _tensors: list[bytes] = field(default_factory=list)
 
     def tensor(self, name: str, values: Tensor) -> str:
         """The name of a constant added to the graph; `values` keeps its dtype and shape."""
+        data = values.tobytes()
         self._tensors.append(
             b"".join(_integer(1, size) for size in values.shape)
             + _integer(2, ELEMENT_TYPES[values.dtype.name])
             + _text(8, name)
-            + _bytes(9, values.tobytes())
+            + (_bytes(9, data) if self.beside is None or len(data) < _LARGE_BYTES else self._placed(data, self.beside))
         )
         return name
+
+    def _placed(self, data: bytes, file: str) -> bytes:
+        """The fields of a tensor whose data is in the file beside: where it is (key and value), and that it is there."""
+        self.external += bytes(-len(self.external) % _ALIGNED_BYTES)
+        place = {"location": file, "offset": str(len(self.external)), "length": str(len(data))}
+        self.external += data
+        return b"".join(_bytes(13, _text(1, key) + _text(2, value)) for key, value in place.items()) + _integer(14, 1)
 
     def node(self, op: str, inputs: Iterable[str], output: str, domain: str = "", **attributes: Attribute) -> str:
         """The name of the output of a node added to the graph."""

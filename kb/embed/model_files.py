@@ -1,13 +1,15 @@
-"""The models that `kb/assemble` makes for these adapters, what their files are called, and who runs the others."""
+"""The model that `kb/assemble` makes for the installed encoder, its files and their names inside, and who runs others."""
 
 from __future__ import annotations
 
-E5_SMALL = "multilingual-e5-small"
-USE_MULTILINGUAL = "use-multilingual-v3"
-ASSEMBLED = frozenset({E5_SMALL, USE_MULTILINGUAL})
+ENCODER = "kb-encoder-1"
+ASSEMBLED = frozenset({ENCODER})
 
 MODEL_FILE = "onnx/model.onnx"
-TOKENIZER_FILE = "tokenizer.json"
+WEIGHTS_FILE = "onnx/weights.bin"
+
+# The graph's input, and its outputs: the mean of the tokens' states; those states, each L2 = 1.
+TOKEN_IDS, MEAN, TOKENS = "input_ids", "mean", "tokens"
 
 # Providers of models that kb does not assemble: what the versions of their models begin with.
 HUB, OLLAMA, LLAMA_CPP, PLUGIN = "fastembed", "ollama", "llama_cpp", "plugin"
