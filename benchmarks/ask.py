@@ -32,7 +32,7 @@ from benchmarks.progress import step
 from kb.assemble.language_models import MODEL_FILE, SMOLLM2
 from kb.config import load
 from kb.domain.answers.answer_events import AskEvent, Generated, Retrieved
-from kb.domain.embeddings import EmbeddingModel
+from kb.domain.embeddings import EmbeddingModel, EncodedQuestion
 from kb.domain.run_handle import RunHandle
 from kb.embed.providers.provider import Provider
 from kb.operations.ask.ask import ask
@@ -85,8 +85,8 @@ class _KnownVectors(NamedTuple):
     model: EmbeddingModel = scale.MODEL
     provider: str = "given"
 
-    def encode(self, text: str) -> bytes:
-        return self.vectors[text]
+    def encode(self, text: str) -> EncodedQuestion:
+        return EncodedQuestion(self.vectors[text])
 
 
 def _warm() -> tuple[Table, tuple[Target, ...]]:

@@ -27,10 +27,10 @@ from kb.domain.passages import Passage
 from kb.domain.search import RetrievalDetail
 from kb.embed.adapters import query_encoder
 from kb.embed.codec import unpack_vector
+from kb.embed.model_files import ENCODER
 from kb.language.detect import query_language
 
 PAIRS = Path(__file__).with_name("questions") / "claims.jsonl"
-ENCODER = "use-multilingual-v3"
 MOST_FALSE_SUPPORTED = 0.10
 MOST_TRUE_DROPPED = 0.05
 VERDICTS: tuple[Verdict, ...] = ("support", "unknown", "contradiction")
@@ -131,8 +131,8 @@ def _meaning() -> Meaning | None:
     encoder = query_encoder(Path(directory), ENCODER)
 
     def similarity(text: str, others: Sequence[str]) -> list[float]:
-        vector = unpack_vector(encoder.encode(text))
-        return [sum(map(mul, vector, unpack_vector(encoder.encode(other)))) for other in others]
+        vector = unpack_vector(encoder.encode(text).vector)
+        return [sum(map(mul, vector, unpack_vector(encoder.encode(other).vector))) for other in others]
 
     return meaning_by(ENCODER, similarity)
 

@@ -1,8 +1,7 @@
 """How long a whole hybrid `kb search` takes from the shell against a lexical one, with notes in one language or two.
 
-In an index of both languages a second encoder judges the passages in the other one, so that case is asked apart. It
-needs the installed models: KB_TEST_MODEL_DIR names their directory; the notes' vectors are kept there between runs.
-Beside them, what loading both encoders and encoding the question takes a process that does nothing else.
+It needs the installed model: KB_TEST_MODEL_DIR names its directory; the notes' vectors are kept there between runs.
+Beside them, what loading the encoder and encoding the question takes a process that does nothing else.
 """
 
 from __future__ import annotations
@@ -17,24 +16,23 @@ from benchmarks.installed_models import installed_models
 from benchmarks.measurement import Cell, Measurement, Table, Target
 from benchmarks.processes import Times, run_in_turns, search_command
 from benchmarks.progress import step
-from kb.embed.model_files import E5_SMALL, USE_MULTILINGUAL
+from kb.embed.model_files import ENCODER
 
 NOTES = 100
 ROUNDS = 20
 # Index → the share of its notes that is Korean, the question, and the most a hybrid search may be of a lexical one.
 INDEXES = {
-    "English": (0.0, "which lanterns restored the harbor ledger", 1.5),
-    "both, asked in English": (0.5, "which lanterns restored the harbor ledger", 2.0),
-    "both, asked in Korean": (0.5, "여름 기록은 어디에 있나", 2.0),
+    "English": (0.0, "which lanterns restored the harbor ledger", 2.5),
+    "both, asked in English": (0.5, "which lanterns restored the harbor ledger", 2.5),
+    "both, asked in Korean": (0.5, "여름 기록은 어디에 있나", 2.5),
 }
 MODES = ("lexical", "hybrid")
-ENCODERS = "encoders"
+ENCODER_ALONE = "encoder"
 _ENCODE = """
 import sys
 from pathlib import Path
 from kb.embed.adapters import query_encoder
-for name in sys.argv[2:4]:
-    query_encoder(Path(sys.argv[1]), name).encode(sys.argv[4])
+query_encoder(Path(sys.argv[1]), sys.argv[2]).encode(sys.argv[3])
 """
 
 
@@ -60,7 +58,7 @@ def measure(data: Path | None = None) -> Measurement:
         "hybrid CPU ms",
         "×",
         "× CPU",
-        "encoders alone CPU ms",
+        "encoder alone CPU ms",
     )
     return Measurement(
         "cold",
@@ -71,8 +69,8 @@ def measure(data: Path | None = None) -> Measurement:
 
 
 def _alone_ms(times: dict[str, Times]) -> float:
-    """Processor milliseconds of the encoders, without the interpreter's own."""
-    return times[ENCODERS].median_cpu_ms - times["nothing"].median_cpu_ms
+    """Processor milliseconds of the encoder, without the interpreter's own."""
+    return times[ENCODER_ALONE].median_cpu_ms - times["nothing"].median_cpu_ms
 
 
 def _times(name: str, korean_share: float, question: str) -> dict[str, Times]:
@@ -80,9 +78,9 @@ def _times(name: str, korean_share: float, question: str) -> dict[str, Times]:
         write_notes(Path(folder), NOTES, korean_share=korean_share)
         with embedded(Path(folder), name) as base, step(f"{name}: {ROUNDS} rounds"):
             commands = {mode: search_command(base.config_path, mode, question) for mode in MODES}
-            encoded = [str(installed_models()), E5_SMALL, USE_MULTILINGUAL, question]
+            encoded = [str(installed_models()), ENCODER, question]
             commands |= {
-                ENCODERS: [sys.executable, "-c", _ENCODE, *encoded],
+                ENCODER_ALONE: [sys.executable, "-c", _ENCODE, *encoded],
                 "nothing": [sys.executable, "-c", "pass"],
             }
             return run_in_turns(commands, ROUNDS)

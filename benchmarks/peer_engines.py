@@ -89,8 +89,9 @@ def lancedb(documents: Documents, corpus: Path, opened: ExitStack) -> Search:
     from benchmarks.installed_models import installed_models
     from kb.embed.adapters import bulk_embedder, query_encoder
     from kb.embed.codec import unpack_vector
+    from kb.embed.model_files import ENCODER
 
-    name = "multilingual-e5-small"
+    name = ENCODER
     embedder = bulk_embedder(installed_models(), name, 1)
     vectors = embedder.embed([text for _, text in documents], "passage")
     encoder = query_encoder(installed_models(), name)
@@ -104,7 +105,9 @@ def lancedb(documents: Documents, corpus: Path, opened: ExitStack) -> Search:
 
     def search(question: str) -> list[str]:
         words = " ".join(re.findall(r"\w+", question))
-        query = table.search(query_type="hybrid").vector(list(unpack_vector(encoder.encode(question)))).text(words)
+        query = (
+            table.search(query_type="hybrid").vector(list(unpack_vector(encoder.encode(question).vector))).text(words)
+        )
         return [row["path"] for row in query.limit(HITS).to_list()]
 
     return search

@@ -10,9 +10,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from kb.domain.embeddings import EmbeddingModel, QueryEncoder
+from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, QueryEncoder
 from kb.embed import adapters
 from kb.embed.adapters import query_encoder
+from kb.embed.codec import FLOAT_BYTES
 from kb.embed.providers.provider import Provider
 from kb.store.caches.vector_cache import CachedVector, VectorCache
 
@@ -36,13 +37,15 @@ class Remembering:
         """What computes those it is asked for."""
         return self._encoder.provider
 
-    def encode(self, text: str) -> bytes:
-        """float32[dimensions], L2 = 1, as little-endian bytes."""
+    def encode(self, text: str) -> EncodedQuestion:
+        """The vector first, the tokens behind it; both are kept as one."""
+        vector_bytes = FLOAT_BYTES * self.model.dimensions
         found = self._kept.get([text]).get(text)
         if found is None:
-            found = CachedVector(self._encoder.encode(text), 0)
+            encoded = self._encoder.encode(text)
+            found = CachedVector(encoded.vector + (encoded.tokens or b""), 0)
             self._kept.put({text: found})
-        return found.vector
+        return EncodedQuestion(found.vector[:vector_bytes], found.vector[vector_bytes:] or None)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kb.domain.embeddings import EmbeddingModel, Role
+from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, Role
 from kb.errors import ModelError, ModelMissing
 
 Vectors = NDArray[np.float32]
@@ -56,9 +56,9 @@ class FakeEmbedder:
         """The words of each text."""
         return [len(text.split()) for text in texts]
 
-    def encode(self, text: str) -> bytes:
-        """float32[dimensions], L2 = 1, as little-endian bytes."""
-        return hashed_words(text, self.model.dimensions).tobytes()
+    def encode(self, text: str) -> EncodedQuestion:
+        """The vector alone."""
+        return EncodedQuestion(hashed_words(text, self.model.dimensions).tobytes())
 
 
 class FakeModels:

@@ -259,7 +259,7 @@ def completed(vault: Vault, line: str) -> list[str]:
         ("forget chu", ["chunking.md"]),
         ("inspect doc projects/gateway/m", ["projects/gateway/meeting\\ \\#2.md"]),
         ("inspect doc gen", ["generated/summary.md"]),
-        ("models install multi", ["multilingual-e5-small"]),
+        ("models install kb-", ["kb-encoder-1"]),
         ("--set search.default_", ["search.default_k="]),
         ("schema --wire search_h", ["search_hit.v1"]),
         ("help sea", ["search"]),

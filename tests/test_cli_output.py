@@ -275,7 +275,7 @@ def test_a_machine_without_models_where_none_was_asked_for_is_in_order(fresh_vau
     ran = kb("doctor")
     assert (ran.code, "✗" in ran.stdout) == (0, False)
     assert "– embeddings         none: no model was installed, passages are found by their words" in ran.stdout
-    assert kb("--set", "models.embedding.model=multilingual-e5-small", "doctor").code == 3
+    assert kb("--set", "models.embedding.model=kb-encoder-1", "doctor").code == 3
 
 
 def test_init_without_a_word_uses_the_usual_places(away_from_home: Path) -> None:

@@ -28,12 +28,12 @@ def test_embedding_shows_passages_rate_and_time_left_per_model(columns: int, mon
     with Screen() as screen, monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", screen.file)
         with show_progress() as on_event:
-            on_event(EmbedProgress("multilingual-e5-small", 0, 6000))
+            on_event(EmbedProgress("kb-encoder-1", 0, 6000))
             first = screen.wait_for("0/6,000 passages")
-            on_event(EmbedProgress("multilingual-e5-small", 20, 6000))
-            on_event(EmbedProgress("multilingual-e5-small", 40, 6000))
+            on_event(EmbedProgress("kb-encoder-1", 20, 6000))
+            on_event(EmbedProgress("kb-encoder-1", 40, 6000))
             assert "/s " in screen.wait_for(" left")
-            on_event(EmbedProgress("multilingual-e5-small", 6000, 6000))
+            on_event(EmbedProgress("kb-encoder-1", 6000, 6000))
             on_event(EmbedProgress("use-multilingual-v3", 0, 5000))
             last = screen.wait_for("0/5,000 passages")
     assert "?" not in first
@@ -62,7 +62,7 @@ def test_ctrl_c_is_answered_on_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch
     with Screen() as screen, monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", screen.file)
         with show_progress() as on_event, interruptible(on_event) as handle:
-            on_event(EmbedProgress("multilingual-e5-small", 0, 6000))
+            on_event(EmbedProgress("kb-encoder-1", 0, 6000))
             screen.wait_for("0/6,000 passages")
             os.kill(os.getpid(), signal.SIGINT)
             shown = screen.wait_for("press again to stop at once")
@@ -82,9 +82,9 @@ def test_a_rebuild_shows_how_many_vectors_are_written_or_that_it_is_at_work(
         with show_progress() as on_event:
             on_event(StepProgress("full-text index", 0, 0, "passages"))
             screen.wait_for("rebuilding …")
-            on_event(StepProgress("Lance table of multilingual-e5-small", 0, 9000, "vectors"))
+            on_event(StepProgress("Lance table of kb-encoder-1", 0, 9000, "vectors"))
             screen.wait_for("0/9,000 vectors")
-            on_event(StepProgress("Lance table of multilingual-e5-small", 4096, 9000, "vectors"))
+            on_event(StepProgress("Lance table of kb-encoder-1", 4096, 9000, "vectors"))
             shown = screen.wait_for("4,096/9,000 vectors")
     assert "full-text index" in shown
-    assert "Lance table of multilingual-e5-small" in shown
+    assert "Lance table of kb-encoder-1" in shown

@@ -9,11 +9,11 @@ import pytest
 from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
 
-from kb.assemble.embedding_models import E5_SMALL
 from kb.config import SECTIONS, load
 from kb.config.fixed_keys import FIXED_KEYS
 from kb.config.sections import EmbeddingConfig, SearchConfig, keys
 from kb.config.showing import items
+from kb.embed.model_files import ENCODER
 from kb.embed.providers.fastembed_adapter import hub_model
 from kb.errors import ConfigError
 from kb.operations.embedding.batch_vectors import steps
@@ -206,7 +206,7 @@ def test_a_model_with_other_dimensions_than_configured_is_refused(base: Vault) -
 
 def test_fastembed_is_not_asked_for_a_model_that_only_kb_has(tmp_path: Path) -> None:
     vault = make_vault(tmp_path / "vault")
-    settings = ("--set", "models.embedding.provider=fastembed", "--set", f"models.embedding.model={E5_SMALL}")
+    settings = ("--set", "models.embedding.provider=fastembed", "--set", f"models.embedding.model={ENCODER}")
     ran = call(vault, *settings, "ingest")
     assert ran.code == 2
     assert "provider to auto" in ran.stderr

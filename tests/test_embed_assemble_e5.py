@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import struct
 from pathlib import Path
 
@@ -11,14 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.four_bit_encoder import four_bit_model
 from kb.assemble import e5_graph
-from kb.assemble.e5 import assemble_e5
+from kb.assemble.e5 import assemble_encoder
 from kb.assemble.e5_graph import channel_scales, int8_columns, neuron_apart
-from kb.assemble.e5_weights import read_weights
+from kb.assemble.e5_weights import read_weights, with_update
 from kb.domain.embeddings import EmbeddingModel
-from kb.embed.installed.onnx_adapter import open_onnx_embedder, open_onnx_query_encoder
-from kb.embed.model_files import MODEL_FILE
+from kb.embed.installed.encoder import open_installed_embedder, open_installed_query_encoder
+from kb.embed.passage_tokens import packed_tokens, unpacked
 from kb.errors import ModelCorrupt
 
 HIDDEN, LAYERS, HEADS, INNER, POSITIONS = 64, 2, 4, 128, 12
@@ -83,7 +81,13 @@ def _file(blobs: dict[str, bytes]) -> bytes:
 
 
 def forward(tensors: dict[str, Floats], ids: list[int]) -> Floats:
-    """The token mean of the network, in float32 throughout."""
+    """The tokens' mean of the network, in float32 throughout."""
+    mean: Floats = states(tensors, ids).mean(axis=0)
+    return mean
+
+
+def states(tensors: dict[str, Floats], ids: list[int]) -> Floats:
+    """float32[n, hidden] of the network's last layer, in float32 throughout."""
 
     def norm(values: Floats, name: str) -> Floats:
         centred = values - values.mean(axis=-1, keepdims=True)
@@ -105,21 +109,20 @@ def forward(tensors: dict[str, Floats], ids: list[int]) -> Floats:
         inner = linear(hidden, layer + "fi")
         inner = 0.5 * inner * (1 + np.vectorize(math.erf)(inner / math.sqrt(2)))
         hidden = norm(hidden + linear(inner.astype(np.float32), layer + "fo"), layer + "oln")
-    mean: Floats = hidden.mean(axis=0)
-    return mean
+    return hidden
 
 
 @pytest.fixture(scope="module")
 def assembled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Floats]]:
     directory = tmp_path_factory.mktemp("e5")
     tensors = tiny_weights(directory / "weights.bin")
-    assemble_e5(directory / "weights.bin", directory)
+    assemble_encoder(directory / "weights.bin", directory, None)
     return directory, tensors
 
 
 def test_graph_computes_the_network(assembled: tuple[Path, dict[str, Floats]]) -> None:
     directory, tensors = assembled
-    embedder = open_onnx_embedder(directory, MODEL, threads=1)
+    embedder = open_installed_embedder(directory, MODEL, threads=1)
     texts = ["abc", "한국어 a", "j"]
     got = embedder.embed(texts, "query")
     for text, vector in zip(texts, got, strict=True):
@@ -131,22 +134,10 @@ def test_graph_computes_the_network(assembled: tuple[Path, dict[str, Floats]]) -
 def test_company_and_threads_change_no_bit_of_a_vector(assembled: tuple[Path, dict[str, Floats]]) -> None:
     directory, _ = assembled
     texts = ["abc", "한국어 a", "j", "abcdefghijabcdefghij", "abc"]
-    alone, pair = (open_onnx_embedder(directory, MODEL, threads) for threads in (1, 2))
+    alone, pair = (open_installed_embedder(directory, MODEL, threads) for threads in (1, 2))
     one_by_one = b"".join(alone.embed([text], "passage").tobytes() for text in texts)
     assert alone.embed(texts, "passage").tobytes() == one_by_one
     assert pair.embed(texts, "passage").tobytes() == one_by_one
-
-
-def test_a_graph_with_an_attention_mask_goes_on_serving(
-    assembled: tuple[Path, dict[str, Floats]], tmp_path: Path
-) -> None:
-    directory, _ = assembled
-    shutil.copytree(directory, tmp_path, dirs_exist_ok=True)
-    (tmp_path / MODEL_FILE).write_bytes(four_bit_model(read_weights(directory / "weights.bin")))
-    texts = ["abc", "한국어 a", "abcdefghijabcdefghij"]
-    old, new = (open_onnx_embedder(place, MODEL, threads=2).embed(texts, "query") for place in (tmp_path, directory))
-    assert not np.array_equal(old, new)
-    assert (old * new).sum(axis=1).min() > 0.999
 
 
 def test_int8_weights_cannot_saturate_a_sum_of_16_bits(assembled: tuple[Path, dict[str, Floats]]) -> None:
@@ -161,8 +152,8 @@ def test_int8_weights_cannot_saturate_a_sum_of_16_bits(assembled: tuple[Path, di
 
 def disagreement(directory: Path, tensors: dict[str, Floats]) -> float:
     """1 − the cosine of a text's vector to the network in float32, of the weights below `directory`."""
-    assemble_e5(directory / "weights.bin", directory)
-    embedder = open_onnx_embedder(directory, MODEL, threads=1)
+    assemble_encoder(directory / "weights.bin", directory, None)
+    embedder = open_installed_embedder(directory, MODEL, threads=1)
     (ids,) = embedder._token_ids(["abcdef"], "query")
     wanted = forward(tensors, [0, *ids, 2]).astype(np.float64)
     vector = embedder.embed(["abcdef"], "query")[0].astype(np.float64)
@@ -192,7 +183,7 @@ def test_a_channel_that_outgrows_the_others_takes_no_steps_from_them(
 
 def test_long_text_is_the_average_of_its_windows(assembled: tuple[Path, dict[str, Floats]]) -> None:
     directory, tensors = assembled
-    embedder = open_onnx_embedder(directory, MODEL, threads=1)
+    embedder = open_installed_embedder(directory, MODEL, threads=1)
     text = "abcdefghijabcdefghij"
     (ids,) = embedder._token_ids([text], "passage")
     content = POSITIONS - 2
@@ -207,9 +198,98 @@ def test_long_text_is_the_average_of_its_windows(assembled: tuple[Path, dict[str
 @pytest.mark.parametrize("optimised", [False, True])
 def test_query_encoder_agrees_with_the_embedder(assembled: tuple[Path, dict[str, Floats]], optimised: bool) -> None:
     directory, _ = assembled
-    encoder = open_onnx_query_encoder(directory, MODEL, optimised=optimised)
-    single = np.frombuffer(encoder.encode("한국어\nabc"), "<f4")
-    assert float(single @ open_onnx_embedder(directory, MODEL, 1).embed(["한국어\nabc"], "query")[0]) > 0.99999
+    encoder = open_installed_query_encoder(directory, MODEL, optimised=optimised)
+    single = np.frombuffer(encoder.encode("한국어\nabc").vector, "<f4")
+    assert float(single @ open_installed_embedder(directory, MODEL, 1).embed(["한국어\nabc"], "query")[0]) > 0.99999
+
+
+def rows(data: bytes | None) -> Floats:
+    return np.frombuffer(data or b"", "<f4").reshape(-1, HIDDEN)
+
+
+def unit(values: Floats) -> Floats:
+    scaled: Floats = values / np.linalg.norm(values, axis=1, keepdims=True)
+    return scaled
+
+
+@pytest.mark.parametrize("optimised", [False, True])
+def test_the_tokens_of_a_question_are_its_own(assembled: tuple[Path, dict[str, Floats]], optimised: bool) -> None:
+    directory, tensors = assembled
+    encoder = open_installed_query_encoder(directory, MODEL, optimised=optimised)
+    ids = encoder.vocabulary.token_ids("query: abc")
+    wanted = unit(states(tensors, [0, *ids, 2])[3:-1])
+    got = rows(encoder.encode("abc").tokens)
+    assert got.shape == wanted.shape
+    assert (got * wanted).sum(axis=1).min() > 0.998
+    np.testing.assert_allclose(np.linalg.norm(got, axis=1), 1, atol=1e-5)
+
+
+def test_a_long_question_has_the_tokens_of_all_its_windows(assembled: tuple[Path, dict[str, Floats]]) -> None:
+    directory, _ = assembled
+    encoder = open_installed_query_encoder(directory, MODEL, optimised=False)
+    text = "abcdefghijabcdefghij"
+    assert len(rows(encoder.encode(text).tokens)) == len(encoder.vocabulary.token_ids(f"query: {text}")) - 2
+
+
+def test_passages_have_their_vectors_and_the_tokens_of_the_same_pass(
+    assembled: tuple[Path, dict[str, Floats]],
+) -> None:
+    directory, tensors = assembled
+    embedder = open_installed_embedder(directory, MODEL, threads=1)
+    texts = ["abc", "한국어 a", "", "abcdefghijabcdefghij"]
+    vectors, kept = embedder.embed_passages(texts)
+    assert vectors.tobytes() == embedder.embed(texts, "passage").tobytes()
+    for text, tokens in zip(texts, kept, strict=True):
+        (ids,) = embedder._token_ids([text], "passage")
+        size = POSITIONS - 2
+        cut = [ids[start : start + size] for start in range(0, max(len(ids), 1), size)]
+        wanted = packed_tokens(np.concatenate([states(tensors, [0, *window, 2]) for window in cut]))
+        assert tokens.count == wanted.count
+        assert (unpacked(tokens) * unpacked(wanted)).sum(axis=1).min() > 0.98
+
+
+def test_no_texts_have_no_vectors(assembled: tuple[Path, dict[str, Floats]]) -> None:
+    embedder = open_installed_embedder(assembled[0], MODEL, threads=1)
+    vectors, tokens = embedder.embed_passages([])
+    assert (vectors.shape, tokens) == ((0, HIDDEN), [])
+
+
+def test_company_and_threads_change_no_bit_of_a_passages_tokens(assembled: tuple[Path, dict[str, Floats]]) -> None:
+    directory, _ = assembled
+    texts = ["abc", "한국어 a", "j", "abcdefghijabcdefghij", "abc"]
+    alone, pair = (open_installed_embedder(directory, MODEL, threads) for threads in (1, 2))
+    one_by_one = [alone.embed_passages([text])[1][0] for text in texts]
+    assert alone.embed_passages(texts)[1] == one_by_one
+    assert pair.embed_passages(texts)[1] == one_by_one
+
+
+def test_an_update_is_added_to_the_matrices_and_takes_the_place_of_the_norms(tmp_path: Path) -> None:
+    tensors = tiny_weights(tmp_path / "weights.bin")
+    random = np.random.default_rng(3)
+    up, down = (random.normal(size=shape, scale=0.2).astype(np.float16) for shape in ((INNER, 4), (4, HIDDEN)))
+    norm = random.normal(size=HIDDEN).astype(np.float16)
+    learned = {"l0.fi.up": up, "l0.fi.down": down, "l1.oln.w": norm}
+    np.savez(tmp_path / "update.npz", **learned)
+    base = read_weights(tmp_path / "weights.bin")
+    merged = with_update(base, tmp_path / "update.npz")
+    tensors["l0.fi.w"] = tensors["l0.fi.w"] + up.astype(np.float32) @ down.astype(np.float32)
+    tensors["l1.oln.w"] = norm.astype(np.float32)
+    for name, shape in (("l0.fi.w", (INNER, HIDDEN)), ("l0.q.w", (HIDDEN, HIDDEN))):
+        np.testing.assert_allclose(merged.matrix(name, *shape), tensors[name], rtol=1e-6)
+    np.testing.assert_array_equal(merged.vector("l1.oln.w", HIDDEN), tensors["l1.oln.w"])
+    np.testing.assert_array_equal(merged.vector("l0.oln.w", HIDDEN), base.vector("l0.oln.w", HIDDEN))
+    assemble_encoder(tmp_path / "weights.bin", tmp_path, tmp_path / "update.npz")
+    embedder = open_installed_embedder(tmp_path, MODEL, threads=1)
+    (ids,) = embedder._token_ids(["abc"], "query")
+    wanted = forward(tensors, [0, *ids, 2])
+    assert float(embedder.embed(["abc"], "query")[0] @ wanted) / float(np.linalg.norm(wanted)) > 0.999
+
+
+def test_a_file_that_is_no_update_is_corrupt(tmp_path: Path) -> None:
+    tiny_weights(tmp_path / "weights.bin")
+    (tmp_path / "update.npz").write_bytes(b"PK and no more")
+    with pytest.raises(ModelCorrupt, match=r"update\.npz"):
+        with_update(read_weights(tmp_path / "weights.bin"), tmp_path / "update.npz")
 
 
 @pytest.mark.parametrize("kept", [0, 3, 60, 400, -1])
@@ -227,9 +307,9 @@ def test_damaged_graph_is_corrupt(assembled: tuple[Path, dict[str, Floats]], tmp
     (tmp_path / "onnx").mkdir()
     (tmp_path / "onnx/model.onnx").write_bytes((directory / "onnx/model.onnx").read_bytes()[:-5000])
     with pytest.raises(ModelCorrupt, match=r"model\.onnx") as caught:
-        open_onnx_embedder(tmp_path, MODEL, threads=1)
+        open_installed_embedder(tmp_path, MODEL, threads=1)
     assert caught.value.hint == "run `kb models install --force tiny`"
     (tmp_path / "onnx/model.onnx").write_bytes((directory / "onnx/model.onnx").read_bytes())
     (tmp_path / "vocabulary.bin").write_bytes(b"KBV")
     with pytest.raises(ModelCorrupt, match=r"vocabulary\.bin"):
-        open_onnx_embedder(tmp_path, MODEL, threads=1)
+        open_installed_embedder(tmp_path, MODEL, threads=1)

@@ -11,24 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.four_bit_encoder import four_bit_copy
-from kb.assemble.embedding_models import E5_SMALL, USE_MULTILINGUAL
 from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder, Role
 from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
-from kb.embed.installed.blas import open_blas
-from kb.embed.installed.native_query import NativeQueryEncoder, native_engine_usable, open_native_query_encoder
-from kb.embed.installed.onnx_adapter import open_onnx_query_encoder
-from kb.embed.installed.use_query import UseQueryEncoder
-from kb.embed.installed.use_single import open_single_network
-from kb.embed.installed.vocabulary import VOCABULARY_FILE, open_vocabulary
-from kb.embed.providers.families import family_form
-from kb.embed.providers.fastembed_adapter import HubEmbedder
+from kb.embed.installed.encoder import InstalledEmbedder, open_installed_embedder
+from kb.embed.model_files import ENCODER, MODEL_FILE, TOKEN_IDS, TOKENS
 from kb.errors import ModelError
 from kb.models.manifest import read_installed
 
@@ -62,74 +53,30 @@ def from_bulk(embedder: Embedder) -> Adapter:
 
 def from_query(encoder: QueryEncoder) -> Adapter:
     def encode(texts: Sequence[str], role: Role) -> Vectors:
-        return np.array([np.frombuffer(encoder.encode(text), "<f4") for text in texts]).reshape(len(texts), -1)
+        return np.array([np.frombuffer(encoder.encode(text).vector, "<f4") for text in texts]).reshape(len(texts), -1)
 
     return Adapter(encoder.model, encode)
 
 
-@cache
-def four_bit_e5() -> Path:
-    """e5 for runtimes that pad their batches: its graph of 4 bits with an attention mask."""
-    try:
-        return four_bit_copy(MODELS / E5_SMALL, Path(mkdtemp(prefix="kb-test-e5-")))
-    except FileNotFoundError:
-        pytest.skip("e5 is installed without its weight file")
-
-
-def e5_on_fastembed() -> Embedder:
-    import fastembed
-    from fastembed.common.model_description import ModelSource, PoolingType
-
-    name = "installed/multilingual-e5-small"
-    if name not in {known["model"] for known in fastembed.TextEmbedding.list_supported_models()}:
-        fastembed.TextEmbedding.add_custom_model(
-            name, pooling=PoolingType.MEAN, normalization=True, sources=ModelSource(hf=name), dim=384
-        )
-    loaded = fastembed.TextEmbedding(name, specific_model_path=str(four_bit_e5()), threads=1)
-    return HubEmbedder(EmbeddingModel(name, "1", 384, None), loaded, family_form(name))
-
-
-def native_e5() -> QueryEncoder:
-    if not native_engine_usable(MODELS / E5_SMALL):
-        pytest.skip("the native engine does not run on this machine")
-    return open_native_query_encoder(MODELS / E5_SMALL, embedding_model(MODELS, E5_SMALL))
-
-
-def use_without_numpy() -> QueryEncoder:
-    """What a fresh process opens: the bare BLAS library in numpy's place."""
-    blas = open_blas()
-    if blas is None:
-        pytest.skip("no BLAS library that kb knows")
-    directory = MODELS / USE_MULTILINGUAL
-    network, vocabulary = open_single_network(directory, blas), open_vocabulary(directory / VOCABULARY_FILE)
-    return UseQueryEncoder(embedding_model(MODELS, USE_MULTILINGUAL), "blas", network.encode, vocabulary)
-
-
-ADAPTERS: dict[str, tuple[str, Callable[[], Adapter]]] = {
-    "e5 bulk": (E5_SMALL, lambda: from_bulk(bulk_embedder(MODELS, E5_SMALL, 1))),
-    "e5 fastembed": (E5_SMALL, lambda: from_bulk(e5_on_fastembed())),
-    "e5 native query": (E5_SMALL, lambda: from_query(native_e5())),
-    "e5 onnx query": (
-        E5_SMALL,
-        lambda: from_query(
-            open_onnx_query_encoder(MODELS / E5_SMALL, embedding_model(MODELS, E5_SMALL), optimised=False)
-        ),
-    ),
-    "e5 query of many": (E5_SMALL, lambda: from_query(query_encoder(MODELS, E5_SMALL, many=True))),
-    "use bulk": (USE_MULTILINGUAL, lambda: from_bulk(bulk_embedder(MODELS, USE_MULTILINGUAL, 1))),
-    "use query": (USE_MULTILINGUAL, lambda: from_query(query_encoder(MODELS, USE_MULTILINGUAL))),
-    "use query without numpy": (USE_MULTILINGUAL, lambda: from_query(use_without_numpy())),
+ADAPTERS: dict[str, Callable[[], Adapter]] = {
+    "bulk": lambda: from_bulk(bulk_embedder(MODELS, ENCODER, 1)),
+    "cold": lambda: from_query(query_encoder(MODELS, ENCODER)),
+    "warm": lambda: from_query(query_encoder(MODELS, ENCODER, many=True)),
 }
 
 
 @cache
 def opened(name: str) -> Adapter:
-    model, make = ADAPTERS[name]
     try:
-        read_installed(MODELS, model)
+        read_installed(MODELS, ENCODER)
     except ModelError as error:
         pytest.skip(f"{error.message} in {MODELS}")
-    return make()
+    return ADAPTERS[name]()
+
+
+def with_tokens(threads: int) -> InstalledEmbedder:
+    opened("bulk")
+    return open_installed_embedder(MODELS / ENCODER, embedding_model(MODELS, ENCODER), threads)
 
 
 @pytest.fixture(params=ADAPTERS)
@@ -189,16 +136,13 @@ def test_unpaired_surrogate_does_no_harm(adapter: Adapter) -> None:
 
 
 def test_no_texts() -> None:
-    for name in ("e5 bulk", "use bulk", "e5 fastembed"):
-        adapter = opened(name)
-        assert adapter.encode([], "passage").shape == (0, adapter.model.dimensions)
+    adapter = opened("bulk")
+    assert adapter.encode([], "passage").shape == (0, adapter.model.dimensions)
 
 
-@pytest.mark.parametrize("name", ["e5 bulk", "e5 fastembed"])
-def test_e5_prefixes_tell_queries_from_passages(name: str) -> None:
-    adapter = opened(name)
-    query, passage = (adapter.encode(["how are backups made"], role)[0] for role in ("query", "passage"))
-    assert 0.8 < float(query @ passage) < 0.999
+def test_prefixes_tell_queries_from_passages() -> None:
+    query, passage = (opened("bulk").encode(["how are backups made"], role)[0] for role in ("query", "passage"))
+    assert float(query @ passage) < 0.999
 
 
 def test_question_finds_its_answer_across_languages(adapter: Adapter) -> None:
@@ -209,48 +153,45 @@ def test_question_finds_its_answer_across_languages(adapter: Adapter) -> None:
     assert int((answers @ question).argmax()) == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "other", "least"),
-    [
-        ("e5 onnx query", "e5 bulk", 0.9995),
-        ("e5 fastembed", "e5 native query", 0.9995),
-        ("e5 native query", "e5 bulk", 0.998),  # 4 bits and 8
-    ],
-)
-def test_e5_adapters_agree(name: str, other: str, least: float) -> None:
-    expected = opened(other).encode(TEXTS, "query")
-    assert (opened(name).encode(TEXTS, "query") * expected).sum(axis=1).min() >= least
+def states_by_the_package(text: str) -> Vectors:
+    """float32[n, dimensions], each L2 = 1, of a text of one window: the onnxruntime package on the same graph."""
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(MODELS / ENCODER / MODEL_FILE), providers=["CPUExecutionProvider"])
+    (ids,) = with_tokens(1)._token_ids([text], "query")
+    found: Vectors = session.run([TOKENS], {TOKEN_IDS: np.array([[0, *ids, 2]])})[0][0]
+    return found
 
 
-def test_windows_of_bulk_and_native_agree() -> None:
-    expected = opened("e5 bulk").encode([LONG], "query")
-    assert float((opened("e5 native query").encode([LONG], "query") * expected).sum()) >= 0.998
+@pytest.mark.parametrize("name", ["cold", "warm"])
+def test_cold_warm_and_bulk_agree(name: str) -> None:
+    texts = [*TEXTS, LONG, ""]
+    assert (opened(name).encode(texts, "query") * opened("bulk").encode(texts, "query")).sum(axis=1).min() >= 0.9998
 
 
-@pytest.mark.parametrize("name", ["use query", "use query without numpy"])
-def test_use_adapters_agree(name: str) -> None:
-    expected = opened("use bulk").encode([*TEXTS, LONG], "query")
-    assert (opened(name).encode([*TEXTS, LONG], "query") * expected).sum(axis=1).min() >= 0.9995
+@pytest.mark.parametrize("many", [False, True])
+def test_the_tokens_of_a_question_are_those_of_the_package(many: bool) -> None:
+    opened("cold")
+    encoder = query_encoder(MODELS, ENCODER, many=many)
+    for text in TEXTS:
+        tokens = np.frombuffer(encoder.encode(text).tokens or b"", "<f4").reshape(-1, encoder.model.dimensions)
+        wanted = states_by_the_package(text)[3:-1]
+        assert tokens.shape == wanted.shape
+        assert (tokens * wanted).sum(axis=1).min() >= 0.9998
 
 
-def test_tokens_are_counted_by_the_models_own_tokenizer() -> None:
-    embedder = opened("e5 bulk").embedder
+def test_a_passage_has_vector_and_tokens_of_its_own_whatever_is_beside_it() -> None:
+    texts = [*TEXTS, LONG, ""]
+    vectors, tokens = with_tokens(2).embed_passages(texts)
+    alone = [with_tokens(1).embed_passages([text]) for text in texts]
+    assert vectors.tobytes() == opened("bulk").encode(texts, "passage").tobytes()
+    assert vectors.tobytes() == b"".join(vector.tobytes() for vector, _ in alone)
+    assert tokens == [kept for _, (kept,) in alone]
+
+
+def test_tokens_are_counted_by_the_models_own_vocabulary() -> None:
+    embedder = opened("bulk").embedder
     assert embedder is not None
     # <s> ▁que ry : ▁한국어 </s>
     assert embedder.count_tokens(["한국어"], "query") == [6]
     assert embedder.count_tokens([LONG], "passage")[0] > 512
-
-
-def test_query_in_a_fresh_process_uses_the_native_engine_where_it_runs() -> None:
-    opened("e5 bulk")
-    encoder = query_encoder(MODELS, E5_SMALL)
-    usable = native_engine_usable(MODELS / E5_SMALL)
-    assert isinstance(encoder, NativeQueryEncoder) == usable
-    assert encoder.provider == ("native" if usable else "onnxruntime")
-
-
-def test_a_query_encoder_names_what_computes() -> None:
-    opened("use bulk")
-    assert query_encoder(MODELS, E5_SMALL, many=True).provider == "onnxruntime"
-    assert query_encoder(MODELS, USE_MULTILINGUAL).provider == "numpy", "which this process has loaded"
-    assert use_without_numpy().provider == "blas"

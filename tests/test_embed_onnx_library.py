@@ -138,7 +138,7 @@ def test_an_installation_without_the_library_says_how_to_mend_it(
     try:
         with pytest.raises(ModelError, match="no library for C") as raised:
             open_session(product(), optimised=False)
-        assert "pip install" in (raised.value.hint or "")
+        assert "pip install" in str(raised.value.hint)
     finally:
         onnx_library._library.cache_clear()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import string
 from pathlib import Path
 
@@ -10,13 +9,12 @@ import pytest
 import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import models, normalizers, pre_tokenizers
 
 from kb.assemble.charsmap import precompiled_charsmap
-from kb.assemble.tokenizer_file import UnigramTokenizer, write_tokenizer
 from kb.embed.installed import word_tokens
-from kb.embed.installed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
+from kb.embed.installed.vocabulary import UnigramVocabulary, open_vocabulary, write_vocabulary
 from kb.embed.installed.word_tokens import WordTokens
-from kb.embed.model_files import TOKENIZER_FILE
 from kb.errors import ModelCorrupt
 
 PIECES = [
@@ -41,18 +39,27 @@ PIECES += [letter for letter in string.ascii_lowercase if letter not in PIECES] 
 REPLACEMENTS = {"\n": " ", "\t": " ", "\u200b": " ", "①": "1", "㈜": "(주)", "\u0007": "", "A": "a", "ﬃ": "ffi"}
 
 
-def small_tokenizer(*, strips_spaces: bool) -> UnigramTokenizer:
-    scores = [0.0 if piece.startswith("<") else -1.0 - 0.37 * (index % 7) for index, piece in enumerate(PIECES)]
-    charsmap = precompiled_charsmap(REPLACEMENTS)
-    return UnigramTokenizer(PIECES, scores, 3, 0, 2, (0, 1, 2, 3), charsmap, strips_spaces)
+SCORES = [0.0 if piece.startswith("<") else -1.0 - 0.37 * (index % 7) for index, piece in enumerate(PIECES)]
+UNKNOWN = 3
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["keeps spaces", "strips spaces"])
-def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[UnigramVocabulary, object]:
-    directory = tmp_path_factory.mktemp("tokenizer")
-    write_tokenizer(directory, small_tokenizer(strips_spaces=request.param))
-    mapped = open_vocabulary(directory / VOCABULARY_FILE)
-    return mapped, tokenizers.Tokenizer.from_file(str(directory / TOKENIZER_FILE))
+def mapped_vocabulary(path: Path) -> UnigramVocabulary:
+    write_vocabulary(path, PIECES, SCORES, UNKNOWN, precompiled_charsmap(REPLACEMENTS))
+    return open_vocabulary(path)
+
+
+def tokenizer_of_the_same() -> tokenizers.Tokenizer:
+    made = tokenizers.Tokenizer(models.Unigram(list(zip(PIECES, SCORES, strict=True)), UNKNOWN, False))
+    precompiled = normalizers.Precompiled(precompiled_charsmap(REPLACEMENTS))
+    spaces = normalizers.Replace(tokenizers.Regex(" {2,}"), " ")
+    made.normalizer = normalizers.Sequence([normalizers.NFC(), precompiled, spaces])
+    made.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    return made
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[UnigramVocabulary, tokenizers.Tokenizer]:
+    return mapped_vocabulary(tmp_path_factory.mktemp("tokenizer") / "vocabulary.bin"), tokenizer_of_the_same()
 
 
 @given(st.text(alphabet="abcthe한국어①㈜Aﬃ \n\u200b\u0007다😀", max_size=30))
@@ -113,8 +120,8 @@ def test_neighbouring_unknowns_are_one(both: tuple[UnigramVocabulary, tokenizers
 
 @pytest.mark.parametrize("kept_bytes", [0, 10, 200, -1])
 def test_cut_file_is_corrupt(tmp_path: Path, kept_bytes: int) -> None:
-    write_tokenizer(tmp_path, small_tokenizer(strips_spaces=False))
-    path = tmp_path / VOCABULARY_FILE
+    path = tmp_path / "vocabulary.bin"
+    mapped_vocabulary(path)
     path.write_bytes(path.read_bytes()[:kept_bytes])
     with pytest.raises(ModelCorrupt):
         open_vocabulary(path)
@@ -122,14 +129,9 @@ def test_cut_file_is_corrupt(tmp_path: Path, kept_bytes: int) -> None:
 
 def test_many_replacements_of_many_lengths(tmp_path: Path) -> None:
     replaced = {chr(code): f"{code:x}"[-2:] for code in (*range(0x80, 0x800, 3), *range(0xAC00, 0xD7A3, 17), 0x1F600)}
-    tokenizer = small_tokenizer(strips_spaces=False)
     pieces = [*PIECES, *(digit for digit in string.digits if digit not in PIECES)]
-    write_tokenizer(
-        tmp_path,
-        UnigramTokenizer(pieces, [-1.0] * len(pieces), 3, 0, 2, (), precompiled_charsmap(replaced), False),
-    )
-    assert tokenizer.pieces == PIECES
-    mapped = open_vocabulary(tmp_path / VOCABULARY_FILE)
+    path = tmp_path / "vocabulary.bin"
+    write_vocabulary(path, pieces, [-1.0] * len(pieces), UNKNOWN, precompiled_charsmap(replaced))
+    mapped = open_vocabulary(path)
     for source, target in replaced.items():
         assert mapped.token_ids(source) == mapped.token_ids(target), hex(ord(source))
-    assert json.loads((tmp_path / TOKENIZER_FILE).read_bytes())["model"]["type"] == "Unigram"

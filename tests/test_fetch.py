@@ -15,6 +15,7 @@ from conftest import NOTES, Kb, Vault, kb_in, run_kb
 from kb.config import load
 from kb.domain.ids import content_hash
 from kb.domain.results.fetched import Fetched, FetchRequest, FetchTarget
+from kb.embed.installed.vocabulary import VOCABULARY_FILE, open_vocabulary
 from kb.errors import InvalidCursor, StaleCursor, UsageError
 from kb.operations.fetch.fetch import MOST_TARGETS, fetch
 from kb.operations.session.session import open_session
@@ -22,7 +23,7 @@ from kb.operations.session.token_counter import token_counter
 from kb.wire.schemas import validate
 
 MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR") or "/nowhere")
-E5 = "multilingual-e5-small"
+ENCODER = "kb-encoder-1"
 
 CODE = """\
 def first() -> int:
@@ -273,16 +274,15 @@ def test_a_request_that_cannot_be(options: dict[str, int], vault: Vault) -> None
         fetched(vault, *["chunking.md"] * (MOST_TARGETS + 1))
 
 
-@pytest.mark.skipif(not (MODELS / E5).is_dir(), reason="KB_TEST_MODEL_DIR has no embedding models")
+@pytest.mark.skipif(not (MODELS / ENCODER).is_dir(), reason="KB_TEST_MODEL_DIR has no embedding models")
 def test_tokens_are_counted_by_the_models_vocabulary(vault: Vault) -> None:
-    tokenizers = pytest.importorskip("tokenizers")
     config = load(str(vault.config), (f"storage.model_dir={MODELS}",))
     with open_session(config) as session:
         counter = token_counter(config, session.models)
-    assert counter.name == E5
-    there = tokenizers.Tokenizer.from_file(str(MODELS / counter.name / "tokenizer.json"))
+    assert counter.name == ENCODER
+    there = open_vocabulary(MODELS / counter.name / VOCABULARY_FILE)
     text = "청킹 규칙: a batch on disk, 정전이 나면 배터리가 네 시간을 버틴다.\ndef backoff(attempt: int)"
-    assert counter.count(text) == len(there.encode(text, add_special_tokens=False).ids)
+    assert counter.count(text) == len(there.token_ids(text))
 
 
 def test_without_a_model_tokens_are_estimated(vault: Vault) -> None:

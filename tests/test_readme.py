@@ -211,7 +211,7 @@ def test_the_line_for_scripts_prints_citations(home: Home) -> None:
 
 
 def _has_models() -> bool:
-    return (MODELS / "multilingual-e5-small").is_dir()
+    return (MODELS / "kb-encoder-1").is_dir()
 
 
 def _removed_paths() -> list[str]:
@@ -219,7 +219,7 @@ def _removed_paths() -> list[str]:
     return [word for line in script.splitlines() for word in shlex.split(line, comments=True) if word.startswith("~/")]
 
 
-@pytest.mark.skipif(not (MODELS / "multilingual-e5-small").is_dir(), reason=f"no models in {MODELS}")
+@pytest.mark.skipif(not (MODELS / "kb-encoder-1").is_dir(), reason=f"no models in {MODELS}")
 def test_the_session_shown_is_what_is_seen(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     shutil.copytree(CHECKOUT / "fixtures/vault", home.path / "fixtures/vault")

@@ -19,6 +19,7 @@ from conftest import Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, SECONDARY, FakeEmbedder, FakeModels, fake_models
 
 from kb.config import load
+from kb.domain.embeddings import EncodedQuestion
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery
 from kb.errors import ModelError, NotIndexed, SchemaTooNew
@@ -38,7 +39,7 @@ __all__ = ["fake_models"]  # a fixture
 
 TESTS = Path(__file__).parent
 MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR") or "/nowhere")
-E5, USE = "multilingual-e5-small", "use-multilingual-v3"
+ENCODER = "kb-encoder-1"
 
 NOTES = {
     "pump.md": "# Pump\n\nThe pump in the cellar starts when water rises.\n",
@@ -304,7 +305,7 @@ def test_many_threads_ask_one_session_while_files_are_ingested(
     busy, opened, met = Lock(), [], Barrier(8)
 
     class Single(FakeEmbedder):
-        def encode(self, text: str) -> bytes:
+        def encode(self, text: str) -> EncodedQuestion:
             assert self.turn.acquire(blocking=False), "two threads are in one encoder"
             try:
                 return super().encode(text)
@@ -390,9 +391,9 @@ def test_nothing_is_opened_before_it_is_needed(vault: Vault) -> None:
     assert not vault.sqlite.exists()
 
 
-@pytest.mark.skipif(not (MODELS / E5).is_dir(), reason="KB_TEST_MODEL_DIR has no embedding models")
+@pytest.mark.skipif(not (MODELS / ENCODER).is_dir(), reason="KB_TEST_MODEL_DIR has no embedding models")
 def test_real_models_that_another_process_installs_are_used(vault: Vault) -> None:
-    text = vault.config.read_text(encoding="utf-8").replace(PRIMARY, E5).replace(SECONDARY, USE)
+    text = vault.config.read_text(encoding="utf-8").replace(PRIMARY, ENCODER).replace(SECONDARY, "")
     vault.config.write_text(text, encoding="utf-8")
     (vault.root / "펌프.md").write_text("# 펌프\n\n지하실 펌프는 물이 차면 돈다.\n", encoding="utf-8")
     kb(vault, "ingest", "--no-embed")
@@ -400,8 +401,7 @@ def test_real_models_that_another_process_installs_are_used(vault: Vault) -> Non
         query = session.defaults.query("the cellar fills with water")
         assert search(session, query).query.mode == "lexical"
         (vault.config.parent / "models").mkdir()
-        for name in (E5, USE):
-            os.symlink(MODELS / name, vault.config.parent / "models" / name)
+        os.symlink(MODELS / ENCODER, vault.config.parent / "models" / ENCODER)
         paths = os.pathsep.join(path for path in sys.path if path)
         done = subprocess.run(
             [sys.executable, "-m", "kb", "--config", str(vault.config), "index", "--embeddings"],

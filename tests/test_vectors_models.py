@@ -9,9 +9,7 @@ import pytest
 from conftest import Vault, make_vault, run_kb
 from test_contract_imports import HEAVY, loaded_by
 
-from kb.assemble.embedding_models import E5_SMALL, USE_MULTILINGUAL
-from kb.embed.installed.blas import open_blas
-from kb.embed.installed.native_query import native_engine_usable
+from kb.embed.model_files import ENCODER
 from kb.errors import ModelError
 from kb.models.manifest import read_installed
 
@@ -46,49 +44,19 @@ def installed(name: str) -> bool:
     return True
 
 
-pytestmark = pytest.mark.skipif(
-    not (installed(E5_SMALL) and installed(USE_MULTILINGUAL)), reason=f"the models are not installed in {MODELS}"
-)
+pytestmark = pytest.mark.skipif(not installed(ENCODER), reason=f"{ENCODER} is not installed in {MODELS}")
 
 
 @pytest.fixture(scope="module")
 def bilingual(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    """The notes in both languages, embedded with both models."""
+    """The notes in both languages, embedded."""
     made = make_vault(tmp_path_factory.mktemp("bilingual"), NOTES)
     configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
     made.config.write_text(configured + f'cache_dir = "cache"\nmodel_dir = "{MODELS}"\n', encoding="utf-8")
     ran = run_kb("--config", str(made.config), "ingest", "--json")
     assert (ran.code, ran.stderr) == (0, "")
-    assert ran.lines[-1]["embeddings_indexed"] == 2 * len(NOTES)
+    assert ran.lines[-1]["embeddings_indexed"] == len(NOTES)
     return made
-
-
-ANSWERS_ACROSS = [
-    ("What do I do when the heating system loses pressure?", "보일러 압력이 1바 아래로 떨어지면 보충수 밸브를 연다."),
-    ("How long should the cabbage be salted?", "배추는 소금물에 여덟 시간 절인다."),
-    ("피아노 조율은 얼마나 자주 하나?", "The piano is tuned twice a year, before summer and before winter."),
-]
-
-
-@pytest.mark.parametrize(("question", "sentence"), ANSWERS_ACROSS)
-def test_a_piece_with_the_sentence_that_answers_is_quoted_across_languages(
-    question: str, sentence: str, bilingual: Vault
-) -> None:
-    settings = ("--set", "rag.score_gate=0", "--set", "models.llm.provider=extractive")
-    ran = run_kb("--config", str(bilingual.config), *settings, "ask", question, "--json")
-    assert ran.json["evidence"]["channel"] == "read"
-    assert sentence in ran.json["claims"][0]["quote"]
-
-
-@pytest.mark.parametrize(("question", "sentence"), ANSWERS_ACROSS)
-def test_the_sentence_that_answers_is_quoted_across_languages_where_nothing_is_read(
-    question: str, sentence: str, bilingual: Vault
-) -> None:
-    gates = ("--set", "rag.score_gate=0", "--set", "rag.answer_precision=0", "--set", "rerank.provider=none")
-    settings = (*gates, "--set", "models.llm.provider=extractive")
-    ran = run_kb("--config", str(bilingual.config), *settings, "ask", question, "--json")
-    assert (ran.code, ran.json["evidence"]["channel"]) == (0, "cross")
-    assert ran.json["claims"][0]["quote"] == sentence
 
 
 @pytest.mark.parametrize(("question", "note"), ACROSS)
@@ -98,7 +66,7 @@ def test_a_question_finds_the_note_in_the_other_language(question: str, note: st
     assert note in hits[:5]
     other_language = [path for path in hits if path.isascii() == note.isascii()]
     assert other_language[0] == note
-    assert ran.json["hits"][0]["embedding_model"] == E5_SMALL
+    assert ran.json["hits"][0]["embedding_model"] == ENCODER
 
 
 def test_all_is_well_afterwards(bilingual: Vault) -> None:
@@ -107,9 +75,8 @@ def test_all_is_well_afterwards(bilingual: Vault) -> None:
 
 
 def test_a_question_in_a_fresh_process_loads_no_numpy(bilingual: Vault, tmp_path: Path) -> None:
-    if not native_engine_usable(MODELS / E5_SMALL) or open_blas() is None:
-        pytest.skip("this machine needs numpy to encode a question")
     code, modules = loaded_by("--config", str(bilingual.config), "search", ACROSS[0][0], home=tmp_path)
     assert code == 0
-    assert "kb.embed.installed.use_single" in modules
+    assert "kb.embed.installed.encoder" in modules
+    assert "onnxruntime" not in modules
     assert HEAVY & modules == set()

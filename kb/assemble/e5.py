@@ -1,4 +1,4 @@
-"""kb's encoder from the 4-bit weight file of multilingual-e5-small and the trained update: graph, weights, vocabulary."""
+"""kb's encoder, from the 4-bit weight file of multilingual-e5-small and the trained update."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ def write_pieces(vocabulary: Vocabulary, directory: Path) -> None:
     charsmap = precompiled_charsmap(vocabulary.replacements)
     scores = vocabulary.scores.tolist()
     path = directory / VOCABULARY_FILE
-    write_vocabulary(path, vocabulary.pieces, scores, vocabulary.unknown, charsmap, strips_spaces=False)
+    write_vocabulary(path, vocabulary.pieces, scores, vocabulary.unknown, charsmap)

@@ -121,6 +121,7 @@ def embedded_tokens(graph: GraphWriter, weights: E5Weights) -> str:
     graph.tensor("nibble_bits", np.array(4, np.uint8))
     graph.tensor("nibble_zero", np.array(8, np.float32))
     graph.tensor("last_axis", np.array([3]))
+    graph.tensor("last_of_three", np.array([2]))
     graph.node("Gather", ["word.nibbles", "input_ids"], "gathered")
     graph.node("Reshape", ["gathered", "blocked"], "pairs")
     graph.node("BitwiseAnd", ["pairs", "low_nibble"], "low")
@@ -163,9 +164,7 @@ def _attention(graph: GraphWriter, weights: E5Weights, hidden: _Hidden, layer: s
     return _Hidden(layer_norm(graph, weights, residual, f"{layer}aln", f"{layer}normed", scales), scales)
 
 
-def _feed_forward(
-    graph: GraphWriter, weights: E5Weights, hidden: _Hidden, layer: str, *, divides: bool
-) -> _Hidden:
+def _feed_forward(graph: GraphWriter, weights: E5Weights, hidden: _Hidden, layer: str, *, divides: bool) -> _Hidden:
     width, inner = weights.sizes.hidden, weights.sizes.feed_forward
     expand = _multiplied(weights.matrix(f"{layer}fi.w", inner, width), hidden)
     bias = weights.vector(f"{layer}fi.b", inner).copy()
@@ -207,10 +206,12 @@ def _neuron(graph: GraphWriter, hidden: str, name: str, expand: Floats, bias: np
     """What one neuron adds to the output: float32[batch, sequence, hidden]."""
     import numpy as np
 
-    graph.tensor(f"{name}.expand", expand[:, None].copy())
+    graph.tensor(f"{name}.expand", expand)
     graph.tensor(f"{name}.bias", np.array([bias], np.float32))
     graph.tensor(f"{name}.contract", contract[None, :].copy())
-    product = graph.node("MatMul", [hidden, f"{name}.expand"], f"{name}.product")
+    # A product of matrices would be summed in another order where its weights are packed, and steps of int8 with it.
+    products = graph.node("Mul", [hidden, f"{name}.expand"], f"{name}.products")
+    product = graph.node("ReduceSum", [products, "last_of_three"], f"{name}.product")
     expanded = graph.node("Add", [product, f"{name}.bias"], f"{name}.expanded")
     activated = graph.node("Gelu", [expanded], f"{name}.activated", approximate="none")
     return graph.node("Mul", [activated, f"{name}.contract"], f"{name}.out")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kb.assemble.e5 import UPDATE_FILE, WINDOW_TOKENS, assemble_encoder
 from kb.assemble.installable import InstallableModel, Wheel
-from kb.embed.model_files import ENCODER
+from kb.embed.model_files import ENCODER, ENCODER_ADAPTER
 from kb.errors import ModelCorrupt
 from kb.models.manifest import InstalledModel, ModelFacts, sha256_of
 
@@ -36,7 +36,7 @@ CATALOG: Mapping[str, InstallableModel] = {
         # Vectors of another base or another update are others.
         model=ModelFacts(ENCODER, f"{_BASE_SHA256[:8]}+{_UPDATE_SHA256[:8]}", 384, WINDOW_TOKENS),
         purpose="embedding",
-        adapter="encoder",
+        adapter=ENCODER_ADAPTER,
         licence="MIT",
         wheels=(
             Wheel(

@@ -74,7 +74,7 @@ def _build(entry: InstallableModel, private: Path, progress: Progress) -> None:
         entry.model,
         entry.adapter,
         entry.licence,
-        ", ".join(origins),
+        ", ".join([*origins, *([entry.origin] if entry.origin else [])]),
         f"kb {__version__}",
         model_files(model),
         entry.assembly,

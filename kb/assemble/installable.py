@@ -34,6 +34,7 @@ class InstallableModel:
     `assemble(source, directory)` writes the model's files from the members below `source`;
     `check(directory, installed)` opens them once. Both raise ModelCorrupt. `assembly` is raised where `assemble` makes
     other files of the same model: what was installed before goes on serving, and an install replaces it.
+    `origin` is what the model is made of beside its wheels.
     """
 
     model: ModelFacts
@@ -45,3 +46,4 @@ class InstallableModel:
     assemble: Callable[[Path, Path], None]
     check: Callable[[Path, InstalledModel], None]
     assembly: int = 1
+    origin: str | None = None

@@ -25,7 +25,7 @@ ELEMENT_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "f
 FLOAT, INT64 = ELEMENT_TYPES["float32"], ELEMENT_TYPES["int64"]
 
 # Constants from this size on are large; where one begins, a page does, so that it can be mapped.
-_LARGE_BYTES = 1 << 14
+_LARGE_BYTES = 1 << 13
 _ALIGNED_BYTES = 1 << 12
 
 _VARINT, _LENGTH, _FIXED32 = 0, 2, 5  # wire types
@@ -54,7 +54,7 @@ class GraphWriter:
         return name
 
     def _placed(self, data: bytes, file: str) -> bytes:
-        """The fields of a tensor whose data is in the file beside: where it is (key and value), and that it is there."""
+        """The fields of a tensor whose data is added to the file beside: where it is there, and that it is."""
         self.external += bytes(-len(self.external) % _ALIGNED_BYTES)
         place = {"location": file, "offset": str(len(self.external)), "length": str(len(data))}
         self.external += data

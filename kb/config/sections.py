@@ -87,8 +87,8 @@ class EmbeddingConfig(Section):
     """
 
     provider: str = "auto"
-    model: str = "multilingual-e5-small"
-    secondary: str = "use-multilingual-v3"
+    model: str = "kb-encoder-1"
+    secondary: str = ""
     sentences: bool = True
     dimensions: int = 0
     batch_size: int = 64

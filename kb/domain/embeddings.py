@@ -38,6 +38,16 @@ class EmbeddingModel(NamedTuple):
         return hash(self[:3])
 
 
+class EncodedQuestion(NamedTuple):
+    """A question's vector, float32[dimensions], L2 = 1, and its tokens, float32[n, dimensions], each L2 = 1.
+
+    Little-endian; None where the encoder gives no tokens.
+    """
+
+    vector: bytes
+    tokens: bytes | None = None
+
+
 class SlotCoverage(NamedTuple):
     """How many chunks a model in use has embedded."""
 
@@ -84,7 +94,7 @@ class QueryEncoder(Protocol):
 
     @property
     def provider(self) -> str:
-        """What does the computing: `native`, `onnxruntime`, `blas`, `numpy` or `fastembed`."""
+        """What does the computing: `onnxruntime`, or who runs the model."""
 
-    def encode(self, text: str) -> bytes:
-        """float32[dimensions], L2 = 1, as little-endian bytes: what sqlite-vec takes."""
+    def encode(self, text: str) -> EncodedQuestion:
+        """The question's vector, in the form that sqlite-vec takes, and its tokens."""

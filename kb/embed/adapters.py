@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder
-from kb.embed.model_files import LLAMA_CPP, OLLAMA, PLUGIN
+from kb.embed.model_files import ENCODER, ENCODER_ADAPTER, LLAMA_CPP, OLLAMA, PLUGIN
 from kb.errors import ModelMissing
 from kb.models.manifest import InstalledModel, read_installed
 
@@ -96,38 +96,28 @@ def query_encoder(model_dir: Path, name: str, provider: Provider | None = None, 
 
 
 def open_embedder(directory: Path, installed: InstalledModel, threads: int) -> Embedder:
-    """The bulk embedder of the model in `directory`. Raises: ModelCorrupt."""
-    model = encoded_model(installed)
-    if installed.adapter == "use":
-        from kb.embed.installed.use_adapter import open_use_embedder
+    """The bulk embedder of the model in `directory`. Raises: ModelCorrupt, ModelMissing."""
+    from kb.embed.installed.encoder import open_installed_embedder
 
-        return open_use_embedder(directory, model, threads)
-    from kb.embed.installed.onnx_adapter import open_onnx_embedder
-
-    return open_onnx_embedder(directory, model, threads)
+    return open_installed_embedder(directory, encoded_model(installed), threads)
 
 
 def open_query_encoder(directory: Path, installed: InstalledModel, *, many: bool = False) -> QueryEncoder:
-    """The query encoder of the model in `directory`, as `query_encoder` says. Raises: ModelCorrupt."""
-    model = encoded_model(installed)
-    if installed.adapter == "use":
-        from kb.embed.installed.use_query import open_use_query_encoder
+    """The query encoder of the model in `directory`, as `query_encoder` says. Raises: ModelCorrupt, ModelMissing."""
+    from kb.embed.installed.encoder import open_installed_query_encoder
 
-        return open_use_query_encoder(directory, model)
-    from kb.embed.installed.native_query import native_engine_usable, open_native_query_encoder
-
-    if not many and native_engine_usable(directory):
-        return open_native_query_encoder(directory, model)
-    from kb.embed.installed.onnx_adapter import open_onnx_query_encoder
-
-    return open_onnx_query_encoder(directory, model, optimised=many)
+    return open_installed_query_encoder(directory, encoded_model(installed), optimised=many)
 
 
 def encoded_model(installed: InstalledModel) -> EmbeddingModel:
-    """What an installed model encodes to. Raises: ModelMissing when it is no embedding model."""
+    """What an installed model encodes to. Raises: ModelMissing when it is no encoder, or that of an earlier kb."""
     model = installed.model
     if model.dimensions is None:
         raise ModelMissing(f"{model.name} is not an embedding model", "`kb models list` shows which models are")
+    if installed.adapter != ENCODER_ADAPTER:
+        raise ModelMissing(
+            f"{model.name} is an encoder of an earlier kb", f"set models.embedding.model = {ENCODER} in the config"
+        )
     return EmbeddingModel(model.name, model.version, model.dimensions, model.window_tokens)
 
 

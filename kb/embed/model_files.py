@@ -1,8 +1,9 @@
-"""The model that `kb/assemble` makes for the installed encoder, its files and their names inside, and who runs others."""
+"""The encoder that `kb/assemble` makes: its name, its files and their names inside; and who runs others."""
 
 from __future__ import annotations
 
 ENCODER = "kb-encoder-1"
+ENCODER_ADAPTER = "encoder"
 ASSEMBLED = frozenset({ENCODER})
 
 MODEL_FILE = "onnx/model.onnx"

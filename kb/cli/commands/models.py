@@ -27,7 +27,7 @@ def command() -> None:
     epilog="""\b
 Examples:
   kb models install                          # the models the configuration names
-  kb models install multilingual-e5-small    # this one
+  kb models install kb-encoder-1             # this one
   kb models install whisper-base             # the one that hears speech
 """,
 )

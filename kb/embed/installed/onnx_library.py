@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -105,17 +105,20 @@ class Session:
 
     def run(self, inputs: Mapping[str, Tensor], output: str) -> Output:
         """The output of that name, a copy. Raises: ModelError with what ONNX Runtime says."""
+        return self.outputs(inputs, (output,))[0]
+
+    def outputs(self, inputs: Mapping[str, Tensor], asked: Sequence[str]) -> list[Output]:
+        """The same of several outputs of one run."""
         library = self._library
         values = (_P * len(inputs))()
-        results = (_P * 1)()
+        results = (_P * len(asked))()
         places = [_place(tensor.data) for tensor in inputs.values()]
         try:
             for at, (tensor, place) in enumerate(zip(inputs.values(), places, strict=True)):
                 values[at] = library.value(tensor.element, tensor.shape, place)
-            names = (_TEXT * len(inputs))(*(name.encode() for name in inputs))
-            asked = (_TEXT * 1)(output.encode())
-            library.call("Run", self._handle, None, names, values, len(inputs), asked, 1, results)
-            return library.output(results[0])
+            given, wanted = _names(inputs), _names(asked)
+            library.call("Run", self._handle, None, given, values, len(given), wanted, len(wanted), results)
+            return [library.output(result) for result in results]
         finally:
             for value in (*values, *results):
                 library.release("Value", value)
@@ -240,6 +243,10 @@ def _library() -> _Library:
         return _Library(ctypes.CDLL(str(path)))
     except (OSError, AttributeError) as error:
         raise ModelError(f"the library of onnxruntime does not load: {error}", _REINSTALL) from error
+
+
+def _names(names: Collection[str]) -> ctypes.Array[ctypes.c_char_p]:
+    return (_TEXT * len(names))(*(name.encode() for name in names))
 
 
 def _place(data: Data) -> _Place:

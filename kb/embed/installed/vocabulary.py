@@ -20,9 +20,9 @@ from kb.records import NamedTuple
 
 VOCABULARY_FILE = "vocabulary.bin"
 
-_MAGIC = b"KBV1"
-# pieces, slots, trie units, replacement bytes, text bytes, longest piece in bytes, unknown id, strips spaces, its score
-_HEADER = struct.Struct("<4s8If")
+_MAGIC = b"KBV2"
+# pieces, slots, trie units, replacement bytes, text bytes, longest piece in bytes, unknown id, its score
+_HEADER = struct.Struct("<4s7If")
 _UNKNOWN_PENALTY = 10.0
 SPACE, METASPACE = b" ", "▁".encode()
 _HAS_LEAF, _LABEL_MASK, _VALUE_MASK = 1 << 8, 0x8000_00FF, 0x7FFF_FFFF
@@ -39,7 +39,6 @@ class UnigramVocabulary(NamedTuple):
     texts: memoryview[int]
     longest_bytes: int
     unknown: int
-    strips_spaces: bool
     unknown_score: float
 
     def token_ids(self, text: str) -> list[int]:
@@ -127,9 +126,7 @@ class UnigramVocabulary(NamedTuple):
     def _normalised(self, raw: bytes) -> bytes:
         """Replacements applied, runs of spaces made one metaspace, one metaspace in front."""
         words = self.replaced(raw).split(SPACE)
-        if self.strips_spaces:
-            words = [b"", *(word for word in words if word)]
-        elif len(words) > 1:
+        if len(words) > 1:
             words = [words[0], *(word for word in words[1:-1] if word), words[-1]]
         joined = METASPACE.join(words)
         return joined if not joined or joined.startswith(METASPACE) else METASPACE + joined
@@ -160,9 +157,7 @@ class UnigramVocabulary(NamedTuple):
         return bytes(self.replacements[value:end]), length
 
 
-def write_vocabulary(
-    path: Path, pieces: Sequence[str], scores: Sequence[float], unknown: int, charsmap: bytes, *, strips_spaces: bool
-) -> None:
+def write_vocabulary(path: Path, pieces: Sequence[str], scores: Sequence[float], unknown: int, charsmap: bytes) -> None:
     """Write the vocabulary file of `pieces` in id order. `charsmap` is SentencePiece's precompiled character map."""
     texts = [piece.encode() for piece in pieces]
     slot_count = 1 << (2 * len(texts) - 1).bit_length()
@@ -186,7 +181,6 @@ def write_vocabulary(
         offsets[-1],
         max(map(len, texts)),
         unknown,
-        strips_spaces,
         min(scores) - _UNKNOWN_PENALTY,
     )
     path.write_bytes(
@@ -209,7 +203,7 @@ def open_vocabulary(path: Path) -> UnigramVocabulary:
     try:
         with path.open("rb") as file:
             view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        magic, pieces, slots, units, replaced, texts, longest, unknown, strips, score = _HEADER.unpack_from(view)
+        magic, pieces, slots, units, replaced, texts, longest, unknown, score = _HEADER.unpack_from(view)
     except (OSError, ValueError, struct.error) as error:
         raise ModelCorrupt(f"{path} cannot be read: {error}") from error
     sizes = (4 * slots, 4 * (pieces + 1), 4 * pieces, 4 * units, replaced, texts)
@@ -229,7 +223,6 @@ def open_vocabulary(path: Path) -> UnigramVocabulary:
         parts[5],
         longest,
         unknown,
-        bool(strips),
         score,
     )
 

@@ -60,16 +60,14 @@ class WordTokens:
         first, *others = self._parts(word)
         ids: list[int] = []
         if first:
-            begins = first.startswith(METASPACE) and not self._vocabulary.strips_spaces
+            begins = first.startswith(METASPACE)
             ids += self._cut(first if begins else METASPACE + first)
         return ids + [token for part in others if part for token in self._cut(METASPACE + part)]
 
     def _last(self, word: str) -> list[int]:
-        """The ids of the last word of several; where spaces are kept, that at the end of a text is a piece."""
+        """The ids of the last word of several; a space at the end of a text is a piece."""
         *others, last = self._parts(word)
-        parts = [part for part in others if part]
-        if last or not self._vocabulary.strips_spaces:
-            parts.append(last)
+        parts = [*(part for part in others if part), last]
         return [token for part in parts for token in self._cut(METASPACE + part)]
 
     def _parts(self, word: str) -> list[bytes]:

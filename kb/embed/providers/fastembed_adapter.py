@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kb.domain.embeddings import EmbeddingModel, Role
+from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, Role
 from kb.embed.model_files import HUB
 from kb.embed.providers.families import TextForm, family_form
 from kb.embed.windows import normalised
@@ -97,10 +97,9 @@ class HubQueryEncoder:
         """The library that knows the model by its name."""
         return "fastembed"
 
-    def encode(self, text: str) -> bytes:
-        """float32[dimensions], L2 = 1, as little-endian bytes."""
-        vector: bytes = self._embedder.embed([text], "query")[0].astype("<f4").tobytes()
-        return vector
+    def encode(self, text: str) -> EncodedQuestion:
+        """The vector alone."""
+        return EncodedQuestion(self._embedder.embed([text], "query")[0].astype("<f4").tobytes())
 
 
 def hub_model(name: str, provider: Provider | None = None) -> EmbeddingModel:

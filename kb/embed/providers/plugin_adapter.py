@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from kb.domain.embeddings import EmbeddingModel, Role
+from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, Role
 from kb.domain.plugins import PassageReranker, TextEmbedder
 from kb.embed.model_files import PLUGIN
 from kb.embed.text import encoder_text
@@ -49,10 +49,9 @@ class PluginEmbedder:
             raise PluginFailed(f"{self._plugin.label} gave no {wanted}, but {rows.shape}", _EMBEDDER_HINT)
         return normalised(rows)
 
-    def encode(self, text: str) -> bytes:
-        """float32[dimensions], L2 = 1, as little-endian bytes."""
-        vector: bytes = self.embed([text], "query")[0].astype("<f4").tobytes()
-        return vector
+    def encode(self, text: str) -> EncodedQuestion:
+        """The vector alone."""
+        return EncodedQuestion(self.embed([text], "query")[0].astype("<f4").tobytes())
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """The tokens of each text: an estimate, on the high side."""

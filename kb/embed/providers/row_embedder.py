@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kb.domain.embeddings import EmbeddingModel, Role
+from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, Role
 from kb.embed.providers.families import TextForm
 from kb.embed.providers.halving import vectors_of
 from kb.embed.windows import normalised
@@ -37,10 +37,9 @@ class RowEmbedder:
         rows = vectors_of(self.rows, [self.form.text(text, role) for text in texts])
         return normalised(np.array(rows, dtype=np.float32))
 
-    def encode(self, text: str) -> bytes:
-        """float32[dimensions], L2 = 1, as little-endian bytes."""
-        vector: bytes = self.embed([text], "query")[0].astype("<f4").tobytes()
-        return vector
+    def encode(self, text: str) -> EncodedQuestion:
+        """The vector alone."""
+        return EncodedQuestion(self.embed([text], "query")[0].astype("<f4").tobytes())
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """The tokens of each text, its prefix included: an estimate, on the high side."""

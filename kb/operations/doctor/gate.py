@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kb.domain.checks import Check
-from kb.embed.model_files import E5_SMALL
+from kb.embed.model_files import ENCODER
 from kb.store.connection import Connection
 from kb.store.rows import answer_queries as queries
 from kb.store.vectors.vector_tables import slots
@@ -36,11 +36,11 @@ def _check_fitted_model(db: Connection) -> Iterator[Check]:
     """Says where what kb comes with was fitted with another model than passages are embedded with; else nothing."""
     held = slots(db).get("primary")
     shipped = any(model.origin == "shipped" for model in queries.select_judging_models(db))
-    if held is not None and held.model_id != E5_SMALL and shipped:
+    if held is not None and held.model_id != ENCODER and shipped:
         yield Check(
             "gate_model",
             False,
-            f"what is sure and what is refused was fitted with {E5_SMALL}; passages are embedded with {held.model_id}",
+            f"what is sure and what is refused was fitted with {ENCODER}; passages are embedded with {held.model_id}",
             "kb eval calibrate fits it to questions of your own",
             needed=False,
         )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from kb.domain.embeddings import EmbeddingModel, QueryEncoder
+    from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, QueryEncoder
     from kb.embed.providers.provider import Provider
 
 T = TypeVar("T")
@@ -120,9 +120,9 @@ def _on_a_thread(work: Callable[[], T]) -> Callable[[], T]:
     return wait
 
 
-# Of the texts encoded last so many vectors are kept: who types comes back to one, by Backspace, in another mode, with a
+# So many of the texts encoded last are remembered: who types comes back to one, by Backspace, in another mode, with a
 # filter, asking what was searched for.
-_VECTORS_KEPT = 64
+_TEXTS_KEPT = 64
 
 
 class SharedEncoder:
@@ -132,10 +132,10 @@ class SharedEncoder:
         """`is_installed`: whether the model is still installed as it was when it was loaded."""
         self.is_installed = is_installed
         self.encoded = 0
-        self.worked: deque[tuple[float, float]] = deque(maxlen=_VECTORS_KEPT)
+        self.worked: deque[tuple[float, float]] = deque(maxlen=_TEXTS_KEPT)
         self._encoder = encoder
         self._lock = Lock()
-        self._vectors: dict[str, bytes] = {}
+        self._kept: dict[str, EncodedQuestion] = {}
 
     @property
     def model(self) -> EmbeddingModel:
@@ -147,16 +147,16 @@ class SharedEncoder:
         """What does the computing."""
         return self._encoder.provider
 
-    def encode(self, text: str) -> bytes:
-        """float32[dimensions], L2 = 1, as little-endian bytes."""
+    def encode(self, text: str) -> EncodedQuestion:
+        """The text as a question: its vector, and its tokens where the encoder gives them."""
         with self._lock:
-            vector = self._vectors.pop(text, None)
-            if vector is None:
+            encoded = self._kept.pop(text, None)
+            if encoded is None:
                 began = perf_counter()
-                vector = self._encoder.encode(text)
+                encoded = self._encoder.encode(text)
                 self.encoded += 1
                 self.worked.append((began, perf_counter()))
-                if len(self._vectors) >= _VECTORS_KEPT:
-                    del self._vectors[next(iter(self._vectors))]
-            self._vectors[text] = vector
-            return vector
+                if len(self._kept) >= _TEXTS_KEPT:
+                    del self._kept[next(iter(self._kept))]
+            self._kept[text] = encoded
+            return encoded

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from operator import mul
@@ -111,7 +110,7 @@ class VectorSource:
     def begin(self, query: SearchQuery) -> Encoding:
         """Begins to encode a question by the primary model, on another thread."""
         text = self.encoded_part(query.text)
-        return Encoding(query, text, self._models.beside(partial(self._primary.encode, text)))
+        return Encoding(query, text, self._models.beside(lambda: self._primary.encode(text).vector))
 
     def end(self, begun: Encoding, *, depth: int, scanned: int) -> QueryVectors:
         """The vectors of one question, and its neighbours in each language where there is more than the tables to ask.
@@ -138,7 +137,7 @@ class VectorSource:
 
     def encode_text(self, text: str) -> bytes:
         """A sentence under the primary model, as a question: float32 little-endian, L2 = 1."""
-        return self._primary.encode(text)
+        return self._primary.encode(text).vector
 
     @property
     def sentence_model(self) -> str:
@@ -151,7 +150,7 @@ class VectorSource:
         By the secondary model, where there is one: it tells sentences apart across languages, in an eighth of the time.
         """
         encoder = self._open_secondary() or self._primary
-        asked = unpack_vector(encoder.encode(self.encoded_part(question)))
+        asked = unpack_vector(encoder.encode(self.encoded_part(question)).vector)
         return [sum(map(mul, asked, self._compared(sentence, encoder))) for sentence in sentences]
 
     def _compared(self, sentence: str, encoder: SharedEncoder) -> Sequence[float]:
@@ -159,7 +158,7 @@ class VectorSource:
         if sentence not in self._sentences:
             while len(self._sentences) >= _SENTENCES_KEPT:
                 del self._sentences[next(iter(self._sentences))]
-            self._sentences[sentence] = unpack_vector(encoder.encode(sentence))
+            self._sentences[sentence] = unpack_vector(encoder.encode(sentence).vector)
         return self._sentences[sentence]
 
     def _in_memory(
@@ -195,7 +194,7 @@ class VectorSource:
         if not (self.reads or set(self._langs) - own_languages(text)):
             return None
         encoder = self._open_secondary()
-        return None if encoder is None else encoder.encode(text)
+        return None if encoder is None else encoder.encode(text).vector
 
     def _open_secondary(self) -> SharedEncoder | None:
         slot = self._secondary_slot

@@ -1,0 +1,195 @@
+"""The installed encoder: one question, cold or warm, and passages in bulk, by the same graph and vocabulary.
+
+A window of a text is a run, so nothing is padded and neither vector nor tokens depend on the texts beside it. A vector
+is the mean over the tokens, marks included, averaged over windows by their token counts, L2 = 1.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from array import array
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from math import sqrt
+from operator import mul
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, PassageTokens, Role
+from kb.embed.installed.onnx_library import Output, Session, Tensor, open_session
+from kb.embed.installed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
+from kb.embed.model_files import MEAN, MODEL_FILE, TOKEN_IDS, TOKENS
+from kb.embed.text import encoder_text
+from kb.errors import ModelCorrupt
+from kb.models.manifest import reinstall_hint
+from kb.records import NamedTuple
+
+if TYPE_CHECKING:
+    from kb.domain.embeddings import Vectors
+    from kb.embed.installed.word_tokens import WordTokens
+
+T = TypeVar("T")
+
+PREFIXES: dict[Role, str] = {"query": "query: ", "passage": "passage: "}
+
+_FIRST, _LAST = 0, 2
+_MARK_TOKENS = 2
+# Two of the three pieces of `query: ` say nothing of the question; so the update was trained.
+_PREFIX_TOKENS = 2
+# Tokenizing in slices keeps the token ids of a large library out of memory, and still leaves lengths to sort by.
+_SLICE_TEXTS = 2048
+
+
+class EncoderGraph(NamedTuple):
+    """The graph, loaded, and how token ids go through it."""
+
+    model: EmbeddingModel
+    session: Session
+
+    def windows(self, ids: Sequence[int]) -> list[Sequence[int]]:
+        """What the encoder sees at once of a text's token ids, in order; an empty text has one empty window."""
+        assert self.model.window_tokens is not None
+        size = self.model.window_tokens - _MARK_TOKENS
+        return [ids[start : start + size] for start in range(0, max(len(ids), 1), size)]
+
+    def run(self, window: Sequence[int]) -> tuple[Output, Output]:
+        """float32[1, dimensions], the mean of a window's states, and the states, each L2 = 1, marks included."""
+        ids = array("q", (_FIRST, *window, _LAST))
+        mean, tokens = self.session.outputs({TOKEN_IDS: Tensor("int64", (1, len(ids)), ids)}, (MEAN, TOKENS))
+        return mean, tokens
+
+
+class InstalledQueryEncoder(NamedTuple):
+    """Encodes one question, without numpy."""
+
+    model: EmbeddingModel
+    graph: EncoderGraph
+    vocabulary: UnigramVocabulary
+
+    @property
+    def provider(self) -> str:
+        """The runtime."""
+        return "onnxruntime"
+
+    def encode(self, text: str) -> EncodedQuestion:
+        """The vector; the tokens of the question's own, or all where it has none. Raises: ModelError."""
+        width = self.model.dimensions
+        ids = self.vocabulary.token_ids(PREFIXES["query"] + encoder_text(text))
+        sums = [0.0] * width
+        kept, every = bytearray(), bytearray()
+        for at, window in enumerate(self.graph.windows(ids)):
+            mean, tokens = self.graph.run(window)
+            weight = max(len(window), 1)
+            sums = [total + weight * value for total, value in zip(sums, mean.values, strict=True)]
+            first = 1 + (_PREFIX_TOKENS if at == 0 else 0)
+            kept += tokens.values[first * width : -width]
+            every += tokens.values
+        norm = sqrt(sum(map(mul, sums, sums))) or 1.0
+        vector = array("f", [total / norm for total in sums]).tobytes()
+        return EncodedQuestion(vector, bytes(kept or every))
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledEmbedder:
+    """Encodes many texts, as many at once as there are threads; words are cut once and remembered."""
+
+    model: EmbeddingModel
+    _graph: EncoderGraph
+    _tokens: WordTokens
+    _pool: Executor | None
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """float32[n, dimensions], L2 = 1, in the order of `texts`."""
+        return self._stacked(self._encoded(texts, role, lambda vector, states: vector))
+
+    def embed_passages(self, texts: Sequence[str]) -> tuple[Vectors, list[PassageTokens]]:
+        """The same of passages, and the tokens of each, by one pass through the encoder."""
+        from kb.embed.passage_tokens import packed_tokens
+
+        both = self._encoded(texts, "passage", lambda vector, states: (vector, packed_tokens(states)))
+        return self._stacked([vector for vector, _ in both]), [tokens for _, tokens in both]
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
+        """The tokens of each text as the encoder sees it: prefix and marks included."""
+        return [len(ids) + _MARK_TOKENS for ids in self._token_ids(texts, role)]
+
+    def _encoded(self, texts: Sequence[str], role: Role, made: Callable[[Vectors, Vectors], T]) -> list[T]:
+        """What `made` makes of each text's vector, float32[dimensions], and states, float32[n, dimensions]."""
+        encoded: list[T] = []
+        for start in range(0, len(texts), _SLICE_TEXTS):
+            ids = self._token_ids(texts[start : start + _SLICE_TEXTS], role)
+            # The longest first: the threads then end together.
+            order = sorted(range(len(ids)), key=lambda at: -len(ids[at]))
+            run = self._pool.map if self._pool else map
+            by_place = dict(zip(order, run(lambda at: made(*self._states(ids[at])), order), strict=True))  # noqa: B023
+            encoded += [by_place[at] for at in range(len(ids))]
+        return encoded
+
+    def _states(self, ids: Sequence[int]) -> tuple[Vectors, Vectors]:
+        """The vector of a text and the states of all its tokens, each L2 = 1."""
+        import numpy as np
+
+        width = self.model.dimensions
+        total = np.zeros(width, dtype=np.float32)
+        states = []
+        for window in self._graph.windows(ids):
+            mean, tokens = self._graph.run(window)
+            total += np.asarray(mean.values) * max(len(window), 1)
+            states.append(np.asarray(tokens.values).reshape(-1, width))
+        vector: Vectors = total / (np.linalg.norm(total) or 1)
+        return vector, states[0] if len(states) == 1 else np.concatenate(states)
+
+    def _stacked(self, vectors: Sequence[Vectors]) -> Vectors:
+        import numpy as np
+
+        return np.stack(vectors) if vectors else np.empty((0, self.model.dimensions), dtype=np.float32)
+
+    def _token_ids(self, texts: Sequence[str], role: Role) -> list[list[int]]:
+        return [self._tokens.token_ids(PREFIXES[role] + encoder_text(text)) for text in texts]
+
+
+def open_installed_embedder(directory: Path, model: EmbeddingModel, threads: int) -> InstalledEmbedder:
+    """The embedder of the files in `directory`, on `threads` cores. Raises: ModelCorrupt when they do not load."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import numpy  # noqa: F401  words are cut faster where it is
+
+    from kb.embed.installed.word_tokens import WordTokens
+
+    _keep_numpy_to_one_thread()
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="encode") if threads > 1 else None
+    tokens = WordTokens(open_vocabulary(directory / VOCABULARY_FILE))
+    return InstalledEmbedder(model, _graph(directory, model, optimised=True), tokens, pool)
+
+
+def open_installed_query_encoder(directory: Path, model: EmbeddingModel, *, optimised: bool) -> InstalledQueryEncoder:
+    """The query encoder of the files in `directory`. Raises: ModelCorrupt when they do not load.
+
+    To have its graph `optimised` takes longer than the one question of a fresh process would gain by it.
+    """
+    vocabulary = open_vocabulary(directory / VOCABULARY_FILE)
+    return InstalledQueryEncoder(model, _graph(directory, model, optimised=optimised), vocabulary)
+
+
+def _graph(directory: Path, model: EmbeddingModel, *, optimised: bool) -> EncoderGraph:
+    try:
+        return EncoderGraph(model, open_session(directory / MODEL_FILE, optimised=optimised))
+    except ModelCorrupt as error:
+        raise ModelCorrupt(f"{model.name}: {error.message}", reinstall_hint(model.name)) from error
+
+
+def _keep_numpy_to_one_thread() -> None:
+    """Lets each product of numpy take the thread that asks for it and no other, where its library is known.
+
+    Its own threads wait spinning: clustering a passage's tokens takes nine times the processor time with two of them.
+    """
+    package = find_spec("numpy")
+    if sys.platform == "darwin" or package is None or package.origin is None:
+        return
+    for path in Path(package.origin).parents[1].glob("numpy.libs/libscipy_openblas64_*.so"):
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(str(path)).scipy_openblas_set_num_threads64_(1)
