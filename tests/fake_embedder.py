@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, Role
+from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, PassageTokens, Role
+from kb.embed.passage_tokens import packed_tokens
 from kb.errors import ModelError, ModelMissing
 
 Vectors = NDArray[np.float32]
@@ -27,6 +28,7 @@ _DOORS = (
     ("kb.operations.embedding.embed_sentences.embedding_model", "model"),
     ("kb.operations.embedding.background.bulk_embedder", "embedder"),
     ("kb.operations.doctor.vectors.embedding_model", "model"),
+    ("kb.operations.doctor.vectors.bulk_embedder", "another"),
     ("kb.embed.adapters.query_encoder", "embedder"),
 )
 
@@ -42,7 +44,7 @@ class FakeEmbedder:
 
     def renamed(self, name: str) -> FakeEmbedder:
         """Another model with this one's dimensions."""
-        return FakeEmbedder(EmbeddingModel(name, "1", self.model.dimensions, 512))
+        return FakeEmbedder(self.model._replace(name=name))
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """float32[n, dimensions], L2 = 1."""
@@ -51,6 +53,12 @@ class FakeEmbedder:
                 raise ModelError("the fake model gives up")
             self.texts += texts
         return np.stack([hashed_words(text, self.model.dimensions) for text in texts])
+
+    def embed_passages(self, texts: Sequence[str]) -> tuple[Vectors, list[PassageTokens]]:
+        """The vectors, and the words of each text as its tokens."""
+        dimensions = self.model.dimensions
+        words = [np.stack([hashed_words(word, dimensions) for word in text.split() or [text]]) for text in texts]
+        return self.embed(texts, "passage"), [packed_tokens(each) for each in words]
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """The words of each text."""
@@ -66,7 +74,7 @@ class FakeModels:
 
     def __init__(self) -> None:
         self.embedders = {
-            name: FakeEmbedder(EmbeddingModel(name, "1", dimensions, 512))
+            name: FakeEmbedder(EmbeddingModel(name, "1", dimensions, 512, has_tokens=name != SECONDARY))
             for name, dimensions in ((PRIMARY, 32), (SECONDARY, 16), (WIDE, 48))
         }
 
@@ -81,6 +89,10 @@ class FakeModels:
         if name not in self.embedders:
             raise ModelMissing(f"the model {name} is not installed", f"run `kb models install {name}`")
         return self.embedders[name]
+
+    def another(self, model_dir: Path, name: str, threads: object = 1, provider: object = None) -> FakeEmbedder:
+        """An embedder of a model whose texts are not counted. Raises: ModelMissing."""
+        return self.embedder(model_dir, name).renamed(name)
 
     def put_in_place(self, replace: Callable[[str, object], None]) -> None:
         """Replaces every look-up of a model."""

@@ -25,6 +25,7 @@ from kb.domain.ingest.ingest_events import EmbedBatchFinished
 from kb.domain.results.upkeep import RebuildReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery
+from kb.embed.passage import passage_version
 from kb.errors import DiskFull, ModelError, ModelMissing, StoreError
 from kb.operations.admin import reset as reset_vectors
 from kb.operations.admin.index import RebuildRequest, rebuild
@@ -72,6 +73,7 @@ class Stores(NamedTuple):
     mirror: dict[tuple[str, str], tuple[str, bytes]]
     lance: dict[tuple[str, str], tuple[str, bytes]]
     means: list[tuple[Any, ...]]
+    tokens: dict[tuple[str, str], tuple[int, int, bytes]]
     tombstones: int
 
 
@@ -163,13 +165,20 @@ def stores(config_path: Path, slots: tuple[str, ...] = ("primary", "secondary"))
             "SELECT chunk_id, model_id, model_version, status, token_count FROM embedding_records ORDER BY 1, 2, 3"
         ).fetchall()
         means = db.execute("SELECT slot, lang, chunks, mean, norm FROM language_means ORDER BY 1, 2").fetchall()
+        tokens = {
+            (model_id, chunk_id): tuple(kept)
+            for model_id, chunk_id, *kept in db.execute(
+                "SELECT model_id, coalesce(c.chunk_id, t.chunk_rowid), count, components, tokens "
+                "FROM chunk_tokens AS t LEFT JOIN chunks AS c USING (chunk_rowid)"
+            )
+        }
         tombstones = db.execute("SELECT count(*) FROM vector_tombstones").fetchone()[0]
     lance = {
         (slot, row["chunk_id"]): (row["lang"], np.array(row["vector"], "<f4").tobytes())
         for slot in slots
         for row in lancedb.connect(config.vector_dir).open_table(tables[slot]).to_arrow().to_pylist()
     }
-    return Stores(records, mirror, lance, means, tombstones)
+    return Stores(records, mirror, lance, means, tokens, tombstones)
 
 
 def rows(vault: Vault, statement: str, *values: object) -> list[Any]:
@@ -254,17 +263,20 @@ def test_a_run_that_ends_at_any_step_is_finished_by_the_next(
     assert len(found_by_vector(vault)) == chunk_count(vault)
 
 
+@pytest.mark.parametrize("with_tokens", [False, True])
 def test_what_lance_has_is_committed_without_the_model(
-    vault: Vault, undisturbed: Stores, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
+    with_tokens: bool, vault: Vault, undisturbed: Stores, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Its tokens are in SQLite alone: those of the batch that was under way are made again."""
+    setting = f"models.embedding.tokens={str(with_tokens).lower()}"
     with dying(monkeypatch, LanceTable, "upsert", call=2, after=True):
-        embed_all(vault)
+        embed_all(vault, setting)
     shutil.rmtree(config_of(vault).cache_dir)
     before = fake_models.calls
-    report = embed_all(vault)
+    report = embed_all(vault, setting)
     assert report.restored == BATCH_CHUNKS
-    assert fake_models.calls - before == 2 * chunk_count(vault) - 2 * BATCH_CHUNKS
-    assert stores(vault.config) == undisturbed
+    assert fake_models.calls - before == 2 * chunk_count(vault) - (1 if with_tokens else 2) * BATCH_CHUNKS
+    assert stores(vault.config) == (undisturbed if with_tokens else undisturbed._replace(tokens={}))
 
 
 def test_search_sees_what_is_there_while_embedding_goes_on(vault: Vault) -> None:
@@ -279,6 +291,92 @@ def test_search_sees_what_is_there_while_embedding_goes_on(vault: Vault) -> None
     assert [count for count, _ in seen] == [
         min(at, chunk_count(vault)) for at in range(BATCH_CHUNKS, chunk_count(vault) + BATCH_CHUNKS, BATCH_CHUNKS)
     ]
+
+
+def tokens_of(vault: Vault, model: str = PRIMARY) -> set[str]:
+    """The passages that have tokens under a model."""
+    statement = "SELECT chunk_id FROM chunk_tokens JOIN chunks USING (chunk_rowid) WHERE model_id = ?"
+    return {chunk_id for (chunk_id,) in rows(vault, statement, model)}
+
+
+def test_a_passage_and_its_tokens_come_and_go_together(vault: Vault) -> None:
+    embed_all(vault)
+    assert tokens_of(vault) == committed(vault)
+    assert len(tokens_of(vault)) == chunk_count(vault)
+    (vault.root / "n/1.md").unlink()
+    ingest(vault)
+    assert tokens_of(vault) == committed(vault)
+    assert rows(vault, "SELECT count(*) FROM chunk_tokens")[0][0] == chunk_count(vault)
+
+
+def test_tokens_are_made_with_the_vector_from_one_pass_and_taken_from_the_cache(
+    vault: Vault, undisturbed: Stores, fake_models: FakeModels
+) -> None:
+    embed_all(vault)
+    calls = fake_models.calls
+    with writing(vault.sqlite) as db:
+        db.execute("DELETE FROM chunk_tokens WHERE rowid % 2")
+    assert failing(vault) == {"passage_tokens": "kb ingest"}
+    embed_all(vault)
+    assert stores(vault.config) == undisturbed
+    assert fake_models.calls == calls, "of the doctor's sample none was embedded: it found them missing"
+
+
+def test_without_tokens_none_are_kept_and_no_vector_is_made_again(
+    vault: Vault, undisturbed: Stores, fake_models: FakeModels
+) -> None:
+    embed_all(vault)
+    calls = fake_models.calls
+    report = embed_all(vault, "models.embedding.tokens=false")
+    assert (report.embedded, report.from_cache, fake_models.calls) == (0, 0, calls)
+    assert stores(vault.config) == undisturbed._replace(tokens={})
+    embed_all(vault)
+    assert stores(vault.config) == undisturbed
+    assert fake_models.calls == calls, "they were in the cache"
+
+
+DAMAGES = {
+    "of another size": "UPDATE chunk_tokens SET tokens = substr(tokens, 1, 5) WHERE rowid % 3 = 0",
+    "of another model's components": "UPDATE chunk_tokens SET components = 2, tokens = zeroblob(3 * count)",
+    "of passages that are gone": "UPDATE chunk_tokens SET chunk_rowid = chunk_rowid + 100000 WHERE rowid % 3 = 0",
+    "zeroed": "UPDATE chunk_tokens SET tokens = zeroblob(length(tokens))",
+    "of other passages": "UPDATE chunk_tokens SET (count, tokens) = "
+    "(SELECT count, tokens FROM chunk_tokens AS o WHERE o.chunk_rowid <> chunk_tokens.chunk_rowid "
+    "ORDER BY o.chunk_rowid LIMIT 1 OFFSET 7)",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_tokens_are_named_and_made_again(
+    damage: str, vault: Vault, undisturbed: Stores, fake_models: FakeModels
+) -> None:
+    embed_all(vault)
+    with writing(vault.sqlite) as db:
+        db.pragma("ignore_check_constraints", True)
+        db.execute(DAMAGES[damage])
+    hint = failing(vault)["passage_tokens"]
+    assert hint is not None
+    if hint == "kb ingest":
+        embed_all(vault)
+    else:
+        remake(vault, embeddings=True)
+    assert stores(vault.config) == undisturbed
+    assert failing(vault) == {}
+
+
+def test_search_sees_the_old_models_tokens_until_the_new_ones_are_whole(vault: Vault) -> None:
+    embed_all(vault)
+    whole = tokens_of(vault)
+
+    def look(event: object) -> None:
+        assert tokens_of(vault) == whole
+
+    embed_all(vault, f"models.embedding.model={WIDE}", on_event=look)
+    assert tokens_of(vault, WIDE) == whole
+    remake_unused = config_of(vault, f"models.embedding.model={WIDE}")
+    rebuild(vault.sqlite, RebuildRequest(drop_unused=True), embedding_plan(remake_unused), RunHandle())
+    assert tokens_of(vault) == set()
+    assert tokens_of(vault, WIDE) == whole
 
 
 def ingest_here(vault: Vault) -> None:
@@ -873,7 +971,7 @@ def test_kb_index_shows_what_stands_and_says_what_to_do(vault: Vault) -> None:
 @pytest.fixture
 def new_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kb whose passages are embedded in another form."""
-    monkeypatch.setattr(embed, "PASSAGE_VERSION", "p-next")
+    monkeypatch.setattr("kb.embed.passage.PASSAGE_VERSION", "p-next")
     monkeypatch.setattr(batch_vectors, "passage_text", lambda title, headings, text: f"{text} in the new form")
 
 
@@ -900,13 +998,16 @@ def test_a_new_form_of_the_passages_is_embedded_whatever_ends_the_first_run(
     assert new.mirror == new.lance
     assert new.mirror.keys() == old.mirror.keys()
     assert all(new.mirror[key] != old.mirror[key] for key in old.mirror)
-    assert rows(vault, "SELECT DISTINCT passage_version, status FROM embedding_records") == [("p-next", "committed")]
+    forms = rows(
+        vault, "SELECT passage_version, status FROM embedding_records WHERE model_id = ? GROUP BY 1, 2", PRIMARY
+    )
+    assert forms == [(passage_version(with_tokens=True), "committed")]
 
 
 def test_doctor_tells_of_vectors_of_an_older_form(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     embed_all(vault)
     assert failing(vault) == {}
-    monkeypatch.setattr("kb.operations.doctor.vectors.PASSAGE_VERSION", "p-next")
+    monkeypatch.setattr("kb.embed.passage.PASSAGE_VERSION", "p-next")
     assert failing(vault) == {"embeddings": "kb index --embeddings"}
 
 
@@ -1053,9 +1154,10 @@ def write_manifests(config: Config, models: FakeModels) -> None:
     from kb.models.manifest import InstalledModel, ModelFacts, write_manifest
 
     for name, embedder in models.embedders.items():
-        model = ModelFacts(**embedder.model._asdict())
+        model = embedder.model
+        facts = ModelFacts(model.name, model.version, model.dimensions, model.window_tokens)
         (config.model_dir / name).mkdir(parents=True)
-        write_manifest(config.model_dir / name, InstalledModel(model, "e5", "MIT", "tests", "tests", ()))
+        write_manifest(config.model_dir / name, InstalledModel(facts, "encoder", "MIT", "tests", "tests", ()))
 
 
 def test_nothing_missing_is_known_from_sqlite_alone(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1065,5 +1167,5 @@ def test_nothing_missing_is_known_from_sqlite_alone(vault: Vault, monkeypatch: p
         raise AssertionError("nothing is missing")
 
     monkeypatch.setattr(embed, "LanceTable", refuse)
-    monkeypatch.setattr(embed, "VectorCache", refuse)
+    monkeypatch.setattr(batch_vectors, "VectorCache", refuse)
     assert embed_all(vault) == EmbedReport()

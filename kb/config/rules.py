@@ -115,6 +115,7 @@ MEANINGS: Mapping[str, str] = {
     "models.embedding.provider": "who runs the model: auto (kb, else fastembed), or one of these; none: words alone",
     "models.embedding.model": "what embeds: a name that kb models list or its provider knows, a GGUF file, or a plugin",
     "models.embedding.secondary": "a second model for passages in another language than the question; empty = none",
+    "models.embedding.tokens": "also keep a passage's tokens, which rank it: some 6 KB each; false = its vector ranks",
     "models.embedding.sentences": "also keep a vector per sentence under the second model: what passages are read by",
     "models.embedding.dimensions": "what the model's vectors must have, or it is refused; 0 = whatever it has",
     "models.embedding.batch_size": "how many passages the model is given at once; fewer where they are long",

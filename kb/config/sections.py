@@ -90,6 +90,7 @@ class EmbeddingConfig(Section):
     model: str = "kb-encoder-1"
     secondary: str = ""
     sentences: bool = True
+    tokens: bool = True
     dimensions: int = 0
     batch_size: int = 64
     threads: int = 0

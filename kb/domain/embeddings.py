@@ -20,13 +20,14 @@ class EmbeddingModel(NamedTuple):
     """What tells one vector space from another. Equal models give comparable vectors, on every machine.
 
     `window_tokens` is what the encoder sees at once, its own marks included; None when it has no window, or kb does not
-    know it. A longer text is encoded window by window and averaged.
+    know it. A longer text is encoded window by window and averaged. `has_tokens`: whether it gives a passage's tokens.
     """
 
     name: str
     version: str
     dimensions: int
     window_tokens: int | None
+    has_tokens: bool = False
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EmbeddingModel) and self[:3] == other[:3]
@@ -83,6 +84,13 @@ class Embedder(Protocol):
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """The tokens of each text as the encoder sees it: prefix and marks included."""
+
+
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder of a model that gives tokens, from the forward pass that gives the vector."""
+
+    def embed_passages(self, texts: Sequence[str]) -> tuple[Vectors, list[PassageTokens]]:
+        """The vectors as of `embed`, and the tokens of each passage, pooled."""
 
 
 class QueryEncoder(Protocol):

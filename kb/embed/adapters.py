@@ -118,7 +118,7 @@ def encoded_model(installed: InstalledModel) -> EmbeddingModel:
         raise ModelMissing(
             f"{model.name} is an encoder of an earlier kb", f"set models.embedding.model = {ENCODER} in the config"
         )
-    return EmbeddingModel(model.name, model.version, model.dimensions, model.window_tokens)
+    return EmbeddingModel(model.name, model.version, model.dimensions, model.window_tokens, has_tokens=True)
 
 
 def _installed(model_dir: Path, name: str, provider: Provider | None) -> InstalledModel | None:

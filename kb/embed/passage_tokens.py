@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from kb.domain.embeddings import PassageTokens
+from kb.embed.passage import TOKEN_BITS
 from kb.embed.windows import normalised
 
 if TYPE_CHECKING:
@@ -21,10 +22,7 @@ if TYPE_CHECKING:
 
     Labels: TypeAlias = NDArray[np.intp]
 
-TOKENS_VERSION = "ward8-4"
-
 TOKENS_A_ROW = 8
-BITS = 4
 
 # Values of a component are -7 to 7 times the row's scale, kept from 1 to 15.
 _LARGEST = 7
@@ -43,7 +41,7 @@ def packed_tokens(states: Vectors) -> PassageTokens:
     values = np.rint(rows / scales.astype(np.float32)[:, None]).clip(-_LARGEST, _LARGEST).astype(np.int8) + _ZERO
     low, high = np.split(values.astype(np.uint8), 2, axis=1)
     count, components = rows.shape
-    return PassageTokens(count, components, BITS, (low | high << 4).tobytes() + scales.tobytes())
+    return PassageTokens(count, components, TOKEN_BITS, (low | high << 4).tobytes() + scales.tobytes())
 
 
 def unpacked(kept: PassageTokens) -> Vectors:
@@ -54,11 +52,6 @@ def unpacked(kept: PassageTokens) -> Vectors:
     values = np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float32) - _ZERO
     rows: Vectors = values * scales[:, None]
     return rows
-
-
-def tokens_bytes(count: int, components: int) -> int:
-    """The bytes of so many rows: the components' halves, then a scale a row."""
-    return count * (components // 2 + 2)
 
 
 def late_score(question: Vectors, rows: Vectors) -> float:

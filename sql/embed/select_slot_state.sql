@@ -1,11 +1,13 @@
 -- Read how far a slot is from complete, without looking at a vector.
--- version 4
+-- version 5
 -- param slot TEXT  primary or secondary
 -- param passage_version TEXT  form of the text that is embedded
 -- column chunks INTEGER  all chunks but those of source code
 -- column committed INTEGER  of them, with a vector in both stores
 -- column current INTEGER  of the committed, made from this form of the text
 -- column pending INTEGER  written to one store at most
+-- column kept INTEGER  passages with tokens under the model
+-- column whole INTEGER  of them, with a committed vector and of the right size
 -- column tombstones INTEGER  vectors of chunks that are gone, still to be removed
 -- column averaged INTEGER  vectors that the languages' means were computed from
 -- column means_origin TEXT  what names the vectors there are: means that were computed from others are of another origin
@@ -27,6 +29,15 @@ SELECT
     WHERE r.model_id = s.model_id AND r.model_version = s.model_version AND r.dimensions = s.dimensions
       AND r.status = 'pending'
   ) AS pending,
+  (SELECT count(*) FROM chunk_tokens AS k WHERE k.model_id = s.model_id) AS kept,
+  (
+    SELECT count(*)
+    FROM embedding_records AS r
+    JOIN chunk_tokens AS k ON k.chunk_rowid = r.chunk_rowid AND k.model_id = r.model_id
+    WHERE r.model_id = s.model_id AND r.model_version = s.model_version AND r.dimensions = s.dimensions
+      AND r.status = 'committed'
+      AND k.components = s.dimensions AND length(k.tokens) = k.count * (k.components / 2 + 2)
+  ) AS whole,
   (SELECT count(*) FROM vector_tombstones AS t WHERE t.lance_table = s.lance_table) AS tombstones,
   (SELECT coalesce(sum(m.chunks), 0) FROM language_means AS m WHERE m.slot = s.slot) AS averaged,
   o.origin AS means_origin,

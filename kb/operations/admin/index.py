@@ -59,11 +59,13 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
             raise UsageError("embedding is switched off (models.embedding.provider = none)", "set it to auto")
         if request.embeddings:
             from kb.operations.embedding.background import update_background
-            from kb.operations.embedding.embed import embed_ahead, embed_missing
+            from kb.operations.embedding.embed import embed_ahead, embed_missing, forget_differing_tokens
             from kb.operations.embedding.embed_sentences import embed_sentences
 
             if request.model is None or request.model in plan.models.values():
                 vector_upkeep.forget_differing(db, plan.vector_dir)
+                for name in plan.models.values():
+                    forget_differing_tokens(db, plan, name)
                 done = embed_missing(db, plan, handle)
                 if not done.aborted:
                     embed_sentences(db, plan, handle)

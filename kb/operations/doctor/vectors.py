@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 from kb.config import Config
 from kb.domain.checks import Check
-from kb.embed.adapters import embedding_model
-from kb.embed.passage import PASSAGE_VERSION
+from kb.domain.embeddings import EmbeddingModel, PassageTokens, TokenEmbedder
+from kb.embed.adapters import bulk_embedder, embedding_model
+from kb.embed.passage import passage_text, passage_version
 from kb.errors import KbError, ModelMissing
 from kb.operations.embedding.embed import tolerated_drift
 from kb.operations.embedding.plan import configured_models, embedding_provider, require_dimensions
@@ -29,6 +33,10 @@ _ANN_QUESTIONS = 16
 _ANN_K = 10
 _ANN_CANDIDATES = 100  # as many as a search takes, to rank them by exact distances
 _LEAST_RECALL = 0.95
+
+# Passages whose tokens are made again and compared; by how much their scores of each other may fall short of 1.
+_TOKENS_SAMPLED = 8
+_LEAST_ALIKE = 0.9
 
 
 def check_models(config: Config) -> Iterator[Check]:
@@ -129,13 +137,20 @@ def _without_vectors(db: Connection, config: Config) -> Check:
 
 
 def _check_slot(db: Connection, config: Config, slot: Slot, row: queries.EmbeddingSlot) -> Iterator[Check]:
-    counts = _count_embedded(db, row)
+    model = _held_model(config, row)
+    tokens = queries.count_tokens(db, model_id=row.model_id, model_version=row.model_version, components=row.dimensions)
+    kept = tokens is not None and tokens.passages > 0
+    wanted = kept if model is None else model.has_tokens and config.models_embedding.tokens
+    form = passage_version(with_tokens=wanted)
+    counts = _count_embedded(db, row, form)
     if counts is not None:
         whole = counts.committed == counts.chunks and not counts.pending and not counts.outdated
         detail = f"{row.model_id}: {counts.committed} of {counts.chunks} passages, {counts.pending} pending"
         if counts.outdated:
             detail += f", {counts.outdated} from an older form of the passage"
         yield Check("embeddings", whole, detail, None if whole else "kb index --embeddings")
+    if tokens is not None and (wanted or kept):
+        yield from _check_tokens(db, config, row, tokens, wanted=wanted, is_installed=model is not None)
     found = mirror.count_vectors(db, slot, row.lance_table)
     if found is None:
         yield Check("vector_mirror", False, f"the vector table vec_{slot} is not there", "kb ingest")
@@ -143,38 +158,88 @@ def _check_slot(db: Connection, config: Config, slot: Slot, row: queries.Embeddi
     whole = not found.missing
     detail = f"{found.rows} vectors in SQLite, {found.missing} missing, {found.orphans} of passages that are gone"
     yield Check("vector_mirror", whole, detail, None if whole else "kb ingest")
-    state = queries.select_slot_state(db, slot=slot, passage_version=PASSAGE_VERSION)
+    state = queries.select_slot_state(db, slot=slot, passage_version=form)
     if state is not None:
         whole = abs(state.committed - state.averaged) <= tolerated_drift(state)
         detail = f"{row.model_id}: the means of {state.averaged} vectors of {state.committed}"
         yield Check("language_means", whole, detail, None if whole else "kb ingest")
-    yield from _check_coverage(db, config, row)
+    if model is not None and model.window_tokens is not None:
+        yield from _check_coverage(db, row, model.window_tokens)
     try:
         lance = LanceTable(config.vector_dir, slot_model(row))
-        yield _check_lance(db, slot, row, lance)
+        yield _check_lance(db, slot, row, lance, counts.committed if counts else 0)
         yield from _check_ann(db, slot, lance, counts.chunks if counts else 0)
     except KbError as error:
         yield Check("lancedb_open", False, error.message, error.hint)
 
 
-def _count_embedded(db: Connection, row: queries.EmbeddingSlot) -> queries.EmbeddedCounts | None:
+def _held_model(config: Config, row: queries.EmbeddingSlot) -> EmbeddingModel | None:
+    """The model of a slot as it is installed; None where it is not, which is a finding of its own."""
+    with suppress(KbError):
+        return embedding_model(config.model_dir, row.model_id, embedding_provider(config).of_version(row.model_version))
+    return None
+
+
+def _check_tokens(
+    db: Connection,
+    config: Config,
+    row: queries.EmbeddingSlot,
+    counts: queries.TokenCounts,
+    *,
+    wanted: bool,
+    is_installed: bool,
+) -> Iterator[Check]:
+    """Whether every passage has its tokens, of the right size, and those that the model gives today."""
+    if not wanted:
+        detail = f"{counts.passages} passages have tokens, which are not used"
+        yield Check("passage_tokens", False, detail, "kb ingest removes them", needed=False)
+        return
+    detail = f"{counts.passages} passages, {counts.bytes // 1_000} KB"
+    if counts.missing or counts.unusable:
+        detail += f", {counts.missing} missing, {counts.unusable} of the wrong size or of passages that are gone"
+        yield Check("passage_tokens", False, detail, "kb ingest")
+    elif is_installed and (sampled := queries.sample_tokens(db, model_id=row.model_id, row_limit=_TOKENS_SAMPLED)):
+        differ = _differing_tokens(config, row, sampled)
+        agree = f"{detail}, {len(sampled) - differ} of {len(sampled)} sampled as the model gives them"
+        yield Check("passage_tokens", not differ, agree, "kb index --embeddings" if differ else None)
+    else:
+        yield Check("passage_tokens", True, detail)
+
+
+def _differing_tokens(config: Config, row: queries.EmbeddingSlot, sampled: Sequence[queries.SampledTokens]) -> int:
+    """Of how many passages the tokens are not those that the model gives: either do not score each other as equals.
+
+    Clusters may differ where processors round in another way, so what is compared is what they are kept for.
+    """
+    import numpy as np
+
+    from kb.embed.passage_tokens import late_score, unpacked
+    from kb.embed.windows import normalised
+
+    provider = embedding_provider(config).of_version(row.model_version)
+    embedder = bulk_embedder(config.model_dir, row.model_id, 1, provider)
+    texts = [passage_text(each.title, json.loads(each.heading_path_json), each.text) for each in sampled]
+    _, made = cast(TokenEmbedder, embedder).embed_passages(texts)
+    differ = 0
+    for each, fresh in zip(sampled, made, strict=True):
+        held = normalised(unpacked(PassageTokens(each.count, each.components, each.bits, each.tokens)))
+        there = normalised(unpacked(fresh))
+        alike = min(late_score(held, there), late_score(there, held))
+        differ += not (np.isfinite(alike) and alike >= _LEAST_ALIKE)
+    return differ
+
+
+def _count_embedded(db: Connection, row: queries.EmbeddingSlot, form: str) -> queries.EmbeddedCounts | None:
     return queries.count_embedded(
         db,
         model_id=row.model_id,
         model_version=row.model_version,
         dimensions=row.dimensions,
-        passage_version=PASSAGE_VERSION,
+        passage_version=form,
     )
 
 
-def _check_coverage(db: Connection, config: Config, row: queries.EmbeddingSlot) -> Iterator[Check]:
-    try:
-        provider = embedding_provider(config).of_version(row.model_version)
-        window = embedding_model(config.model_dir, row.model_id, provider).window_tokens
-    except KbError:
-        return
-    if window is None:
-        return
+def _check_coverage(db: Connection, row: queries.EmbeddingSlot, window: int) -> Iterator[Check]:
     lengths = queries.count_long_chunks(db, lance_table=row.lance_table, window_tokens=window)
     if lengths is not None:
         detail = f"{lengths.counted - lengths.long} of {lengths.counted} passages fit {window} tokens"
@@ -182,9 +247,7 @@ def _check_coverage(db: Connection, config: Config, row: queries.EmbeddingSlot) 
         yield Check("token_coverage", True, f"{row.model_id}: {detail} (longest {lengths.longest_tokens}){rest}")
 
 
-def _check_lance(db: Connection, slot: Slot, row: queries.EmbeddingSlot, lance: LanceTable) -> Check:
-    counts = _count_embedded(db, row)
-    committed = counts.committed if counts else 0
+def _check_lance(db: Connection, slot: Slot, row: queries.EmbeddingSlot, lance: LanceTable, committed: int) -> Check:
     sample = mirror.sample_vectors(db, slot, _SAMPLED)
     stored = lance.read([vector.chunk_id for vector in sample])
     differ = sum(stored.get(vector.chunk_id) != vector.embedding for vector in sample)

@@ -1,4 +1,4 @@
-"""The vectors of batches of chunks: their texts, what the cache has of them, and the model for what it lacks."""
+"""The vectors and tokens of batches of chunks: their texts, what the cache has of them, the model for what it lacks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Lock
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from kb.domain.embeddings import Embedder
+from kb.domain.embeddings import Embedder, PassageTokens, TokenEmbedder
 from kb.domain.ingest.ingest_events import EmbedBatchStarted
 from kb.domain.run_handle import RunHandle
 from kb.embed.adapters import bulk_embedder, embedding_model, is_installed
-from kb.embed.passage import passage_text
+from kb.embed.passage import TOKEN_BITS, passage_text, passage_version, tokens_bytes
 from kb.errors import ModelError
 from kb.operations.embedding.lookahead import in_order
 from kb.operations.embedding.plan import EmbeddingPlan, require_dimensions
@@ -24,9 +24,6 @@ from kb.store.caches.vector_cache import CachedVector, VectorCache
 from kb.store.rows.embed_queries import UnembeddedChunk
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from kb.domain.embeddings import Vectors
 
 # Characters embedded between two looks at Ctrl-C: under a second on two free cores, also in Korean. Texts come in the
@@ -42,11 +39,13 @@ _STEPS_AT_ONCE = 2
 class BatchVectors(NamedTuple):
     """What embedding one batch gives: float32[n, dimensions], L2 = 1, in the order of its chunks.
 
-    `start_ns`: when it was begun, by the clock that measures durations.
+    `tokens`: those of each chunk; none where they are not kept. `start_ns`: when it was begun, by the clock that
+    measures durations.
     """
 
     chunks: Sequence[UnembeddedChunk]
     vectors: Vectors
+    tokens: list[PassageTokens]
     token_counts: list[int]
     from_cache: int
     start_ns: int
@@ -78,36 +77,64 @@ class _Step(NamedTuple):
 class LazyEmbedder:
     """The bulk embedder of one model, loaded when a text is not in the cache.
 
+    `components`: of a row of its passages' tokens; 0 where none are kept. `form`: what stands with its vectors.
     `at_once`: how many threads may use it at the same time.
     """
 
     def __init__(self, plan: EmbeddingPlan, name: str) -> None:
         model = embedding_model(plan.model_dir, name, plan.provider)
         self.model = require_dimensions(model, plan.dimensions if name == plan.models.get("primary") else None)
+        self.components = self.model.dimensions if plan.tokens and self.model.has_tokens else 0
+        self.form = passage_version(with_tokens=self.components > 0)
         self.batch_texts = plan.batch_texts
         self.at_once = _STEPS_AT_ONCE if is_installed(plan.model_dir, name, plan.provider) else 1
         self._plan = plan
         self._loaded: Embedder | None = None
         self._loading = Lock()
 
-    def embed(self, texts: Sequence[str]) -> tuple[Vectors, list[int]]:
-        """float32[n, dimensions], L2 = 1, and the tokens of each text. Raises: as `vectors`."""
-        vectors = self.vectors(texts)
-        assert self._loaded is not None
-        return vectors, self._loaded.count_tokens(texts, "passage")
+    def embed(self, texts: Sequence[str]) -> list[CachedVector]:
+        """The vector of each text, with the rows of its tokens behind it where they are kept.
+
+        Raises: ModelError for vectors that are not what the model says of itself.
+        """
+        loaded = self.loaded()
+        if self.components:
+            vectors, tokens = cast(TokenEmbedder, loaded).embed_passages(texts)
+            rows = [each.tokens for each in tokens]
+        else:
+            vectors, rows = loaded.embed(texts, "passage"), [b""] * len(texts)
+        counts = loaded.count_tokens(texts, "passage")
+        packed = (vector.astype("<f4").tobytes() for vector in self._checked(vectors, len(texts)))
+        return [CachedVector(each + row, count) for each, row, count in zip(packed, rows, counts, strict=True)]
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """float32[n, dimensions], L2 = 1. Raises: ModelError for vectors that are not what the model says of itself."""
-        import numpy as np
+        """float32[n, dimensions], L2 = 1. Raises: as `embed`."""
+        return self._checked(self.loaded().embed(texts, "passage"), len(texts))
 
+    def loaded(self) -> Embedder:
+        """The embedder, from the first call on in memory. Raises: ModelMissing, ModelCorrupt."""
         with self._loading:
             if self._loaded is None:
                 plan = self._plan
                 self._loaded = bulk_embedder(plan.model_dir, self.model.name, plan.threads, plan.provider)
-        vectors = self._loaded.embed(texts, "passage")
-        if vectors.shape != (len(texts), self.model.dimensions) or not np.isfinite(vectors).all():
+            return self._loaded
+
+    def cache(self) -> VectorCache:
+        """The model's part of the cache, to be closed. Raises: StoreError and its kin."""
+        label = f"{self.model.name}@{self.model.version}/{self.form}"
+        return VectorCache(self._plan.cache, label, self._plan.cache_bytes)
+
+    def holds(self, cached: CachedVector) -> bool:
+        """Whether what the cache has of a text is of the size that this model gives."""
+        rows = len(cached.vector) - 4 * self.model.dimensions
+        return rows > 0 and rows % tokens_bytes(1, self.components) == 0 if self.components else rows == 0
+
+    def _checked(self, vectors: Vectors, texts: int) -> Vectors:
+        import numpy as np
+
+        if vectors.shape != (texts, self.model.dimensions) or not np.isfinite(vectors).all():
             raise ModelError(
-                f"{self.model.name} should have given {len(texts)} vectors of {self.model.dimensions} finite numbers, "
+                f"{self.model.name} should have given {texts} vectors of {self.model.dimensions} finite numbers, "
                 f"and gave an array of {vectors.shape}, {int(np.isfinite(vectors).sum())} of its numbers finite",
                 f"kb models verify {self.model.name}",
             )
@@ -128,14 +155,11 @@ def vectors_of_batches(
     planned = _planned(batches, embedder, cache, handle)
     written = 0
     with closing(in_order(partial(_embedded, embedder), planned, at_once=embedder.at_once)) as made:
-        for (batch, texts), (vectors, counts) in made:
+        for (batch, texts), embedded in made:
             if not batch.start_ns:
                 batch.start_ns = perf_counter_ns()
                 handle.tell(EmbedBatchStarted(len(batch.chunks), embedder.model.name))
-            fresh = {
-                text: CachedVector(vector.astype("<f4").tobytes(), count)
-                for text, vector, count in zip(texts, vectors, counts, strict=True)
-            }
+            fresh = dict(zip(texts, embedded, strict=True))
             cache.put(fresh)
             batch.found.update(fresh)
             batch.steps_left -= 1
@@ -143,22 +167,26 @@ def vectors_of_batches(
                 batch.found.update({text: batch.before[text] for text in batch.texts if text not in batch.found})
             tally.after(written).tell(sum(text in batch.found for text in batch.texts))
             if not batch.steps_left and not handle.is_canceled():
-                yield _whole(batch)
+                yield _whole(batch, embedder)
                 written += len(batch.chunks)
     if handle.is_canceled():
         yield None
+
+
+def text_of(chunk: UnembeddedChunk) -> str:
+    """What of a chunk is embedded."""
+    return passage_text(chunk.title, json.loads(chunk.heading_path_json), chunk.text)
 
 
 def _planned(
     batches: Iterable[Sequence[UnembeddedChunk]], embedder: LazyEmbedder, cache: VectorCache, handle: RunHandle
 ) -> Iterator[_Step]:
     """The steps of each batch, until canceled: its texts that are neither in the cache nor in the batch before it."""
-    vector_bytes = 4 * embedder.model.dimensions
     before: dict[str, CachedVector] = {}
     under_way: set[str] = set()
     for chunks in batches:
-        texts = [passage_text(chunk.title, json.loads(chunk.heading_path_json), chunk.text) for chunk in chunks]
-        found = {text: cached for text, cached in cache.get(texts).items() if len(cached.vector) == vector_bytes}
+        texts = [text_of(chunk) for chunk in chunks]
+        found = {text: cached for text, cached in cache.get(texts).items() if embedder.holds(cached)}
         missing = [text for text in dict.fromkeys(texts) if text not in found and text not in under_way]
         parts = list(steps(missing, embedder.batch_texts)) or [[]]
         batch = _Batch(chunks, texts, found, before, len(missing), len(parts))
@@ -169,21 +197,24 @@ def _planned(
             yield _Step(batch, part)
 
 
-def _embedded(embedder: LazyEmbedder, step: _Step) -> tuple[Sequence[NDArray[np.float32]], list[int]]:
-    """The vectors of a step's texts with their tokens; no model is loaded for none."""
-    if not step.texts:
-        return (), []
-    vectors, counts = embedder.embed(step.texts)
-    return list(vectors), counts
+def _embedded(embedder: LazyEmbedder, step: _Step) -> list[CachedVector]:
+    """What the cache keeps of a step's texts; no model is loaded for none."""
+    return embedder.embed(step.texts) if step.texts else []
 
 
-def _whole(batch: _Batch) -> BatchVectors:
+def _whole(batch: _Batch, embedder: LazyEmbedder) -> BatchVectors:
     import numpy as np
 
     held = [batch.found[text] for text in batch.texts]
-    matrix = np.stack([np.frombuffer(each.vector, "<f4") for each in held])
+    dimensions, components = embedder.model.dimensions, embedder.components
+    matrix = np.stack([np.frombuffer(each.vector, "<f4", dimensions) for each in held])
+    tokens = []
+    if components:
+        a_row = tokens_bytes(1, components)
+        rows = [each.vector[4 * dimensions :] for each in held]
+        tokens = [PassageTokens(len(each) // a_row, components, TOKEN_BITS, each) for each in rows]
     counts = [each.token_count for each in held]
-    return BatchVectors(batch.chunks, matrix, counts, len(batch.texts) - batch.missing, batch.start_ns)
+    return BatchVectors(batch.chunks, matrix, tokens, counts, len(batch.texts) - batch.missing, batch.start_ns)
 
 
 def steps(texts: Sequence[str], batch_texts: int) -> Iterator[list[str]]:

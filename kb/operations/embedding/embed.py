@@ -1,27 +1,26 @@
-"""Gives every chunk its vectors: pending in SQLite → Lance → mirror and committed, a batch at a time.
+"""Gives every chunk its vector and its tokens: pending in SQLite → Lance → mirror and committed, a batch at a time.
 
 A crash at any point leaves records that are not committed, or tombstones: the next run finishes both.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.ids import ChunkId, embedding_id
 from kb.domain.ingest.ingest_events import EmbedBatchFinished
 from kb.domain.run_handle import RunHandle
-from kb.embed.passage import PASSAGE_VERSION
+from kb.embed.passage import passage_version
 from kb.errors import VectorsUnusable
-from kb.operations.embedding.batch_vectors import LazyEmbedder, vectors_of_batches
+from kb.operations.embedding.batch_vectors import BatchVectors, LazyEmbedder, text_of, vectors_of_batches
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.embedding.progress import start_tally
 from kb.operations.opening.clock import now_utc
-from kb.store.caches.vector_cache import VectorCache
 from kb.store.connection import Connection, transaction
 from kb.store.rows import embed_queries as queries
 from kb.store.vectors import mirror
@@ -35,9 +34,6 @@ from kb.store.vectors.vector_tables import (
     lance_table_name,
     slots,
 )
-
-if TYPE_CHECKING:
-    from kb.domain.embeddings import Vectors
 
 # Chunks written to both stores at once.
 BATCH_CHUNKS = 256
@@ -87,12 +83,12 @@ def embed_missing(
         name = plan.models.get(slot)
         if name is not None:
             embedder = LazyEmbedder(plan, name)
-            if not (holds(held, embedder.model) and _is_complete(run, slot, embedder.model)):
+            if not (holds(held, embedder.model) and _is_complete(run, slot, embedder)):
                 if held is not None and held.lance_table != lance_table_name(embedder.model):
                     _embed_beside(run, embedder)
                 if not run.report.aborted:
                     _fill_slot(run, slot, embedder)
-            _update_means(run, slot, embedder.model)
+            _update_means(run, slot, embedder)
         elif held is not None:
             with mirror.vector_transaction(db):
                 drop_slot(db, slot)
@@ -116,6 +112,31 @@ def embed_ahead(
     return run.report
 
 
+def forget_differing_tokens(db: Connection, plan: EmbeddingPlan, name: str) -> int:
+    """Forgets the tokens of a model that are not those the cache has for their passage's text; returns how many."""
+    embedder, forgotten = LazyEmbedder(plan, name), 0
+    with closing(embedder.cache()) as cache:
+        for chunks in _every_chunk(db) if embedder.components else ():
+            texts = {chunk.chunk_rowid: text_of(chunk) for chunk in chunks}
+            cached = cache.get(list(texts.values()))
+            held = queries.select_tokens(db, rowids_json=json.dumps(list(texts)), model_id=name)
+            differing = [
+                queries.TokensKey(each.chunk_rowid, name)
+                for each in held
+                if (found := cached.get(texts[each.chunk_rowid])) and not found.vector.endswith(each.tokens)
+            ]
+            with transaction(db):
+                queries.delete_tokens(db, differing)
+            forgotten += len(differing)
+    return forgotten
+
+
+def _every_chunk(db: Connection) -> Iterator[list[queries.UnembeddedChunk]]:
+    """The chunks of notes, a batch at a time: under no model is any of them embedded already."""
+    none = EmbeddingModel("", "", 0, None)
+    return _without_vector(db, none, "")
+
+
 def _embed_beside(run: _Run, embedder: LazyEmbedder) -> None:
     """Fills a model's own Lance table, while the mirrors stay what is searched."""
     from kb.operations.embedding import vector_upkeep as upkeep
@@ -129,23 +150,38 @@ def _embed_beside(run: _Run, embedder: LazyEmbedder) -> None:
         with transaction(db):
             queries.reset_records(db, lance_table=table)
     run.report.removed += upkeep.clear_tombstones(db, None, lance)
+    _level_tokens(run, embedder)
     _embed_chunks(run, None, embedder, lance)
 
 
-def _is_complete(run: _Run, slot: Slot, model: EmbeddingModel) -> bool:
-    """Whether every chunk has its vector of today's form in both stores, and every vector its chunk."""
-    state = _state(run, slot)
+def _is_complete(run: _Run, slot: Slot, embedder: LazyEmbedder) -> bool:
+    """Whether every chunk has its vector of today's form in both stores and its tokens, and every vector its chunk."""
+    state, model = _state(run, slot, embedder), embedder.model
     return (
         state is not None
         and state.current == state.chunks
         and not state.tombstones
+        and state.kept == (state.committed if embedder.components else 0)
+        and (state.kept == state.whole)
         and mirror.count_rows(run.db, slot) == state.committed
         and has_table(run.plan.vector_dir, lance_table_name(model))
     )
 
 
-def _state(run: _Run, slot: Slot) -> queries.SlotState | None:
-    return queries.select_slot_state(run.db, slot=slot, passage_version=PASSAGE_VERSION)
+def _state(run: _Run, slot: Slot, embedder: LazyEmbedder) -> queries.SlotState | None:
+    return queries.select_slot_state(run.db, slot=slot, passage_version=embedder.form)
+
+
+def _level_tokens(run: _Run, embedder: LazyEmbedder) -> None:
+    """Removes tokens that are none, and makes passages outdated that lack theirs; where none are kept, all go."""
+    db, table = run.db, lance_table_name(embedder.model)
+    with transaction(db):
+        queries.delete_unusable_tokens(db, model_id=embedder.model.name, components=embedder.components)
+        if embedder.components:
+            queries.outdate_without_tokens(db, lance_table=table)
+        else:
+            with_tokens = passage_version(with_tokens=True)
+            queries.keep_without_tokens(db, lance_table=table, with_tokens=with_tokens, passage_version=embedder.form)
 
 
 def tolerated_drift(state: queries.SlotState) -> int:
@@ -153,9 +189,9 @@ def tolerated_drift(state: queries.SlotState) -> int:
     return 0 if state.committed <= EXACT_MEANS_VECTORS else state.committed // 50
 
 
-def _update_means(run: _Run, slot: Slot, model: EmbeddingModel) -> None:
+def _update_means(run: _Run, slot: Slot, embedder: LazyEmbedder) -> None:
     """Computes the languages' means where the vectors are not those they were computed from."""
-    state = _state(run, slot)
+    state, model = _state(run, slot, embedder), embedder.model
     if state is None:
         return
     tolerated = tolerated_drift(state)
@@ -174,7 +210,7 @@ def _fill_slot(run: _Run, slot: Slot, embedder: LazyEmbedder) -> None:
     with mirror.vector_transaction(db):
         ensure_slot(db, slot, model, now_utc())
         upkeep.level_mirror(db, slot, lance_table_name(model))
-    before = _state(run, slot)
+    before = _state(run, slot, embedder)
     assert before is not None
     making: Making = "never" if before.committed else "if_missing" if before.pending else "replace"
     try:
@@ -190,25 +226,25 @@ def _fill(run: _Run, slot: Slot, embedder: LazyEmbedder, lance: LanceTable) -> N
 
     run.report.removed += upkeep.clear_tombstones(run.db, slot, lance)
     run.report.restored += upkeep.restore_mirror(run.db, slot, lance)
+    _level_tokens(run, embedder)
     _embed_chunks(run, slot, embedder, lance)
 
 
 def _embed_chunks(run: _Run, slot: Slot | None, embedder: LazyEmbedder, lance: LanceTable) -> int:
     """Embeds the chunks without a committed vector, a batch at a time; returns how many, also when canceled."""
-    model, plan = embedder.model, run.plan
-    tally = start_tally(run.db, model, run.handle)
-    cache = VectorCache(plan.cache, f"{model.name}@{model.version}/{PASSAGE_VERSION}", plan.cache_bytes)
+    model = embedder.model
+    tally = start_tally(run.db, model, embedder.form, run.handle)
+    cache = embedder.cache()
     written = 0
     try:
-        batches = vectors_of_batches(_unembedded(run, model), embedder, cache, run.handle, tally)
+        batches = vectors_of_batches(_without_vector(run.db, model, embedder.form), embedder, cache, run.handle, tally)
         with closing(batches):
             for made in batches:
                 if made is None:
                     run.report.aborted = True
                     break
                 chunks = made.chunks
-                records = _records(lance.name, model, chunks, made.token_counts)
-                _write(run.db, slot, lance, chunks, made.vectors, records)
+                _write(run.db, slot, lance, made, _records(lance.name, embedder, made))
                 run.report.embedded += len(chunks) - made.from_cache
                 run.report.from_cache += made.from_cache
                 written += len(chunks)
@@ -221,15 +257,15 @@ def _embed_chunks(run: _Run, slot: Slot | None, embedder: LazyEmbedder, lance: L
     return written
 
 
-def _unembedded(run: _Run, model: EmbeddingModel) -> Iterator[list[queries.UnembeddedChunk]]:
-    """The chunks without a committed vector of today's form, a batch at a time."""
+def _without_vector(db: Connection, model: EmbeddingModel, form: str) -> Iterator[list[queries.UnembeddedChunk]]:
+    """The chunks without a committed vector of that form, a batch at a time."""
     last_rowid = 0
     while chunks := queries.select_unembedded_chunks(
-        run.db,
+        db,
         model_id=model.name,
         model_version=model.version,
         dimensions=model.dimensions,
-        passage_version=PASSAGE_VERSION,
+        passage_version=form,
         after_rowid=last_rowid,
         row_limit=BATCH_CHUNKS,
     ):
@@ -241,23 +277,26 @@ def _write(
     db: Connection,
     slot: Slot | None,
     lance: LanceTable,
-    chunks: Sequence[queries.UnembeddedChunk],
-    vectors: Vectors,
+    made: BatchVectors,
     records: Sequence[queries.EmbeddingRecord],
 ) -> None:
     """The write protocol of one batch; what is not committed at its end is finished by the next run."""
     from kb.operations.embedding.vector_upkeep import commit
 
+    chunks = made.chunks
     with transaction(db):
         queries.insert_pending_records(db, records)
-    lance.upsert([chunk.chunk_id for chunk in chunks], [chunk.lang for chunk in chunks], vectors)
-    commit(db, slot, lance.name, chunks, [vector.tobytes() for vector in vectors], PASSAGE_VERSION)
+    lance.upsert([chunk.chunk_id for chunk in chunks], [chunk.lang for chunk in chunks], made.vectors)
+    tokens = [
+        queries.KeptTokens(record.chunk_rowid, record.model_id, *each)
+        for record, each in zip(records, made.tokens, strict=False)
+    ]
+    vectors = [vector.tobytes() for vector in made.vectors]
+    commit(db, slot, lance.name, chunks, vectors, records[0].passage_version, tokens)
 
 
-def _records(
-    lance_table: str, model: EmbeddingModel, chunks: Sequence[queries.UnembeddedChunk], counts: Sequence[int]
-) -> list[queries.EmbeddingRecord]:
-    now = now_utc()
+def _records(lance_table: str, embedder: LazyEmbedder, made: BatchVectors) -> list[queries.EmbeddingRecord]:
+    model, now = embedder.model, now_utc()
     return [
         queries.EmbeddingRecord(
             embedding_id=embedding_id(ChunkId(chunk.chunk_id), model.name, model.version, model.dimensions),
@@ -269,7 +308,7 @@ def _records(
             created_at=now,
             chunk_rowid=chunk.chunk_rowid,
             token_count=count,
-            passage_version=PASSAGE_VERSION,
+            passage_version=embedder.form,
         )
-        for chunk, count in zip(chunks, counts, strict=True)
+        for chunk, count in zip(made.chunks, made.token_counts, strict=True)
     ]

@@ -21,7 +21,8 @@ class EmbeddingPlan(NamedTuple):
     """The models by slot; `threads` is how many cores one of them uses, `batch_texts` how many texts it gets at once.
 
     `dimensions` is what the primary model's vectors must have; None where any will do. `sentences`: whether sentences
-    get vectors too. `provider` runs the models that kb does not assemble.
+    get vectors too. `tokens`: whether those of models that give them are kept. `provider` runs the models that kb does
+    not assemble.
     """
 
     models: Mapping[Slot, str]
@@ -33,6 +34,7 @@ class EmbeddingPlan(NamedTuple):
     batch_texts: int
     dimensions: int | None
     sentences: bool = True
+    tokens: bool = True
     provider: Provider = Provider()
 
 
@@ -50,6 +52,7 @@ def embedding_plan(config: Config) -> EmbeddingPlan:
         batch_texts=config.models_embedding.batch_size,
         dimensions=config.models_embedding.dimensions or None,
         sentences=config.models_embedding.sentences,
+        tokens=config.models_embedding.tokens,
         provider=embedding_provider(config),
     )
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.ingest.ingest_events import EmbedProgress
 from kb.domain.run_handle import RunHandle
-from kb.embed.passage import PASSAGE_VERSION
 from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
 
@@ -29,14 +28,14 @@ class Tally(NamedTuple):
         self.handle.tell(EmbedProgress(self.model, self.written + of_batch, self.total))
 
 
-def start_tally(db: Connection, model: EmbeddingModel, handle: RunHandle) -> Tally:
-    """The tally of a model's chunks without a committed vector; told at once where there are any."""
+def start_tally(db: Connection, model: EmbeddingModel, form: str, handle: RunHandle) -> Tally:
+    """The tally of a model's chunks without a committed vector of that form; told at once where there are any."""
     counts = queries.count_embedded(
         db,
         model_id=model.name,
         model_version=model.version,
         dimensions=model.dimensions,
-        passage_version=PASSAGE_VERSION,
+        passage_version=form,
     )
     tally = Tally(handle, model.name, counts.chunks - counts.committed + counts.outdated if counts else 0)
     if tally.total:

@@ -101,10 +101,12 @@ def commit(
     chunks: Sequence[queries.PendingChunk | queries.UnembeddedChunk],
     vectors: Sequence[bytes],
     passage_version: str | None,
+    tokens: Sequence[queries.KeptTokens] = (),
 ) -> None:
     """The last step of the write protocol: vectors that Lance has go into the slot's mirror and are declared committed.
 
-    `passage_version` is the form of the text they were made from; None where their records say so already.
+    `passage_version` is the form of the text they were made from; None where their records say so already. `tokens`:
+    what was made with them; they are where they were when vectors alone are restored.
     """
     rows = [MirrorRow(chunk.chunk_rowid, chunk.lang, vector) for chunk, vector in zip(chunks, vectors, strict=True)]
     now = now_utc()
@@ -114,6 +116,7 @@ def commit(
             queries.insert_languages(
                 db, [queries.NewLanguage(slot, lang, now) for lang in sorted({row.lang for row in rows})]
             )
+        queries.insert_tokens(db, tokens)
         queries.commit_records(
             db,
             lance_table=lance_table,

@@ -93,10 +93,58 @@ class SlotState(NamedTuple):
     committed: int
     current: int
     pending: int
+    kept: int
+    whole: int
     tombstones: int
     averaged: int
     means_origin: str
     other_means: int
+
+
+class KeptTokens(NamedTuple):
+    """The tokens of one passage under one model."""
+
+    chunk_rowid: int
+    model_id: str
+    count: int  # type: ignore[assignment]  # over the method of tuples, which nobody calls
+    components: int
+    bits: int
+    tokens: bytes
+
+
+class StoredTokens(NamedTuple):
+    """The tokens of one passage, as they are stored."""
+
+    chunk_rowid: int
+    tokens: bytes
+
+
+class TokensKey(NamedTuple):
+    """The tokens of one passage under one model."""
+
+    chunk_rowid: int
+    model_id: str
+
+
+class TokenCounts(NamedTuple):
+    """How many passages have tokens under a model, and what is wrong with them."""
+
+    passages: int
+    missing: int
+    unusable: int
+    bytes: int
+
+
+class SampledTokens(NamedTuple):
+    """The tokens of a passage, and the text that they were made from."""
+
+    title: str
+    heading_path_json: str
+    text: str
+    count: int  # type: ignore[assignment]  # over the method of tuples, which nobody calls
+    components: int
+    bits: int
+    tokens: bytes
 
 
 class VectorTable(NamedTuple):
@@ -196,6 +244,38 @@ def delete_other_versions(db: Connection, *, lance_table: str, model_id: str, mo
 
 @sql("embed/select_slot_state.sql")
 def select_slot_state(db: Connection, *, slot: str, passage_version: str) -> SlotState | None: ...
+
+
+@sql_many("embed/insert_tokens.sql")
+def insert_tokens(db: Connection, rows: Iterable[KeptTokens]) -> None: ...
+
+
+@sql("embed/select_tokens.sql")
+def select_tokens(db: Connection, *, rowids_json: str, model_id: str) -> list[StoredTokens]: ...
+
+
+@sql_many("embed/delete_tokens.sql")
+def delete_tokens(db: Connection, rows: Iterable[TokensKey]) -> None: ...
+
+
+@sql("embed/delete_unusable_tokens.sql")
+def delete_unusable_tokens(db: Connection, *, model_id: str, components: int) -> None: ...
+
+
+@sql("embed/outdate_without_tokens.sql")
+def outdate_without_tokens(db: Connection, *, lance_table: str) -> None: ...
+
+
+@sql("embed/keep_without_tokens.sql")
+def keep_without_tokens(db: Connection, *, lance_table: str, with_tokens: str, passage_version: str) -> None: ...
+
+
+@sql("embed/count_tokens.sql")
+def count_tokens(db: Connection, *, model_id: str, model_version: str, components: int) -> TokenCounts | None: ...
+
+
+@sql("embed/sample_tokens.sql")
+def sample_tokens(db: Connection, *, model_id: str, row_limit: int) -> list[SampledTokens]: ...
 
 
 @sql("embed/select_vector_tables.sql")
