@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """What kb's own search finds for the questions of a set, with all that reading and judging weigh of it."""
 
 from __future__ import annotations
@@ -6,6 +7,9 @@ import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
+
+from kb.retrieve.reader import candidate_features, int8_vector, ranked_by, sentence_cosines
+from kb.retrieve.second_look import LOOKED, look_features, looked_through
 
 from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.question_sets import Asked, QuestionSet
@@ -19,8 +23,6 @@ from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges
 from kb.operations.search.search import search_in, vector_source
 from kb.operations.session.session import open_session
-from kb.retrieve.reader import candidate_features, int8_vector, ranked_by, sentence_cosines
-from kb.retrieve.second_look import LOOKED, look_features, looked_through
 from kb.retrieve.signals import sentence_features, sentence_signals, term_weights
 from kb.retrieve.weights import Weights
 from kb.store.rows.sentence_queries import ReadCandidate, read_candidates

@@ -46,7 +46,7 @@ def answered(session: Session, line: dict[str, Any]) -> dict[str, Any]:
             result = search(session, query)
             paths = [hit.doc_path for hit in result.hits]
             models = sorted({hit.embedding_model for hit in result.hits if hit.embedding_model})
-            across = [hit.doc_path for hit in result.hits if hit.retrieval.secondary_score is not None]
+            across = [hit.doc_path for hit in result.hits if not hit.retrieval.is_own]
             found = {"mode": result.query.mode, "note": result.note, "paths": paths, "models": models}
             return {**found, "across": across, "index_version": result.index_version}
         answer = ask(session, AskRequest(*query, provider="extractive"), RunHandle())

@@ -19,6 +19,7 @@ import pytest
 from conftest import cpu_limited, tool
 
 import kb.store
+from kb.retrieve.maxsim import add_maxsim
 from kb.store.migrate import migrate, repeatable_files
 from kb.store.schema_version import migrations
 from kb.store.sqlfile import BINDINGS, SQL_DIR, Binding, sql_text, statement
@@ -80,6 +81,7 @@ def migrated() -> apsw.Connection:
     db = apsw.Connection(":memory:")
     migrate(db, "2026-01-01T00:00:00Z")
     load_vector_functions(db)
+    add_maxsim(db)
     for slot in SLOTS:
         remake_mirror(db, slot, 8)
     db.execute(sql_text("eval/open_grid.sql"))

@@ -58,9 +58,8 @@ def ask(vault: Vault, text: str, mode: str, *settings: str) -> SearchResult:
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid", "vector"])
-@pytest.mark.parametrize("setting", ["rerank.provider=reading", "rerank.provider=none"])
-def test_notes_of_the_days_asked_for_come_first(mode: str, setting: str, vault: Vault) -> None:
-    result = ask(vault, "지난주 회의에서 뭐 결정했지", mode, setting)
+def test_notes_of_the_days_asked_for_come_first(mode: str, vault: Vault) -> None:
+    result = ask(vault, "지난주 회의에서 뭐 결정했지", mode)
     assert "서버" in result.hits[0].snippet
     assert len(result.hits) == 3
     assert [hit.rank for hit in result.hits] == [1, 2, 3]

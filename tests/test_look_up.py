@@ -137,15 +137,12 @@ def test_passages_with_all_words_come_before_those_without(mode: SearchMode, ask
     own = [holds for holds, hit in zip(held, hits, strict=True) if hit.retrieval.is_own]
     assert all(own), "as many as there are"
     assert len(own) >= 7
-    if mode == "hybrid":
-        assert len(own) < 10, "passages in another language, which cannot hold the word, stay among the ten"
 
 
 def test_where_no_passage_has_all_words_the_ranking_is_as_it_was(ask: Callable[..., SearchResult]) -> None:
     result = ask("zombie boiler", "hybrid")
     assert [hit.rank for hit in result.hits] == list(range(1, len(result.hits) + 1))
-    ranked = sorted(result.candidates, key=lambda each: -(each.read.logit if each.read else 0.0))
-    assert result.hits[0].chunk_id == ranked[0].candidate.chunk_id
+    assert [hit.chunk_id for hit in result.hits] == [each.chunk_id for each in result.candidates[:10]]
 
 
 def test_scores_fall_with_the_rank_of_a_word_that_is_looked_up(ask: Callable[..., SearchResult]) -> None:

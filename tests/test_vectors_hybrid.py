@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import log
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,15 +16,16 @@ import apsw
 import numpy as np
 import pytest
 from conftest import Ran, Vault, copy_vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, Vectors, fake_models
+from fake_embedder import PRIMARY, FakeModels, Vectors, fake_models
 
 from kb.config import load
 from kb.domain.candidates import Candidate
-from kb.domain.embeddings import EmbeddingModel
+from kb.domain.embeddings import EmbeddingModel, PassageTokens
 from kb.domain.search import SearchFilters, SearchMode, SearchQuery, Term
-from kb.operations.embedding.vector_upkeep import update_language_means
+from kb.embed.passage_tokens import late_score, packed_tokens, unpacked
 from kb.operations.search.search import search as find
 from kb.operations.session.session import open_session
+from kb.retrieve.maxsim import add_maxsim
 from kb.retrieve.terms import bm25_max
 from kb.store.migrate import migrate
 from kb.store.rows import retrieve_queries
@@ -32,7 +34,7 @@ from kb.store.sqlfile import SQL_DIR
 from kb.store.vectors.lance_table import AnnHit
 from kb.store.vectors.loaded_mirror import load_mirror
 from kb.store.vectors.mirror import write_vectors
-from kb.store.vectors.vector_tables import SLOTS, ensure_slot, load_vector_functions
+from kb.store.vectors.vector_tables import ensure_slot, load_vector_functions
 from kb.wire.schemas import validate
 
 __all__ = ["fake_models"]
@@ -40,7 +42,6 @@ __all__ = ["fake_models"]
 DIMENSIONS = 8
 MODES: tuple[SearchMode, ...] = ("hybrid", "vector")
 WORDS = "amber birch cedar delta ember fjord grove heron".split()
-LEAST_FOR_A_MEAN = 20
 INSERT_DOCUMENT = """
 INSERT INTO assets VALUES (:id, '/n', :id, 'markdown', 1, 'c', 'reference', '/n', '2026-01-01T00:00:00Z');
 INSERT INTO documents VALUES (
@@ -54,31 +55,26 @@ INSERT INTO chunks (
 
 
 class Passage(NamedTuple):
-    """One chunk of a random corpus; a vector it has not got yet is None."""
+    """One chunk of a random corpus; a vector or tokens it has not got yet are None."""
 
     chunk_id: str
     lang: str
     text: str
-    primary: Vectors | None
-    secondary: Vectors | None
+    vector: Vectors | None
+    tokens: PassageTokens | None
 
 
 class Question(NamedTuple):
-    """A question and the constants of the fusion."""
+    """A question and the constants of the ranking; `tokens` of a model that gives any."""
 
     words: tuple[str, ...]
     lang: str
-    primary: Vectors
-    secondary: Vectors | None
+    vector: Vectors
+    tokens: Vectors | None
+    favoured: tuple[str, ...]
     fusion: str
-    lexical_weight: float = 0.25
-    cross_lexical_weight: float = 0.1
-    secondary_weight: float = 0.3
-    near_slot: int = 1
-    far_slot: int = 4
-    near_margin: float = 0.02
+    words_weight: float = 0.2
     rrf_k: int = 60
-    rrf_lexical_weight: float = 1.0
 
 
 def unit(rng: np.random.Generator, near: Vectors | None = None) -> Vectors:
@@ -87,106 +83,62 @@ def unit(rng: np.random.Generator, near: Vectors | None = None) -> Vectors:
 
 
 def random_corpus(seed: int) -> list[Passage]:
-    """Up to 80 passages in two languages and none, each language in a direction of its own; some without vectors."""
+    """Up to 80 passages in two languages and none, each language in a direction of its own; some not embedded yet."""
     dice, rng = random.Random(seed), np.random.default_rng(seed)
     towards = {lang: unit(rng) for lang in ("en", "ko", "und")}
     passages = []
     for at in range(dice.choice([0, 1, 2, 7, 30, 80])):
         lang = dice.choices(["en", "ko", "und"], [dice.choice([1, 5]), 5, 0.5])[0]
-        vectors = [unit(rng, towards[lang]) if dice.random() < 0.9 else None for _ in SLOTS]
+        vector = unit(rng, towards[lang]) if dice.random() < 0.9 else None
+        states = np.stack([unit(rng, towards[lang]) for _ in range(dice.randint(1, 40))])
+        tokens = packed_tokens(states) if vector is not None and dice.random() < 0.9 else None
         text = " ".join(dice.choices(WORDS, k=dice.randint(1, 12)))
-        passages.append(Passage(f"{dice.getrandbits(64):016x}{at:016x}", lang, text, *vectors))
+        passages.append(Passage(f"{dice.getrandbits(64):016x}{at:016x}", lang, text, vector, tokens))
     return passages
 
 
-def random_question(seed: int) -> Question:
+def random_question(seed: int, passages: Sequence[Passage] = ()) -> Question:
     dice, rng = random.Random(seed), np.random.default_rng([seed, 1])
-    words = tuple(dice.sample([*WORDS, "absent"], dice.randint(1, 4)))
+    favoured = dice.sample([passage.chunk_id for passage in passages], min(3, len(passages)))
     return Question(
-        words,
+        tuple(dice.sample([*WORDS, "absent"], dice.randint(1, 4))),
         dice.choice(["en", "ko"]),
         unit(rng),
-        dice.choice([None, unit(rng)]),
+        dice.choice([None, np.stack([unit(rng) for _ in range(dice.randint(1, 9))])]),
+        tuple(dice.choice([[], favoured])),
         ("linear", "rrf", "cosine")[seed % 3],
-        lexical_weight=dice.random(),
-        cross_lexical_weight=dice.random(),
-        secondary_weight=dice.random(),
-        near_slot=dice.randint(0, 2),
-        far_slot=dice.randint(2, 6),
-        near_margin=dice.choice([0.0, 0.1]),
+        words_weight=dice.random(),
         rrf_k=dice.choice([1, 60]),
-        rrf_lexical_weight=dice.choice([0.0, 1.0, 2.5]),
     )
 
 
 def oracle(passages: list[Passage], asked: Question, bm25: dict[str, float]) -> dict[str, float]:
-    """What the fusion makes of every candidate, by chunk id."""
-    by_words = asked.fusion != "cosine"
-    lexical = bm25 if by_words else {}
+    """What every candidate scores, by chunk id, where all that words or vectors find are candidates."""
+    lexical = bm25 if asked.fusion != "cosine" else {}
     frequency = {word: sum(word in p.text.split() for p in passages) for word in asked.words}
     ceiling = 2.2 * sum(max(1e-6, log((len(passages) - n + 0.5) / (n + 0.5))) for n in frequency.values())
-    cosine = {p.chunk_id: float(p.primary @ asked.primary) for p in passages if p.primary is not None}
-    own = {p.chunk_id: p.lang in own_languages(asked) for p in passages}
-    second = {
-        p.chunk_id: float(p.secondary @ asked.secondary)
+    cosine = {p.chunk_id: float(p.vector @ asked.vector) for p in passages if p.vector is not None}
+    found = lexical.keys() | cosine.keys()
+    late = {
+        p.chunk_id: late_score(asked.tokens, unpacked(p.tokens))
         for p in passages
-        if asked.secondary is not None and p.secondary is not None and not own[p.chunk_id]
+        if asked.tokens is not None and p.tokens is not None
     }
-    found = lexical.keys() | cosine.keys() | second.keys()
-    lexical_rank = ranks({c: lexical[c] for c in lexical})
-    vector_rank = ranks(cosine)
-    share = {c: lexical.get(c, 0) / ceiling for c in found}
-    worst = min((cosine[c] for c in found & cosine.keys()), default=0.0)
-    near = {c: cosine.get(c, worst) for c in found}
-    if asked.fusion == "cosine":
-        return cosine
-    if asked.fusion == "rrf":
-        k, weight = asked.rrf_k, asked.rrf_lexical_weight
-        return {
-            c: (
-                (weight / (k + lexical_rank[c]) if c in lexical_rank else 0)
-                + (1 / (k + vector_rank[c]) if c in vector_rank else 0)
-            )
+    of_meaning = late or cosine
+    meaning = {c: of_meaning.get(c, min(of_meaning.values(), default=0.0)) for c in found}
+    by_words, by_meaning = ranks(lexical), ranks(meaning)
+    k = asked.rrf_k
+    score = {
+        "cosine": lambda c: cosine[c],
+        "linear": lambda c: meaning[c] + asked.words_weight * lexical.get(c, 0) / ceiling,
+        "rrf": lambda c: (
+            ((1 / (k + by_words[c]) if c in by_words else 0) + (1 / (k + by_meaning[c]) if c in cosine else 0))
             * (k + 1)
-            / (1 + weight)
-            for c in found
-        }
-    a, b = asked.lexical_weight, asked.cross_lexical_weight
-    score = {c: a * share[c] + (1 - a) * near[c] for c in found}
-    cross = {c: b * share[c] + (1 - b) * (near[c] + asked.secondary_weight * second.get(c, 0)) for c in found}
-    ours = sorted((score[c] for c in found if own[c]), reverse=True)
-    theirs = sorted((c for c in found if not own[c]), key=lambda c: (-cross[c], c))
-    before = own_before(passages, asked, cosine, own)
-    for j, c in enumerate(theirs, 1):
-        at = before + j
-        slot = ours[at - 1] if 1 <= at <= len(ours) else ours and (ours[0] + 1e-3 if at < 1 else ours[-1] - 1e-3)
-        score[c] = max(score[c], slot - 1e-7 * j) if ours else cross[c]
-    return score
-
-
-def own_languages(asked: Question) -> set[str]:
-    """Text whose language cannot be told is in Latin letters: an English question's own, no Korean one's."""
-    return {asked.lang, "und"} if asked.lang == "en" else {asked.lang}
-
-
-def own_before(passages: list[Passage], asked: Question, cosine: dict[str, float], own: dict[str, bool]) -> int:
-    """How many own-language passages stand before the first in another language."""
-    means = {}
-    for lang in {p.lang for p in passages}:
-        vectors = [p.primary for p in passages if p.lang == lang and p.primary is not None]
-        if len(vectors) >= LEAST_FOR_A_MEAN:
-            means[lang] = float(np.mean(vectors, axis=0) @ asked.primary)
-    others = means.keys() - own_languages(asked)
-    shift = {lang: means[asked.lang] - means[lang] for lang in others if asked.lang in means}
-    lang_of = {p.chunk_id: p.lang for p in passages}
-    best_own = max((cosine[c] for c in cosine if own[c]), default=None)
-    others = [c for c in cosine if not own[c]]
-    if best_own is None or not others:
-        return asked.far_slot
-    if max(cosine[c] for c in others) > best_own:
-        return -1
-    corrected = max(cosine[c] + shift.get(lang_of[c], 0) for c in others)
-    return asked.near_slot if corrected >= best_own - asked.near_margin else asked.far_slot
+            / 2
+        ),
+    }[asked.fusion]
+    counted = cosine if asked.fusion == "cosine" else found
+    return {c: score(c) * (1.15 if c in asked.favoured else 1) for c in counted}
 
 
 def ranks(scores: dict[str, float]) -> dict[str, int]:
@@ -195,12 +147,12 @@ def ranks(scores: dict[str, float]) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def db() -> apsw.Connection:
-    """An empty knowledge base with both vector tables."""
+    """An empty knowledge base with a vector table."""
     made = apsw.Connection(":memory:")
     migrate(made, "2026-01-01T00:00:00Z")
     load_vector_functions(made)
-    for slot in SLOTS:
-        ensure_slot(made, slot, EmbeddingModel(slot, "1", DIMENSIONS, None), "2026-01-01T00:00:00Z")
+    add_maxsim(made)
+    ensure_slot(made, "primary", EmbeddingModel("model", "1", DIMENSIONS, None), "2026-01-01T00:00:00Z")
     return made
 
 
@@ -213,14 +165,10 @@ def filled(db: apsw.Connection) -> Iterator[Callable[[list[Passage]], apsw.Conne
         for passage in passages:
             db.execute(INSERT_DOCUMENT, {"id": passage.chunk_id, "lang": passage.lang, "text": passage.text})
         numbers = dict(db.execute("SELECT chunk_id, chunk_rowid FROM chunks").fetchall())
-        for slot in SLOTS:
-            rows = [
-                MirrorRow(numbers[p.chunk_id], p.lang, vector.tobytes())
-                for p in passages
-                if (vector := getattr(p, slot)) is not None
-            ]
-            write_vectors(db, slot, rows)
-            update_language_means(db, slot, DIMENSIONS, "all passages")
+        vectors = [(numbers[p.chunk_id], p.lang, p.vector) for p in passages if p.vector is not None]
+        write_vectors(db, "primary", [MirrorRow(rowid, lang, vector.tobytes()) for rowid, lang, vector in vectors])
+        kept = [(numbers[p.chunk_id], "model", *p.tokens) for p in passages if p.tokens is not None]
+        db.executemany("INSERT INTO chunk_tokens VALUES (?, ?, ?, ?, ?, ?)", kept)
         return db
 
     db.execute("SAVEPOINT filled")
@@ -230,17 +178,19 @@ def filled(db: apsw.Connection) -> Iterator[Callable[[list[Passage]], apsw.Conne
 
 def statement(db: apsw.Connection, asked: Question, *, k: int = 100, depth: int = 100, **more: Any) -> list[Candidate]:
     """The rows of the hybrid statement."""
-    by_words = asked.fusion != "cosine"
-    words = asked.words if by_words else ()
+    words = asked.words if asked.fusion != "cosine" else ()
     params: dict[str, Any] = {
-        **{name: getattr(asked, name) for name in Question._fields[4:]},
+        "fusion": asked.fusion,
+        "words_weight": asked.words_weight,
+        "rrf_k": asked.rrf_k,
         "match_expr": " OR ".join(f'"{word}"' for word in words) or '""',
         "bm25_max": bm25_max(db, [Term(word) for word in words]),
-        "primary_vec": asked.primary.tobytes(),
-        "secondary_vec": None if asked.secondary is None else asked.secondary.tobytes(),
+        "vector": asked.vector.tobytes(),
+        "tokens": None if asked.tokens is None else asked.tokens.tobytes(),
         "neighbours_json": None,
         "query_lang": asked.lang,
         "held_json": None,
+        "favoured_json": json.dumps(asked.favoured) if asked.favoured else None,
         "doc_ids_json": None,
         "passages_json": None,
         "sought_json": None,
@@ -266,11 +216,11 @@ def test_the_statement_agrees_with_the_oracle(corpus: int, filled: Filled) -> No
     passages = random_corpus(corpus)
     db = filled(passages)
     for seed in range(corpus * 9, corpus * 9 + 9):
-        asked = random_question(seed)
+        asked = random_question(seed, passages)
         rows = statement(db, asked)
         wanted = oracle(passages, asked, bm25_of(db, asked.words))
-        assert {row.chunk_id: row.fusion_score for row in rows} == pytest.approx(wanted, abs=1e-5), asked
-        order = sorted(rows, key=lambda row: (-row.fusion_score, row.lexical_rank or 10**9, row.chunk_id))
+        assert {row.chunk_id: row.score for row in rows} == pytest.approx(wanted, abs=1e-5), asked
+        order = sorted(rows, key=lambda row: (-row.score, row.lexical_rank or 10**9, row.chunk_id))
         assert [row.chunk_id for row in rows] == [row.chunk_id for row in order]
         assert [row.rank for row in rows] == list(range(1, len(rows) + 1))
         assert statement(db, asked, k=3) == rows[:3], "fewer hits are the first of more"
@@ -278,10 +228,10 @@ def test_the_statement_agrees_with_the_oracle(corpus: int, filled: Filled) -> No
 
 @pytest.mark.parametrize("fusion", ["linear", "rrf", "cosine"])
 def test_neighbours_from_outside_give_the_rows_of_the_exact_scan(fusion: str, filled: Filled) -> None:
-    passages = [passage for passage in random_corpus(11) if passage.primary is not None]
+    passages = [passage for passage in random_corpus(11) if passage.vector is not None]
     db = filled(passages)
     asked = random_question(4)._replace(fusion=fusion)
-    near = sorted((1 - float(p.primary @ asked.primary), p.chunk_id) for p in passages if p.primary is not None)
+    near = sorted((1 - float(p.vector @ asked.vector), p.chunk_id) for p in passages if p.vector is not None)
     outside = json.dumps([[chunk_id, distance] for distance, chunk_id in near])
     assert statement(db, asked, neighbours_json=outside) == statement(db, asked)
     assert len(statement(db, asked)) == len(passages)
@@ -290,10 +240,10 @@ def test_neighbours_from_outside_give_the_rows_of_the_exact_scan(fusion: str, fi
 @pytest.mark.parametrize("outside", [False, True], ids=["exact", "neighbours"])
 @pytest.mark.parametrize("fusion", ["linear", "rrf", "cosine"])
 def test_a_narrow_filter_still_returns_k_hits(fusion: str, outside: bool, filled: Filled) -> None:
-    passages = [passage for passage in random_corpus(11) if passage.primary is not None]
+    passages = [passage for passage in random_corpus(11) if passage.vector is not None]
     db = filled(passages)
     asked = random_question(7)._replace(fusion=fusion, words=("absent",))
-    far = sorted(passages, key=lambda p: float(p.primary @ asked.primary))[:6]  # type: ignore[operator]
+    far = sorted(passages, key=lambda p: float(p.vector @ asked.vector))[:6]  # type: ignore[operator]
     near = json.dumps([[p.chunk_id, 0.5] for p in passages]) if outside else None
     doc_ids = json.dumps([passage.chunk_id for passage in far])
     rows = statement(db, asked, k=6, depth=6, doc_ids_json=doc_ids, neighbours_json=near)
@@ -304,13 +254,36 @@ def test_a_narrow_filter_still_returns_k_hits(fusion: str, outside: bool, filled
 def test_equal_passages_come_in_the_order_of_their_ids(filled: Filled) -> None:
     rng = np.random.default_rng(3)
     vector = unit(rng)
-    passages = [Passage(f"{at:032x}", "en", "amber birch", vector, vector) for at in (5, 3, 9, 1, 7)]
+    tokens = packed_tokens(vector[None])
+    passages = [Passage(f"{at:032x}", "en", "amber birch", vector, tokens) for at in (5, 3, 9, 1, 7)]
     db = filled(passages)
     for fusion in ("linear", "rrf", "cosine"):
         asked = random_question(1)._replace(fusion=fusion, words=("amber",), lang="en")
         first = statement(db, asked)
         assert [row.chunk_id for row in first] == sorted(passage.chunk_id for passage in passages)
         assert all(statement(db, asked) == first for _ in range(5))
+
+
+def test_what_only_the_vector_found_counts_its_words_as_well(filled: Filled) -> None:
+    rng = np.random.default_rng(5)
+    near = unit(rng)
+    many = [Passage(f"{at:032x}", "en", "amber", -near, None) for at in range(20)]
+    passage = Passage("f" * 32, "en", "amber birch cedar delta ember", near, None)
+    db = filled([*many, passage])
+    asked = Question(("amber",), "en", near, None, (), "linear")
+    (found,) = [row for row in statement(db, asked, depth=10) if row.chunk_id == passage.chunk_id]
+    assert found.lexical_score == pytest.approx(bm25_of(db, asked.words)[passage.chunk_id])
+    assert found.lexical_share > 0
+
+
+def test_a_passage_without_tokens_yet_counts_as_the_least_like_the_question(filled: Filled) -> None:
+    rng = np.random.default_rng(6)
+    asked = Question(("absent",), "en", unit(rng), unit(rng)[None], (), "linear")
+    told = [Passage(f"{at:032x}", "en", "amber", unit(rng), packed_tokens(unit(rng)[None])) for at in range(5)]
+    rows = statement(filled([*told, Passage("f" * 32, "en", "amber", asked.vector, None)]), asked)
+    assert rows[-1].chunk_id == "f" * 32
+    assert rows[-1].late_score is None
+    assert rows[-1].score == pytest.approx(min(row.late_score for row in rows if row.late_score is not None))
 
 
 # What users see
@@ -329,7 +302,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     made = make_vault(tmp_path_factory.mktemp("hybrid") / "vault", NOTES)
     configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
     made.config.write_text(
-        configured + f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n',
+        configured + f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = ""\n',
         encoding="utf-8",
     )
     with pytest.MonkeyPatch.context() as patch:
@@ -358,7 +331,7 @@ def paths(ran: Ran) -> list[str]:
 def test_json_is_valid_in_every_mode(mode: str, fusion: str, embedded: Vault, fake_models: FakeModels) -> None:
     ran = run_kb(
         *("--config", str(embedded.config), "--set", f"search.hybrid_fusion={fusion}"),
-        *("--set", "rerank.provider=none", "search", "pump in the cellar", "--mode", mode, "--json"),
+        *("search", "pump in the cellar", "--mode", mode, "--json"),
     )
     assert (ran.code, ran.stderr) == (0, "")
     validate("search_response.v1", ran.json)
@@ -413,14 +386,13 @@ def test_an_ann_index_gives_the_hits_of_the_exact_scan(
 def test_mirrors_in_memory_give_the_hits_of_the_scan(
     own: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kb.operations.session.vectors._LOAD_MIRRORS_AT", 5)
+    monkeypatch.setattr("kb.operations.session.vectors._LOAD_MIRROR_AT", 5)
     config = load(str(own.config), ())
     questions = [SearchQuery(text, mode, 3) for text in ("pump in the cellar", "지하실 펌프") for mode in MODES]
     with open_session(config, many=True) as session:
         scanned = [find(session, question) for question in questions]
         with session.reading() as base:
-            begun = [base.vectors.begin(each) for each in questions]
-            given = [base.vectors.end(each, depth=50, scanned=20).neighbours for each in begun]
+            given = [base.vectors.end(base.vectors.begin(each), 50).neighbours for each in questions]
         assert all(neighbours for neighbours in given), "the mirrors are in memory now"
         assert [find(session, question).hits for question in questions] == [each.hits for each in scanned]
         (own.root / "new.md").write_text("# New\n\nThe pump in the cellar was replaced.\n", encoding="utf-8")
@@ -432,28 +404,23 @@ def test_mirrors_in_memory_give_the_hits_of_the_scan(
 def test_the_nearest_of_a_mirror_in_memory_are_those_of_the_table(embedded: Vault, fake_models: FakeModels) -> None:
     with open_session(load(str(embedded.config), ())) as session, session.reading() as base:
         mirror = load_mirror(base.db, "primary", base.vectors.dimensions)
-        assert len(mirror.by_lang) > 1
         for text in ("pump in the cellar", "지하실 펌프"):
-            vector = base.vectors.encode_text(text)
-            for lang, held in mirror.by_lang.items():
-                of_table = base.db.execute(
-                    "SELECT c.chunk_id, v.distance FROM vec_primary AS v JOIN chunks AS c USING (chunk_rowid) "
-                    "WHERE v.lang = ? AND v.embedding MATCH ? AND v.k = 7",
-                    (lang, vector),
-                ).fetchall()
-                found = dict(mirror.nearest(vector, 7, lang))
-                assert len(found) >= min(7, len(held.chunk_ids))
-                assert {chunk_id: pytest.approx(found[chunk_id], abs=1e-5) for chunk_id, _ in of_table} == dict(
-                    of_table
-                )
-        assert mirror.nearest(vector, 7, "xx") == []
+            vector = base.vectors.encode_text(text).vector
+            of_table = base.db.execute(
+                "SELECT c.chunk_id, v.distance FROM vec_primary AS v JOIN chunks AS c USING (chunk_rowid) "
+                "WHERE v.embedding MATCH ? AND v.k = 7",
+                (vector,),
+            ).fetchall()
+            found = dict(mirror.nearest(vector, 7))
+            assert len(found) >= 7
+            assert {chunk_id: pytest.approx(found[chunk_id], abs=1e-5) for chunk_id, _ in of_table} == dict(of_table)
 
 
 def test_a_question_with_filters_does_not_depend_on_the_ann_index(
     embedded: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Nothing:
-        def nearest(self, query: object, k: int, lang: str | None) -> list[AnnHit]:
+        def nearest(self, query: object, k: int) -> list[AnnHit]:
             return []
 
     monkeypatch.setattr("kb.operations.session.vectors._ann_table", lambda *args: Nothing())
@@ -504,14 +471,6 @@ def test_an_index_of_another_version_of_the_model_is_an_error_with_a_hint(own: V
     assert search(own, "pump", "--json").code == 0
 
 
-def test_one_model_alone_serves_as_well(own: Vault, fake_models: FakeModels) -> None:
-    alone = ("--config", str(own.config), "--set", "models.embedding.secondary=")
-    assert run_kb(*alone, "index", "--embeddings").code == 0
-    ran = run_kb(*alone, "search", "펌프 지하실", "--json")
-    assert paths(ran)[0] == "펌프.md"
-    assert all(hit["retrieval"].get("secondary_score") is None for hit in ran.json["hits"])
-
-
 def test_a_raw_expression_is_obeyed(embedded: Vault, fake_models: FakeModels) -> None:
     ran = search(embedded, "'pump NOT number'", "--json")
     assert set(paths(ran)) == {"pump.md"}
@@ -525,17 +484,19 @@ def test_a_raw_expression_is_obeyed(embedded: Vault, fake_models: FakeModels) ->
 def test_plain_sqlite3_gives_the_rows_of_kb_search(
     question: list[str], embedded: Vault, fake_models: FakeModels, tmp_path: Path
 ) -> None:
-    unread = ("--config", str(embedded.config), "--set", "rerank.provider=none")
-    hits = run_kb(*unread, "search", *question, "--json").json["hits"]
+    without = ("--config", str(embedded.config), "--set", "models.embedding.tokens=false")
+    hits = run_kb(*without, "search", *question, "--json").json["hits"]
     rc = tmp_path / "kb.rc"
     assert run_kb("--config", str(embedded.config), "sql", "--rc", str(rc), "--query", *question).code == 0
-    statement = SQL_DIR / "retrieve" / "search_hybrid.sql"
+    statement = tmp_path / "plain.sql"
+    kept = (SQL_DIR / "retrieve" / "search_hybrid.sql").read_text(encoding="utf-8")
+    statement.write_text(re.sub(r"maxsim\([^)]*\)", "NULL", kept), encoding="utf-8")  # docs/sql.md
     command = ["sqlite3", "-bail", "-json", "-init", str(rc)]
     ran = subprocess.run(command, input=f'.read "{statement}"\n', capture_output=True, text=True, check=True)
     rows = json.loads(ran.stdout)
     assert len(rows) > 3
     assert [(row["rank"], row["chunk_id"]) for row in rows] == [(hit["rank"], hit["chunk_id"]) for hit in hits]
-    assert [row["fusion_score"] for row in rows] == pytest.approx([hit["score"] for hit in hits], rel=1e-9)
+    assert [row["score"] for row in rows] == pytest.approx([hit["score"] for hit in hits], rel=1e-9)
     assert [row["vector_score"] for row in rows] == pytest.approx(
         [hit["retrieval"]["vector_score"] for hit in hits], rel=1e-6
     )

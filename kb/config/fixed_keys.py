@@ -1,4 +1,4 @@
-"""Keys of the original design that decide nothing here: each may say what is so anyway, and nothing else.
+"""Keys that decide nothing here: those of the original design may say what is so anyway, those of an older kb nothing.
 
 Read when a configuration names one, and by the page that documents the keys.
 """
@@ -34,3 +34,16 @@ FIXED_KEYS: Mapping[str, FixedKey] = {
         "models.embedding.model",
     ),
 }
+
+_ONE_ENCODER = "one encoder finds in every language, and its tokens rank; search.words_weight joins them to words"
+
+GONE_KEYS: Mapping[str, str] = {
+    "search.lexical_weight": _ONE_ENCODER,
+    "search.cross_lexical_weight": _ONE_ENCODER,
+    "search.secondary_weight": _ONE_ENCODER,
+    "search.near_slot": _ONE_ENCODER,
+    "search.far_slot": _ONE_ENCODER,
+    "search.near_margin": _ONE_ENCODER,
+    "search.rrf_lexical_weight": "both channels count the same in RRF",
+}
+"""Keys that an older kb had, and why there is nothing to set any more."""

@@ -134,12 +134,17 @@ def _require_known(key: str, where: str) -> None:
 
 
 def _is_fixed(key: str, text: str, where: str) -> bool:
-    """Whether the key decides nothing and says what is so anyway. Raises: ConfigError where it says something else."""
+    """Whether the key decides nothing and says what is so anyway.
+
+    Raises: ConfigError where it says something else, or is one that an older kb had.
+    """
     section, _, name = key.rpartition(".")
     if section in SECTIONS and name in keys(SECTIONS[section]):
         return False
-    from kb.config.fixed_keys import FIXED_KEYS
+    from kb.config.fixed_keys import FIXED_KEYS, GONE_KEYS
 
+    if key in GONE_KEYS:
+        raise ConfigError(f"{key} is no more ({where}): {GONE_KEYS[key]}", "take it out", details={"key": key})
     if key not in FIXED_KEYS:
         return False
     accepted, reason, instead = FIXED_KEYS[key]

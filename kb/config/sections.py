@@ -149,19 +149,13 @@ class AudioConfig(Section):
 
 
 class SearchConfig(Section):
-    """How hits are found and shown. What the fusion's constants were fitted on stands in docs/retrieval.md."""
+    """How hits are found and shown. By what `words_weight` was chosen stands in docs/retrieval.md."""
 
     default_k: int = 10
     mode: str = "hybrid"
     hybrid_fusion: str = "linear"
-    lexical_weight: float = 0.28
-    cross_lexical_weight: float = 0.1
-    secondary_weight: float = 0.3
-    near_slot: int = 1
-    far_slot: int = 4
-    near_margin: float = 0.02
+    words_weight: float = 0.2
     rrf_k: int = 60
-    rrf_lexical_weight: float = 1.0
     candidate_depth: int = 50
     snippet_chars: int = 220
     correct_typos: bool = True
@@ -171,9 +165,9 @@ class SearchConfig(Section):
 
 
 class RerankConfig(Section):
-    """What puts the passages found into the order they are shown in. `model` and `passages` are a cross-encoder's."""
+    """A cross-encoder that puts the first passages found in another order, where its `provider` is not none."""
 
-    provider: str = "reading"
+    provider: str = "none"
     model: str = ""
     passages: int = 20
 
@@ -253,10 +247,6 @@ class Config(Section):
         """The same values, but a question is searched by its own words alone."""
         alone = {"correct_typos": False, "both_scripts": False}
         return Config(**{**self.__dict__, "search": SearchConfig(**{**self.search.__dict__, **alone})})
-
-    def unread(self) -> Config:
-        """The same values, but passages are not read."""
-        return Config(**{**self.__dict__, "rerank": RerankConfig(provider="none")})
 
     @property
     def workspace_root(self) -> Path:

@@ -1,4 +1,4 @@
-"""What a search may show: passages with every channel's figures, and what reading them adds."""
+"""What a search may show: passages with what words, the vector and the tokens say of each."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from kb.records import NamedTuple
 
 
 class Candidate(NamedTuple):
-    """A passage that a channel found, `rank` by the fusion rule: a row of `sql/retrieve/search_hybrid.sql`.
+    """A passage that words or meaning found, in its place: a row of `sql/retrieve/search_hybrid.sql`.
 
-    `lexical_score` is −bm25, `vector_score` and `secondary_score` are cosines, None where that channel says nothing.
+    `lexical_score` is −bm25, `vector_score` a cosine, `late_score` the late interaction with the passage's tokens; each
+    None where there is none. `is_own` is 1 in the question's language, or in none where that is English.
+    `is_favoured`: its document is of the days the question speaks of.
     """
 
     rank: int
@@ -24,39 +26,12 @@ class Candidate(NamedTuple):
     source_spans_json: str
     chunker_version: str
     lang: str
-    fusion_score: float
+    score: float
     lexical_score: float | None
     lexical_rank: int | None
+    lexical_share: float
     vector_score: float | None
     vector_rank: int | None
-    secondary_score: float | None
+    late_score: float | None
     is_own: int
-    lexical_share: float
-    vector_share: float
-    nearness: float | None
-
-
-class ReadFigures(NamedTuple):
-    """What reading a passage against the question gave: cosines under the secondary model, and the judgement.
-
-    `passage` is that of the whole passage, `heading` that of its title and headings, `sentence` that of its best
-    sentence. `logit` is the weighted sum of all figures; `share` is the passage's part, in [0, 1], of what speaks for
-    all candidates (softmax of the logits).
-    """
-
-    passage: float
-    heading: float
-    sentence: float
-    logit: float
-    share: float
-
-
-class Ranked(NamedTuple):
-    """A candidate in its place; `read` None where it was not read.
-
-    `is_favoured`: its document is of the days the question speaks of.
-    """
-
-    candidate: Candidate
-    read: ReadFigures | None = None
-    is_favoured: bool = False
+    is_favoured: int

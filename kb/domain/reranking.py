@@ -1,25 +1,11 @@
-"""What puts candidates in order: the interface of rerankers. Apart from what it orders, for a cold search's sake."""
+"""What puts hits in another order: the interface of cross-encoders, apart for a cold search's sake."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
 
-from kb.domain.candidates import Candidate, Ranked
-from kb.domain.passages import TermWeight
-from kb.domain.search import QueryVectors
 from kb.records import NamedTuple
-
-
-class Question(NamedTuple):
-    """What candidates are read against: the text as it was asked, its terms as they were searched.
-
-    `favoured` are the documents of the days it speaks of.
-    """
-
-    text: str
-    terms: tuple[TermWeight, ...]
-    favoured: frozenset[str] = frozenset()
 
 
 class PairScorer(Protocol):
@@ -38,14 +24,3 @@ class PairOrder(NamedTuple):
 
     scorer: PairScorer
     passages: int
-
-
-class Reranker(Protocol):
-    """Puts candidates in the order in which they are shown."""
-
-    @property
-    def name(self) -> str:
-        """What the order is called on the wire, with the version of its weights."""
-
-    def rerank(self, question: Question, candidates: Sequence[Candidate], vectors: QueryVectors) -> list[Ranked]:
-        """All of the candidates, the one most likely to answer first."""

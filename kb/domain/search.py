@@ -9,14 +9,14 @@ from kb.domain.citations import Citation
 from kb.records import NamedTuple
 
 if TYPE_CHECKING:
-    from kb.domain.candidates import Ranked, ReadFigures
+    from kb.domain.candidates import Candidate
     from kb.domain.code_hits import CodeFound
     from kb.domain.repositories import Repository
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 SubstitutionReason = Literal["spelling", "keyboard", "sound", "pair", "lexicon"]
 SoughtKind = Literal["phrase", "prefix", "regex"]
-ScoreKind = Literal["bm25", "cosine", "rrf", "linear", "reading", "cross_encoder", "code"]
+ScoreKind = Literal["bm25", "cosine", "rrf", "linear", "late", "cross_encoder", "code"]
 Fusion = Literal["linear", "rrf"]
 
 
@@ -134,11 +134,9 @@ class SearchDefaults(NamedTuple):
 class RetrievalDetail(NamedTuple):
     """Each channel's rank (from 1) and score; None where the channel did not find the chunk.
 
-    `lexical_score` is −bm25; `vector_score` and `secondary_score` are cosines under the two models. The shares are
-    what fusion took of each channel: bm25 / bm25max, own or lent, and the corrected cosine.
-    `nearness` is how much nearer the question stands to the passage than to its language as a whole, in cosine;
-    `is_own` whether the passage is in the question's language, or in none where that is English. `read` is what reading
-    the passage gave.
+    `lexical_score` is −bm25, `vector_score` a cosine, `late_score` the late interaction with the passage's tokens.
+    `lexical_share` is bm25 / bm25max, what of the question's words the passage has. `fusion_score` is what hits are
+    ranked by; `is_own` whether the passage is in the question's language, or in none where that is English.
     """
 
     method: SearchMode
@@ -146,35 +144,30 @@ class RetrievalDetail(NamedTuple):
     lexical_rank: int | None
     vector_score: float | None = None
     vector_rank: int | None = None
-    secondary_score: float | None = None
+    late_score: float | None = None
     fusion_score: float | None = None
     lexical_share: float | None = None
-    vector_share: float | None = None
-    nearness: float | None = None
     is_own: bool = True
-    read: ReadFigures | None = None
 
 
 class FusionRule(NamedTuple):
-    """How the channels are joined; `SearchConfig` has the constants, docs/retrieval.md what they were fitted on."""
+    """How words and meaning are joined: `SearchConfig`; docs/retrieval.md says by what it was chosen."""
 
     fusion: Fusion
-    lexical_weight: float
-    cross_lexical_weight: float
-    secondary_weight: float
-    near_slot: int
-    far_slot: int
-    near_margin: float
+    words_weight: float
     rrf_k: int
-    rrf_lexical_weight: float
     depth: int
 
 
 class QueryVectors(NamedTuple):
-    """A question under the index's models: float32 little-endian, L2 = 1. `neighbours` come from an ANN index."""
+    """A question as the index's model encodes it: its vector, and its tokens where the model gives any.
 
-    primary: bytes
-    secondary: bytes | None = None
+    All float32, little-endian, each vector's L2 = 1. `neighbours` are nearest chunks, where more than the table knows
+    them.
+    """
+
+    vector: bytes
+    tokens: bytes | None = None
     neighbours: tuple[tuple[str, float], ...] | None = None
 
 
@@ -258,8 +251,8 @@ class SearchResult(NamedTuple):
     """The hits of one question, with the words it was read as.
 
     `query.mode` is how it was searched; `note` says why, where that is not how it was asked. `candidates` are what the
-    hits were chosen from; `ranking_version` names the statements and weights that put them in order. `substitutions`
-    are words that were searched for in place of the question's own; `read_as` is the question with them, and without
+    hits by meaning were chosen from; `ranking_version` names what put them in order. `substitutions` are words that
+    were searched for in place of the question's own; `read_as` is the question with them, and without
     what names `days`; `searched` are its terms, as they were searched. `ordered_before` are the hits as they stood
     before a cross-encoder put them in another order; none where none did. `among_notes` are the hits among all that is
     no source code, where some of that came among them; `among_code` are those in that, and `code` is why.
@@ -270,7 +263,7 @@ class SearchResult(NamedTuple):
     hits: tuple[SearchHit, ...]
     index_version: str
     note: str | None = None
-    candidates: tuple[Ranked, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
     ranking_version: str = ""
     substitutions: tuple[Substitution, ...] = ()
     read_as: str = ""
@@ -290,8 +283,3 @@ class SearchResult(NamedTuple):
     def judged_hits(self) -> tuple[SearchHit, ...]:
         """The hits in the order that evidence was fitted for, whatever order they are shown in."""
         return self.ordered_before or self.note_hits
-
-    @property
-    def is_read(self) -> bool:
-        """Whether the passages were read against the question."""
-        return bool(self.candidates) and self.candidates[0].read is not None

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from kb.domain.search import SearchHit, SearchQuery, SearchResult, Substitution, Term
 from kb.language.bare_words import bare_word
@@ -24,6 +25,7 @@ from kb.store.rows.retrieve_queries import Held, select_held
 
 MOST_WORDS = 2
 _SHOWN = 10  # hits that are looked at
+_ACROSS = 3  # of them
 # So many of the passages that hold a question are known by their grade.
 _DEPTH = 500
 
@@ -94,7 +96,8 @@ def held_first(result: SearchResult, query: SearchQuery, held: Sequence[Held]) -
 
     What source code defines by a name of the question counts as what holds all of it.
 
-    What is in another language than the question cannot hold its words: it comes behind, but stays among the ten.
+    What is in another language than the question cannot hold its words: it comes behind, but the best three of the ten
+    stay among them.
     Hits of one kind share out their scores, so that these fall with the rank.
     """
     if not held:
@@ -107,10 +110,11 @@ def held_first(result: SearchResult, query: SearchQuery, held: Sequence[Held]) -
 
     def ordered(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
         order = sorted(hits, key=lambda hit: -grades.get(hit.chunk_id, 0))
-        across = [hit for hit in hits[:_SHOWN] if not hit.retrieval.is_own and hit.chunk_id not in grades]
+        others = (hit for hit in hits[:_SHOWN] if not hit.retrieval.is_own and hit.chunk_id not in grades)
+        across = list(islice(others, _ACROSS))
         if query.k >= _SHOWN and any(hit in across for hit in order[_SHOWN:]):
-            others = [hit for hit in order if hit not in across]
-            order = [*others[: _SHOWN - len(across)], *across, *others[_SHOWN - len(across) :]]
+            rest = [hit for hit in order if hit not in across]
+            order = [*rest[: _SHOWN - len(across)], *across, *rest[_SHOWN - len(across) :]]
         order = order[: query.k]
         if len({hit.score_kind for hit in order}) == 1:
             scores = sorted((hit.score for hit in order), reverse=True)

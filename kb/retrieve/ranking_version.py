@@ -1,7 +1,7 @@
 """The label of a ranking: the statements that ranked, the weights they ranked by, and the code that read the question.
 
 A statement is named by its version, which no changed one keeps; code and word lists by a hash that tools/generate makes
-of them, `terms` of what makes terms of a question, `reads` of what reads passages against it.
+of them, `terms` of what makes terms of a question.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kb.store.rows import retrieve_queries as queries
 from kb.store.sqlfile import statement_label
 
 if TYPE_CHECKING:
-    from kb.domain.reranking import PairOrder, Reranker
+    from kb.domain.reranking import PairOrder
 
 
 def lexical_ranking(db: Connection) -> str:
@@ -23,14 +23,11 @@ def lexical_ranking(db: Connection) -> str:
     return "/".join([statement_label("retrieve/search_lexical.sql"), _word_weights(db), _code("terms")])
 
 
-def hybrid_ranking(
-    db: Connection, mode: SearchMode, rule: FusionRule, reranker: Reranker | None, pairs: PairOrder | None = None
-) -> str:
-    """Of a search by meaning: what ranked by words, by the fusion rule, by reading, and by a cross-encoder.
+def hybrid_ranking(db: Connection, mode: SearchMode, rule: FusionRule, pairs: PairOrder | None = None) -> str:
+    """Of a search by meaning: what ranked by words and meaning, and by a cross-encoder.
 
-    `search_hybrid-3/bm25(…)/terms-5e6f7a8b/linear-1a2b3c4d/candidates-1/sentences-1/reading@rank-1/reads-9c0d1e2f`.
-
-    The hash is that of all constants of the fusion rule. A search by meaning alone weighs nothing.
+    `search_hybrid-9/bm25(…)/terms-5e6f7a8b/linear-1a2b3c4d`; the hash is that of the rule's constants.
+    A search by meaning alone weighs nothing.
     """
     from zlib import crc32
 
@@ -38,9 +35,6 @@ def hybrid_ranking(
     if mode == "vector":
         return "/".join([*label, "cosine"])
     label += [_word_weights(db), _code("terms"), f"{rule.fusion}-{crc32(repr(tuple(rule)).encode()):08x}"]
-    if reranker is not None:
-        label += [statement_label(f"read/{name}.sql") for name in ("candidates", "sentences")]
-        label += [reranker.name, _code("reads")]
     if pairs is not None:
         label += [f"cross_encoder@{pairs.scorer.label}@{pairs.passages}"]
     return "/".join(label)

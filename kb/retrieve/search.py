@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import TypeVar
 
-from kb.domain.candidates import Candidate, Ranked
+from kb.domain.candidates import Candidate
 from kb.domain.citations import cite
 from kb.domain.search import RetrievalDetail, ScoreKind, SearchHit, SearchQuery, SearchResult
 from kb.records import TypedDict
@@ -43,9 +42,6 @@ class LexicalParams(TypedDict):
     k: int
 
 
-_Row = TypeVar("_Row", queries.LexicalRow, Candidate)
-
-
 class Shown(TypedDict):
     """What every hit is made with, whichever channel found it."""
 
@@ -74,7 +70,7 @@ def search_lexical(
             params_of_days["held_json"] = None
             params_of_days["doc_ids_json"] = keep_among(params["doc_ids_json"], read.favoured)
             of_days = best_by_words(db, params_of_days, parts)
-            rows = favouring(of_days, rows, lambda row: row.lexical_score, _FAVOURED)
+            rows = _favouring(of_days, rows)
             held = {each.chunk_id for each in held_among_notes(read, query.k)}
             rows = [row for row in rows if row.rank <= query.k or row.chunk_id in held]
     shown: Shown = {
@@ -127,12 +123,12 @@ def lexical_params(db: Connection, query: SearchQuery, read: QueryTerms) -> Lexi
     }
 
 
-def favouring(
-    favoured: Sequence[_Row], others: Sequence[_Row], score: Callable[[_Row], float], by: float
-) -> list[_Row]:
-    """All rows by their scores, those of the favoured counted `by` times, each once; ranked from 1."""
-    scored = {row.chunk_id: (score(row), row) for row in others} | {
-        row.chunk_id: (score(row) * by, row) for row in favoured
+def _favouring(
+    favoured: Sequence[queries.LexicalRow], others: Sequence[queries.LexicalRow]
+) -> list[queries.LexicalRow]:
+    """All rows by their scores, those of the favoured counted `_FAVOURED` times, each once; ranked from 1."""
+    scored = {row.chunk_id: (row.lexical_score, row) for row in others} | {
+        row.chunk_id: (row.lexical_score * _FAVOURED, row) for row in favoured
     }
     order = sorted(scored.values(), key=lambda each: (-each[0], each[1].chunk_id))
     return [row._replace(rank=rank) for rank, (_, row) in enumerate(order, 1)]
@@ -145,7 +141,7 @@ def result_of(
     index_version: str,
     *,
     ranking_version: str,
-    candidates: tuple[Ranked, ...] = (),
+    candidates: tuple[Candidate, ...] = (),
 ) -> SearchResult:
     return SearchResult(
         query,

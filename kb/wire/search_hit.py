@@ -6,7 +6,6 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from kb.domain.candidates import ReadFigures
 from kb.domain.citations import CodeCitation
 from kb.domain.search import SearchHit
 from kb.wire.citation import CitationV1, citation_v1
@@ -15,8 +14,8 @@ from kb.wire.citation import CitationV1, citation_v1
 class RetrievalV1(TypedDict):
     """Each channel's score and rank (from 1); null where the channel did not find the passage.
 
-    The last four are there where passages were read: cosines under the second model to the whole passage, to its title
-    and headings and to its best sentence, and the weighted sum of all figures that the hits are ranked by.
+    `late_score` is there where the model gives tokens, and `vector_share` is what meaning counted: that, or else the
+    cosine. `secondary_score` is null; an older kb had it, and the last four.
     """
 
     method: Literal["lexical", "vector", "hybrid"]
@@ -28,6 +27,7 @@ class RetrievalV1(TypedDict):
     secondary_score: float | None
     lexical_share: float | None
     vector_share: float | None
+    late_score: NotRequired[float | None]
     passage_score: NotRequired[float]
     heading_score: NotRequired[float]
     sentence_score: NotRequired[float]
@@ -46,7 +46,7 @@ class SearchHitV1(TypedDict):
     schema_version: Literal["search_hit.v1"]
     rank: int
     score: float
-    score_kind: Literal["rrf", "bm25", "cosine", "linear", "reading", "cross_encoder", "code"]
+    score_kind: Literal["rrf", "bm25", "cosine", "linear", "late", "reading", "cross_encoder", "code"]
     chunk_id: str
     doc_id: str
     doc_path: str
@@ -94,6 +94,7 @@ def _of_code(hit: SearchHit) -> _OfCode:
 
 def search_hit_v1(hit: SearchHit) -> SearchHitV1:
     """The wire form of a hit."""
+    found = hit.retrieval
     return {
         "schema_version": "search_hit.v1",
         "rank": hit.rank,
@@ -110,37 +111,19 @@ def search_hit_v1(hit: SearchHit) -> SearchHitV1:
         "snippet_matches": [list(part) for part in hit.snippet_matches],
         "citation": citation_v1(hit.citation),
         "retrieval": {
-            "method": hit.retrieval.method,
-            "lexical_score": hit.retrieval.lexical_score,
-            "vector_score": hit.retrieval.vector_score,
-            "fusion_score": hit.retrieval.fusion_score,
-            "lexical_rank": hit.retrieval.lexical_rank,
-            "vector_rank": hit.retrieval.vector_rank,
-            "secondary_score": hit.retrieval.secondary_score,
-            "lexical_share": hit.retrieval.lexical_share,
-            "vector_share": hit.retrieval.vector_share,
-            **_read(hit.retrieval.read),
+            "method": found.method,
+            "lexical_score": found.lexical_score,
+            "vector_score": found.vector_score,
+            "fusion_score": found.fusion_score,
+            "lexical_rank": found.lexical_rank,
+            "vector_rank": found.vector_rank,
+            "secondary_score": None,
+            "lexical_share": found.lexical_share,
+            "vector_share": found.vector_score if found.late_score is None else found.late_score,
+            "late_score": found.late_score,
         },
         "index_version": hit.index_version,
         "embedding_model": hit.embedding_model,
         "chunker_version": hit.chunker_version,
         **_of_code(hit),
-    }
-
-
-class _Read(TypedDict, total=False):
-    passage_score: float
-    heading_score: float
-    sentence_score: float
-    reading_score: float
-
-
-def _read(figures: ReadFigures | None) -> _Read:
-    if figures is None:
-        return {}
-    return {
-        "passage_score": figures.passage,
-        "heading_score": figures.heading,
-        "sentence_score": figures.sentence,
-        "reading_score": figures.logit,
     }

@@ -1,27 +1,21 @@
 -- Rank chunks by words and by meaning at once, best first; every channel's rank and score in the result.
 --
--- Candidates: the best by BM25, and of each language the nearest by the primary embedding (of other languages than the
--- question's by the secondary one too). Each candidate gets its exact cosines. Passages in the question's language are
--- ranked by the fusion rule. Passages in another language cannot share its words, and embeddings prefer the question's
--- own language; so they are ranked among themselves, and the j-th stands no lower than right behind the own-language
--- passage of rank slot + j. Where one of them is nearer all the same, they lead.
--- version 8
+-- Candidates: the best by BM25 and the nearest by the vector, whatever language they are in. Each candidate gets its BM25,
+-- its cosine and, where the model gives tokens, its late interaction: the mean, over the question's tokens, of the best
+-- product with one of the passage's. That is what its meaning scores, or else the cosine; its words add their share.
+-- `maxsim` is a function of kb: without it (the program sqlite3) `NULL` in its place leaves the cosine.
+-- version 9
 -- param fusion TEXT  linear, rrf or cosine
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param bm25_max REAL?  what lexical scores are shares of, from select_term_counts; NULL = the words of the question say nothing
--- param primary_vec BLOB  the question under the primary model, float32 little-endian, L2 = 1
--- param secondary_vec BLOB?  the question under the secondary model; NULL = one model
+-- param vector BLOB  the question under the index's model, float32 little-endian, L2 = 1
+-- param tokens BLOB?  its tokens, one such vector behind another; NULL = the vector ranks
 -- param neighbours_json TEXT?  JSON [[chunk_id, distance], …] from an ANN index; NULL = exact search here
 -- param query_lang TEXT  language of the question
--- param lexical_weight REAL  a of the linear rule, 0 to 1
--- param cross_lexical_weight REAL  the same for passages in another language
--- param secondary_weight REAL  what the secondary cosine counts beside the primary one, in another language
--- param near_slot INTEGER  own-language passages before the first in another language, where that one is near
--- param far_slot INTEGER  the same where it is not
--- param near_margin REAL  how much less near, corrected for the languages' means, still counts as near
+-- param words_weight REAL  what a passage that has all words gains in the linear rule
 -- param rrf_k INTEGER  rank constant of RRF
--- param rrf_lexical_weight REAL  what the lexical channel counts in RRF; the vector channel counts 1
 -- param held_json TEXT?  JSON array of chunks that are candidates whatever rank they have, from select_held; NULL = none
+-- param favoured_json TEXT?  JSON array of documents that count more; the best of them are candidates too; NULL = none
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param passages_json TEXT?  JSON array of their chunk_rowids that may be found, from select_passages_like; NULL = all of theirs
 -- param sought_json TEXT?  JSON array of those that are candidates whatever words they have, best first; NULL = none
@@ -40,73 +34,62 @@
 -- column source_spans_json TEXT  JSON array of spans
 -- column chunker_version TEXT  label of the chunker
 -- column lang TEXT  language of the chunk
--- column fusion_score REAL  what the hits are ranked by
--- column lexical_score REAL?  −bm25, words of the name weighted; NULL where the lexical channel did not find the chunk
--- column lexical_rank INTEGER?  from 1
--- column vector_score REAL?  cosine under the primary model; NULL where the chunk has no vector yet
--- column vector_rank INTEGER?  from 1, among the candidates
--- column secondary_score REAL?  cosine under the secondary model
--- column is_own INTEGER  1 = in the question's language; for an English one in none too
+-- column score REAL  what the hits are ranked by
+-- column lexical_score REAL?  −bm25, words of the name weighted; NULL where the chunk has no word of the question
+-- column lexical_rank INTEGER?  from 1, among the candidates
 -- column lexical_share REAL  bm25 / bm25max, 0 to 1
--- column vector_share REAL  the cosine that counted
--- column nearness REAL?  the primary cosine less that to the mean of the passage's language; NULL where that is unknown
+-- column vector_score REAL?  cosine; NULL where the chunk has no vector yet
+-- column vector_rank INTEGER?  from 1, among the candidates
+-- column late_score REAL?  late interaction; NULL without tokens
+-- column is_own INTEGER  1 = in the question's language; for an English one in none too
+-- column is_favoured INTEGER  1 = of a document that counts more
 WITH
--- Text in no language that could be told (tables, lists of terms, code) is of Latin letters, as English is.
-own_languages AS MATERIALIZED (
-  SELECT :query_lang AS lang
-  UNION ALL
-  SELECT 'und' AS lang WHERE :query_lang = 'en'
-),
 eligible AS (
   SELECT chunk_rowid
   FROM chunks
   WHERE doc_id IN (SELECT value FROM json_each(:doc_ids_json))
     AND (:passages_json IS NULL OR chunk_rowid IN (SELECT value FROM json_each(:passages_json)))
 ),
+favoured AS (
+  SELECT chunk_rowid
+  FROM chunks
+  WHERE doc_id IN (SELECT value FROM json_each(:favoured_json))
+    AND (:doc_ids_json IS NULL OR chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
+),
 matching AS (
-  SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
+  SELECT f.rowid AS chunk_rowid
   FROM chunks_fts AS f
   WHERE chunks_fts MATCH :match_expr
     AND (:doc_ids_json IS NULL OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
   ORDER BY f.rank
   LIMIT :depth
 ),
-holding AS (
-  SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
+matching_favoured AS (
+  SELECT f.rowid AS chunk_rowid
   FROM chunks_fts AS f
-  WHERE :held_json IS NOT NULL
+  WHERE :favoured_json IS NOT NULL
     AND chunks_fts MATCH :match_expr
-    AND +f.rowid IN (SELECT value FROM json_each(:held_json))
+    AND +f.rowid IN (SELECT e.chunk_rowid FROM favoured AS e)
+  ORDER BY f.rank
+  LIMIT :depth
 ),
-lexical_hits AS MATERIALIZED (
-  SELECT chunk_rowid, max(lexical_score) AS lexical_score
-  FROM (SELECT chunk_rowid, lexical_score FROM matching UNION ALL SELECT chunk_rowid, lexical_score FROM holding)
-  GROUP BY chunk_rowid
-),
-vector_hits AS MATERIALIZED (
+nearest AS (
   SELECT v.chunk_rowid, v.distance
-  FROM language_means AS m CROSS JOIN vec_primary AS v
-  WHERE :neighbours_json IS NULL AND :doc_ids_json IS NULL AND m.slot = 'primary'
-    AND v.lang = m.lang AND v.embedding MATCH :primary_vec AND v.k = :depth
+  FROM vec_primary AS v
+  WHERE :neighbours_json IS NULL AND :doc_ids_json IS NULL
+    AND v.embedding MATCH :vector AND v.k = :depth
   UNION ALL
   SELECT v.chunk_rowid, v.distance
-  FROM language_means AS m CROSS JOIN vec_primary AS v
-  WHERE :neighbours_json IS NULL AND :doc_ids_json IS NOT NULL AND m.slot = 'primary'
-    AND v.lang = m.lang AND v.embedding MATCH :primary_vec AND v.k = :depth
+  FROM vec_primary AS v
+  WHERE :neighbours_json IS NULL AND :doc_ids_json IS NOT NULL
+    AND v.embedding MATCH :vector AND v.k = :depth
     AND v.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
   UNION ALL
-  SELECT v.chunk_rowid, NULL AS distance
-  FROM language_means AS m CROSS JOIN vec_secondary AS v
-  WHERE :neighbours_json IS NULL AND :doc_ids_json IS NULL AND :secondary_vec IS NOT NULL AND m.slot = 'secondary'
-    AND m.lang NOT IN (SELECT o.lang FROM own_languages AS o)
-    AND v.lang = m.lang AND v.embedding MATCH :secondary_vec AND v.k = :depth
-  UNION ALL
-  SELECT v.chunk_rowid, NULL AS distance
-  FROM language_means AS m CROSS JOIN vec_secondary AS v
-  WHERE :neighbours_json IS NULL AND :doc_ids_json IS NOT NULL AND :secondary_vec IS NOT NULL AND m.slot = 'secondary'
-    AND m.lang NOT IN (SELECT o.lang FROM own_languages AS o)
-    AND v.lang = m.lang AND v.embedding MATCH :secondary_vec AND v.k = :depth
-    AND v.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
+  SELECT v.chunk_rowid, v.distance
+  FROM vec_primary AS v
+  WHERE :favoured_json IS NOT NULL
+    AND v.embedding MATCH :vector AND v.k = :depth
+    AND v.chunk_rowid IN (SELECT e.chunk_rowid FROM favoured AS e)
   UNION ALL
   SELECT c.chunk_rowid, NULL AS distance
   FROM json_each(:neighbours_json) AS neighbour
@@ -120,170 +103,110 @@ sought AS (
   ORDER BY key
   LIMIT :depth
 ),
-candidates AS (
+candidates AS MATERIALIZED (
   SELECT chunk_rowid, min(distance) AS distance
   FROM (
-    SELECT chunk_rowid, NULL AS distance FROM lexical_hits
+    SELECT chunk_rowid, NULL AS distance FROM matching
     UNION ALL
-    SELECT chunk_rowid, distance FROM vector_hits
+    SELECT chunk_rowid, NULL AS distance FROM matching_favoured
+    UNION ALL
+    SELECT value AS chunk_rowid, NULL AS distance FROM json_each(:held_json)
+    UNION ALL
+    SELECT chunk_rowid, distance FROM nearest
     UNION ALL
     SELECT chunk_rowid, NULL AS distance FROM sought
   )
   GROUP BY chunk_rowid
 ),
+-- What the vector alone found has words as well.
+lexical AS MATERIALIZED (
+  SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
+  FROM chunks_fts AS f
+  WHERE chunks_fts MATCH :match_expr AND +f.rowid IN (SELECT c.chunk_rowid FROM candidates AS c)
+),
+late AS MATERIALIZED (
+  SELECT CAST(key AS INTEGER) AS chunk_rowid, value AS late_score
+  FROM json_each((
+    SELECT maxsim(:tokens, t.chunk_rowid, t.count, t.tokens)
+    FROM candidates AS c
+    CROSS JOIN chunk_tokens AS t ON t.chunk_rowid = c.chunk_rowid
+    WHERE :tokens IS NOT NULL
+      AND t.model_id = (SELECT s.model_id FROM embedding_slots AS s WHERE s.slot = 'primary')
+  ))
+),
 cosines AS MATERIALIZED (
   SELECT
     c.chunk_rowid,
-    ch.chunk_id,
-    ch.lang,
-    ch.lang IN (SELECT o.lang FROM own_languages AS o) AS is_own,
     1 - coalesce(
       c.distance,
-      (SELECT vec_distance_cosine(v.embedding, :primary_vec) FROM vec_primary AS v WHERE v.chunk_rowid = c.chunk_rowid)
-    ) AS primary_cosine,
-    iif(:secondary_vec IS NULL OR ch.lang IN (SELECT o.lang FROM own_languages AS o), NULL, (
-      SELECT 1 - vec_distance_cosine(v.embedding, :secondary_vec)
-      FROM vec_secondary AS v
-      WHERE v.chunk_rowid = c.chunk_rowid
-    )) AS secondary_cosine
+      (SELECT vec_distance_cosine(v.embedding, :vector) FROM vec_primary AS v WHERE v.chunk_rowid = c.chunk_rowid)
+    ) AS vector_score
   FROM candidates AS c
-  CROSS JOIN chunks AS ch ON ch.chunk_rowid = c.chunk_rowid
 ),
-lexical AS (
-  SELECT
-    h.chunk_rowid,
-    h.lexical_score,
-    row_number() OVER (ORDER BY h.lexical_score DESC, c.chunk_id) AS lexical_rank
-  FROM lexical_hits AS h
-  CROSS JOIN chunks AS c ON c.chunk_rowid = h.chunk_rowid
-),
-shares AS MATERIALIZED (
+told AS MATERIALIZED (
   SELECT
     s.chunk_rowid,
-    s.chunk_id,
-    s.lang,
-    s.is_own,
-    s.primary_cosine,
-    s.secondary_cosine,
-    l.lexical_score,
-    l.lexical_rank,
+    c.chunk_id,
+    c.lang IN (:query_lang, iif(:query_lang = 'en', 'und', :query_lang)) AS is_own,
+    c.doc_id IN (SELECT value FROM json_each(:favoured_json)) AS is_favoured,
+    w.lexical_score,
+    coalesce(w.lexical_score / :bm25_max, 0) AS lexical_share,
+    s.vector_score,
+    t.late_score,
+    -- A chunk that is not embedded yet is taken for the least similar candidate.
     iif(
-      s.primary_cosine IS NULL, NULL, row_number() OVER (ORDER BY s.primary_cosine DESC, s.chunk_id)
-    ) AS vector_rank,
-    coalesce(l.lexical_score / :bm25_max, 0) AS lexical_share,
-    -- A chunk that has no vector yet is taken for the least similar candidate.
-    coalesce(s.primary_cosine, min(s.primary_cosine) OVER (), 0)
-    + coalesce(:secondary_weight * s.secondary_cosine, 0) AS vector_share
+      max(t.late_score) OVER () IS NULL,
+      coalesce(s.vector_score, min(s.vector_score) OVER (), 0),
+      coalesce(t.late_score, min(t.late_score) OVER ())
+    ) AS meaning
   FROM cosines AS s
-  LEFT JOIN lexical AS l USING (chunk_rowid)
+  CROSS JOIN chunks AS c ON c.chunk_rowid = s.chunk_rowid
+  LEFT JOIN lexical AS w ON w.chunk_rowid = s.chunk_rowid
+  LEFT JOIN late AS t ON t.chunk_rowid = s.chunk_rowid
 ),
-ruled AS MATERIALIZED (
+placed AS MATERIALIZED (
   SELECT
-    s.chunk_rowid,
-    s.chunk_id,
-    s.lang,
-    s.is_own,
-    s.primary_cosine,
-    s.secondary_cosine,
-    s.lexical_score,
-    s.lexical_rank,
-    s.vector_rank,
-    s.lexical_share,
-    s.vector_share,
-    CASE :fusion
-      WHEN 'linear' THEN :lexical_weight * s.lexical_share
-        + (1 - :lexical_weight) * (s.vector_share - coalesce(:secondary_weight * s.secondary_cosine, 0))
-      WHEN 'cosine' THEN s.primary_cosine
+    t.chunk_rowid,
+    iif(t.lexical_score IS NULL, NULL, row_number() OVER (ORDER BY t.lexical_score DESC, t.chunk_id)) AS lexical_rank,
+    iif(t.vector_score IS NULL, NULL, row_number() OVER (ORDER BY t.vector_score DESC, t.chunk_id)) AS vector_rank,
+    row_number() OVER (ORDER BY t.meaning DESC, t.chunk_id) AS meaning_rank
+  FROM told AS t
+),
+scored AS MATERIALIZED (
+  SELECT
+    t.chunk_rowid,
+    t.chunk_id,
+    p.lexical_rank,
+    p.vector_rank,
+    iif(t.is_favoured, 1.15, 1)
+    * CASE :fusion
+      WHEN 'linear' THEN t.meaning + :words_weight * t.lexical_share
+      WHEN 'cosine' THEN t.vector_score
       -- Cormack, Clarke and Büttcher 2009, divided by what rank 1 in both channels would give.
       ELSE (
-        coalesce(:rrf_lexical_weight / (:rrf_k + s.lexical_rank), 0) + coalesce(1.0 / (:rrf_k + s.vector_rank), 0)
-      ) * (:rrf_k + 1) / (1.0 + :rrf_lexical_weight)
-    END AS score,
-    :cross_lexical_weight * s.lexical_share + (1 - :cross_lexical_weight) * s.vector_share AS cross_score
-  FROM shares AS s
-  WHERE :fusion <> 'cosine' OR s.primary_cosine IS NOT NULL
-),
--- How near the question stands to each language as a whole.
-language_nearness AS MATERIALIZED (
-  SELECT m.lang, (1 - vec_distance_cosine(m.mean, :primary_vec)) * m.norm AS nearness
-  FROM language_means AS m
-  WHERE m.slot = 'primary' AND m.chunks >= 20
-),
--- How much nearer it stands to its own language than to another.
-language_shift AS MATERIALIZED (
-  SELECT l.lang, own.nearness - l.nearness AS shift
-  FROM language_nearness AS l
-  CROSS JOIN language_nearness AS own
-  WHERE own.lang = :query_lang AND l.lang NOT IN (SELECT o.lang FROM own_languages AS o)
-),
-slot AS MATERIALIZED (
-  SELECT
-    CASE
-      WHEN max(iif(r.is_own, NULL, r.primary_cosine)) > max(iif(r.is_own, r.primary_cosine, NULL)) THEN -1
-      WHEN max(iif(r.is_own, NULL, r.primary_cosine + coalesce(shift.shift, 0)))
-        >= max(iif(r.is_own, r.primary_cosine, NULL)) - :near_margin THEN :near_slot
-      ELSE :far_slot
-    END AS own_before
-  FROM ruled AS r
-  LEFT JOIN language_shift AS shift ON shift.lang = r.lang
-),
-own AS MATERIALIZED (
-  SELECT score, row_number() OVER (ORDER BY score DESC, chunk_id) AS own_rank FROM ruled WHERE is_own
-),
-other AS (
-  SELECT r.chunk_rowid, r.score, r.cross_score, row_number() OVER (ORDER BY r.cross_score DESC, r.chunk_id) AS other_rank
-  FROM ruled AS r
-  WHERE NOT r.is_own
-),
-fused AS (
-  SELECT r.chunk_rowid, r.score AS fusion_score FROM ruled AS r WHERE r.is_own OR :fusion <> 'linear'
-  UNION ALL
-  SELECT
-    o.chunk_rowid,
-    CASE
-      WHEN NOT EXISTS (SELECT 1 FROM own) THEN o.cross_score
-      ELSE max(
-        o.score,
-        coalesce(
-          own.score,
-          iif(
-            slot.own_before + o.other_rank < 1,
-            (SELECT max(best.score) FROM own AS best) + 1e-3,
-            (SELECT min(worst.score) FROM own AS worst) - 1e-3
-          )
-        ) - 1e-7 * o.other_rank
-      )
-    END AS fusion_score
-  FROM other AS o
-  CROSS JOIN slot
-  LEFT JOIN own ON own.own_rank = slot.own_before + o.other_rank
-  WHERE :fusion = 'linear'
+        coalesce(1.0 / (:rrf_k + p.lexical_rank), 0) + iif(t.vector_score IS NULL, 0, 1.0 / (:rrf_k + p.meaning_rank))
+      ) * (:rrf_k + 1) / 2
+    END AS score
+  FROM told AS t
+  CROSS JOIN placed AS p ON p.chunk_rowid = t.chunk_rowid
+  WHERE :fusion <> 'cosine' OR t.vector_score IS NOT NULL
 ),
 -- Before their texts are read: a sorter would carry those of every candidate.
 best AS MATERIALIZED (
   SELECT
-    row_number() OVER (ORDER BY f.fusion_score DESC, coalesce(r.lexical_rank, 1e9), r.chunk_id) AS rank,
-    f.fusion_score,
-    r.chunk_rowid,
-    r.chunk_id,
-    r.lexical_score,
-    r.lexical_rank,
-    r.primary_cosine,
-    r.vector_rank,
-    r.secondary_cosine,
-    r.is_own,
-    r.lang,
-    r.lexical_share,
-    r.vector_share
-  FROM fused AS f
-  CROSS JOIN ruled AS r ON r.chunk_rowid = f.chunk_rowid -- CROSS keeps the order: no table is scanned for a hundred rows
+    row_number() OVER (ORDER BY s.score DESC, coalesce(s.lexical_rank, 1e9), s.chunk_id) AS rank,
+    s.chunk_rowid,
+    s.lexical_rank,
+    s.vector_rank,
+    s.score
+  FROM scored AS s
   ORDER BY rank
   LIMIT :k
 )
 SELECT
   b.rank,
   b.chunk_rowid,
-  b.chunk_id,
+  t.chunk_id,
   c.doc_id,
   d.workspace_path,
   d.source_path,
@@ -293,19 +216,18 @@ SELECT
   c.text,
   c.source_spans_json,
   c.chunker_version,
-  b.lang,
-  b.fusion_score,
-  b.lexical_score,
+  c.lang,
+  b.score,
+  t.lexical_score,
   b.lexical_rank,
-  b.primary_cosine AS vector_score,
+  t.lexical_share,
+  t.vector_score,
   b.vector_rank,
-  b.secondary_cosine AS secondary_score,
-  b.is_own,
-  b.lexical_share,
-  b.vector_share,
-  b.primary_cosine - language.nearness AS nearness
+  t.late_score,
+  t.is_own,
+  t.is_favoured
 FROM best AS b
+CROSS JOIN told AS t ON t.chunk_rowid = b.chunk_rowid
 CROSS JOIN chunks AS c ON c.chunk_rowid = b.chunk_rowid
 CROSS JOIN documents AS d ON d.doc_id = c.doc_id
-LEFT JOIN language_nearness AS language ON language.lang = b.lang
 ORDER BY b.rank;

@@ -80,18 +80,16 @@ def _show_snippet(hit: SearchHit, width: int) -> None:
 
 
 def _explained(retrieval: RetrievalDetail) -> Iterator[str]:
-    """One line per channel, one for the fusion, and one for the reading."""
+    """One line a channel, and one for their sum."""
     if retrieval.lexical_score is not None:
-        yield f"lexical (bm25)   rank {retrieval.lexical_rank}  score {retrieval.lexical_score:.2f}"
+        share = "" if retrieval.lexical_share is None else f"  share {retrieval.lexical_share:.2f}"
+        yield f"words (bm25)     rank {retrieval.lexical_rank}  score {retrieval.lexical_score:.2f}{share}"
     if retrieval.vector_score is not None:
-        second = "" if retrieval.secondary_score is None else f" + {retrieval.secondary_score:.2f}"
-        yield f"vector (cosine)  rank {retrieval.vector_rank}  score {retrieval.vector_score:.2f}{second}"
+        yield f"vector (cosine)  rank {retrieval.vector_rank}  score {retrieval.vector_score:.2f}"
+    if retrieval.late_score is not None:
+        yield f"tokens (late)    score {retrieval.late_score:.3f}"
     if retrieval.fusion_score is not None:
-        shares = f"of words {retrieval.lexical_share:.2f} and meaning {retrieval.vector_share:.2f}"
-        yield f"fusion           score {retrieval.fusion_score:.3f}  {shares}"
-    if (read := retrieval.read) is not None:
-        cosines = f"of sentence {read.sentence:.2f}, passage {read.passage:.2f} and headings {read.heading:.2f}"
-        yield f"reading          score {read.logit:.2f}  share {read.share:.2f}  {cosines}"
+        yield f"sum              score {retrieval.fusion_score:.3f}"
 
 
 def _highlighted(text: str, matches: Sequence[tuple[int, int]], start: int, end: int) -> str:

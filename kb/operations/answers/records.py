@@ -21,7 +21,6 @@ from kb.domain.answers.answer import (
     Turn,
 )
 from kb.domain.answers.generation import Message, ModelRef, TokenUsage
-from kb.domain.candidates import ReadFigures
 from kb.domain.citations import citation_from_json, citation_to_json
 from kb.domain.ids import id_from
 from kb.domain.passages import Passage
@@ -227,5 +226,5 @@ def _json(value: object) -> str:
 
 
 def _retrieval(stored: dict[str, Any]) -> RetrievalDetail:
-    read = stored.get("read")
-    return RetrievalDetail(**{**stored, "read": ReadFigures(*read) if read else None})
+    """What ranked a passage; an older kb kept more of it."""
+    return RetrievalDetail(**{name: value for name, value in stored.items() if name in RetrievalDetail._fields})

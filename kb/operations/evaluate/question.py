@@ -100,7 +100,7 @@ class GoldenAsker:
     def _timed(self, query: SearchQuery) -> tuple[SearchResult, float]:
         vector_source(self._base, query)  # loading the models is no question's time
         start = perf_counter()
-        result = search_in(self._base, query, every_candidate=True)
+        result = search_in(self._base, query)
         return result, 1000 * (perf_counter() - start)
 
     def _asked(self, question: Question, searched: SearchResult, search_ms: float) -> Asked | None:
@@ -130,12 +130,11 @@ class GoldenAsker:
 
 
 def _candidates(result: SearchResult) -> Iterator[Candidate]:
-    """What fusion rules can be tried on: of a hybrid question that was not read, what is in its own language."""
-    if result.query.mode == "hybrid" and not result.is_read:
-        for row in (each.candidate for each in result.candidates):
-            if row.is_own:
-                shares = (row.lexical_share, row.vector_share)
-                yield Candidate(row.workspace_path, row.lexical_rank, row.vector_rank, *shares)
+    """What a hybrid question's hits were chosen from."""
+    if result.query.mode == "hybrid":
+        for row in result.candidates:
+            meaning = row.vector_score if row.late_score is None else row.late_score
+            yield Candidate(row.workspace_path, row.lexical_rank, row.vector_rank, row.lexical_share, meaning or 0.0)
 
 
 class CitedFiles:

@@ -22,7 +22,7 @@ from kb.retrieve.terms import QueryTerms, is_raw, read_query
 from kb.store.rows.retrieve_queries import select_code_total, select_pipelines
 
 if TYPE_CHECKING:
-    from kb.operations.session.vectors import Encoding, VectorSource
+    from kb.operations.session.vectors import VectorSource
 
 
 def search(session: Session, query: SearchQuery) -> SearchResult:
@@ -36,16 +36,13 @@ def search(session: Session, query: SearchQuery) -> SearchResult:
         return search_in(base, query)
 
 
-def search_in(base: KnowledgeBase, query: SearchQuery, *, every_candidate: bool = False) -> SearchResult:
-    """The same, of a knowledge base in hand: all that is read for the question is of one moment.
-
-    `every_candidate` of a hybrid question is in the result, for what is tried on them.
-    """
+def search_in(base: KnowledgeBase, query: SearchQuery) -> SearchResult:
+    """The same, of a knowledge base in hand: all that is read for the question is of one moment."""
     with base.snapshot():
         asked = resolved(base, query)
         source = _source(base, asked)
         read = read_question(base, asked)
-        result = _with_code(base, asked, _among_notes(base, asked, read, source, every_candidate))
+        result = _with_code(base, asked, _among_notes(base, asked, read, source))
         result = held_first(result, asked, read.held)
         if asked is not query:
             result = _told(base, query, asked, result)
@@ -90,10 +87,10 @@ def _without_documents(base: KnowledgeBase, result: SearchResult) -> SearchResul
 
 
 def _without_words(result: SearchResult) -> SearchResult:
-    """The result, which says so where none of all that was read for the question has a word of it."""
-    if not result.is_read or any(hit.retrieval.lexical_score for hit in result.hits):
+    """The result, which says so where no passage has a word of the question."""
+    if result.query.mode != "hybrid" or any(hit.retrieval.lexical_score for hit in result.hits):
         return result
-    if any(each.candidate.lexical_score for each in result.candidates):
+    if not result.candidates or any(each.lexical_score for each in result.candidates):
         return result
     from kb.retrieve.notes import by_meaning_only  # most questions have words that are found
 
@@ -102,17 +99,13 @@ def _without_words(result: SearchResult) -> SearchResult:
 
 
 def _among_notes(
-    base: KnowledgeBase,
-    query: SearchQuery,
-    read: QueryTerms,
-    source: VectorSource | ModelError | None,
-    every_candidate: bool,
+    base: KnowledgeBase, query: SearchQuery, read: QueryTerms, source: VectorSource | ModelError | None
 ) -> SearchResult:
     """The hits of a question among all that is no source code."""
     if source is None or isinstance(source, ModelError):
         return _by_words(base, query, read, source)
     try:
-        return _near(base, query, read, source, every_candidate)
+        return _near(base, query, read, source)
     except ModelUnreachable as error:
         if query.mode == "vector":
             raise
@@ -163,27 +156,21 @@ def _read(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
     return read._replace(corrected=read.corrected or found.rest, days=found.days, favoured=found.doc_ids)
 
 
-def _near(
-    base: KnowledgeBase, query: SearchQuery, read: QueryTerms, source: VectorSource, every_candidate: bool
-) -> SearchResult:
+def _near(base: KnowledgeBase, query: SearchQuery, read: QueryTerms, source: VectorSource) -> SearchResult:
     """The hits of a question by its words and its meaning."""
     rule = fusion_rule(base.config)
     begun = source.begin(_encoded(query, read))
-    from kb.retrieve.hybrid import load_reading, search_hybrid  # a search by words alone does without
+    from kb.retrieve.hybrid import search_hybrid  # a search by words alone does without
 
-    if source.reads and query.mode == "hybrid":
-        load_reading()  # while the question is encoded
     result = search_hybrid(
         base.db,
         query,
         read,
-        _vectors_of(source, begun, query, rule),
+        source.end(begun, max(rule.depth, 2 * query.k)),
         rule,
-        base.reranker if source.reads else None,
         snippet_chars=base.config.search.snippet_chars,
         index_version=base.index_version,
         embedding_model=source.model,
-        every_candidate=every_candidate,
         pairs=base.pair_order,
     )
     notes = [note for note in (source.lacking(query.text),) if note is not None]
@@ -195,7 +182,7 @@ def _near(
 
 
 def vector_source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | None:
-    """The encoders that a question is answered by; None where it is answered by its words alone.
+    """The encoder that a question is answered by; None where it is answered by its words alone.
 
     Raises: ModelMissing for a vector question that cannot be answered.
     """
@@ -204,15 +191,8 @@ def vector_source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | Non
 
 
 def encode_question(source: VectorSource, query: SearchQuery, read: QueryTerms, rule: FusionRule) -> QueryVectors:
-    """The vectors of a question, with as many neighbours as the rule looks at."""
-    return _vectors_of(source, source.begin(_encoded(query, read)), query, rule)
-
-
-def _vectors_of(source: VectorSource, begun: Encoding, query: SearchQuery, rule: FusionRule) -> QueryVectors:
-    from kb.retrieve.hybrid import scanned_depth  # as in `_near`
-
-    scanned = scanned_depth(query, rule, reads=source.reads)
-    return source.end(begun, depth=max(rule.depth, 2 * query.k), scanned=scanned)
+    """A question as it is encoded, with as many neighbours as the rule looks at."""
+    return source.end(source.begin(_encoded(query, read)), max(rule.depth, 2 * query.k))
 
 
 def _encoded(query: SearchQuery, read: QueryTerms) -> SearchQuery:
@@ -229,9 +209,8 @@ def ranking_version(base: KnowledgeBase, query: SearchQuery) -> str:
     source = vector_source(base, query)
     if source is None:
         return lexical_ranking(base.db)
-    reranker = base.reranker if source.reads else None
     pairs = base.pair_order if query.mode == "hybrid" else None
-    return hybrid_ranking(base.db, query.mode, fusion_rule(base.config), reranker, pairs)
+    return hybrid_ranking(base.db, query.mode, fusion_rule(base.config), pairs)
 
 
 def bind_question(base: KnowledgeBase, query: SearchQuery) -> tuple[str, tuple[str, ...], Mapping[str, object]]:
@@ -320,13 +299,7 @@ def fusion_rule(config: Config) -> FusionRule:
     search = config.search
     return FusionRule(
         fusion="rrf" if search.hybrid_fusion == "rrf" else "linear",
-        lexical_weight=search.lexical_weight,
-        cross_lexical_weight=search.cross_lexical_weight,
-        secondary_weight=search.secondary_weight,
-        near_slot=search.near_slot,
-        far_slot=search.far_slot,
-        near_margin=search.near_margin,
+        words_weight=search.words_weight,
         rrf_k=search.rrf_k,
-        rrf_lexical_weight=search.rrf_lexical_weight,
         depth=search.candidate_depth,
     )

@@ -21,7 +21,6 @@ T = TypeVar("T")
 _STAGES = (
     ("code", "retrieve/search_code", "retrieve/select_code", "retrieve/select_symbol"),
     ("candidates", "retrieve/search_"),
-    ("reading", "read/"),
     ("terms", "retrieve/"),
 )
 
@@ -44,12 +43,11 @@ def traced(
     counts = {
         "terms": (len(result.terms), "terms"),
         "candidates": (len(result.candidates) or len(result.hits), "passages"),
-        "reading": (sum(each.read is not None for each in result.candidates), "passages"),
         "code": (sum(hit.score_kind == "code" for hit in result.hits), "hits"),
     }
     stages = [Stage("open", 1000 * (opened - began), 1, "knowledge base")]
     stages += [Stage("encode", 1000 * encode_s, encoded, "vectors")] if encoded else []
-    for name in ("terms", "candidates", "reading", "code", "other"):
+    for name in ("terms", "candidates", "code", "other"):
         if of := spent.get(name):
             rows = tuple((file, runs, ms) for file, (runs, ms) in of.items())
             count, unit = counts.get(name, (sum(runs for _, runs, _ in rows), "statements"))

@@ -18,7 +18,7 @@ from kb.store.connection import Connection, data_version, snapshot
 from kb.store.schema_version import require_known_schema
 
 if TYPE_CHECKING:
-    from kb.domain.reranking import PairOrder, Reranker
+    from kb.domain.reranking import PairOrder
     from kb.operations.session.exposure import Audience
     from kb.operations.session.vectors import VectorSource
 
@@ -54,17 +54,19 @@ class KnowledgeBase:
 
     @cached_property
     def vectors(self) -> VectorSource:
-        """What encodes questions; sqlite-vec is loaded with it.
+        """What encodes questions; sqlite-vec and `maxsim` are loaded with it.
 
         Raises: ModelMissing where there are no vectors or no model, and looks again the next time; ModelError where the
         index holds another model's.
         """
         from kb.operations.session.vectors import VectorSource
+        from kb.retrieve.maxsim import add_maxsim
         from kb.store.vectors.vector_tables import load_vector_functions
 
         source = VectorSource(self.db, self.config, self.models, many=self._many)
         if not self._has_vector_functions:
             load_vector_functions(self.db)
+            add_maxsim(self.db)
             self._has_vector_functions = True
         if self.hides:
             from kb.operations.session.exposure import hide_vectors
@@ -72,20 +74,13 @@ class KnowledgeBase:
             hide_vectors(self.db)
         return source
 
-    @cached_property
-    def reranker(self) -> Reranker:
-        """What reads the candidates of a hybrid question against it."""
-        from kb.retrieve.reader import SentenceReader  # a search by words alone does without
-
-        return SentenceReader(self.db)
-
     @property
     def pair_order(self) -> PairOrder | None:
         """The cross-encoder that puts the first hits of a hybrid question in order; None where none is configured.
 
         Raises: ConfigError, ModelMissing, ModelCorrupt.
         """
-        if self.config.rerank.provider in ("reading", "none"):
+        if self.config.rerank.provider == "none":
             return None
         from kb.operations.session.pair_scorers import configured_pair_order
 

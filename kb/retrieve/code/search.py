@@ -15,9 +15,9 @@ from kb.language.names.identifiers import dotted, parts_of, singular, squashed
 from kb.records import NamedTuple
 from kb.retrieve.code.question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, read_code_question
 from kb.retrieve.code.snippet import code_snippet
+from kb.retrieve.code.weights import weight
 from kb.retrieve.code.wording import share_of_pairs, word_pairs
 from kb.retrieve.filters import passing
-from kb.retrieve.weights import Weights
 from kb.store.connection import Connection
 from kb.store.rows.code_queries import CodeRow, search_code, select_code_counts
 from kb.store.rows.repository_queries import select_repositories
@@ -60,7 +60,6 @@ def search_source_code(
     db: Connection,
     query: SearchQuery,
     terms: Sequence[str],
-    weights: Weights,
     *,
     snippet_chars: int,
     index_version: str,
@@ -69,7 +68,7 @@ def search_source_code(
 
     `terms` are those of the question among notes.
 
-    A score is the share of the question's words that a chunk has, 0 to 1, and what `weights` (the model `code`) add.
+    A score is the share of the question's words that a chunk has, 0 to 1, and what `kb.retrieve.code.weights` adds.
 
     Raises: UsageError for a filter that cannot be.
     """
@@ -92,13 +91,11 @@ def search_source_code(
     # Of what is said to be a member, uses where its owner is mentioned are those of another one nowhere else.
     owned = any(row.by_owner for row in rows)
     scored = [
-        _used(row, question, weights)
-        if row.uses_json and (row.by_owner or not owned)
-        else _scored(row, question, most, weights)
+        _used(row, question) if row.uses_json and (row.by_owner or not owned) else _scored(row, question, most)
         for row in rows
     ]
     scored.sort(key=_order)
-    best = _once(_worded(scored, query.text, weights))[: query.k]
+    best = _once(_worded(scored, query.text))[: query.k]
     shown = (*question.terms, *among.shown)
     hits = tuple(_hit(each, rank, shown, snippet_chars, index_version) for rank, each in enumerate(best, 1))
     hits = with_repositories(db, hits)
@@ -112,11 +109,11 @@ def _order(each: _Scored) -> tuple[float, str, int, str]:
     return -each.score, each.row.workspace_path, _span(each.row)["line_start"], each.row.chunk_id
 
 
-def _worded(scored: Sequence[_Scored], text: str, weights: Weights) -> list[_Scored]:
+def _worded(scored: Sequence[_Scored], text: str) -> list[_Scored]:
     """The same, the first of them found by words in the order of how far they also word it as the question does."""
     asked = word_pairs(text)
     looked_at = [
-        each._replace(score=each.score + weights.of("worded") * share_of_pairs(asked, each.row.text))
+        each._replace(score=each.score + weight("worded") * share_of_pairs(asked, each.row.text))
         if each.found_by == "words"
         else each
         for each in scored[:_LOOKED_AT]
@@ -176,23 +173,23 @@ def _bm25_max(db: Connection, tokens: Sequence[str]) -> float:
     return 2.2 * sum(max(1e-6, math.log(each)) for each in odds)
 
 
-def _scored(row: CodeRow, question: CodeQuestion, most: float, weights: Weights) -> _Scored:
+def _scored(row: CodeRow, question: CodeQuestion, most: float) -> _Scored:
     defines = [Defined(*each) for each in json.loads(row.defines_json)]
     share = min(1.0, row.lexical_score / most) if most else 0.0
     best, bonus = None, 0.0
     for each in defines:
-        gained = _gained(each, row.workspace_path, question, weights)
+        gained = _gained(each, row.workspace_path, question)
         if gained > bonus:
             best, bonus = each, gained
-    bonus += _of_file(row, question, weights)
+    bonus += _of_file(row, question)
     score = share + bonus
     if not defines:
-        score += weights.of("no_definition")
+        score += weight("no_definition")
     if row.workspace_path.endswith(".pyi"):
-        score += -weights.of("stub") if question.wants_stubs else weights.of("stub")
+        score += -weight("stub") if question.wants_stubs else weight("stub")
     place = _place_in(row, question.places)
     if place is not None:
-        score += weights.of("place") - question.places.index(place) / 100
+        score += weight("place") - question.places.index(place) / 100
         around = [each for each in defines if each.line_start <= place.line <= each.line_end]
         inmost = min(around, key=lambda each: each.line_end - each.line_start, default=None)
         return _Scored(row, score, share, inmost, "place", (place.line,))
@@ -200,16 +197,16 @@ def _scored(row: CodeRow, question: CodeQuestion, most: float, weights: Weights)
     return _Scored(row, score, share, best, "words" if best is None else "definition", (), spelled, bonus)
 
 
-def _used(row: CodeRow, question: CodeQuestion, weights: Weights) -> _Scored:
+def _used(row: CodeRow, question: CodeQuestion) -> _Scored:
     lines = tuple(sorted(json.loads(row.uses_json or "[]")))
-    score = weights.of("uses") + min(len(lines), 9) / 100 + _of_file(row, question, weights)
+    score = weight("uses") + min(len(lines), 9) / 100 + _of_file(row, question)
     return _Scored(row, score, 1.0, None, "use", lines)
 
 
-def _of_file(row: CodeRow, question: CodeQuestion, weights: Weights) -> float:
+def _of_file(row: CodeRow, question: CodeQuestion) -> float:
     if "test" in row.workspace_path.lower() and not question.wants_tests:
-        return weights.of("in_tests")
-    return weights.of("asked_kind") if _is_called(row.workspace_path, question.asked_kind) else 0.0
+        return weight("in_tests")
+    return weight("asked_kind") if _is_called(row.workspace_path, question.asked_kind) else 0.0
 
 
 def _is_called(path: str, kind: str | None) -> bool:
@@ -223,21 +220,21 @@ def _span(row: CodeRow) -> dict[str, Any]:
     return span
 
 
-def _gained(defined: Defined, path: str, question: CodeQuestion, weights: Weights) -> float:
+def _gained(defined: Defined, path: str, question: CodeQuestion) -> float:
     """What a definition gains by being named; a type more than what is called like it: its constructor, its impl."""
     if (defined.kind, defined.qualified) in question.objects:
-        return weights.of("named") + weights.of("qualified")
+        return weight("named") + weight("qualified")
     if defined.name not in question.named:
         return 0.0
-    gained = weights.of("named" if defined.name in question.spelled else "named_in_other_case")
+    gained = weight("named" if defined.name in question.spelled else "named_in_other_case")
     whole = dotted(defined.qualified)
     for name in question.qualified:
         if f".{whole}".endswith(f".{name}"):
-            gained += weights.of("qualified")
-    gained += weights.of(f"kind.{defined.kind}")
+            gained += weight("qualified")
+    gained += weight(f"kind.{defined.kind}")
     if any(f"/{path}".endswith(f"/{file.lstrip('./')}") for file in question.files):
-        gained += weights.of("qualified")
-    return gained if question.words_beside <= FEW_WORDS else gained * weights.of("among_words")
+        gained += weight("qualified")
+    return gained if question.words_beside <= FEW_WORDS else gained * weight("among_words")
 
 
 def _place_in(row: CodeRow, places: Sequence[Place]) -> Place | None:

@@ -144,13 +144,3 @@ def insert_background(db: Connection, rows: Iterable[Background]) -> None:
 @sql("answer/select_background.sql")
 def select_background(db: Connection, *, query_lang: str) -> list[BackgroundReached]:
     """What questions of a language about nothing here reach."""
-
-
-@sql("read/candidates.sql")
-def read_candidates(db: Connection, *, rowids_json: str, question: bytes, question_int8: bytes) -> list[ReadCandidate]:
-    """The cosines of a question to chunks, in the order of `rowids_json`."""
-
-
-@sql("read/sentences.sql")
-def read_sentences(db: Connection, *, rowids_json: str, question_int8: bytes) -> list[ReadSentence]:
-    """The cosines of a question to the sentences of chunks, in the order of `rowids_json` and of the text."""

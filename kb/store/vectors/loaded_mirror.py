@@ -19,49 +19,34 @@ _AS_NEAR = 1e-6
 _PAGE_VECTORS = 4_096
 
 
-class LanguageVectors(NamedTuple):
-    """The vectors of one language: float32[n, dimensions], and their chunks."""
+class LoadedMirror(NamedTuple):
+    """The vectors of a slot, float32[n, dimensions], and their chunks."""
 
     chunk_ids: list[str]
     vectors: Vectors
 
-
-class LoadedMirror(NamedTuple):
-    """The vectors of a slot by language."""
-
-    by_lang: dict[str, LanguageVectors]
-
-    def nearest(self, vector: bytes, depth: int, lang: str) -> list[tuple[str, float]]:
-        """The `depth` nearest chunks of a language with 1 - cosine, and those as near as the last of them."""
+    def nearest(self, vector: bytes, depth: int) -> list[tuple[str, float]]:
+        """The `depth` nearest chunks with 1 - cosine, and those as near as the last of them."""
         import numpy as np
 
-        held = self.by_lang.get(lang)
-        if held is None:
-            return []
-        cosines = held.vectors @ np.frombuffer(vector, dtype="<f4")
+        cosines = self.vectors @ np.frombuffer(vector, dtype="<f4")
         if len(cosines) > depth:
             least = np.partition(cosines, -depth)[-depth] - _AS_NEAR
             found = np.flatnonzero(cosines >= least)
         else:
             found = np.arange(len(cosines))
-        return [(held.chunk_ids[at], 1.0 - float(cosines[at])) for at in found]
+        return [(self.chunk_ids[at], 1.0 - float(cosines[at])) for at in found]
 
 
 def load_mirror(db: Connection, slot: Slot, dimensions: int) -> LoadedMirror:
     """The mirror of a slot as `db` sees it now."""
     import numpy as np
 
-    chunk_ids: dict[str, list[str]] = {}
-    parts: dict[str, list[bytes]] = {}
+    chunk_ids: list[str] = []
+    parts: list[bytes] = []
     last = 0
     while page := read_vectors(db, slot, after_rowid=last, row_limit=_PAGE_VECTORS):
-        for row in page:
-            chunk_ids.setdefault(row.lang, []).append(row.chunk_id)
-            parts.setdefault(row.lang, []).append(row.embedding)
+        chunk_ids += [row.chunk_id for row in page]
+        parts += [row.embedding for row in page]
         last = page[-1].chunk_rowid
-    return LoadedMirror(
-        {
-            lang: LanguageVectors(chunk_ids[lang], np.frombuffer(b"".join(rows), dtype="<f4").reshape(-1, dimensions))
-            for lang, rows in parts.items()
-        }
-    )
+    return LoadedMirror(chunk_ids, np.frombuffer(b"".join(parts), dtype="<f4").reshape(-1, dimensions))

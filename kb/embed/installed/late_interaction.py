@@ -1,0 +1,64 @@
+"""How well passages answer a question by its tokens: the mean, over these, of the best product with one of theirs.
+
+Late interaction (Khattab and Zaharia 2020), of all passages at once by one graph; `kb.embed.passage_tokens` says the
+same in numpy, which takes longer to load than this takes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from kb.embed.installed.onnx_library import Session, Tensor, open_session
+
+GRAPH_DIR = Path(__file__).parents[1] / "data"
+PACKED, PLAIN = "late_packed.onnx", "late_plain.onnx"
+
+_FLOAT_BYTES = 4
+_SCALE_BYTES = 2
+# No product of two vectors of about length 1 is below.
+_LEAST = -2.0
+
+
+def late_scores(question: bytes, passages: Sequence[tuple[int, bytes]]) -> list[float]:
+    """The score of each passage, given as it is kept: its count of rows, above 0, and their bytes.
+
+    `question` is float32[n, components], n > 0. Raises: ModelError without ONNX Runtime's library.
+    """
+    if not passages:
+        return []
+    counts = [count for count, _ in passages]
+    halves = len(passages[0][1]) // counts[0] - _SCALE_BYTES
+    given = {
+        "question": Tensor("float32", (len(question) // (2 * _FLOAT_BYTES * halves), 2, halves), question),
+        "rows": Tensor("uint8", (sum(counts), halves), b"".join(kept[: count * halves] for count, kept in passages)),
+        "scales": Tensor("float16", (sum(counts), 1), b"".join(kept[count * halves :] for count, kept in passages)),
+    }
+    return _scores(PACKED, given, counts)
+
+
+def token_scores(question: bytes, texts: Sequence[bytes], components: int) -> list[float]:
+    """The same of texts whose tokens are as the encoder gives them: float32[m, components], m > 0."""
+    if not texts:
+        return []
+    counts = [len(tokens) // (_FLOAT_BYTES * components) for tokens in texts]
+    given = {
+        "question": Tensor("float32", (len(question) // (_FLOAT_BYTES * components), components), question),
+        "rows": Tensor("float32", (sum(counts), components), b"".join(texts)),
+    }
+    return _scores(PLAIN, given, counts)
+
+
+def _scores(graph: str, given: dict[str, Tensor], counts: Sequence[int]) -> list[float]:
+    asked = given["question"].shape[0]
+    passage = array("q", (number for number, count in enumerate(counts) for _ in range(count)))
+    given["passage"] = Tensor("int64", (len(passage), 1), passage)
+    given["least"] = Tensor("float32", (len(counts), asked), array("f", [_LEAST]) * (len(counts) * asked))
+    return list(_session(graph).run(given, "scores").values)
+
+
+@cache
+def _session(graph: str) -> Session:
+    return open_session((GRAPH_DIR / graph).read_bytes(), optimised=False)
