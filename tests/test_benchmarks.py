@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import random
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))
 
-from benchmarks import fusion_grid, peer_engines  # noqa: E402
+from benchmarks import peer_engines  # noqa: E402
 from benchmarks.__main__ import page  # noqa: E402
 from benchmarks.generated_notes import write_notes  # noqa: E402
 from benchmarks.judged_set import JudgedSet, sample_questions  # noqa: E402
@@ -23,7 +21,6 @@ from benchmarks.measurement import Measurement, Table, Target  # noqa: E402
 from benchmarks.registry import BENCHMARKS  # noqa: E402
 from benchmarks.remembered_questions import Remembering  # noqa: E402
 from benchmarks.scoring import score  # noqa: E402
-from benchmarks.sentence_weights import Example, fit_weights  # noqa: E402
 from kb.domain.embeddings import QueryEncoder  # noqa: E402
 
 
@@ -56,28 +53,16 @@ def test_a_missed_target_shows() -> None:
     assert "NO" in missed.to_markdown()
 
 
-def test_weights_follow_the_signal_that_tells_the_answer() -> None:
-    noise = np.random.default_rng(7)
-    examples = []
-    for _ in range(200):
-        signals = noise.random((6, 2))
-        holds = signals[:, 0] == signals[:, 0].max()
-        holds[noise.integers(6)] = True  # another sentence that holds the answer by chance
-        examples.append(Example(signals, holds))
-    telling, idle = fit_weights([examples, examples[:20]])
-    assert telling > 5 * abs(idle)
-
-
 def test_a_page_keeps_the_sections_of_other_benchmarks() -> None:
     def measured(name: str, figure: int) -> Measurement:
         return Measurement(name, (Table("t", ("a",), ((figure,),)),))
 
     first = page("", [measured("scale", 1), measured("memory", 2)])
     assert first.index("## Memory") < first.index("## Scale")
-    second = page(first, [measured("memory", 3), measured("term_choice", 4)])
+    second = page(first, [measured("memory", 3), measured("cold", 4)])
     assert [line for line in second.splitlines() if line.startswith("##")] == [
         "## Memory",
-        "## Term choice",
+        "## Cold",
         "## Scale",
     ]
     assert "|   2 |" not in second
@@ -127,12 +112,3 @@ def test_a_peer_that_is_not_installed_says_so(tmp_path: Path, monkeypatch: pytes
     given = tmp_path / "in.json"
     given.write_text(json.dumps({"corpus": str(tmp_path), "questions": {}}), encoding="utf-8")
     assert peer_engines.main("recoll", given, tmp_path / "out.json") == peer_engines.NOT_INSTALLED
-
-
-def test_made_up_candidates_are_hard_where_they_should_be() -> None:
-    generator = random.Random(1)
-    first = [
-        any(row.grade and 1 in (row.lexical_rank, row.vector_rank) for row in fusion_grid.candidates(number, generator))
-        for number in range(200)
-    ]
-    assert 0.75 < sum(first) / len(first) < 0.95

@@ -42,7 +42,7 @@ EXPOSURE_SCRIPTS = (
     "exposure/hide_answers.sql",
     "exposure/show_answers.sql",
 )
-UNBOUND_FILES = {"schema/open_writer.sql", "eval/open_grid.sql", *EXPOSURE_SCRIPTS, *CACHE_SCRIPTS}
+UNBOUND_FILES = {"schema/open_writer.sql", *EXPOSURE_SCRIPTS, *CACHE_SCRIPTS}
 
 for module in pkgutil.walk_packages(kb.store.__path__, "kb.store."):
     importlib.import_module(module.name)  # fills BINDINGS
@@ -84,7 +84,6 @@ def migrated() -> apsw.Connection:
     add_maxsim(db)
     for slot in SLOTS:
         remake_mirror(db, slot, 8)
-    db.execute(sql_text("eval/open_grid.sql"))
     db.execute(sql_text("exposure/open_hidden.sql"))
     db.execute(sql_text("exposure/open_shown_means.sql"))
     db.execute(sql_text("ingest/open_arriving_chunks.sql"))

@@ -252,18 +252,6 @@ def indexed_with_vectors(tmp_path: Path) -> Vault:
     return vault
 
 
-def test_a_hybrid_run_keeps_its_candidates(tmp_path: Path, fake_models: FakeModels) -> None:
-    vault = indexed_with_vectors(tmp_path)
-    ran = kb_in(vault)(
-        "eval", "run", "--suite", str(tmp_path / "golden.yaml"), "--json", "--set", "rerank.provider=none"
-    )
-    assert ran.json["mode"] == "hybrid"
-    found = rows(vault, "SELECT count(*), max(grade), count(vector_rank) FROM eval_candidates WHERE query_no = 1")
-    assert found[0][0] >= 3
-    assert found[0][1] == 1
-    assert found[0][0] == found[0][2]
-
-
 def test_a_run_with_answers_measures_the_same_hits(tmp_path: Path, fake_models: FakeModels) -> None:
     kb = with_meaning(tmp_path)
     suite = ("--suite", str(tmp_path / "golden.yaml"), "--k", "3", "--json", "--set", "models.llm.provider=extractive")

@@ -355,7 +355,7 @@ def test_no_table_with_text_of_documents_is_left_open() -> None:
     hidden = set(re.findall(r"CREATE TEMP VIEW (\w+)", sql_text("exposure/hide.sql")))
     only_by_chunks = {"chunks_fts", "chunks_fts_content", "indexed_chunks", "indexed_code", "embedding_records"}
     only_words = {"document_korean_units", "document_words", "document_pairs"}  # asked for slips, which is turned off
-    not_read = {"eval_candidates", "eval_hits", "vector_tombstones", "answer_claims", "eval_query_results"}
+    not_read = {"eval_hits", "vector_tombstones", "answer_claims", "eval_query_results"}
     not_read |= {"unread_chunks"}  # by what embeds and checks
     assert keyed - hidden - only_by_chunks - only_words - not_read == set()
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kb.domain.results.tuning import Difference
+from kb.records import NamedTuple
 
 RESAMPLES = 10_000
 LEVEL = 0.95
 _SEED = 20_090_719
 _ROWS_AT_ONCE = 250
+
+
+class Difference(NamedTuple):
+    """A mean paired difference, its interval at LEVEL, and how likely chance alone gives one as large."""
+
+    mean: float
+    low: float
+    high: float
+    p_value: float
 
 
 def paired_difference(differences: Sequence[float]) -> Difference:

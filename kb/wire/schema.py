@@ -36,8 +36,6 @@ WIRE_SCHEMAS = (
     "eval_comparison.v1",
     "eval_impact.v1",
     "eval_run.v1",
-    "eval_trial.v1",
-    "eval_tuning.v1",
     "facets.v1",
     "fetch.v1",
     "fetch_arguments.v1",

@@ -169,42 +169,6 @@ def compare(
     return {"worse": 1, "not_comparable": 2}.get(comparison.verdict, 0)
 
 
-@command.command(
-    "tune",
-    epilog="""\b
-Examples:
-  kb eval run --mode hybrid --set rerank.provider=none    # a run that can be tuned on
-  kb eval tune                 # on the newest of these
-  kb eval tune --apply         # and write what is surely better to the configuration
-""",
-)
-@click.argument("run", metavar="[RUN]", required=False)
-@click.option("--apply", "applies", is_flag=True, help="Write the best rule to the configuration, if it is a gain.")
-@json_option("Print eval_tuning.v1.")
-@pass_call
-def tune(call: Call, run: str | None, applies: bool, as_json: bool) -> int:
-    """Try up to a thousand fusion rules on the candidates a run has kept, and say which ranks best.
-
-    It takes a hybrid run whose passages were not read: kb eval run --mode hybrid --set rerank.provider=none.
-    The gain is measured on questions the choice did not see. Exit code 1 where it is inside the noise.
-    """
-    from kb.cli.show.eval import show_tuning
-    from kb.operations.evaluate.tune import apply_tuning
-    from kb.operations.evaluate.tune import tune as tune_rule
-
-    report = tune_rule(call.session, run)
-    if as_json:
-        from kb.wire.evaluate.eval_tuning import eval_tuning_v1
-
-        print_json(eval_tuning_v1(report))
-    else:
-        show_tuning(report)
-    if applies:
-        apply_tuning(call.config, report.tuning)
-        click.echo(f"wrote {call.config.file}", err=True)
-    return 0 if report.tuning.is_gain else 1
-
-
 @command.command("impact", epilog="\b\nExamples:\n  kb ingest && kb eval impact\n  kb eval impact --json | jq -r .id\n")
 @suite_option
 @json_option("Print one eval_impact.v1 per line.")

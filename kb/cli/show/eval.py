@@ -9,9 +9,7 @@ import click
 from kb.cli.output.terminal import plain_line, width_cells
 from kb.cli.output.times import local_time
 from kb.domain.results.measured import GroupMetrics, Impact, RunRow
-from kb.domain.results.tuning import Scored, TuneReport, config_values
 from kb.eval.metrics import METRICS
-from kb.eval.significance import p_text
 from kb.operations.evaluate.evaluate import RunReport
 
 
@@ -74,36 +72,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> Iterable[str]:
 
 def _is_figure(cell: str) -> bool:
     return bool(cell) and all(char in "0123456789.+-–−[],< " for char in cell)
-
-
-def show_tuning(report: TuneReport) -> None:
-    """Prints the best rules, the current one, and how sure the gain is."""
-    tuning = report.tuning
-    name = plain_line(report.run.name or report.run.run_id[:8])
-    click.echo(f"{plain_line(report.run.suite)}  run {name}: {tuning.tried} rules on {tuning.questions} questions\n")
-    rows = [["", "rule", "words", "k", "depth", "nDCG@10"]]
-    rows += [_rule_row(str(place), scored) for place, scored in enumerate(tuning.table, 1)]
-    rows.append(_rule_row("now", tuning.current))
-    for line in aligned(rows):
-        click.echo(line)
-    gain = tuning.held_out
-    click.echo(
-        f"\nchosen on four fifths of the questions and tried on the fifth: {gain.mean:+.4f} over now, "
-        f"95 % interval [{gain.low:+.4f}, {gain.high:+.4f}], p {p_text(gain.p_value)}"
-    )
-    if not tuning.is_gain:
-        click.echo("inside the noise: leave the rule as it is")
-        return
-    settings = " ".join(f"--set {key}={value}" for key, value in config_values(tuning.best.setting).items())
-    click.echo(f"a gain; see it in full: kb eval run {settings}")
-
-
-def _rule_row(place: str, scored: Scored) -> list[str]:
-    setting = scored.setting
-    linear = setting["rule"] == "linear"
-    weight = setting["lexical_weight"] if linear else setting["rrf_lexical_weight"]
-    k = "–" if linear else str(setting["rrf_k"])
-    return [place, setting["rule"], f"{weight:.3f}", k, str(setting["depth"]), f"{scored.ndcg_at_10:.4f}"]
 
 
 def show_impact(found: Sequence[Impact]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import takewhile
 from pathlib import Path
@@ -18,7 +18,7 @@ from kb.eval.golden import Question
 from kb.eval.golden_file import read_golden
 from kb.eval.report_files import write_run_files
 from kb.operations.evaluate.expected_passages import expected_passages
-from kb.operations.evaluate.question import Candidate, GoldenAsker
+from kb.operations.evaluate.question import GoldenAsker
 from kb.operations.evaluate.runs import RunRequest, begin_run, corpus_revision
 from kb.operations.opening.clock import now_utc
 from kb.operations.session.session import Session
@@ -72,27 +72,16 @@ def _ask_all(
     done = run.answered
     for batch in (left[at : at + QUESTIONS_A_TRANSACTION] for at in range(0, len(left), QUESTIONS_A_TRANSACTION)):
         going_on = takewhile(lambda _: not handle.is_canceled(), batch)
-        outcomes = [
-            _Outcome(no, question, *asker.ask(no, question, expected[question.id])) for no, question in going_on
-        ]
-        _keep(db, run, outcomes, expected)
+        outcomes = [(question, asker.ask(no, question, expected[question.id])) for no, question in going_on]
+        _keep(db, run, outcomes)
         done += len(outcomes)
         handle.tell(StepProgress("asking", done, run.questions, "questions"))
         if len(outcomes) < len(batch):
             return
 
 
-class _Outcome(NamedTuple):
-    """What a question found: its place in the suite, the result as JSON, the candidates."""
-
-    query_no: int
-    question: Question
-    result: str
-    candidates: list[Candidate]
-
-
-def _keep(db: Connection, run: RunRow, outcomes: Iterable[_Outcome], expected: Mapping[str, Expected]) -> None:
-    """Writes what a batch found, in milliseconds; not what another call of the same run has written meanwhile.
+def _keep(db: Connection, run: RunRow, outcomes: Iterable[tuple[Question, str]]) -> None:
+    """Writes what a batch found, in milliseconds; not what another call of the same run wrote meanwhile.
 
     Raises: NotFound where the run is no longer there.
     """
@@ -100,12 +89,10 @@ def _keep(db: Connection, run: RunRow, outcomes: Iterable[_Outcome], expected: M
         if all(kept.run_id != run.run_id for kept in queries.select_runs(db)):
             raise NotFound("this run was forgotten while its questions were asked", "kb eval run begins another one")
         already = {row.query_id for row in queries.select_answered(db, run_id=run.run_id)}
-        for query_no, question, result, candidates in outcomes:
+        for question, result in outcomes:
             if question.id in already:
                 continue
             queries.insert_query_result(db, run_id=run.run_id, query_id=question.id, result_json=result)
-            grades = expected[question.id].documents
-            queries.insert_candidates(db, _candidate_rows(run.run_no, query_no, candidates, grades))
 
 
 def _finished(db: Connection, config: Config, begun: RunRow, *, resumed: int) -> RunReport:
@@ -120,22 +107,3 @@ def _finished(db: Connection, config: Config, begun: RunRow, *, resumed: int) ->
         run = next(run for run in queries.select_runs(db) if run.run_id == run_id)
         write_run_files(folder, run, groups, queries.select_results(db, run_id=run_id))
     return RunReport(run, groups, resumed, folder, index_changed=run.corpus_revision != corpus_revision(db))
-
-
-def _candidate_rows(
-    run_no: int, query_no: int, candidates: Iterable[Candidate], grades: Mapping[str, int]
-) -> Iterator[queries.CandidateRow]:
-    documents: dict[str, int] = {}
-    for chunk_no, candidate in enumerate(candidates, 1):
-        doc_no = documents.setdefault(candidate.path, len(documents) + 1)
-        yield queries.CandidateRow(
-            run_no=run_no,
-            query_no=query_no,
-            doc_no=doc_no,
-            chunk_no=chunk_no,
-            grade=grades.get(candidate.path, 0),
-            lexical_rank=candidate.lexical_rank,
-            vector_rank=candidate.vector_rank,
-            lexical_share=candidate.lexical_share,
-            vector_share=candidate.vector_share,
-        )

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
 
 from kb.domain.citations import cited_lines
 from kb.domain.ids import content_hash
@@ -28,16 +27,6 @@ from kb.operations.search.search import (
 )
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.store.rows import eval_queries as queries
-
-
-class Candidate(NamedTuple):
-    """A passage in the question's own language that either channel found, with its document's path."""
-
-    path: str
-    lexical_rank: int | None
-    vector_rank: int | None
-    lexical_share: float
-    vector_share: float
 
 
 class GoldenAsker:
@@ -63,8 +52,8 @@ class GoldenAsker:
         """What puts the passages of a question in order: the statements and weights, with their versions."""
         return ranking_version(self._base, SearchQuery("any", self._mode, self._k))
 
-    def ask(self, query_no: int, question: Question, expected: Expected) -> tuple[str, list[Candidate]]:
-        """The outcome of a question as JSON, and the candidates of a hybrid one; `query_no` is its place in the suite.
+    def ask(self, query_no: int, question: Question, expected: Expected) -> str:
+        """The outcome of a question as JSON; `query_no` is its place in the suite.
 
         Raises: GoldenInvalid for a raw expression that FTS5 does not accept.
         """
@@ -88,8 +77,7 @@ class GoldenAsker:
             places=list(self._places(question, expected)),
             asked=self._asked(question, result, latency_ms),
         )
-        kept = result_json(outcome, lambda hit: self._files.hold(hit, texts[hit.chunk_id]))
-        return kept, list(_candidates(result))
+        return result_json(outcome, lambda hit: self._files.hold(hit, texts[hit.chunk_id]))
 
     def _query(self, question: Question) -> SearchQuery:
         return SearchQuery(question.query, self._mode, self._k)
@@ -127,14 +115,6 @@ class GoldenAsker:
             else:
                 start, end = expectation.lines
                 yield Place(expectation.path, start, end, "\n".join(lines[start - 1 : end]))
-
-
-def _candidates(result: SearchResult) -> Iterator[Candidate]:
-    """What a hybrid question's hits were chosen from."""
-    if result.query.mode == "hybrid":
-        for row in result.candidates:
-            meaning = row.vector_score if row.late_score is None else row.late_score
-            yield Candidate(row.workspace_path, row.lexical_rank, row.vector_rank, row.lexical_share, meaning or 0.0)
 
 
 class CitedFiles:

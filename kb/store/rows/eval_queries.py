@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from kb.domain.results.measured import GroupMetrics, QueryMetrics, RunRow
 from kb.store.connection import Connection
-from kb.store.sqlfile import sql, sql_many, sql_text
+from kb.store.sqlfile import sql
 
 
 class AnsweredRow(NamedTuple):
@@ -21,20 +20,6 @@ class ResultRow(NamedTuple):
 
     query_id: str
     result_json: str
-
-
-class CandidateRow(NamedTuple):
-    """One candidate of a question, as it is written."""
-
-    run_no: int
-    query_no: int
-    doc_no: int
-    chunk_no: int
-    grade: int
-    lexical_rank: int | None
-    vector_rank: int | None
-    lexical_share: float
-    vector_share: float
 
 
 class CorpusRow(NamedTuple):
@@ -77,40 +62,6 @@ class PassageText(NamedTuple):
     text: str
 
 
-class GridScore(NamedTuple):
-    """How well a fusion rule ranks the questions of a fold."""
-
-    setting_no: int
-    fold: int
-    questions: int
-    ndcg_at_10: float
-
-
-class GridRank(NamedTuple):
-    """How a fusion rule ranks one question."""
-
-    setting_no: int
-    query_id: str
-    query: str
-    lang: str | None
-    category: str | None
-    ndcg_at_10: float
-    recall_at_10: float
-    first_rank: int | None
-
-
-@sql("eval/fill_grid.sql")
-def fill_grid(db: Connection, *, settings_json: str, run_no: int) -> None: ...
-
-
-@sql("eval/score_grid.sql")
-def score_grid(db: Connection, *, folds: int) -> list[GridScore]: ...
-
-
-@sql("eval/rank_grid.sql")
-def rank_grid(db: Connection, *, run_no: int) -> list[GridRank]: ...
-
-
 @sql("eval/insert_run.sql")
 def insert_run(
     db: Connection,
@@ -147,10 +98,6 @@ def select_runs(db: Connection) -> list[RunRow]: ...
 def insert_query_result(db: Connection, *, run_id: str, query_id: str, result_json: str) -> None: ...
 
 
-@sql_many("eval/insert_candidate.sql")
-def insert_candidates(db: Connection, rows: Iterable[CandidateRow]) -> None: ...
-
-
 @sql("eval/select_answered.sql")
 def select_answered(db: Connection, *, run_id: str) -> list[AnsweredRow]: ...
 
@@ -185,8 +132,3 @@ def select_query_metrics(db: Connection, *, run_id: str) -> list[QueryMetrics]: 
 
 @sql("eval/select_group_metrics.sql")
 def select_group_metrics(db: Connection, *, run_id: str) -> list[GroupMetrics]: ...
-
-
-def open_grid(db: Connection) -> None:
-    """Makes the temporary tables of the grid, empty; a read-only connection may have them too."""
-    db.execute(sql_text("eval/open_grid.sql"))

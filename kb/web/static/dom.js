@@ -56,13 +56,3 @@ export function settled(work, ms) {
   later.isDue = () => timer !== null;
   return later;
 }
-
-/** A button that copies `text`, and says so. */
-export function copied(text, words) {
-  const button = h("button", { type: "button", class: "quiet", onclick: async () => {
-    await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
-    setTimeout(() => { button.textContent = words; }, 1500);
-  } }, words);
-  return button;
-}

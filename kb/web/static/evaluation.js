@@ -1,8 +1,8 @@
-// Evaluation: two runs side by side, and fusion weights moved by sliders against one's own golden questions.
+// Evaluation: two runs side by side.
 
 import { get } from "./api.js";
-import { copied, fill, h } from "./dom.js";
-import { address, keep } from "./state.js";
+import { fill, h } from "./dom.js";
+import { address } from "./state.js";
 
 const LABELS = {
   hit_at_1: "First hit is right",
@@ -20,13 +20,6 @@ const LABELS = {
   refusal_precision: "Refusals that are right",
 };
 const VERDICTS = { better: ["answered", "Better"], worse: ["refused", "Worse"], undecided: ["unsure", "No difference beyond the noise"], not_comparable: ["unsure", "Not comparable"] };
-// Each weight of a rule: its key on the wire, what it is called, its bounds, its step, the rule that has it.
-const SLIDERS = [
-  ["lexical_weight", "What words count (the rest: meaning)", 0, 0.99, 0.01, "linear"],
-  ["rrf_k", "Rank constant: the larger, the less the first places count", 1, 200, 1, "rrf"],
-  ["rrf_lexical_weight", "What a rank by words counts (by meaning: 1)", 0, 10, 0.05, "rrf"],
-];
-const MOVED_SHOWN = 200;
 
 const figure = (value) => value.toFixed(3);
 const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "±") + Math.abs(value).toFixed(3);
@@ -121,73 +114,4 @@ function ranking(title, hits, state) {
     h("h4", {}, title),
     h("ol", {}, hits.map((hit) => h("li", { value: hit.rank }, h("a", { class: "to-document", href: address({ ...state, at: hit.citation, passage: "", view: "" }), "data-at": hit.citation }, hit.citation), hit.grade ? h("span", { class: "good" }, " ✓ expected") : null))),
   );
-}
-
-/** The fusion rule tried on one's own golden questions: sliders, and what each move does. */
-export async function showWeights(state, holder) {
-  let now = state;
-  const found = await get("trial", "/api/trial", tried(now));
-  if (!found) return;
-  const outcome = h("div", { class: "outcome" });
-  const move = async (change) => {
-    now = { ...now, ...change };
-    keep(now, { step: false });
-    for (const slider of holder.querySelectorAll("[data-rule]")) slider.hidden = slider.dataset.rule !== (now.rule || found.current.rule);
-    const next = await get("trial", "/api/trial", tried(now));
-    if (next) fill(outcome, results(next, now));
-  };
-  const rule = now.rule || found.current.rule;
-  fill(
-    holder,
-    h("p", {}, `${found.questions.length} golden questions of the run ${found.run_name ?? found.run_id.slice(0, 8)}, ranked again at each move. Nothing is written.`),
-    found.is_read ? h("p", { class: "quiet-line" }, "Your hits are put in order by reading them; this rule orders those whose sentences have no vectors, and where ", h("code", {}, "rerank.provider"), " is none.") : null,
-    h(
-      "form",
-      { class: "sliders", onsubmit: (event) => event.preventDefault() },
-      h("fieldset", {}, h("legend", {}, "Rule"), [["linear", "Sum of scores"], ["rrf", "Ranks (RRF)"]].map(([value, word]) => h("label", { class: "value" }, h("input", { type: "radio", name: "rule", value, checked: value === rule, onchange: () => move({ rule: value }) }), word))),
-      SLIDERS.map(([name, label, min, max, step, its]) => slider(name, label, min, max, step, found.rule[name], its, rule, move)),
-      slider("depth", "Candidates of each channel", found.least_depth, found.current.depth, 1, found.rule.depth, null, rule, move),
-      h("button", { type: "button", class: "quiet", onclick: () => { const { rule: r, lexical_weight: l, rrf_k: k, rrf_lexical_weight: w, depth: d } = found.current; holder.querySelector(`input[name=rule][value=${r}]`).checked = true; for (const [key, value] of Object.entries({ lexical_weight: l, rrf_k: k, rrf_lexical_weight: w, depth: d })) set(holder, key, value); move({ rule: "", lexical_weight: "", rrf_k: "", rrf_lexical_weight: "", depth: "" }); } }, "Back to the rule of the run"),
-    ),
-    outcome,
-  );
-  fill(outcome, results(found, now));
-}
-
-const tried = (state) => new URLSearchParams(["rule", "lexical_weight", "rrf_k", "rrf_lexical_weight", "depth"].filter((name) => state[name] !== "").map((name) => [name, state[name]]));
-
-function set(holder, name, value) {
-  const input = holder.querySelector(`#weight-${name}`);
-  input.value = value;
-  input.nextElementSibling.textContent = value;
-}
-
-function slider(name, label, min, max, step, value, its, rule, move) {
-  const shown = h("output", { for: `weight-${name}` }, String(value));
-  const input = h("input", {
-    type: "range", id: `weight-${name}`, min, max, step, value,
-    oninput: () => {
-      shown.textContent = input.value;
-      move({ [name]: input.value });
-    },
-  });
-  return h("p", { class: "slider", "data-rule": its, hidden: its !== null && its !== rule }, h("label", { for: input.id }, label), input, shown);
-}
-
-function results(found, state) {
-  const differences = found.questions.map((each) => ({ ...each, by: each.tried.ndcg_at_10 - each.now.ndcg_at_10, moved: each.now.first_rank !== each.tried.first_rank }));
-  const changed = differences.filter((each) => each.moved || Math.abs(each.by) > 1e-9).sort((one, other) => Math.abs(other.by) - Math.abs(one.by));
-  const by = (name) => found.tried[name] - found.now[name];
-  const lines = `[search]\n${Object.entries(found.settings).map(([key, value]) => `${key.replace("search.", "")} = ${JSON.stringify(value)}`).join("\n")}\n`;
-  const place = (rank) => (rank === null ? "not found" : rank.toLocaleString("en"));
-  const up = changed.filter((each) => each.by > 0).length;
-  const down = changed.filter((each) => each.by < 0).length;
-  return [
-    h("p", { class: "big-figures", role: "status" }, ["ndcg_at_10", "recall_at_10"].map((name) => h("span", {}, h("b", {}, figure(found.tried[name])), ` ${name === "ndcg_at_10" ? "nDCG@10" : "recall@10"}, now ${figure(found.now[name])} `, h("span", { class: tone(by(name)) }, signed(by(name)))))),
-    h("p", { class: "quiet-line" }, changed.length ? `${up} question${up === 1 ? "" : "s"} better, ${down} worse. What fits these questions best is not yet better on others: ` : "No question is ranked otherwise.", changed.length ? [h("code", {}, "kb eval tune"), " says how sure a gain is."] : null),
-    changed.length ? table("First right document", ["Question", "Now", "Tried", "nDCG@10"], changed.slice(0, MOVED_SHOWN).map((each) => [h("a", { href: address({ ...state, page: "", q: each.query }) }, each.query), place(each.now.first_rank), place(each.tried.first_rank), h("span", { class: tone(each.by) }, signed(each.by))])) : null,
-    h("h2", {}, "In the configuration"),
-    h("pre", { class: "lines-to-copy", tabindex: "0" }, lines),
-    copied(lines, "Copy the config lines"),
-  ];
 }

@@ -1,7 +1,7 @@
 // What is looked at, kept in the address: a reload, the Back button and a copied address all lead to the same view.
 
 const SEVERAL = ["tag", "path_glob"];
-const SINGLE = ["q", "mode", "k", "lang", "trust_min", "media", "dated", "symbol", "kind", "code_lang", "at", "passage", "view", "ask", "deep", "answer", "page", "before", "after", "rule", "lexical_weight", "rrf_k", "rrf_lexical_weight", "depth"];
+const SINGLE = ["q", "mode", "k", "lang", "trust_min", "media", "dated", "symbol", "kind", "code_lang", "at", "passage", "view", "ask", "deep", "answer", "page", "before", "after"];
 /** What narrows the search, in the order it is shown. */
 export const FILTERS = ["media", "lang", "tag", "path_glob", "dated", "trust_min", "code_lang", "kind", "symbol"];
 

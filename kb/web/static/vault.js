@@ -2,16 +2,16 @@
 
 import { get } from "./api.js";
 import { fill, h } from "./dom.js";
-import { showRuns, showWeights } from "./evaluation.js";
+import { showRuns } from "./evaluation.js";
 import { address, EMPTY } from "./state.js";
 
 const NAMES = { ko: "Korean", en: "English", und: "no language", markdown: "notes", pdf: "PDFs", image: "pictures", audio: "recordings", code: "code" };
 const number = (value) => value.toLocaleString("en");
 const counted = (value, thing) => `${number(value)} ${thing}${value === 1 ? "" : "s"}`;
 
-/** The parts of the vault's page: the map, evaluation runs, weights. Each is a state with an address of its own. */
-const PARTS = [["vault", "Map"], ["changes", "Changes"], ["runs", "Evaluation"], ["weights", "Weights"]];
-const SHOWS = { vault: showMap, changes: showChanges, runs: showRuns, weights: showWeights };
+/** The parts of the vault's page: the map, changes, evaluation runs. Each is a state with an address of its own. */
+const PARTS = [["vault", "Map"], ["changes", "Changes"], ["runs", "Evaluation"]];
+const SHOWS = { vault: showMap, changes: showChanges, runs: showRuns };
 
 /** The part that the state names, below the names of all. */
 export async function showVault(state, holder, go) {
