@@ -116,7 +116,8 @@ def encoded_model(installed: InstalledModel) -> EmbeddingModel:
         raise ModelMissing(f"{model.name} is not an embedding model", "`kb models list` shows which models are")
     if installed.adapter != ENCODER_ADAPTER:
         raise ModelMissing(
-            f"{model.name} is an encoder of an earlier kb", f"set models.embedding.model = {ENCODER} in the config"
+            f"{model.name} is the encoder of an earlier kb",
+            f"run `kb models install`, then `kb ingest`; a configuration that names the model must name {ENCODER}",
         )
     return EmbeddingModel(model.name, model.version, model.dimensions, model.window_tokens, has_tokens=True)
 

@@ -10,9 +10,7 @@ import ctypes
 import sys
 from array import array
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from math import sqrt
 from operator import mul
@@ -29,6 +27,8 @@ from kb.models.manifest import reinstall_hint
 from kb.records import NamedTuple
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from kb.domain.embeddings import Vectors
     from kb.embed.installed.word_tokens import WordTokens
 
@@ -93,14 +93,13 @@ class InstalledQueryEncoder(NamedTuple):
         return EncodedQuestion(vector, bytes(kept or every))
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledEmbedder:
+class InstalledEmbedder(NamedTuple):
     """Encodes many texts, as many at once as there are threads; words are cut once and remembered."""
 
     model: EmbeddingModel
-    _graph: EncoderGraph
-    _tokens: WordTokens
-    _pool: Executor | None
+    graph: EncoderGraph
+    tokens: WordTokens
+    pool: Executor | None
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """float32[n, dimensions], L2 = 1, in the order of `texts`."""
@@ -124,7 +123,7 @@ class InstalledEmbedder:
             ids = self._token_ids(texts[start : start + _SLICE_TEXTS], role)
             # The longest first: the threads then end together.
             order = sorted(range(len(ids)), key=lambda at: -len(ids[at]))
-            run = self._pool.map if self._pool else map
+            run = self.pool.map if self.pool else map
             by_place = dict(zip(order, run(lambda at: made(*self._states(ids[at])), order), strict=True))  # noqa: B023
             encoded += [by_place[at] for at in range(len(ids))]
         return encoded
@@ -136,8 +135,8 @@ class InstalledEmbedder:
         width = self.model.dimensions
         total = np.zeros(width, dtype=np.float32)
         states = []
-        for window in self._graph.windows(ids):
-            mean, tokens = self._graph.run(window)
+        for window in self.graph.windows(ids):
+            mean, tokens = self.graph.run(window)
             total += np.asarray(mean.values) * max(len(window), 1)
             states.append(np.asarray(tokens.values).reshape(-1, width))
         vector: Vectors = total / (np.linalg.norm(total) or 1)
@@ -149,7 +148,7 @@ class InstalledEmbedder:
         return np.stack(vectors) if vectors else np.empty((0, self.model.dimensions), dtype=np.float32)
 
     def _token_ids(self, texts: Sequence[str], role: Role) -> list[list[int]]:
-        return [self._tokens.token_ids(PREFIXES[role] + encoder_text(text)) for text in texts]
+        return [self.tokens.token_ids(PREFIXES[role] + encoder_text(text)) for text in texts]
 
 
 def open_installed_embedder(directory: Path, model: EmbeddingModel, threads: int) -> InstalledEmbedder:

@@ -5,7 +5,6 @@ Loading one may take seconds. So it is kept for as long as what it was loaded fr
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,16 +65,9 @@ class LoadedModels:
             return self._beside.submit(work).result
 
     def encoding_spent(self) -> tuple[int, float]:
-        """How many texts were encoded through what is loaded, and for how many seconds an encoder was at work.
-
-        Two may be at once; of each its last texts are counted.
-        """
+        """How many texts were encoded through what is loaded, and for how many seconds an encoder was at work."""
         held = [each for _, each in self._loaded.values() if isinstance(each, SharedEncoder)]
-        spent_s = until = 0.0
-        for began, ended in sorted(worked for each in held for worked in each.worked):
-            spent_s += max(0.0, ended - max(began, until))
-            until = max(until, ended)
-        return sum(each.encoded for each in held), spent_s
+        return sum(each.encoded for each in held), sum(each.spent_s for each in held)
 
     def query_encoder(self, name: str, provider: Provider | None = None) -> SharedEncoder:
         """The encoder of the model that is installed as `name` now, or that the provider has.
@@ -132,7 +124,7 @@ class SharedEncoder:
         """`is_installed`: whether the model is still installed as it was when it was loaded."""
         self.is_installed = is_installed
         self.encoded = 0
-        self.worked: deque[tuple[float, float]] = deque(maxlen=_TEXTS_KEPT)
+        self.spent_s = 0.0
         self._encoder = encoder
         self._lock = Lock()
         self._kept: dict[str, EncodedQuestion] = {}
@@ -155,7 +147,7 @@ class SharedEncoder:
                 began = perf_counter()
                 encoded = self._encoder.encode(text)
                 self.encoded += 1
-                self.worked.append((began, perf_counter()))
+                self.spent_s += perf_counter() - began
                 if len(self._kept) >= _TEXTS_KEPT:
                     del self._kept[next(iter(self._kept))]
             self._kept[text] = encoded
