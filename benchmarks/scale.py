@@ -30,7 +30,6 @@ from benchmarks.progress import step
 from kb.config import Config, load
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.search import QueryVectors, SearchMode, SearchQuery, SearchResult
-from kb.operations.embedding.vector_upkeep import update_language_means
 from kb.operations.ingest.common_terms import refresh_common_terms
 from kb.operations.opening.writer import writing
 from kb.operations.search.search import fusion_rule
@@ -43,7 +42,7 @@ from kb.store.connection import Connection, transaction
 from kb.store.rows import ingest_queries, mirror_queries
 from kb.store.vectors import mirror
 from kb.store.vectors.lance_table import LanceTable
-from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, ensure_slot, load_vector_functions
+from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, ensure_mirror, load_vector_functions
 
 SIZES = (10_000, 100_000, 1_000_000)
 QUESTIONS = 40
@@ -256,7 +255,7 @@ def fill(db: Connection, vector_dir: Path, size: int) -> list[Question]:
     lance = LanceTable(vector_dir, MODEL, "replace")
     for_lance: list[NDArray[np.float32]] = []
     with transaction(db):
-        ensure_slot(db, "primary", MODEL, NOW)
+        ensure_mirror(db, MODEL, NOW)
         _insert_document(db)
     for first in range(0, size, BATCH):
         count = min(BATCH, size - first)
@@ -277,7 +276,6 @@ def fill(db: Connection, vector_dir: Path, size: int) -> list[Question]:
                 Question(" ".join(vocabulary[word] for word in chosen), (noisy / np.linalg.norm(noisy)).astype("f4"))
             )
     refresh_common_terms(db)
-    update_language_means(db, "primary", MODEL.dimensions, "all vectors")
     return questions
 
 
@@ -338,7 +336,6 @@ def _insert_batch(db: Connection, first: int, texts: Sequence[str], vectors: NDA
         rowids = range(first + 1, first + len(texts) + 1)
         mirror.write_vectors(
             db,
-            "primary",
             [
                 mirror_queries.MirrorRow(rowid, "en", vector.tobytes())
                 for rowid, vector in zip(rowids, vectors, strict=True)

@@ -11,3 +11,10 @@ CREATE TABLE chunk_tokens (
   tokens BLOB NOT NULL CHECK (length(tokens) = count * (components / 2 + 2)),
   PRIMARY KEY (chunk_rowid, model_id)
 ) STRICT;
+
+-- What one encoder does without: the second model's vectors, vectors of sentences, what other questions reach, and the
+-- means by which languages were compared.
+DELETE FROM embedding_slots WHERE slot = 'secondary';
+DROP TABLE IF EXISTS vec_secondary;
+DROP TABLE chunk_sentences;
+DELETE FROM kv WHERE key IN ('sentence_version', 'background_state');

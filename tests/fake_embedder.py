@@ -18,15 +18,12 @@ from kb.errors import ModelError, ModelMissing
 Vectors = NDArray[np.float32]
 
 PRIMARY = "fake-primary"
-SECONDARY = "fake-secondary"
 WIDE = "fake-wide"
 
 # Where kb looks a model up, and by which of the three doors.
 _DOORS = (
     ("kb.operations.embedding.batch_vectors.embedding_model", "model"),
     ("kb.operations.embedding.batch_vectors.bulk_embedder", "embedder"),
-    ("kb.operations.embedding.embed_sentences.embedding_model", "model"),
-    ("kb.operations.embedding.background.bulk_embedder", "embedder"),
     ("kb.operations.doctor.vectors.embedding_model", "model"),
     ("kb.operations.doctor.vectors.bulk_embedder", "another"),
     ("kb.embed.adapters.query_encoder", "embedder"),
@@ -74,8 +71,8 @@ class FakeModels:
 
     def __init__(self) -> None:
         self.embedders = {
-            name: FakeEmbedder(EmbeddingModel(name, "1", dimensions, 512, has_tokens=name != SECONDARY))
-            for name, dimensions in ((PRIMARY, 32), (SECONDARY, 16), (WIDE, 48))
+            name: FakeEmbedder(EmbeddingModel(name, "1", dimensions, 512, has_tokens=True))
+            for name, dimensions in ((PRIMARY, 32), (WIDE, 48))
         }
 
     def model(self, model_dir: Path, name: str, provider: object = None) -> EmbeddingModel:

@@ -18,7 +18,7 @@ from kb.operations.session.session import open_session
 from kb.retrieve.code.merge import merged
 from kb.retrieve.code.wording import share_of_pairs, word_pairs
 from kb.retrieve.weights import load_weights
-from kb.store.rows.embed_queries import select_incomplete_slots
+from kb.store.rows.embed_queries import select_incomplete
 
 FILES = {
     "notes/upload.md": "# Uploads\n\nAn upload that fails is retried three times before anybody is told.\n",
@@ -296,10 +296,9 @@ def test_notes_are_searched_by_meaning_however_much_code_there_is_without_vector
     db = apsw.Connection(str(vault.sqlite))
     db.execute("INSERT INTO embedding_slots VALUES ('primary', 'm', '1', 4, 't', 'now')")
     db.execute("CREATE TABLE vec_primary_rowids AS SELECT chunk_rowid FROM chunks WHERE symbol_text IS NULL")
-    db.execute("CREATE TABLE vec_secondary_rowids (chunk_rowid)")
-    assert select_incomplete_slots(db) == []
+    assert select_incomplete(db) is None
     db.execute("DELETE FROM vec_primary_rowids WHERE rowid = 1")
-    assert [row.chunks for row in select_incomplete_slots(db)] == [2], "the two notes"
+    assert select_incomplete(db) == (2, 1), "the two notes"
     db.close()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Ran, Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from fake_embedder import PRIMARY, FakeModels, fake_models
 
 from kb.config import SECTIONS, load
 from kb.config.fixed_keys import FIXED_KEYS
@@ -136,7 +136,7 @@ def base(tmp_path: Path, fake_models: FakeModels) -> Vault:
     configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
     made.config.write_text(
         f'{configured}cache_dir = "cache"\n[models.llm]\nprovider = "extractive"\n'
-        f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n',
+        f'[models.embedding]\nmodel = "{PRIMARY}"\n',
         encoding="utf-8",
     )
     return made

@@ -23,7 +23,7 @@ from kb.retrieve.maxsim import add_maxsim
 from kb.store.migrate import migrate, repeatable_files
 from kb.store.schema_version import migrations
 from kb.store.sqlfile import BINDINGS, SQL_DIR, Binding, sql_text, statement
-from kb.store.vectors.vector_tables import SLOTS, load_vector_functions, remake_mirror
+from kb.store.vectors.vector_tables import load_vector_functions, remake_mirror
 
 FILES = sorted(str(path.relative_to(SQL_DIR)) for path in SQL_DIR.rglob("*.sql"))
 TYPES: dict[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float, "BLOB": bytes}
@@ -82,10 +82,8 @@ def migrated() -> apsw.Connection:
     migrate(db, "2026-01-01T00:00:00Z")
     load_vector_functions(db)
     add_maxsim(db)
-    for slot in SLOTS:
-        remake_mirror(db, slot, 8)
+    remake_mirror(db, 8)
     db.execute(sql_text("exposure/open_hidden.sql"))
-    db.execute(sql_text("exposure/open_shown_means.sql"))
     db.execute(sql_text("ingest/open_arriving_chunks.sql"))
     db.execute(sql_text("exposure/open_hidden_paths.sql"))
     return db

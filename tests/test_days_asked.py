@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Ran, Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from fake_embedder import PRIMARY, FakeModels, fake_models
 
 from kb.answer.reading import reading_model
 from kb.config import load
@@ -39,8 +39,7 @@ def vault(tmp_path: Path, fake_models: FakeModels) -> Vault:
     made = make_vault(tmp_path / "vault", notes())
     configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
     made.config.write_text(
-        f'{configured}cache_dir = "cache"\nmodel_dir = "models"\n'
-        f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n',
+        f'{configured}cache_dir = "cache"\nmodel_dir = "models"\n[models.embedding]\nmodel = "{PRIMARY}"\n',
         encoding="utf-8",
     )
     ran = call(made, "ingest")

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import pytest
 from conftest import Ran, Vault, copy_vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, models
+from fake_embedder import PRIMARY, FakeModels, models
 
 from kb.store.migrate import made_objects
 from kb.store.vectors.vector_tables import load_vector_functions
@@ -154,7 +154,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory, models: FakeModels) -> Va
     for name, text in NOTES.items():
         (made.root / name).write_text(text, encoding="utf-8")
     with made.config.open("a", encoding="utf-8") as file:
-        file.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n')
+        file.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n')
     assert run_kb("--config", str(made.config), "ingest").code == 0
     with closing(apsw.Connection(str(made.sqlite))) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -233,23 +233,17 @@ def lost_rows(vault: Vault, dice: random.Random) -> None:
 def lost_mirror_rows(vault: Vault, dice: random.Random) -> None:
     rowid = any_of(vault, dice, "SELECT rowid FROM vec_primary_rowids")
     least = dice.choice([rowid, 0])
-    execute(
-        vault,
-        f"DELETE FROM vec_{dice.choice(['primary', 'secondary'])} WHERE chunk_rowid BETWEEN ? AND ?",
-        least,
-        rowid,
-    )
+    execute(vault, "DELETE FROM vec_primary WHERE chunk_rowid BETWEEN ? AND ?", least, rowid)
 
 
 def other_mirror_rows(vault: Vault, dice: random.Random) -> None:
-    slot = dice.choice(["primary", "secondary"])
-    one, other = dice.sample(execute(vault, f"SELECT chunk_rowid, embedding FROM vec_{slot}"), 2)
+    one, other = dice.sample(execute(vault, "SELECT chunk_rowid, embedding FROM vec_primary"), 2)
     vector = dice.choice([bytes(len(one[1])), other[1], dice.randbytes(4) + one[1][4:]])
-    execute(vault, f"UPDATE vec_{slot} SET embedding = ? WHERE chunk_rowid = ?", vector, one[0])
+    execute(vault, "UPDATE vec_primary SET embedding = ? WHERE chunk_rowid = ?", vector, one[0])
 
 
 def lost_mirror(vault: Vault, dice: random.Random) -> None:
-    execute(vault, f"DROP TABLE vec_{dice.choice(['primary', 'secondary'])}")
+    execute(vault, "DROP TABLE vec_primary")
 
 
 def lost_record(vault: Vault, dice: random.Random) -> None:
@@ -258,20 +252,18 @@ def lost_record(vault: Vault, dice: random.Random) -> None:
     execute(vault, f"{change} WHERE chunk_id = ?", chunk)
 
 
-def lost_means(vault: Vault, dice: random.Random) -> None:
-    execute(vault, "DELETE FROM language_means WHERE lang = ?", any_of(vault, dice, "SELECT lang FROM language_means"))
+def lost_tokens(vault: Vault, dice: random.Random) -> None:
+    rowid = any_of(vault, dice, "SELECT chunk_rowid FROM chunk_tokens")
+    which = dice.choice(["chunk_rowid = ?", "chunk_rowid >= ?"])
+    execute(vault, f"DELETE FROM chunk_tokens WHERE {which}", rowid)
 
 
-def lost_sentences(vault: Vault, dice: random.Random) -> None:
-    rowid = any_of(vault, dice, "SELECT chunk_rowid FROM chunk_sentences")
-    which = dice.choice(["chunk_rowid = ?1", "chunk_rowid = ?1 AND position > 0", "chunk_rowid = ?1 AND position = 1"])
-    execute(vault, f"DELETE FROM chunk_sentences WHERE {which}", rowid)
-
-
-def other_sentences(vault: Vault, dice: random.Random) -> None:
-    rowid = any_of(vault, dice, "SELECT chunk_rowid FROM chunk_sentences")
-    vector = dice.choice([b"", bytes(16), bytes(7), bytes(17)])
-    execute(vault, "UPDATE chunk_sentences SET vector = ? WHERE chunk_rowid = ? AND position <= 1", vector, rowid)
+def other_tokens(vault: Vault, dice: random.Random) -> None:
+    """Of another size, or of a passage that is gone."""
+    rowid = any_of(vault, dice, "SELECT chunk_rowid FROM chunk_tokens")
+    change = dice.choice(["tokens = x''", "tokens = zeroblob(7)", "components = 2", "chunk_rowid = -chunk_rowid"])
+    changed = f"UPDATE chunk_tokens SET {change} WHERE chunk_rowid = {rowid}"
+    execute(vault, f"PRAGMA ignore_check_constraints = ON; {changed}")
 
 
 def a_file(folder: Path, dice: random.Random, pattern: str = "*") -> Path:
@@ -346,9 +338,8 @@ MENDED_BY: dict[Callable[[Vault, random.Random], None], str | None] = {
     other_mirror_rows: "index --embeddings",
     lost_mirror: "ingest",
     lost_record: "ingest",
-    lost_means: "ingest",
-    lost_sentences: "ingest",
-    other_sentences: "ingest",
+    lost_tokens: "ingest",
+    other_tokens: "ingest",
     damaged_copy: None,
     flipped_copy: None,
     damaged_lance: "index --rebuild-lance",

@@ -161,7 +161,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory, models: FakeModels) -> Va
     )
     vault.config.write_text(
         '[workspace]\nroot = "notes"\n\n[storage]\ndata_dir = "data"\ncache_dir = "cache"\n\n'
-        f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = ""\n\n[models.llm]\nprovider = "extractive"\n',
+        f'[models.embedding]\nmodel = "{PRIMARY}"\n\n[models.llm]\nprovider = "extractive"\n',
         encoding="utf-8",
     )
     for name, places in (("known", PLACES), ("unknown", ELSEWHERE)):

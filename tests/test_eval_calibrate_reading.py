@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from calibration_words import ELSEWHERE, PLACES
 from conftest import Ran, Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models, models
+from fake_embedder import PRIMARY, FakeModels, fake_models, models
 
 from kb.answer.judging import Judgement, JudgingWeights
 from kb.domain.results.reading_calibration import Rescaling
@@ -237,7 +237,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory, models: FakeModels) -> Va
     )
     vault.config.write_text(
         '[workspace]\nroot = "notes"\n\n[storage]\ndata_dir = "data"\ncache_dir = "cache"\n\n'
-        f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n\n'
+        f'[models.embedding]\nmodel = "{PRIMARY}"\n\n'
         '[models.llm]\nprovider = "extractive"\n',
         encoding="utf-8",
     )

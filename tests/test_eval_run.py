@@ -18,7 +18,7 @@ import apsw
 import pytest
 import pytrec_eval
 from conftest import Kb, Vault, kb_in, make_vault, measured_vault
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from fake_embedder import PRIMARY, FakeModels, fake_models
 
 from kb.eval.outcome import cited_lines_hold
 from kb.operations.evaluate import evaluate
@@ -244,7 +244,7 @@ def indexed_with_vectors(tmp_path: Path) -> Vault:
     vault = make_vault(tmp_path)
     vault.config.write_text(
         f'[workspace]\nroot = "notes"\n[storage]\ndata_dir = "data"\ncache_dir = "cache"\n'
-        f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n',
+        f'[models.embedding]\nmodel = "{PRIMARY}"\n',
         encoding="utf-8",
     )
     (tmp_path / "golden.yaml").write_text(GOLDEN, encoding="utf-8")

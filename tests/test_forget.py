@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 import pytest
 from conftest import NOTES, Kb, Vault, copy_vault, kb_in, make_vault, write_notes
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from fake_embedder import PRIMARY, FakeModels, fake_models
 
 __all__ = ["fake_models"]  # a fixture
 
@@ -40,7 +40,7 @@ questions:
 def embedded_vault(directory: Path, notes: dict[str, str]) -> Vault:
     made = make_vault(directory, notes)
     text = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
-    models = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n'
+    models = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n'
     made.config.write_text(text + models, encoding="utf-8")
     return made
 

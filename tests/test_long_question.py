@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Vault, bounded_work, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from fake_embedder import PRIMARY, FakeModels, fake_models
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,7 +61,7 @@ def test_a_long_question_in_bulk_gives_the_encoders_its_beginning(
     tmp_path: Path, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault = make_vault(tmp_path)
-    models = ("--set", f"models.embedding.model={PRIMARY}", "--set", f"models.embedding.secondary={SECONDARY}")
+    models = ("--set", f"models.embedding.model={PRIMARY}")
     call = ("--config", str(vault.config), "--set", "search.mode=hybrid", *models)
     assert run_kb(*call, "ingest").code == 0
     given: list[str] = []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from fake_embedder import PRIMARY, FakeModels, fake_models
 
 from kb.config import load
 from kb.domain.search import SearchMode, SearchQuery, SearchResult
@@ -55,7 +55,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 def ask(made: Vault, fake_models: FakeModels) -> Iterator[Callable[..., SearchResult]]:
     """Asks the notes, which are indexed once, with vectors."""
     if not made.sqlite.exists():
-        models = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n'
+        models = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n'
         made.config.write_text(made.config.read_text(encoding="utf-8") + models, encoding="utf-8")
         assert run_kb("--config", str(made.config), "ingest").code == 0
     with open_session(load(str(made.config))) as session:

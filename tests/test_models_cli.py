@@ -29,9 +29,7 @@ def models(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mode
 
     monkeypatch.setattr(operation, "CATALOG", catalog.CATALOG)
     config = tmp_path / "kb.toml"
-    config.write_text(
-        '[storage]\ndata_dir = "data"\n[models.embedding]\nmodel = "tiny"\nsecondary = ""\n', encoding="utf-8"
-    )
+    config.write_text('[storage]\ndata_dir = "data"\n[models.embedding]\nmodel = "tiny"\n', encoding="utf-8")
 
     def run(*args: str) -> Ran:
         return run_kb("--config", str(config), "models", *args)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import Ran, Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from fake_embedder import PRIMARY, FakeModels, fake_models
 from gguf_models import CLS, CONTEXT_TOKENS, DIMENSIONS, RANK, write_cross_encoder, write_encoder
 
 from kb.embed.providers.gguf_adapter import gguf_model, open_gguf_embedder, open_gguf_scorer
@@ -190,7 +190,7 @@ def configured(folder: Path, embedding: str) -> Vault:
 
 @pytest.mark.slow
 def test_notes_are_found_by_a_gguf_file_beside_the_configuration(library: str, tmp_path: Path) -> None:
-    vault = configured(tmp_path, 'provider = "llama_cpp"\nmodel = "../tiny.gguf"\nsecondary = ""')
+    vault = configured(tmp_path, 'provider = "llama_cpp"\nmodel = "../tiny.gguf"')
     write_encoder(tmp_path / "tiny.gguf", [word for word in WORDS if word != "the"])
     assert call(vault, "ingest", "--json").lines[-1]["embeddings_indexed"] == len(NOTES)
     hits = call(vault, "search", "lamp walrus", "--mode", "vector", "--json").json["hits"]
@@ -200,7 +200,7 @@ def test_notes_are_found_by_a_gguf_file_beside_the_configuration(library: str, t
 
 
 def test_a_file_that_is_not_there_says_where_it_was_looked_for(tmp_path: Path) -> None:
-    vault = configured(tmp_path, 'provider = "llama_cpp"\nmodel = "../none.gguf"\nsecondary = ""')
+    vault = configured(tmp_path, 'provider = "llama_cpp"\nmodel = "../none.gguf"')
     ran = call(vault, "ingest")
     assert "there is no none.gguf in" in ran.stderr
     assert "set models.embedding.model to a file" in ran.stderr
@@ -209,7 +209,7 @@ def test_a_file_that_is_not_there_says_where_it_was_looked_for(tmp_path: Path) -
 def test_a_gguf_cross_encoder_puts_the_hits_in_order(
     any_library: None, fake_models: FakeModels, tmp_path: Path
 ) -> None:
-    vault = configured(tmp_path, f'model = "{PRIMARY}"\nsecondary = "{SECONDARY}"')
+    vault = configured(tmp_path, f'model = "{PRIMARY}"')
     assert call(vault, "ingest").code == 0
     write_cross_encoder(tmp_path / "rank.gguf", {"walrus": 3.0, "marmalade": 1.0, "pump": -0.1})
     named = ("--set", "rerank.provider=llama_cpp", "--set", f"rerank.model={tmp_path / 'rank.gguf'}")
@@ -221,7 +221,7 @@ def test_a_gguf_cross_encoder_puts_the_hits_in_order(
 def test_the_old_model_serves_from_its_own_file_until_the_new_one_is_whole(
     any_library: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vault = configured(tmp_path, 'provider = "llama_cpp"\nmodel = "../old.gguf"\nsecondary = ""')
+    vault = configured(tmp_path, 'provider = "llama_cpp"\nmodel = "../old.gguf"')
     write_encoder(tmp_path / "old.gguf", WORDS)
     write_encoder(tmp_path / "new.gguf", [*WORDS, "more"])
     assert call(vault, "ingest").code == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import Ran, Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from fake_embedder import PRIMARY, FakeModels, fake_models
 from hub_models import put_cross_encoder, put_encoder
 
 from kb.config import load
@@ -48,7 +48,7 @@ def vault(tmp_path: Path, fake_models: FakeModels) -> Vault:
     settings = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
     made.config.write_text(
         f'{settings}cache_dir = "cache"\nmodel_dir = "{tmp_path / "models"}"\n'
-        f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n[models.llm]\nprovider = "extractive"\n',
+        f'[models.embedding]\nmodel = "{PRIMARY}"\n[models.llm]\nprovider = "extractive"\n',
         encoding="utf-8",
     )
     assert call(made, "ingest").code == 0
@@ -102,7 +102,7 @@ def test_notes_are_found_by_a_hub_model(tmp_path: Path) -> None:
     with made.config.open("a", encoding="utf-8") as file:
         file.write(
             f'cache_dir = "cache"\nmodel_dir = "{tmp_path / "models"}"\n'
-            f'[models.embedding]\nprovider = "fastembed"\nmodel = "{NOMIC}"\nsecondary = ""\n'
+            f'[models.embedding]\nprovider = "fastembed"\nmodel = "{NOMIC}"\n'
         )
     assert call(made, "ingest", "--json").lines[-1]["embeddings_indexed"] == 3
     hits = call(made, "search", "lamp", "--mode", "vector", "--json").json["hits"]

@@ -38,7 +38,7 @@ def vault(server: Any, tmp_path: Path) -> Vault:
     server.engine.context_tokens = 1000
     with made.config.open("a", encoding="utf-8") as file:
         file.write(
-            f'cache_dir = "cache"\n[models.embedding]\nprovider = "ollama"\nmodel = "{NAME}"\nsecondary = ""\n'
+            f'cache_dir = "cache"\n[models.embedding]\nprovider = "ollama"\nmodel = "{NAME}"\n'
             f'[models.llm]\nendpoint = "{server.endpoint}"\n'
         )
     return made

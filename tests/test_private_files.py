@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Ran, Vault, copy_vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels
+from fake_embedder import PRIMARY, FakeModels
 
 from kb.private import PRIVATE_UMASK, kept_private, make_folder_for_user, open_for_user, users_surroundings
 
@@ -49,7 +49,7 @@ def make_used(base: Path) -> Vault:
     made = make_vault(base)
     (made.root / "chunking.md").chmod(0o600)
     shutil.copyfile(PDF, made.root / "handbook.pdf")
-    settings = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n'
+    settings = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n'
     made.config.write_text(made.config.read_text(encoding="utf-8") + settings, encoding="utf-8")
     for command in (
         ("ingest",),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 from conftest import cpu_limited, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, models
+from fake_embedder import PRIMARY, FakeModels, models
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -150,7 +150,7 @@ def generated(seed: int) -> dict[str, str]:
 def corpus(tmp_path_factory: pytest.TempPathFactory, models: FakeModels) -> Iterator[Corpus]:
     vault = make_vault(tmp_path_factory.mktemp("generated"), generated(7))
     with vault.config.open("a", encoding="utf-8") as config:
-        config.write(f'\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n')
+        config.write(f'\n[models.embedding]\nmodel = "{PRIMARY}"\n')
     assert run_kb("--config", str(vault.config), "ingest").code == 0
     with open_session(load(str(vault.config))) as session:
         with session.reading() as base:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Ran, Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from fake_embedder import PRIMARY, FakeModels, fake_models
 
 from kb.errors import StoreBusy
-from kb.store.connection import open_reader, writer_lock
+from kb.store.connection import writer_lock
 
 __all__ = ["fake_models"]
 
@@ -28,8 +27,7 @@ def indexed(tmp_path: Path, fake_models: FakeModels) -> Vault:
     vault = make_vault(tmp_path / "vault")
     configured = vault.config.read_text(encoding="utf-8")
     vault.config.write_text(
-        f'{configured}cache_dir = "cache"\nmodel_dir = "models"\n'
-        f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n',
+        f'{configured}cache_dir = "cache"\nmodel_dir = "models"\n[models.embedding]\nmodel = "{PRIMARY}"\n',
         encoding="utf-8",
     )
     (vault.sqlite.parent / "golden.yaml").parent.mkdir(exist_ok=True)
@@ -78,27 +76,14 @@ def test_without_yes_nothing_is_removed(part: str, indexed: Vault) -> None:
 def test_without_vectors_words_find_and_they_are_made_again(indexed: Vault) -> None:
     there = removable(indexed, "vectors")
     assert there["vectors"] > 0
-    assert there["sentence vectors"] > 0
     assert call(indexed, "reset", "vectors", "--yes").code == 0
-    assert removable(indexed, "vectors") == {"vectors": 0, "sentence vectors": 0}
+    assert removable(indexed, "vectors") == {"vectors": 0}
     searched = call(indexed, "search", "gateway", "--mode", "hybrid", "--json").json
     assert searched["hits"]
     assert "vector" in searched["note"]
     assert faults(indexed) == ["embeddings"]
     assert call(indexed, "ingest").code == 0
     assert removable(indexed, "vectors") == there
-
-
-def test_what_nearness_is_compared_with_is_measured_again_after_a_reset_of_vectors(indexed: Vault) -> None:
-    def background() -> list[Any]:
-        with closing(open_reader(indexed.sqlite)) as db:
-            return db.execute("SELECT * FROM background_nearness ORDER BY channel, query_lang, lang").fetchall()
-
-    measured = background()
-    assert measured
-    assert call(indexed, "reset", "vectors", "--yes").code == 0
-    assert call(indexed, "ingest").code == 0
-    assert background() == measured
 
 
 def test_an_index_goes_with_its_copies_and_comes_again(indexed: Vault) -> None:

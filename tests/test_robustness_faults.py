@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import apsw
 import pytest
 from conftest import write_notes
-from fake_embedder import PRIMARY, SECONDARY
+from fake_embedder import PRIMARY
 from faults import KINDS, Blow, FaultyKb, Suffered, faulty_kb
 
 from kb.store.vectors.vector_tables import load_vector_functions
@@ -83,7 +83,7 @@ class Ground:
         base.mkdir(parents=True)
         (base / "kb.toml").write_text(
             '[workspace]\nroot = "notes"\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\ncache_dir = "cache"\n'
-            f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n',
+            f'[models.embedding]\nmodel = "{PRIMARY}"\n',
             encoding="utf-8",
         )
         write_notes(base / "notes", NOTES)
@@ -122,7 +122,7 @@ class Ground:
                 name for name, sql in db.execute(named).fetchall() if "_fts_" not in name and name not in _OF_RUNS
             ]
             for table in tables:
-                if not table.endswith("_vocab") and not table.startswith(("vec_primary_", "vec_secondary_")):
+                if not table.endswith("_vocab") and not table.startswith("vec_primary_"):
                     found[table] = sorted(_rows(db, table, ids), key=repr)
         return found
 

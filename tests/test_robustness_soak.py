@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from conftest import Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from fake_embedder import PRIMARY, FakeModels, fake_models
 from ingest_fixtures import Workspace
 
 from kb.config import load
@@ -62,7 +62,7 @@ def vault(tmp_path: Path) -> Vault:
     """Twenty notes with vectors under two models, not indexed."""
     made = make_vault(tmp_path / "vault", {f"n/{number}.md": text(number, 0) for number in range(20)})
     configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
-    models = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n'
+    models = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n'
     made.config.write_text(configured + models, encoding="utf-8")
     return made
 

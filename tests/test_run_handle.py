@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 from conftest import NOTES, Vault
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from fake_embedder import PRIMARY, FakeModels, fake_models
 from test_models_install import shelf
 
 from kb.assemble import embedding_models as catalog
@@ -122,7 +122,7 @@ def test_a_canceled_ingest_ends_after_the_document_in_hand_and_says_so(config: C
 def test_canceled_embedding_keeps_whole_batches_and_says_so(
     fresh_vault: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = (f"models.embedding.model={PRIMARY}", f"models.embedding.secondary={SECONDARY}")
+    settings = (f"models.embedding.model={PRIMARY}",)
     config = load(str(fresh_vault.config), settings)
     ingest(request(config), RunHandle())
     monkeypatch.setattr("kb.operations.embedding.embed.BATCH_CHUNKS", 2)

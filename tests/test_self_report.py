@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import Ran, Vault, copy_vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from fake_embedder import PRIMARY, WIDE, FakeModels, fake_models
 from ollama_fixtures import playing
 
 from kb.cli.main import COMMANDS
@@ -32,7 +32,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
     made.config.write_text(
         f'{configured}cache_dir = "cache"\nmodel_dir = "models"\n'
-        f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n'
+        f'[models.embedding]\nmodel = "{PRIMARY}"\n'
         f'[models.llm]\nendpoint = "{NOBODY}"\n',
         encoding="utf-8",
     )
@@ -112,11 +112,8 @@ def test_an_embedded_base_says_which_modes_of_search_work(
     assert (said["ask"], said["bulk_search"]) == (works["search_lexical"], works["search_lexical"])
 
 
-def test_the_models_that_embedded_are_named(embedded: Vault) -> None:
-    models = call(embedded, "schema", "--json").json["models"]
-    assert (models["embedding.primary"], models["embedding.secondary"]) == (f"{PRIMARY} 1", f"{SECONDARY} 1")
-    assert call(embedded, "--set", "models.embedding.secondary=", "index", "--embeddings").code == 0
-    assert "embedding.secondary" not in call(embedded, "schema", "--json").json["models"]
+def test_the_model_that_embedded_is_named(embedded: Vault) -> None:
+    assert call(embedded, "schema", "--json").json["models"]["embedding.primary"] == f"{PRIMARY} 1"
 
 
 def test_a_language_model_is_a_capability_while_its_server_answers(base: Vault) -> None:
@@ -166,10 +163,7 @@ def test_an_inspected_chunk_has_the_vectors_that_are_stored(base: Vault) -> None
 
     assert call(base, "index", "--embeddings").code == 0
     found = embeddings_of(base, chunk_id)
-    assert [(each["model"], each["dimensions"], each["used_as"]) for each in found] == [
-        (PRIMARY, 32, "primary"),
-        (SECONDARY, 16, "secondary"),
-    ]
+    assert [(each["model"], each["dimensions"], each["used_as"]) for each in found] == [(PRIMARY, 32, "primary")]
     with sqlite3.connect(base.sqlite) as db:
         stored = dict(
             db.execute("SELECT model_id, embedding_id FROM embedding_records WHERE chunk_id = ?", (chunk_id,))
@@ -177,17 +171,17 @@ def test_an_inspected_chunk_has_the_vectors_that_are_stored(base: Vault) -> None
         assert {each["model"]: each["embedding_id"] for each in found} == stored
         db.execute("UPDATE embedding_records SET status = 'pending' WHERE model_id = ?", (PRIMARY,))
     db.close()
-    assert [each["model"] for each in embeddings_of(base, chunk_id)] == [SECONDARY]
+    assert [each["model"] for each in embeddings_of(base, chunk_id)] == []
 
-    assert call(base, "--set", "models.embedding.secondary=", "index", "--embeddings").code == 0
+    assert call(base, "--set", f"models.embedding.model={WIDE}", "index", "--embeddings").code == 0
     used = {each["model"]: each["used_as"] for each in embeddings_of(base, chunk_id)}
-    assert used == {PRIMARY: "primary", SECONDARY: None}
+    assert used == {WIDE: "primary"}
 
 
 def test_a_document_tells_how_it_was_made(embedded: Vault) -> None:
     events = call(embedded, "inspect", "doc", "chunking.md", "--json").json["provenance"]["events"]
-    assert [event["kind"] for event in events] == ["discovered", "parsed", "chunked", "indexed", "embedded", "embedded"]
-    assert {event["agent"] for event in events if event["kind"] == "embedded"} == {f"{PRIMARY} 1", f"{SECONDARY} 1"}
+    assert [event["kind"] for event in events] == ["discovered", "parsed", "chunked", "indexed", "embedded"]
+    assert {event["agent"] for event in events if event["kind"] == "embedded"} == {f"{PRIMARY} 1"}
     chunks = call(embedded, "inspect", "doc", "chunking.md", "--json").json["chunks"]
     assert events[2]["note"] == f"{len(chunks)} chunks"
     touched = (embedded.root / "chunking.md").read_text(encoding="utf-8") + "\n끝.\n"
@@ -408,16 +402,6 @@ def test_after_an_interrupted_run_search_and_ask_say_so_until_it_is_finished(
 
     assert call(base, "index", "--embeddings").code == 0
     assert call(base, "search", "gateway", "--json").json["note"] is None
-
-
-def test_a_second_model_that_has_not_begun_is_told(base: Vault) -> None:
-    alone = ("--set", "models.embedding.secondary=")
-    assert call(base, *alone, "index", "--embeddings").code == 0
-    assert call(base, *alone, "search", "gateway", "--json").json["note"] is None
-    assert (
-        f"{SECONDARY}, which compares across languages, has not begun"
-        in (call(base, "search", "gateway", "--json").json["note"])
-    )
 
 
 def test_new_notes_that_are_not_embedded_yet_are_told(embedded: Vault) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from conftest import Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeEmbedder, FakeModels, fake_models
+from fake_embedder import PRIMARY, FakeEmbedder, FakeModels, fake_models
 
 from kb.config import load
 from kb.domain.embeddings import EncodedQuestion
@@ -64,7 +64,7 @@ def vault(tmp_path: Path) -> Vault:
     """Notes that are not indexed, searched by words and meaning with models that are not installed."""
     made = make_vault(tmp_path / "vault", NOTES)
     configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
-    models = f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n'
+    models = f'[models.embedding]\nmodel = "{PRIMARY}"\n'
     made.config.write_text(f'{configured}cache_dir = "cache"\nmodel_dir = "models"\n{models}', encoding="utf-8")
     return made
 
@@ -87,8 +87,7 @@ def install(vault: Vault, name: str, version: str = "1") -> None:
 
 
 def install_all(vault: Vault) -> None:
-    for name in (PRIMARY, SECONDARY):
-        install(vault, name)
+    install(vault, PRIMARY)
 
 
 @pytest.fixture
@@ -178,7 +177,7 @@ def test_all_threads_see_what_another_process_ingests_installs_and_removes(
     kb(vault, "index", "--embeddings")
     assert every(search="water rises")["mode"] == "lexical"
     install_all(vault)
-    assert held(search="water rises", threads=6)["opened"] == [f"{PRIMARY}@1", f"{SECONDARY}@1"], "each once, for all"
+    assert held(search="water rises", threads=6)["opened"] == [f"{PRIMARY}@1"], "each once, for all"
     assert every(search="water rises")["mode"] == "hybrid"
     assert every(ask="water rises in the cellar")["paths"][0] == str(vault.root / "pump.md")
     (vault.root / "heron.md").write_text("# Heron\n\nThe heron stands by the water.\n", encoding="utf-8")
@@ -197,7 +196,7 @@ def test_encoders_stay_open_while_the_index_changes_and_are_opened_again_where_a
 ) -> None:
     install_all(vault)
     kb(vault, "ingest")
-    assert held(search="water rises")["opened"] == [f"{PRIMARY}@1", f"{SECONDARY}@1"]
+    assert held(search="water rises")["opened"] == [f"{PRIMARY}@1"]
     (vault.root / "heron.md").write_text("# Heron\n\nThe heron stands by the water.\n", encoding="utf-8")
     kb(vault, "ingest")
     again = held(search="heron")
@@ -340,7 +339,7 @@ def test_many_threads_ask_one_session_while_files_are_ingested(
             kb(vault, "ingest")
         assert {mode for each in running for mode in each.result()} == {"hybrid"}
         assert search(session, SearchQuery("bread", "hybrid", 5)).hits[0].doc_path.startswith("more")
-    assert sorted(opened) == [PRIMARY, SECONDARY]
+    assert sorted(opened) == [PRIMARY]
 
 
 def test_threads_that_open_an_older_file_at_once_migrate_it_once(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -393,7 +392,7 @@ def test_nothing_is_opened_before_it_is_needed(vault: Vault) -> None:
 
 @pytest.mark.skipif(not (MODELS / ENCODER).is_dir(), reason="KB_TEST_MODEL_DIR has no embedding models")
 def test_real_models_that_another_process_installs_are_used(vault: Vault) -> None:
-    text = vault.config.read_text(encoding="utf-8").replace(PRIMARY, ENCODER).replace(SECONDARY, "")
+    text = vault.config.read_text(encoding="utf-8").replace(PRIMARY, ENCODER)
     vault.config.write_text(text, encoding="utf-8")
     (vault.root / "펌프.md").write_text("# 펌프\n\n지하실 펌프는 물이 차면 돈다.\n", encoding="utf-8")
     kb(vault, "ingest", "--no-embed")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, fake_models
+from fake_embedder import PRIMARY, FakeModels, fake_models
 from hypothesis import given
 from hypothesis import strategies as st
 from ingest_fixtures import Workspace
@@ -163,7 +163,7 @@ def test_a_hybrid_question_is_encoded_as_it_stands_unless_typed_in_another_layou
 ) -> None:
     made = make_vault(tmp_path / "vault", NOTES)
     with made.config.open("a", encoding="utf-8") as config:
-        config.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n')
+        config.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n')
     assert run_kb("--config", str(made.config), "ingest").code == 0
     meant, slipped, keys = (ask(made, text, mode="hybrid") for text in ("안녕", "gatewya uploads", "dkssud"))
     assert slipped.query.mode == "hybrid"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, Vectors, fake_models, hashed_words
+from fake_embedder import PRIMARY, FakeModels, Vectors, fake_models, hashed_words
 from ingest_fixtures import Workspace
 
 from kb.domain.run_handle import RunHandle
@@ -131,7 +131,7 @@ def test_a_passage_of_embeds_nearest_to_every_question_answers_none(
         "공구.md": "# 공구\n\n토크렌치는 너트를 정해진 힘으로 조인다.\n",
     }
     vault = make_vault(tmp_path, notes)
-    models = ("--set", f"models.embedding.model={PRIMARY}", "--set", f"models.embedding.secondary={SECONDARY}")
+    models = ("--set", f"models.embedding.model={PRIMARY}")
     call = ("--config", str(vault.config), *models)
     assert run_kb(*call, "ingest").code == 0
     for question in ("환기창은 언제 여나요?", "garden 환기창은 언제 닫나요?", "What to do next in the garden?"):

@@ -302,7 +302,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     made = make_vault(tmp_path_factory.mktemp("hybrid") / "vault", NOTES)
     configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
     made.config.write_text(
-        configured + f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = ""\n',
+        configured + f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n',
         encoding="utf-8",
     )
     with pytest.MonkeyPatch.context() as patch:

@@ -17,7 +17,7 @@ import lancedb
 import numpy as np
 import pytest
 from conftest import Vault, copy_vault, cpu_limited, run_kb, write_notes
-from fake_embedder import PRIMARY, SECONDARY, WIDE, FakeModels, fake_models
+from fake_embedder import PRIMARY, WIDE, FakeModels, fake_models
 from ingest_fixtures import AskedToStop
 
 from kb.config import Config, load
@@ -70,9 +70,8 @@ class Stores(NamedTuple):
     """All that both stores hold, without times and without the numbers of chunks."""
 
     records: list[tuple[Any, ...]]
-    mirror: dict[tuple[str, str], tuple[str, bytes]]
-    lance: dict[tuple[str, str], tuple[str, bytes]]
-    means: list[tuple[Any, ...]]
+    mirror: dict[str, tuple[str, bytes]]
+    lance: dict[str, tuple[str, bytes]]
     tokens: dict[tuple[str, str], tuple[int, int, bytes]]
     tombstones: int
 
@@ -88,7 +87,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_notes(base / "notes", NOTES)
     (base / "kb.toml").write_text(
         '[workspace]\nroot = "notes"\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\ncache_dir = "cache"\n'
-        f'[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n',
+        f'[models.embedding]\nmodel = "{PRIMARY}"\n',
         encoding="utf-8",
     )
     ran = run_kb("--config", str(base / "kb.toml"), "ingest", "--no-embed")
@@ -148,23 +147,22 @@ def remake(vault: Vault, on_event: Callable[[object], None] = lambda event: None
     return rebuild(config.sqlite, RebuildRequest(**asked), embedding_plan(config), RunHandle(on_event))
 
 
-def stores(config_path: Path, slots: tuple[str, ...] = ("primary", "secondary")) -> Stores:
+def stores(config_path: Path) -> Stores:
     """What both stores hold, read without kb's own queries."""
     config = load(str(config_path))
     with writing(config.sqlite, with_vectors=True) as db:
         tables = dict(db.execute("SELECT slot, lance_table FROM embedding_slots").fetchall())
+        assert tables.keys() == {"primary"}
         mirror = {
-            (slot, chunk_id): (lang, vector)
-            for slot in slots
+            chunk_id: (lang, vector)
             for chunk_id, lang, vector in db.execute(
-                f"SELECT coalesce(c.chunk_id, v.chunk_rowid), v.lang, v.embedding FROM vec_{slot} AS v "
+                "SELECT coalesce(c.chunk_id, v.chunk_rowid), v.lang, v.embedding FROM vec_primary AS v "
                 "LEFT JOIN chunks AS c USING (chunk_rowid)"
             )
         }
         records = db.execute(
             "SELECT chunk_id, model_id, model_version, status, token_count FROM embedding_records ORDER BY 1, 2, 3"
         ).fetchall()
-        means = db.execute("SELECT slot, lang, chunks, mean, norm FROM language_means ORDER BY 1, 2").fetchall()
         tokens = {
             (model_id, chunk_id): tuple(kept)
             for model_id, chunk_id, *kept in db.execute(
@@ -174,11 +172,15 @@ def stores(config_path: Path, slots: tuple[str, ...] = ("primary", "secondary"))
         }
         tombstones = db.execute("SELECT count(*) FROM vector_tombstones").fetchone()[0]
     lance = {
-        (slot, row["chunk_id"]): (row["lang"], np.array(row["vector"], "<f4").tobytes())
-        for slot in slots
-        for row in lancedb.connect(config.vector_dir).open_table(tables[slot]).to_arrow().to_pylist()
+        row["chunk_id"]: (row["lang"], np.array(row["vector"], "<f4").tobytes())
+        for row in lancedb.connect(config.vector_dir).open_table(tables["primary"]).to_arrow().to_pylist()
     }
-    return Stores(records, mirror, lance, means, tokens, tombstones)
+    return Stores(records, mirror, lance, tokens, tombstones)
+
+
+def without_records(held: Stores, model: str) -> Stores:
+    """Without the records, and without a model's tokens, which stand beside another's until they are dropped."""
+    return held._replace(records=[], tokens={key: kept for key, kept in held.tokens.items() if key[0] != model})
 
 
 def rows(vault: Vault, statement: str, *values: object) -> list[Any]:
@@ -244,9 +246,6 @@ STEPS = {
     "in the transaction, mirror written": (embed_queries, "commit_records", 2, False),
     "in the transaction, at its end": (embed_queries, "commit_records", 2, True),
     "all committed, Lance not compacted": (LanceTable, "compact", 1, False),
-    "all committed, no means": (vector_upkeep, "update_language_means", 1, False),
-    "second model begun": (LanceTable, "upsert", 5, True),
-    "means of the second model half written": (embed_queries, "upsert_language_mean", 4, False),
 }
 
 
@@ -275,7 +274,7 @@ def test_what_lance_has_is_committed_without_the_model(
     before = fake_models.calls
     report = embed_all(vault, setting)
     assert report.restored == BATCH_CHUNKS
-    assert fake_models.calls - before == 2 * chunk_count(vault) - (1 if with_tokens else 2) * BATCH_CHUNKS
+    assert fake_models.calls - before == chunk_count(vault) - (1 if with_tokens else 2) * BATCH_CHUNKS
     assert stores(vault.config) == (undisturbed if with_tokens else undisturbed._replace(tokens={}))
 
 
@@ -394,8 +393,8 @@ def numbers(vault: Vault) -> dict[str, int]:
     return dict(rows(vault, "SELECT chunk_id, chunk_rowid FROM chunks"))
 
 
-def mirrored(vault: Vault, slot: str = "primary") -> set[int]:
-    return {rowid for (rowid,) in rows(vault, f"SELECT rowid FROM vec_{slot}_rowids")}
+def mirrored(vault: Vault) -> set[int]:
+    return {rowid for (rowid,) in rows(vault, "SELECT rowid FROM vec_primary_rowids")}
 
 
 def test_changed_removed_and_moved_documents_leave_both_stores_in_step(vault: Vault) -> None:
@@ -407,7 +406,7 @@ def test_changed_removed_and_moved_documents_leave_both_stores_in_step(vault: Va
 
     ingest(vault, "--no-embed")
     after = numbers(vault)
-    assert mirrored(vault) == mirrored(vault, "secondary") == set(first.values()) & set(after.values())
+    assert mirrored(vault) == set(first.values()) & set(after.values())
     fresh = {number for chunk_id, number in after.items() if chunk_id not in first}
     assert fresh
     assert min(fresh) > max(first.values()), "no number names another chunk later"
@@ -417,7 +416,7 @@ def test_changed_removed_and_moved_documents_leave_both_stores_in_step(vault: Va
     ingest(vault)
     now = stores(vault.config)
     assert now.tombstones == 0
-    assert {key for key in now.mirror if key[0] == "primary"} == {("primary", chunk_id) for chunk_id in after}
+    assert now.mirror.keys() == after.keys()
     assert now.mirror == now.lance
     assert failing(vault) == {}
 
@@ -443,11 +442,10 @@ def test_a_document_deleted_in_plain_sqlite_is_forgotten_by_the_next_ingest(vaul
 def test_progress_counts_the_passages_of_each_model_from_none_to_all(vault: Vault) -> None:
     lines = run_kb("--config", str(vault.config), "ingest", "--json").lines
     told = [(line["model"], line["done"], line["total"]) for line in lines if line.get("kind") == "embed_progress"]
-    for model in (PRIMARY, SECONDARY):
-        done = [count for name, count, _ in told if name == model]
-        assert done == sorted(done)
-        assert (done[0], done[-1]) == (0, 30)
-        assert len(set(done)) > 30 // BATCH_CHUNKS
+    done = [count for _, count, _ in told]
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0, 30)
+    assert len(set(done)) > 30 // BATCH_CHUNKS
     assert {total for _, _, total in told} == {30}
 
 
@@ -455,7 +453,7 @@ def test_no_embed_leaves_the_vectors_for_later(vault: Vault, undisturbed: Stores
     assert ingest(vault, "--no-embed")["embeddings_indexed"] == 0
     assert fake_models.calls == 0
     ran = run_kb("--config", str(vault.config), "index", "--embeddings", "--json")
-    assert (ran.code, ran.json["embedded"]) == (0, 2 * chunk_count(vault))
+    assert (ran.code, ran.json["embedded"]) == (0, chunk_count(vault))
     assert stores(vault.config) == undisturbed
     again = run_kb("--config", str(vault.config), "index", "--embeddings", "--resume", "--json")
     assert (again.code, again.json["embedded"], again.json["from_cache"]) == (0, 0, 0)
@@ -488,7 +486,6 @@ def test_another_model_has_its_own_table_and_the_way_back_needs_no_embedding(
     )
     assert rows(vault, "SELECT slot, model_id, dimensions FROM embedding_slots ORDER BY slot") == [
         ("primary", WIDE, 48),
-        ("secondary", SECONDARY, 16),
     ]
     assert len(found_by_vector(vault)) == chunk_count(vault)
 
@@ -497,13 +494,13 @@ def test_another_model_has_its_own_table_and_the_way_back_needs_no_embedding(
     back = embed_all(vault)
     assert (back.restored, fake_models.calls - calls) == (chunk_count(vault), 0)
     now = stores(vault.config)
-    assert now._replace(records=undisturbed.records) == undisturbed
+    assert without_records(now, WIDE) == without_records(undisturbed, WIDE)
     assert len(found_by_vector(vault)) == chunk_count(vault)
 
 
 @pytest.mark.parametrize(
     ("where", "name"),
-    [(vector_upkeep, "restore_mirror"), (embed_queries, "commit_records"), (vector_upkeep, "update_language_means")],
+    [(vector_upkeep, "restore_mirror"), (embed_queries, "commit_records")],
 )
 def test_a_run_that_ends_on_the_way_back_to_a_model_is_finished_by_the_next(
     where: object, name: str, vault: Vault, undisturbed: Stores, monkeypatch: pytest.MonkeyPatch
@@ -514,7 +511,7 @@ def test_a_run_that_ends_on_the_way_back_to_a_model_is_finished_by_the_next(
         embed_all(vault)
     assert len(found_by_vector(vault)) in (0, chunk_count(vault))
     embed_all(vault)
-    assert stores(vault.config)._replace(records=undisturbed.records) == undisturbed
+    assert without_records(stores(vault.config), WIDE) == without_records(undisturbed, WIDE)
     assert len(found_by_vector(vault)) == chunk_count(vault)
 
 
@@ -527,7 +524,7 @@ def test_chunks_that_go_while_another_model_serves_are_forgotten_on_the_way_back
     embed_all(vault)
     now = stores(vault.config)
     assert now.mirror == now.lance
-    assert {chunk_id for _, chunk_id in now.lance} == numbers(vault).keys()
+    assert now.lance.keys() == numbers(vault).keys()
 
 
 def test_a_new_version_of_a_model_replaces_the_vectors_of_the_old_one(vault: Vault, fake_models: FakeModels) -> None:
@@ -541,26 +538,6 @@ def test_a_new_version_of_a_model_replaces_the_vectors_of_the_old_one(vault: Vau
     assert {row[2] for row in now.records if row[1] == PRIMARY} == {"2"}
     assert (now.tombstones, now.mirror) == (0, now.lance)
     assert failing(vault) == {}
-
-
-def test_without_a_second_model_its_mirror_goes_and_lance_keeps_its_vectors(
-    vault: Vault, undisturbed: Stores, fake_models: FakeModels
-) -> None:
-    embed_all(vault)
-    embed_all(vault, "models.embedding.secondary=")
-    assert rows(vault, "SELECT slot FROM embedding_slots") == [("primary",)]
-    assert rows(vault, "SELECT count(*) FROM language_means WHERE slot = 'secondary'") == [(0,)]
-    assert mirrored(vault, "secondary") == set()
-    assert len(found_by_vector(vault)) == chunk_count(vault)
-    calls = fake_models.calls
-    assert embed_all(vault).restored == chunk_count(vault)
-    assert fake_models.calls == calls
-    assert stores(vault.config) == undisturbed
-
-
-def test_one_model_never_fills_both_slots(vault: Vault) -> None:
-    plan = embedding_plan(config_of(vault, f"models.embedding.secondary={PRIMARY}"))
-    assert plan.models == {"primary": PRIMARY}
 
 
 def test_a_model_that_is_not_installed_is_a_note_and_changes_nothing(vault: Vault) -> None:
@@ -594,7 +571,7 @@ def test_a_remade_mirror_is_whole_or_the_old_one(
     vault: Vault, undisturbed: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embed_all(vault)
-    with dying(monkeypatch, embed_queries, "commit_records", call=2):
+    with dying(monkeypatch, embed_queries, "commit_records", call=1, after=True):
         remake(vault, mirror=True)
     assert stores(vault.config) == undisturbed
 
@@ -655,7 +632,7 @@ def test_damaged_lance_names_the_command_that_restores_it_byte_for_byte(
     assert "kb index --rebuild-lance" in str(raised.value.hint)
     assert len(found_by_vector(vault)) == chunk_count(vault), "search by the mirror goes on"
 
-    assert remake(vault, lance=True).lance_rows >= 2 * chunk_count(vault)
+    assert remake(vault, lance=True).lance_rows >= chunk_count(vault)
     embed_all(vault)
     assert stores(vault.config) == undisturbed
     assert fake_models.calls - calls <= 2
@@ -669,11 +646,10 @@ def test_a_rebuild_of_vectors_tells_how_far_it_is(vault: Vault, part: str) -> No
     remake(vault, told.append, **{part: True})
     chunks = chunk_count(vault)
     steps = [event for event in told if isinstance(event, StepProgress)]
-    assert [(event.done, event.total, event.unit) for event in steps] == 2 * [
+    assert [(event.done, event.total, event.unit) for event in steps] == [
         (0, chunks, "vectors"),
         (chunks, chunks, "vectors"),
     ]
-    assert len({event.step for event in steps}) == 2
 
 
 @pytest.mark.parametrize("damage", [damage_directory, damage_data, damage_manifest, damage_missing_data])
@@ -687,7 +663,7 @@ def test_an_ingest_of_a_new_note_makes_a_damaged_lance_again_and_says_so(
     assert [note for note in notes if "made again from the copy in SQLite" in note]
     assert (failing(vault), fake_models.embedders[PRIMARY].texts[-1]) == ({}, "# New\n\nA new note.")
     now = stores(vault.config)
-    assert (now.mirror, len(now.mirror)) == (now.lance, 2 * chunk_count(vault))
+    assert (now.mirror, len(now.mirror)) == (now.lance, chunk_count(vault))
 
 
 def test_a_lance_folder_that_is_gone_is_made_again_by_an_ingest_that_finds_nothing_new(
@@ -742,23 +718,7 @@ def test_a_rebuild_of_lance_that_ends_at_any_step_leaves_the_old_table_or_the_ne
         remake(vault, lance=True)
     assert stores(vault.config) == undisturbed
     ingest(vault)
-    assert sorted(os.listdir(config_of(vault).vector_dir)) == [
-        "chunk_embeddings_fake_primary_32.lance",
-        "chunk_embeddings_fake_secondary_16.lance",
-    ]
-
-
-def test_the_means_of_the_languages_follow_a_note_that_changed_its_language(
-    vault: Vault, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As many passages as before: their number does not tell."""
-    ingest(vault)
-    (vault.root / "n/0.md").write_text(note("greenhouse", 0), encoding="utf-8")
-    with dying(monkeypatch, vector_upkeep, "update_language_means", call=1):
-        ingest_here(vault)
-    ingest(vault)
-    counts = rows(vault, "SELECT lang, chunks FROM language_means WHERE slot = 'primary' ORDER BY lang")
-    assert counts == rows(vault, "SELECT lang, count(*) FROM chunks GROUP BY lang ORDER BY lang")
+    assert os.listdir(config_of(vault).vector_dir) == ["chunk_embeddings_fake_primary_32.lance"]
 
 
 def test_an_emptied_mirror_is_noticed_and_restored_from_lance(
@@ -767,12 +727,12 @@ def test_an_emptied_mirror_is_noticed_and_restored_from_lance(
     embed_all(vault)
     calls = fake_models.calls
     with writing(vault.sqlite, with_vectors=True) as db:
-        db.execute("DELETE FROM vec_primary; DELETE FROM vec_secondary WHERE chunk_rowid < 9")
+        db.execute("DELETE FROM vec_primary")
     assert failing(vault) == {"vector_mirror": "kb ingest"}
     with pytest.raises(StoreError) as raised:
         remake(vault, lance=True)
     assert raised.value.hint == "kb index --rebuild-mirror"
-    assert remake(vault, mirror=True).mirror_rows == 2 * chunk_count(vault)
+    assert remake(vault, mirror=True).mirror_rows == chunk_count(vault)
     assert stores(vault.config) == undisturbed
     assert (failing(vault), fake_models.calls) == ({}, calls)
 
@@ -787,14 +747,13 @@ def test_a_mirror_with_other_vectors_is_noticed(vault: Vault) -> None:
 def test_a_mirror_table_that_is_gone_is_made_again_from_lance_by_an_ingest(
     vault: Vault, undisturbed: Stores, fake_models: FakeModels
 ) -> None:
-    for table in ("vec_primary", "vec_secondary"):
-        ingest(vault)
-        calls = fake_models.calls
-        with writing(vault.sqlite, with_vectors=True) as db:
-            db.execute(f"DROP TABLE {table}")
-        assert failing(vault)["vector_mirror"] == "kb ingest"
-        ingest(vault)
-        assert (stores(vault.config), fake_models.calls) == (undisturbed, calls)
+    ingest(vault)
+    calls = fake_models.calls
+    with writing(vault.sqlite, with_vectors=True) as db:
+        db.execute("DROP TABLE vec_primary")
+    assert failing(vault)["vector_mirror"] == "kb ingest"
+    ingest(vault)
+    assert (stores(vault.config), fake_models.calls) == (undisturbed, calls)
 
 
 def test_an_ingest_that_finds_nothing_new_fills_a_mirror_that_is_short_of_vectors(
@@ -803,8 +762,8 @@ def test_an_ingest_that_finds_nothing_new_fills_a_mirror_that_is_short_of_vector
     ingest(vault)
     calls = fake_models.calls
     with writing(vault.sqlite, with_vectors=True) as db:
-        db.execute("DELETE FROM vec_primary WHERE chunk_rowid IN (3, 4); DELETE FROM vec_secondary")
-        db.execute("INSERT INTO vec_secondary VALUES (999, 'ko', zeroblob(64))")
+        db.execute("DELETE FROM vec_primary WHERE chunk_rowid IN (3, 4)")
+        db.execute("INSERT INTO vec_primary VALUES (999, 'ko', zeroblob(128))")
     ingest(vault)
     assert (stores(vault.config), fake_models.calls, failing(vault)) == (undisturbed, calls, {})
 
@@ -832,7 +791,7 @@ def test_both_stores_lost_are_embedded_anew(vault: Vault, undisturbed: Stores) -
     embed_all(vault)
     damage_directory(vault)
     with writing(vault.sqlite, with_vectors=True) as db:
-        db.execute("DELETE FROM vec_primary WHERE chunk_rowid < 20; DELETE FROM vec_secondary")
+        db.execute("DELETE FROM vec_primary WHERE chunk_rowid < 20")
     remake(vault, lance=True)
     embed_all(vault)
     assert stores(vault.config) == undisturbed
@@ -875,13 +834,13 @@ def test_a_model_embedded_ahead_changes_no_search_and_no_ingest_undoes_it(
     embed_all(vault)
     assert index(vault, "--embeddings", "--model", WIDE)["embedded"] == chunk_count(vault)
     now = stores(vault.config)
-    assert (now.mirror, now.lance, now.means) == (undisturbed.mirror, undisturbed.lance, undisturbed.means)
+    assert (now.mirror, now.lance) == (undisturbed.mirror, undisturbed.lance)
     assert wide_table(vault) == numbers(vault).keys()
     total = chunk_count(vault)
-    assert used_as(vault) == {PRIMARY: ("primary", total), SECONDARY: ("secondary", total), WIDE: (None, total)}
+    assert used_as(vault) == {PRIMARY: ("primary", total), WIDE: (None, total)}
     assert failing(vault) == {}
 
-    of_passages = [fake_models.embedders[name].texts for name in (PRIMARY, WIDE)]  # sentences are the secondary's
+    of_passages = [fake_models.embedders[name].texts for name in (PRIMARY, WIDE)]
     calls = [len(texts) for texts in of_passages]
     ingest(vault)
     assert index(vault, "--embeddings", "--model", WIDE)["embedded"] == 0
@@ -935,7 +894,7 @@ def test_unused_vectors_are_dropped_on_request_only(vault: Vault, undisturbed: S
     ]
     assert not (config_of(vault).vector_dir / "chunk_embeddings_fake_wide_48.lance").exists()
     assert stores(vault.config) == undisturbed
-    assert used_as(vault).keys() == {PRIMARY, SECONDARY}
+    assert used_as(vault).keys() == {PRIMARY}
     assert index(vault, "--drop-unused")["dropped"] == []
 
 
@@ -957,12 +916,8 @@ def test_kb_index_shows_what_stands_and_says_what_to_do(vault: Vault) -> None:
         f'ready, not searched yet: set models.embedding.model = "{WIDE}", then: kb ingest'
     )
     lines = told()
-    assert [line.split()[:2] for line in lines[:3]] == [
-        ["primary", PRIMARY],
-        ["secondary", SECONDARY],
-        ["unused", WIDE],
-    ]
-    assert lines[3] == "kb index --drop-unused removes what is unused"
+    assert [line.split()[:2] for line in lines[:2]] == [["primary", PRIMARY], ["unused", WIDE]]
+    assert lines[2] == "kb index --drop-unused removes what is unused"
 
 
 # Another form of the text that is embedded
@@ -1039,11 +994,8 @@ def test_what_was_embedded_once_is_taken_from_the_cache(
         (vault.config.parent / part).unlink(missing_ok=True)
     damage_directory(vault)
     report = ingest(vault)
-    assert report["embeddings_indexed"] == 2 * chunk_count(vault)
+    assert report["embeddings_indexed"] == chunk_count(vault)
     assert fake_models.embedders[PRIMARY].texts == texts[PRIMARY]
-    sentences = fake_models.embedders[SECONDARY].texts[len(texts[SECONDARY]) :]
-    assert texts[SECONDARY]
-    assert set(sentences).isdisjoint(texts[SECONDARY]), "sentences alone are embedded again"
     assert stores(vault.config) == undisturbed
 
 

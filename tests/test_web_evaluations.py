@@ -34,7 +34,7 @@ questions:
 def measured(models: FakeModels, tmp_path_factory: pytest.TempPathFactory) -> Vault:
     made = make_vault(tmp_path_factory.mktemp("measured"), NOTES)
     with made.config.open("a", encoding="utf-8") as config:
-        config.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = ""\n')
+        config.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n')
         config.write('[rerank]\nprovider = "none"\n')
     kb = kb_in(made)
     assert kb("ingest").code == 0

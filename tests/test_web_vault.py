@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from browser import chromium, let_in, needs_browser
 from conftest import Vault, kb_in, make_vault, run_kb
-from fake_embedder import PRIMARY, SECONDARY, FakeModels, models
+from fake_embedder import PRIMARY, FakeModels, models
 from web_fixtures import Served, serving
 
 from kb.wire.schemas import validate
@@ -28,7 +28,7 @@ NOTES = {
 def embedded(models: FakeModels, tmp_path_factory: pytest.TempPathFactory) -> Vault:
     made = make_vault(tmp_path_factory.mktemp("vault"), NOTES)
     with made.config.open("a", encoding="utf-8") as config:
-        config.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = "{SECONDARY}"\n')
+        config.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n')
     assert run_kb("--config", str(made.config), "ingest").code == 0
     return made
 
@@ -86,7 +86,7 @@ def test_a_folder_lists_what_lies_in_it_folders_first(served: Served) -> None:
 def test_documents_that_lack_vectors_are_named(models: FakeModels, tmp_path: Path) -> None:
     made = make_vault(tmp_path, {"one.md": "# One\n\nThe heron stands.\n"})
     with made.config.open("a", encoding="utf-8") as config:
-        config.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\nsecondary = ""\n')
+        config.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n')
     kb = kb_in(made)
     assert kb("ingest").code == 0
     (made.root / "two.md").write_text("# Two\n\nThe otter swims.\n", encoding="utf-8")

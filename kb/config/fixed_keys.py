@@ -38,6 +38,8 @@ FIXED_KEYS: Mapping[str, FixedKey] = {
 _ONE_ENCODER = "one encoder finds in every language, and its tokens rank; search.words_weight joins them to words"
 
 GONE_KEYS: Mapping[str, str] = {
+    "models.embedding.secondary": _ONE_ENCODER,
+    "models.embedding.sentences": _ONE_ENCODER,
     "search.lexical_weight": _ONE_ENCODER,
     "search.cross_lexical_weight": _ONE_ENCODER,
     "search.secondary_weight": _ONE_ENCODER,

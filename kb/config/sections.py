@@ -81,15 +81,13 @@ class ChunkingConfig(Section):
 
 
 class EmbeddingConfig(Section):
-    """The models that embed, or `provider` none: then passages are found by their words alone.
+    """The model that embeds, or `provider` none: then passages are found by their words alone.
 
-    `secondary` may be empty: then one model answers alone. `dimensions` 0 = the model's own, `threads` 0 = all cores.
+    `tokens`: whether those of passages are kept. `dimensions` 0 = the model's own, `threads` 0 = all cores.
     """
 
     provider: str = "auto"
     model: str = "kb-encoder-1"
-    secondary: str = ""
-    sentences: bool = True
     tokens: bool = True
     dimensions: int = 0
     batch_size: int = 64

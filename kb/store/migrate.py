@@ -23,6 +23,7 @@ from kb.store.fts_version import build_fts, builds_same_rows, defined_fts_versio
 from kb.store.rows.ingest_queries import recount
 from kb.store.schema_version import latest_version, migrations, require_known_schema, schema_state
 from kb.store.sqlfile import SQL_DIR
+from kb.store.vectors.vector_tables import load_vector_functions
 
 _CREATED = re.compile(r"^CREATE (?:VIEW|TRIGGER) (\w+)", re.MULTILINE)
 
@@ -96,12 +97,14 @@ def migrate(db: apsw.Connection, now: str) -> bool:
     """Brings the file to the latest schema; True when anything changed. `now` is RFC 3339 UTC.
 
     Views, triggers and indexes that somebody dropped or changed are made again, and what they keep is counted again.
-    Raises: SchemaTooNew, StoreCorrupt.
+    Raises: SchemaTooNew, StoreCorrupt; StoreError where sqlite-vec is not installed and must drop a table.
     """
     if schema_state(db).schema_version:
         require_known_schema(db)
     if is_current(db):
         return False
+    if db.table_exists(None, "vec_secondary"):  # of an older kb: only sqlite-vec can drop it
+        load_vector_functions(db)
     with transaction(db):  # one transaction (IMMEDIATE): another process sees the old schema or the new one
         state = schema_state(db)
         was_current = (state.schema_version, state.repeatable_hash) == (latest_version(), repeatable_hash())

@@ -1,5 +1,4 @@
 -- Remove a vector from the mirror.
 -- version 1
--- tables vec_primary, vec_secondary  the mirror of a slot
 -- param chunk_rowid INTEGER  the chunk's number
 DELETE FROM vec_primary WHERE chunk_rowid = :chunk_rowid;

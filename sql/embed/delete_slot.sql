@@ -1,4 +1,3 @@
--- Forget which model a mirror table held.
--- version 1
--- param slot TEXT  primary or secondary
-DELETE FROM embedding_slots WHERE slot = :slot;
+-- Forget which model the mirror held.
+-- version 2
+DELETE FROM embedding_slots WHERE slot = 'primary';

@@ -1,6 +1,5 @@
 -- Declare vectors uncommitted that the mirror should hold and does not.
 -- version 1
--- tables vec_primary, vec_secondary  the mirror of a slot
 -- param lance_table TEXT  the Lance table the mirror follows
 UPDATE embedding_records SET status = 'pending'
 WHERE lance_table = :lance_table AND status = 'committed'

@@ -1,6 +1,5 @@
 -- List chunks whose vector was announced and not committed, the next ones in the order of their numbers.
--- version 1
--- param slot TEXT  primary or secondary
+-- version 2
 -- param after_rowid INTEGER  only numbers above; 0 = from the start
 -- param row_limit INTEGER  at most so many
 -- column chunk_rowid INTEGER  the chunk's number
@@ -11,6 +10,6 @@ FROM embedding_slots AS s
 JOIN embedding_records AS r
   ON r.model_id = s.model_id AND r.model_version = s.model_version AND r.dimensions = s.dimensions
 JOIN chunks AS c USING (chunk_id)
-WHERE s.slot = :slot AND r.status = 'pending' AND c.chunk_rowid > :after_rowid
+WHERE s.slot = 'primary' AND r.status = 'pending' AND c.chunk_rowid > :after_rowid
 ORDER BY c.chunk_rowid
 LIMIT :row_limit;

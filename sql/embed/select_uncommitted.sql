@@ -1,6 +1,5 @@
 -- List the vectors of the mirror that no committed record names.
 -- version 1
--- tables vec_primary, vec_secondary  the mirror of a slot
 -- param lance_table TEXT  the Lance table the mirror follows
 -- column chunk_rowid INTEGER  the number of the chunk, or of one that is gone
 SELECT v.rowid AS chunk_rowid

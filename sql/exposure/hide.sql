@@ -3,18 +3,16 @@
 -- A name is looked for among temporary things first, so every statement that this connection runs, those written later
 -- too, reads through these. The views of the main schema do not, and are made again here. So are the lexical indexes and what
 -- is counted of the corpus: scores and ranks are those of a knowledge base that never had the hidden documents.
--- version 7
+-- version 8
 DROP TABLE IF EXISTS temp.chunks_vocab;
 DROP TABLE IF EXISTS temp.code_vocab;
 DROP TABLE IF EXISTS temp.chunks_fts;
 DROP TABLE IF EXISTS temp.code_fts;
-DROP TABLE IF EXISTS temp.language_means;
 DROP VIEW IF EXISTS temp.common_terms;
 DROP VIEW IF EXISTS temp.korean_units;
 DROP VIEW IF EXISTS temp.corpus_stats;
 DROP VIEW IF EXISTS temp.document_overview;
 DROP VIEW IF EXISTS temp.chunk_source;
-DROP VIEW IF EXISTS temp.chunk_sentences;
 DROP VIEW IF EXISTS temp.chunk_tokens;
 DROP VIEW IF EXISTS temp.embedding_records;
 DROP VIEW IF EXISTS temp.assets;
@@ -85,12 +83,6 @@ SELECT
   asset_id, source_uri, workspace_path, media_type, byte_len, checksum, storage_kind, storage_path, discovered_at
 FROM main.assets
 WHERE asset_id IN (SELECT d.asset_id FROM temp.documents AS d);
-
-CREATE TEMP VIEW chunk_sentences AS
-SELECT
-  chunk_rowid, position, start_char, end_char, vector
-FROM main.chunk_sentences
-WHERE chunk_rowid IN (SELECT c.chunk_rowid FROM temp.chunks AS c);
 
 CREATE TEMP VIEW chunk_tokens AS
 SELECT

@@ -1,16 +1,14 @@
 -- Let a connection see all documents again.
--- version 4
+-- version 5
 DROP TABLE IF EXISTS temp.chunks_vocab;
 DROP TABLE IF EXISTS temp.code_vocab;
 DROP TABLE IF EXISTS temp.chunks_fts;
 DROP TABLE IF EXISTS temp.code_fts;
-DROP TABLE IF EXISTS temp.language_means;
 DROP VIEW IF EXISTS temp.common_terms;
 DROP VIEW IF EXISTS temp.korean_units;
 DROP VIEW IF EXISTS temp.corpus_stats;
 DROP VIEW IF EXISTS temp.document_overview;
 DROP VIEW IF EXISTS temp.chunk_source;
-DROP VIEW IF EXISTS temp.chunk_sentences;
 DROP VIEW IF EXISTS temp.chunk_tokens;
 DROP VIEW IF EXISTS temp.embedding_records;
 DROP VIEW IF EXISTS temp.assets;

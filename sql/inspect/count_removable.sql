@@ -1,9 +1,8 @@
 -- Count what a reset would remove.
--- version 1
+-- version 2
 -- column documents INTEGER  documents
 -- column passages INTEGER  their chunks
 -- column vectors INTEGER  vectors of passages, of all models
--- column sentences INTEGER  passages whose sentences have vectors
 -- column answers INTEGER  answers that were kept
 -- column conversations INTEGER  named sessions
 -- column runs INTEGER  evaluation runs
@@ -11,7 +10,6 @@ SELECT
   (SELECT count(*) FROM documents) AS documents,
   (SELECT count(*) FROM chunks) AS passages,
   (SELECT count(*) FROM embedding_records) AS vectors,
-  (SELECT count(DISTINCT chunk_rowid) FROM chunk_sentences) AS sentences,
   (SELECT count(*) FROM answers) AS answers,
   (SELECT count(*) FROM chat_sessions) AS conversations,
   (SELECT count(*) FROM eval_runs) AS runs;

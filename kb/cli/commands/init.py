@@ -16,7 +16,7 @@ from kb.config.showing import items, toml_value
 from kb.errors import UsageError
 from kb.operations.admin.models import model_statuses
 from kb.operations.admin.setup import set_up, settings_of_its_own
-from kb.operations.embedding.plan import configured_models
+from kb.operations.embedding.plan import configured_model
 
 
 @click.command(
@@ -75,7 +75,7 @@ def _require_same(path: Path, settings: list[str], root: str) -> None:
 def _next_steps(config: Config, root: Path) -> Iterator[str]:
     """What is left to do before the first question."""
     kb = "kb" if config.file in (None, default_path(os.environ)) else f"kb --config {shlex.quote(str(config.file))}"
-    wanted = configured_models(config)
-    if any(status.name in wanted and not status.installed for status in model_statuses(config)):
+    wanted = configured_model(config)
+    if any(status.name == wanted and not status.installed for status in model_statuses(config)):
         yield f"{kb} models install    (once: passages are found by meaning too)"
     yield f"{kb} ingest" if any(root.iterdir()) else f"put notes into {root}, then: {kb} ingest"

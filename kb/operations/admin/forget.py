@@ -38,7 +38,7 @@ from kb.store.connection import Connection, scrub, sqlite_errors, transaction
 from kb.store.documents import remove_document
 from kb.store.rows import embed_queries, eval_queries, exposure_queries, forget_queries, ingest_queries
 from kb.store.schema_queries import upsert_meta
-from kb.store.vectors.vector_tables import slots
+from kb.store.vectors.vector_tables import has_vectors
 from kb.writable import require_writable
 
 _UNFINISHED = "forgetting"
@@ -88,7 +88,7 @@ def forget(config: Config, named: Named, handle: RunHandle, *, ignore: bool = Fa
                 eval_queries.delete_run(db, run_id=run_id)
             forget_queries.delete_answers(db)
             forget_queries.merge_indexes(db)
-        if slots(db):
+        if has_vectors(db):
             from kb.operations.embedding.vector_upkeep import scrub_vectors  # which loads Lance
 
             scrub_vectors(db, config.vector_dir, handle)

@@ -55,22 +55,16 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
             report.mirror_rows = vector_upkeep.rebuild_mirror(db, plan.vector_dir, handle)
         if request.lance:
             report.lance_rows = vector_upkeep.rebuild_lance(db, plan.vector_dir, handle)
-        if request.embeddings and not (plan.models or request.model):
+        if request.embeddings and not (plan.model or request.model):
             raise UsageError("embedding is switched off (models.embedding.provider = none)", "set it to auto")
         if request.embeddings:
-            from kb.operations.embedding.background import update_background
             from kb.operations.embedding.embed import embed_ahead, embed_missing, forget_differing_tokens
-            from kb.operations.embedding.embed_sentences import embed_sentences
 
-            if request.model is None or request.model in plan.models.values():
+            if plan.model is not None and request.model in (None, plan.model):
                 vector_upkeep.forget_differing(db, plan.vector_dir)
-                for name in plan.models.values():
-                    forget_differing_tokens(db, plan, name)
+                forget_differing_tokens(db, plan, plan.model)
                 done = embed_missing(db, plan, handle)
-                if not done.aborted:
-                    embed_sentences(db, plan, handle)
-                    update_background(db, plan)
-            else:
+            elif request.model is not None:
                 done = embed_ahead(db, plan, request.model, handle)
             report.embedded, report.from_cache, report.aborted = done.embedded, done.from_cache, done.aborted
             report.mirror_rows += done.restored

@@ -16,7 +16,7 @@ from kb.domain.run_handle import RunHandle, StepProgress
 from kb.embed.model_files import HUB, LLAMA_CPP, OLLAMA
 from kb.errors import Canceled, KbError
 from kb.models.manifest import list_models, verify_model
-from kb.operations.embedding.plan import configured_models
+from kb.operations.embedding.plan import configured_model
 from kb.operations.opening.privacy import close_to_others, private_places
 from kb.writable import require_writable
 
@@ -29,7 +29,8 @@ CATALOG: Mapping[str, InstallableModel] = {**EMBEDDING_MODELS, **SPEECH_MODELS, 
 def configured_installs(config: Config) -> tuple[str, ...]:
     """The configured models that are installed here, not run by another program or from a file of their owner's."""
     theirs = config.models_embedding.provider in (OLLAMA, LLAMA_CPP)
-    embedders = tuple(name for name in configured_models(config) if name in CATALOG or not theirs)
+    name = configured_model(config)
+    embedders = (name,) if name is not None and (name in CATALOG or not theirs) else ()
     return (*embedders, config.rerank.model) if config.rerank.provider == HUB and config.rerank.model else embedders
 
 
@@ -121,6 +122,6 @@ def verify_models(config: Config, names: Sequence[str], handle: RunHandle) -> li
 
 
 def _used_as(config: Config) -> dict[str, str]:
-    """The slot of each model the configuration names."""
-    embedding = dict(zip(configured_models(config), ("primary", "secondary"), strict=False))
-    return {config.audio.model: "speech", **embedding}
+    """What each model that the configuration names is for."""
+    name = configured_model(config)
+    return {config.audio.model: "speech"} | ({} if name is None else {name: "primary"})

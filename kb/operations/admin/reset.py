@@ -19,9 +19,9 @@ from kb.operations.session.session import open_session
 from kb.store.caches.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, transaction, writer_lock
 from kb.store.documents import remove_document
-from kb.store.rows import embed_queries, ingest_queries, reset_queries, sentence_queries
+from kb.store.rows import embed_queries, ingest_queries, reset_queries
 from kb.store.vectors.lance_table import remove_tables, table_sizes
-from kb.store.vectors.vector_tables import SLOTS, drop_slot, has_mirror
+from kb.store.vectors.vector_tables import drop_mirror, has_mirror
 from kb.writable import require_writable
 
 RESET_PARTS: tuple[ResetPart, ...] = get_args(ResetPart)
@@ -70,32 +70,24 @@ def _counted(config: Config, part: ResetPart) -> list[RemovedPart]:
     with open_session(config) as session, session.reading() as base:
         counts = reset_queries.count_removable(base.db)
     assert counts is not None  # an aggregate always gives a row
-    vectors = [
-        RemovedPart("vectors", counts.vectors, sum(table_sizes(config.vector_dir).values())),
-        RemovedPart("sentence vectors", counts.sentences, None),
-    ]
+    vectors = RemovedPart("vectors", counts.vectors, sum(table_sizes(config.vector_dir).values()))
     if part == "vectors":
-        return vectors
+        return [vectors]
     if part == "answers":
         return [RemovedPart("answers", counts.answers, None), RemovedPart("conversations", counts.conversations, None)]
     documents = [RemovedPart("documents", counts.documents, None), RemovedPart("passages", counts.passages, None)]
-    return [*documents, *vectors, RemovedPart("copies of files", _files(config.asset_dir), _size(config.asset_dir))]
+    return [*documents, vectors, RemovedPart("copies of files", _files(config.asset_dir), _size(config.asset_dir))]
 
 
 def _remove_vectors(db: Connection, config: Config, handle: RunHandle) -> None:
     """SQLite forgets them before their files go, so that a search in between goes by words."""
     tables = {row.lance_table for row in embed_queries.select_vector_tables(db)} | set(table_sizes(config.vector_dir))
     with transaction(db):
-        for slot in SLOTS:
-            if has_mirror(db, slot):
-                drop_slot(db, slot)
-            embed_queries.delete_language_means(db, slot=slot)
+        if has_mirror(db):
+            drop_mirror(db)
         for name in tables:
             embed_queries.delete_table_records(db, lance_table=name)
             embed_queries.delete_table_tombstones(db, lance_table=name)
-        sentence_queries.delete_sentences(db)
-        sentence_queries.delete_sentence_version(db)
-        sentence_queries.delete_background(db)
     remove_tables(config.vector_dir, sorted(tables))
 
 

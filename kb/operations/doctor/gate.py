@@ -8,7 +8,7 @@ from kb.domain.checks import Check
 from kb.embed.model_files import ENCODER
 from kb.store.connection import Connection
 from kb.store.rows import answer_queries as queries
-from kb.store.vectors.vector_tables import slots
+from kb.store.vectors.vector_tables import mirrored
 
 
 def check_gate(db: Connection) -> Iterator[Check]:
@@ -34,7 +34,7 @@ def check_gate(db: Connection) -> Iterator[Check]:
 
 def _check_fitted_model(db: Connection) -> Iterator[Check]:
     """Says where what kb comes with was fitted with another model than passages are embedded with; else nothing."""
-    held = slots(db).get("primary")
+    held = mirrored(db)
     shipped = any(model.origin == "shipped" for model in queries.select_judging_models(db))
     if held is not None and held.model_id != ENCODER and shipped:
         yield Check(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import cast
 
 from kb.config import Config
@@ -14,18 +13,16 @@ from kb.domain.embeddings import EmbeddingModel, PassageTokens, TokenEmbedder
 from kb.embed.adapters import bulk_embedder, embedding_model
 from kb.embed.passage import passage_text, passage_version
 from kb.errors import KbError, ModelMissing
-from kb.operations.embedding.embed import tolerated_drift
-from kb.operations.embedding.plan import configured_models, embedding_provider, require_dimensions
-from kb.operations.embedding.vector_upkeep import slot_model
+from kb.operations.embedding.plan import configured_model, embedding_provider, require_dimensions
+from kb.operations.embedding.vector_upkeep import model_of
 from kb.operations.session.pair_scorers import open_pair_scorer
 from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
 from kb.store.rows.inspect_queries import count_index_rows
-from kb.store.rows.mirror_queries import select_nearest_primary
-from kb.store.rows.sentence_queries import count_unread, select_sentence_version
+from kb.store.rows.mirror_queries import sample_mirror, select_mirror, select_nearest_primary
 from kb.store.vectors import mirror
 from kb.store.vectors.lance_table import LanceTable
-from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, SLOTS, Slot, load_vector_functions, slots
+from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, load_vector_functions, mirrored
 
 # Vectors compared between the two stores, other ones each time, and questions put to the ANN index.
 _SAMPLED = 4_096
@@ -42,24 +39,23 @@ _LEAST_ALIKE = 0.9
 def check_models(config: Config) -> Iterator[Check]:
     """Whether the configured models are installed; with provider none, that there are none."""
     try:
-        names = configured_models(config)
+        name = configured_model(config)
     except KbError as error:
         yield Check("embedding_model", False, error.message, error.hint)
         return
-    if not names:
+    if name is None:
         detail = "passages are found by their words alone (models.embedding.provider = none)"
         yield Check("embedding_model", False, detail, needed=False)
-    provider = embedding_provider(config)
-    for position, name in enumerate(names):
-        wanted = config.models_embedding.dimensions if position == 0 else 0
-        try:
-            model = require_dimensions(embedding_model(config.model_dir, name, provider), wanted or None)
-        except KbError as error:
-            chosen = isinstance(error, ModelMissing) and not _embeds(config)
-            yield Check("embedding_model", False, error.message, error.hint, needed=not chosen)
-        else:
-            yield Check("embedding_model", True, f"{model.name} ({model.dimensions} d, {model.version})")
-            yield from _check_assembly(config, name)
+        return
+    try:
+        model = embedding_model(config.model_dir, name, embedding_provider(config))
+        model = require_dimensions(model, config.models_embedding.dimensions or None)
+    except KbError as error:
+        chosen = isinstance(error, ModelMissing) and not _embeds(config)
+        yield Check("embedding_model", False, error.message, error.hint, needed=not chosen)
+    else:
+        yield Check("embedding_model", True, f"{model.name} ({model.dimensions} d, {model.version})")
+        yield from _check_assembly(config, name)
 
 
 def _embeds(config: Config) -> bool:
@@ -68,12 +64,8 @@ def _embeds(config: Config) -> bool:
     Who does without, and never installed a model, searches by words: no fault.
     """
     named = config.origins.get("models.embedding.model", "default") != "default"
-    return named or any(each.is_dir() and any(each.iterdir()) for each in (config.vector_dir, *_homes(config)))
-
-
-def _homes(config: Config) -> list[Path]:
-    """Where the configured models would be installed."""
-    return [config.model_dir / name for name in configured_models(config)]
+    folders = (config.vector_dir, config.model_dir / (configured_model(config) or ""))
+    return named or any(each.is_dir() and any(each.iterdir()) for each in folders)
 
 
 def check_reranker(config: Config) -> Iterator[Check]:
@@ -104,25 +96,17 @@ def _check_assembly(config: Config, name: str) -> Iterator[Check]:
 
 
 def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
-    """Each slot's vectors: complete, the same in both stores, never cut, their ANN index as good as the exact scan."""
-    held = slots(db)
+    """The vectors: complete, the same in both stores, never cut, their ANN index as good as the exact scan."""
+    held = mirrored(db)
     if config.models_embedding.provider == "none":
-        kept = ", ".join(row.model_id for row in held.values())
-        detail = f"the vectors of {kept} are kept and not used" if kept else "none, as configured"
+        detail = f"the vectors of {held.model_id} are kept and not used" if held else "none, as configured"
         yield Check("embeddings", False, detail, needed=False)
         return
-    if not held:
+    if held is None:
         yield _without_vectors(db, config)
         return
     load_vector_functions(db)
-    for slot in SLOTS:
-        if slot in held:
-            yield from _check_slot(db, config, slot, held[slot])
-    if select_sentence_version(db) is not None:
-        found = count_unread(db)
-        unread = found.unread if found else 0
-        detail = f"{unread} passages lack the vector of a sentence, or have a wrong one" if unread else "ok"
-        yield Check("sentence_vectors", not unread, detail, "kb ingest" if unread else None)
+    yield from _check_mirrored(db, config, held)
 
 
 def _without_vectors(db: Connection, config: Config) -> Check:
@@ -136,7 +120,7 @@ def _without_vectors(db: Connection, config: Config) -> Check:
     return Check("embeddings", False, "no passage has a vector", "kb index --embeddings")
 
 
-def _check_slot(db: Connection, config: Config, slot: Slot, row: queries.EmbeddingSlot) -> Iterator[Check]:
+def _check_mirrored(db: Connection, config: Config, row: queries.MirroredModel) -> Iterator[Check]:
     model = _held_model(config, row)
     tokens = queries.count_tokens(db, model_id=row.model_id, model_version=row.model_version, components=row.dimensions)
     kept = tokens is not None and tokens.passages > 0
@@ -151,30 +135,25 @@ def _check_slot(db: Connection, config: Config, slot: Slot, row: queries.Embeddi
         yield Check("embeddings", whole, detail, None if whole else "kb index --embeddings")
     if tokens is not None and (wanted or kept):
         yield from _check_tokens(db, config, row, tokens, wanted=wanted, is_installed=model is not None)
-    found = mirror.count_vectors(db, slot, row.lance_table)
+    found = mirror.count_vectors(db, row.lance_table)
     if found is None:
-        yield Check("vector_mirror", False, f"the vector table vec_{slot} is not there", "kb ingest")
+        yield Check("vector_mirror", False, "the vector table vec_primary is not there", "kb ingest")
         return
     whole = not found.missing
     detail = f"{found.rows} vectors in SQLite, {found.missing} missing, {found.orphans} of passages that are gone"
     yield Check("vector_mirror", whole, detail, None if whole else "kb ingest")
-    state = queries.select_slot_state(db, slot=slot, passage_version=form)
-    if state is not None:
-        whole = abs(state.committed - state.averaged) <= tolerated_drift(state)
-        detail = f"{row.model_id}: the means of {state.averaged} vectors of {state.committed}"
-        yield Check("language_means", whole, detail, None if whole else "kb ingest")
     if model is not None and model.window_tokens is not None:
         yield from _check_coverage(db, row, model.window_tokens)
     try:
-        lance = LanceTable(config.vector_dir, slot_model(row))
-        yield _check_lance(db, slot, row, lance, counts.committed if counts else 0)
-        yield from _check_ann(db, slot, lance, counts.chunks if counts else 0)
+        lance = LanceTable(config.vector_dir, model_of(row))
+        yield _check_lance(db, row, lance, counts.committed if counts else 0)
+        yield from _check_ann(db, lance, counts.chunks if counts else 0)
     except KbError as error:
         yield Check("lancedb_open", False, error.message, error.hint)
 
 
-def _held_model(config: Config, row: queries.EmbeddingSlot) -> EmbeddingModel | None:
-    """The model of a slot as it is installed; None where it is not, which is a finding of its own."""
+def _held_model(config: Config, row: queries.MirroredModel) -> EmbeddingModel | None:
+    """The model of the mirror as it is installed; None where it is not, which is a finding of its own."""
     with suppress(KbError):
         return embedding_model(config.model_dir, row.model_id, embedding_provider(config).of_version(row.model_version))
     return None
@@ -183,7 +162,7 @@ def _held_model(config: Config, row: queries.EmbeddingSlot) -> EmbeddingModel | 
 def _check_tokens(
     db: Connection,
     config: Config,
-    row: queries.EmbeddingSlot,
+    row: queries.MirroredModel,
     counts: queries.TokenCounts,
     *,
     wanted: bool,
@@ -206,7 +185,7 @@ def _check_tokens(
         yield Check("passage_tokens", True, detail)
 
 
-def _differing_tokens(config: Config, row: queries.EmbeddingSlot, sampled: Sequence[queries.SampledTokens]) -> int:
+def _differing_tokens(config: Config, row: queries.MirroredModel, sampled: Sequence[queries.SampledTokens]) -> int:
     """Of how many passages the tokens are not those that the model gives: either do not score each other as equals.
 
     Clusters may differ where processors round in another way, so what is compared is what they are kept for.
@@ -229,7 +208,7 @@ def _differing_tokens(config: Config, row: queries.EmbeddingSlot, sampled: Seque
     return differ
 
 
-def _count_embedded(db: Connection, row: queries.EmbeddingSlot, form: str) -> queries.EmbeddedCounts | None:
+def _count_embedded(db: Connection, row: queries.MirroredModel, form: str) -> queries.EmbeddedCounts | None:
     return queries.count_embedded(
         db,
         model_id=row.model_id,
@@ -239,7 +218,7 @@ def _count_embedded(db: Connection, row: queries.EmbeddingSlot, form: str) -> qu
     )
 
 
-def _check_coverage(db: Connection, row: queries.EmbeddingSlot, window: int) -> Iterator[Check]:
+def _check_coverage(db: Connection, row: queries.MirroredModel, window: int) -> Iterator[Check]:
     lengths = queries.count_long_chunks(db, lance_table=row.lance_table, window_tokens=window)
     if lengths is not None:
         detail = f"{lengths.counted - lengths.long} of {lengths.counted} passages fit {window} tokens"
@@ -247,8 +226,8 @@ def _check_coverage(db: Connection, row: queries.EmbeddingSlot, window: int) -> 
         yield Check("token_coverage", True, f"{row.model_id}: {detail} (longest {lengths.longest_tokens}){rest}")
 
 
-def _check_lance(db: Connection, slot: Slot, row: queries.EmbeddingSlot, lance: LanceTable, committed: int) -> Check:
-    sample = mirror.sample_vectors(db, slot, _SAMPLED)
+def _check_lance(db: Connection, row: queries.MirroredModel, lance: LanceTable, committed: int) -> Check:
+    sample = sample_mirror(db, row_limit=_SAMPLED)
     stored = lance.read([vector.chunk_id for vector in sample])
     differ = sum(stored.get(vector.chunk_id) != vector.embedding for vector in sample)
     found = lance.count()
@@ -257,9 +236,7 @@ def _check_lance(db: Connection, slot: Slot, row: queries.EmbeddingSlot, lance: 
     return Check("lancedb_open", hint is None, detail, hint)
 
 
-def _check_ann(db: Connection, slot: Slot, lance: LanceTable, chunks: int) -> Iterator[Check]:
-    if slot != "primary":
-        return
+def _check_ann(db: Connection, lance: LanceTable, chunks: int) -> Iterator[Check]:
     if not lance.has_ann_index():
         pays = chunks > ANN_PAYS_ABOVE_CHUNKS
         detail = f"none; {chunks} passages are scanned exactly"
@@ -276,7 +253,7 @@ def ann_recall(db: Connection, lance: LanceTable) -> float:
     """The share of the exact nearest passages among the ANN index's candidates, over a sample of stored vectors."""
     import numpy as np
 
-    questions = mirror.read_vectors(db, "primary", after_rowid=0, row_limit=_ANN_QUESTIONS)
+    questions = select_mirror(db, after_rowid=0, row_limit=_ANN_QUESTIONS)
     shares = []
     for question in questions:
         near = lance.nearest(np.frombuffer(question.embedding, "<f4").tolist(), _ANN_CANDIDATES)

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
 
 # Characters embedded between two looks at Ctrl-C: under a second on two free cores, also in Korean. Texts come in the
-# order of their lengths, so that those of one step take the encoder's threads equally long. They do not follow the
-# clock, because what the secondary model makes of a text differs by 3e-7 with the texts beside it.
+# order of their lengths, so that those of one step take the encoder's threads equally long.
 STEP_CHARS = 24_000
 
 # Steps under way at once in kb's own encoders: the second has its words cut while the first is encoded, and takes the
@@ -83,7 +82,7 @@ class LazyEmbedder:
 
     def __init__(self, plan: EmbeddingPlan, name: str) -> None:
         model = embedding_model(plan.model_dir, name, plan.provider)
-        self.model = require_dimensions(model, plan.dimensions if name == plan.models.get("primary") else None)
+        self.model = require_dimensions(model, plan.dimensions if name == plan.model else None)
         self.components = self.model.dimensions if plan.tokens and self.model.has_tokens else 0
         self.form = passage_version(with_tokens=self.components > 0)
         self.batch_texts = plan.batch_texts
@@ -97,7 +96,7 @@ class LazyEmbedder:
 
         Raises: ModelError for vectors that are not what the model says of itself.
         """
-        loaded = self.loaded()
+        loaded = self._embedder()
         if self.components:
             vectors, tokens = cast(TokenEmbedder, loaded).embed_passages(texts)
             rows = [each.tokens for each in tokens]
@@ -107,11 +106,7 @@ class LazyEmbedder:
         packed = (vector.astype("<f4").tobytes() for vector in self._checked(vectors, len(texts)))
         return [CachedVector(each + row, count) for each, row, count in zip(packed, rows, counts, strict=True)]
 
-    def vectors(self, texts: Sequence[str]) -> Vectors:
-        """float32[n, dimensions], L2 = 1. Raises: as `embed`."""
-        return self._checked(self.loaded().embed(texts, "passage"), len(texts))
-
-    def loaded(self) -> Embedder:
+    def _embedder(self) -> Embedder:
         """The embedder, from the first call on in memory. Raises: ModelMissing, ModelCorrupt."""
         with self._loading:
             if self._loaded is None:

@@ -25,21 +25,10 @@ from kb.store.connection import Connection, transaction
 from kb.store.rows import embed_queries as queries
 from kb.store.vectors import mirror
 from kb.store.vectors.lance_table import LanceTable, Making, has_table, remove_leftovers
-from kb.store.vectors.vector_tables import (
-    SLOTS,
-    Slot,
-    drop_slot,
-    ensure_slot,
-    holds,
-    lance_table_name,
-    slots,
-)
+from kb.store.vectors.vector_tables import ensure_mirror, holds, lance_table_name, mirrored
 
 # Chunks written to both stores at once.
 BATCH_CHUNKS = 256
-
-# Up to so many vectors the languages' means follow every change; above, they wait for a drift of 2 %.
-EXACT_MEANS_VECTORS = 20_000
 
 
 @dataclass(slots=True)
@@ -69,7 +58,7 @@ def embed_missing(
     plan: EmbeddingPlan,
     handle: RunHandle,
 ) -> EmbedReport:
-    """Embeds the chunks that have no committed vector, for every slot; forgets the vectors of chunks that are gone.
+    """Embeds the chunks that have no committed vector; forgets the vectors of chunks that are gone.
 
     Where nothing is missing, SQLite alone says so: neither Lance nor a model is opened. Another model's vectors are
     made beside those that are searched, which they replace once they are whole. What one store lost is taken from the
@@ -78,22 +67,13 @@ def embed_missing(
     """
     run = _Run(db, plan, EmbedReport(), handle)
     remove_leftovers(plan.vector_dir)
-    for slot in SLOTS:
-        held = slots(db).get(slot)
-        name = plan.models.get(slot)
-        if name is not None:
-            embedder = LazyEmbedder(plan, name)
-            if not (holds(held, embedder.model) and _is_complete(run, slot, embedder)):
-                if held is not None and held.lance_table != lance_table_name(embedder.model):
-                    _embed_beside(run, embedder)
-                if not run.report.aborted:
-                    _fill_slot(run, slot, embedder)
-            _update_means(run, slot, embedder)
-        elif held is not None:
-            with mirror.vector_transaction(db):
-                drop_slot(db, slot)
-        if run.report.aborted:
-            break
+    if plan.model is not None:
+        embedder, held = LazyEmbedder(plan, plan.model), mirrored(db)
+        if not (holds(held, embedder.model) and _is_complete(run, embedder)):
+            if held is not None and held.lance_table != lance_table_name(embedder.model):
+                _embed_beside(run, embedder)
+            if not run.report.aborted:
+                _fill_mirror(run, embedder)
     return run.report
 
 
@@ -105,7 +85,7 @@ def embed_ahead(
 ) -> EmbedReport:
     """Embeds the chunks with a model the plan does not name, into its own Lance table: ready for when it does.
 
-    No mirror changes, so searches stay as they are. `db` and what is raised: as with `embed_missing`.
+    The mirror does not change, so searches stay as they are. `db` and what is raised: as with `embed_missing`.
     """
     run = _Run(db, plan, EmbedReport(), handle)
     _embed_beside(run, LazyEmbedder(plan, name))
@@ -138,7 +118,7 @@ def _every_chunk(db: Connection) -> Iterator[list[queries.UnembeddedChunk]]:
 
 
 def _embed_beside(run: _Run, embedder: LazyEmbedder) -> None:
-    """Fills a model's own Lance table, while the mirrors stay what is searched."""
+    """Fills a model's own Lance table, while the mirror stays what is searched."""
     from kb.operations.embedding import vector_upkeep as upkeep
 
     db, plan, model = run.db, run.plan, embedder.model
@@ -149,27 +129,27 @@ def _embed_beside(run: _Run, embedder: LazyEmbedder) -> None:
     if not lance.count():
         with transaction(db):
             queries.reset_records(db, lance_table=table)
-    run.report.removed += upkeep.clear_tombstones(db, None, lance)
+    run.report.removed += upkeep.clear_tombstones(db, lance, is_mirrored=False)
     _level_tokens(run, embedder)
-    _embed_chunks(run, None, embedder, lance)
+    _embed_chunks(run, embedder, lance, is_mirrored=False)
 
 
-def _is_complete(run: _Run, slot: Slot, embedder: LazyEmbedder) -> bool:
+def _is_complete(run: _Run, embedder: LazyEmbedder) -> bool:
     """Whether every chunk has its vector of today's form in both stores and its tokens, and every vector its chunk."""
-    state, model = _state(run, slot, embedder), embedder.model
+    state, model = _progress(run, embedder), embedder.model
     return (
         state is not None
         and state.current == state.chunks
         and not state.tombstones
         and state.kept == (state.committed if embedder.components else 0)
         and (state.kept == state.whole)
-        and mirror.count_rows(run.db, slot) == state.committed
+        and mirror.count_rows(run.db) == state.committed
         and has_table(run.plan.vector_dir, lance_table_name(model))
     )
 
 
-def _state(run: _Run, slot: Slot, embedder: LazyEmbedder) -> queries.SlotState | None:
-    return queries.select_slot_state(run.db, slot=slot, passage_version=embedder.form)
+def _progress(run: _Run, embedder: LazyEmbedder) -> queries.MirrorProgress | None:
+    return queries.select_mirror_progress(run.db, passage_version=embedder.form)
 
 
 def _level_tokens(run: _Run, embedder: LazyEmbedder) -> None:
@@ -184,54 +164,38 @@ def _level_tokens(run: _Run, embedder: LazyEmbedder) -> None:
             queries.keep_without_tokens(db, lance_table=table, with_tokens=with_tokens, passage_version=embedder.form)
 
 
-def tolerated_drift(state: queries.SlotState) -> int:
-    """How many vectors may have come or gone since the languages' means were computed."""
-    return 0 if state.committed <= EXACT_MEANS_VECTORS else state.committed // 50
-
-
-def _update_means(run: _Run, slot: Slot, embedder: LazyEmbedder) -> None:
-    """Computes the languages' means where the vectors are not those they were computed from."""
-    state, model = _state(run, slot, embedder), embedder.model
-    if state is None:
-        return
-    tolerated = tolerated_drift(state)
-    if (state.other_means and not tolerated) or abs(state.committed - state.averaged) > tolerated:
-        from kb.operations.embedding.vector_upkeep import update_language_means
-
-        part = "" if state.current == state.chunks else ", in part"
-        update_language_means(run.db, slot, model.dimensions, state.means_origin + part)
-
-
-def _fill_slot(run: _Run, slot: Slot, embedder: LazyEmbedder) -> None:
-    """Brings one slot as near to complete as it gets; a Lance table that is damaged is made again from the mirror."""
+def _fill_mirror(run: _Run, embedder: LazyEmbedder) -> None:
+    """Brings the mirror as near to complete as it gets; a Lance table that is damaged is made again from the mirror."""
     from kb.operations.embedding import vector_upkeep as upkeep
 
     db, plan, model = run.db, run.plan, embedder.model
     with mirror.vector_transaction(db):
-        ensure_slot(db, slot, model, now_utc())
-        upkeep.level_mirror(db, slot, lance_table_name(model))
-    before = _state(run, slot, embedder)
+        ensure_mirror(db, model, now_utc())
+        upkeep.level_mirror(db, lance_table_name(model))
+    before = _progress(run, embedder)
     assert before is not None
     making: Making = "never" if before.committed else "if_missing" if before.pending else "replace"
     try:
-        _fill(run, slot, embedder, LanceTable(plan.vector_dir, model, making))
+        _fill(run, embedder, LanceTable(plan.vector_dir, model, making))
     except VectorsUnusable as error:
-        upkeep.remake_lance(db, slot, slots(db)[slot], plan.vector_dir, RunHandle())
+        held = mirrored(db)
+        assert held is not None
+        upkeep.remake_lance(db, held, plan.vector_dir, RunHandle())
         run.report.mended.append(f"{error.message}: made again from the copy in SQLite")
-        _fill(run, slot, embedder, LanceTable(plan.vector_dir, model))
+        _fill(run, embedder, LanceTable(plan.vector_dir, model))
 
 
-def _fill(run: _Run, slot: Slot, embedder: LazyEmbedder, lance: LanceTable) -> None:
+def _fill(run: _Run, embedder: LazyEmbedder, lance: LanceTable) -> None:
     from kb.operations.embedding import vector_upkeep as upkeep
 
-    run.report.removed += upkeep.clear_tombstones(run.db, slot, lance)
-    run.report.restored += upkeep.restore_mirror(run.db, slot, lance)
+    run.report.removed += upkeep.clear_tombstones(run.db, lance, is_mirrored=True)
+    run.report.restored += upkeep.restore_mirror(run.db, lance)
     _level_tokens(run, embedder)
-    _embed_chunks(run, slot, embedder, lance)
+    _embed_chunks(run, embedder, lance, is_mirrored=True)
 
 
-def _embed_chunks(run: _Run, slot: Slot | None, embedder: LazyEmbedder, lance: LanceTable) -> int:
-    """Embeds the chunks without a committed vector, a batch at a time; returns how many, also when canceled."""
+def _embed_chunks(run: _Run, embedder: LazyEmbedder, lance: LanceTable, *, is_mirrored: bool) -> None:
+    """Embeds the chunks without a committed vector, a batch at a time."""
     model = embedder.model
     tally = start_tally(run.db, model, embedder.form, run.handle)
     cache = embedder.cache()
@@ -244,7 +208,7 @@ def _embed_chunks(run: _Run, slot: Slot | None, embedder: LazyEmbedder, lance: L
                     run.report.aborted = True
                     break
                 chunks = made.chunks
-                _write(run.db, slot, lance, made, _records(lance.name, embedder, made))
+                _write(run.db, lance, made, _records(lance.name, embedder, made), is_mirrored=is_mirrored)
                 run.report.embedded += len(chunks) - made.from_cache
                 run.report.from_cache += made.from_cache
                 written += len(chunks)
@@ -254,7 +218,6 @@ def _embed_chunks(run: _Run, slot: Slot | None, embedder: LazyEmbedder, lance: L
         cache.close()
     if written and not run.report.aborted:
         lance.compact()
-    return written
 
 
 def _without_vector(db: Connection, model: EmbeddingModel, form: str) -> Iterator[list[queries.UnembeddedChunk]]:
@@ -275,10 +238,11 @@ def _without_vector(db: Connection, model: EmbeddingModel, form: str) -> Iterato
 
 def _write(
     db: Connection,
-    slot: Slot | None,
     lance: LanceTable,
     made: BatchVectors,
     records: Sequence[queries.EmbeddingRecord],
+    *,
+    is_mirrored: bool,
 ) -> None:
     """The write protocol of one batch; what is not committed at its end is finished by the next run."""
     from kb.operations.embedding.vector_upkeep import commit
@@ -292,7 +256,7 @@ def _write(
         for record, each in zip(records, made.tokens, strict=False)
     ]
     vectors = [vector.tobytes() for vector in made.vectors]
-    commit(db, slot, lance.name, chunks, vectors, records[0].passage_version, tokens)
+    commit(db, lance.name, chunks, vectors, records[0].passage_version, tokens, is_mirrored=is_mirrored)
 
 
 def _records(lance_table: str, embedder: LazyEmbedder, made: BatchVectors) -> list[queries.EmbeddingRecord]:

@@ -7,12 +7,13 @@ from kb.operations.embedding.plan import EmbeddingPlan
 from kb.store.connection import Connection, transaction
 from kb.store.rows import embed_queries as queries
 from kb.store.vectors.lance_table import remove_tables, table_sizes
+from kb.store.vectors.vector_tables import mirrored
 
 
 def vector_tables(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
     """Every table, by name. `configured`: the configuration names its model, and no run has come to it yet."""
     sizes = table_sizes(plan.vector_dir)
-    configured = {name.casefold() for name in plan.models.values()}
+    configured = plan.model.casefold() if plan.model is not None else None
     tables = {
         row.lance_table: VectorTable(
             row.lance_table,
@@ -20,16 +21,15 @@ def vector_tables(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
             row.dimensions,
             row.vectors,
             sizes.pop(row.lance_table, 0),
-            row.slot or ("configured" if row.model_id.casefold() in configured else None),
+            row.slot or ("configured" if row.model_id.casefold() == configured else None),
         )
         for row in queries.select_vector_tables(db)
     }
-    in_use = {row.lance_table: row for row in queries.select_slots(db)}
+    held = mirrored(db)
     for name, size_bytes in sizes.items():
-        slot = in_use.get(name)
-        tables[name] = VectorTable(
-            name, slot and slot.model_id, slot and slot.dimensions, 0, size_bytes, slot and slot.slot
-        )
+        tables[name] = VectorTable(name, None, None, 0, size_bytes, None)
+        if held is not None and name == held.lance_table:
+            tables[name] = VectorTable(name, held.model_id, held.dimensions, 0, size_bytes, "primary")
     return [tables[name] for name in sorted(tables)]
 
 

@@ -1,9 +1,8 @@
-"""Which models embed, and where their files, vectors and cached vectors lie: plain values from the configuration."""
+"""Which model embeds, and where their files, vectors and cached vectors lie: plain values from the configuration."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from kb.config import Config
@@ -12,20 +11,19 @@ from kb.embed.model_files import ASSEMBLED, GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA,
 from kb.embed.providers.provider import Provider
 from kb.errors import ConfigError
 from kb.records import NamedTuple
-from kb.store.vectors.vector_tables import SLOTS, Slot
 
 _MB = 1_000_000
 
 
 class EmbeddingPlan(NamedTuple):
-    """The models by slot; `threads` is how many cores one of them uses, `batch_texts` how many texts it gets at once.
+    """The model, None where passages are found by words alone.
 
-    `dimensions` is what the primary model's vectors must have; None where any will do. `sentences`: whether sentences
-    get vectors too. `tokens`: whether those of models that give them are kept. `provider` runs the models that kb does
-    not assemble.
+    `threads` is how many cores it uses, `batch_texts` how many texts it gets at once. `dimensions` is what its vectors
+    must have; None where any will do. `tokens`: whether those of a model that gives them are kept. `provider` runs the
+    models that kb does not assemble.
     """
 
-    models: Mapping[Slot, str]
+    model: str | None
     model_dir: Path
     vector_dir: Path
     cache: Path
@@ -33,17 +31,14 @@ class EmbeddingPlan(NamedTuple):
     threads: int
     batch_texts: int
     dimensions: int | None
-    sentences: bool = True
     tokens: bool = True
     provider: Provider = Provider()
 
 
 def embedding_plan(config: Config) -> EmbeddingPlan:
-    """The plan of a configuration: its model, and the second one where another is named; no model for provider none."""
-    names = configured_models(config)
-    models: dict[Slot, str] = dict(zip(SLOTS, names, strict=False))
+    """The plan of a configuration. Raises: ConfigError."""
     return EmbeddingPlan(
-        models=models,
+        model=configured_model(config),
         model_dir=config.model_dir,
         vector_dir=config.vector_dir,
         cache=config.cache_dir / "vectors.sqlite",
@@ -51,7 +46,6 @@ def embedding_plan(config: Config) -> EmbeddingPlan:
         threads=config.models_embedding.threads or os.cpu_count() or 1,
         batch_texts=config.models_embedding.batch_size,
         dimensions=config.models_embedding.dimensions or None,
-        sentences=config.models_embedding.sentences,
         tokens=config.models_embedding.tokens,
         provider=embedding_provider(config),
     )
@@ -79,21 +73,18 @@ def gguf_places(config: Config, named: str) -> tuple[Path, ...]:
     return (config.path(named).parent, config.model_dir)
 
 
-def configured_models(config: Config) -> tuple[str, ...]:
-    """The models the configuration names, the primary one first; none where passages are found by words alone.
+def configured_model(config: Config) -> str | None:
+    """The model the configuration names; None where passages are found by words alone.
 
     Raises: ConfigError where another provider is to run a model that only kb itself can.
     """
     embedding = config.models_embedding
     if embedding.provider == "none":
-        return ()
+        return None
     if embedding.provider in (HUB, OLLAMA, LLAMA_CPP, PLUGIN):
         _require_name_of_provider(embedding.provider, embedding.model)
     name = embedding.model
-    if embedding.provider == LLAMA_CPP:
-        name = Path(name).name.removesuffix(GGUF_SUFFIX)
-    second = embedding.secondary if embedding.secondary != name else ""
-    return (name, second) if second else (name,)
+    return Path(name).name.removesuffix(GGUF_SUFFIX) if embedding.provider == LLAMA_CPP else name
 
 
 def _require_name_of_provider(provider: str, name: str) -> None:

@@ -22,8 +22,8 @@ from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
 from kb.store.connection import Connection, transaction
 from kb.store.rows import eval_queries as queries
-from kb.store.rows.embed_queries import select_slots
 from kb.store.rows.inspect_queries import select_corpus_stats
+from kb.store.vectors.vector_tables import mirrored
 
 # Where things lie, and what is measured against, decide nothing about what is found.
 _PLACES = ("workspace", "storage", "indexing", "eval")
@@ -138,7 +138,7 @@ def _snapshot(config: Config, request: RunRequest) -> dict[str, object]:
 def _versions(base: KnowledgeBase, ranking: str) -> dict[str, object]:
     """What made the index, its vectors and the run."""
     made = queries.select_index_versions(base.db)
-    models = {slot.slot: f"{slot.model_id} {slot.model_version}" for slot in select_slots(base.db)}
+    held = mirrored(base.db)
     return {
         "kb": kb.__version__,
         "index": base.index_version,
@@ -146,7 +146,7 @@ def _versions(base: KnowledgeBase, ranking: str) -> dict[str, object]:
         "parsers": json.loads(made.parsers_json) if made else [],
         "chunkers": json.loads(made.chunkers_json) if made else [],
         "policies": json.loads(made.policies_json) if made else [],
-        **models,
+        **({} if held is None else {"primary": f"{held.model_id} {held.model_version}"}),
     }
 
 

@@ -98,9 +98,7 @@ def _bring_in_step(run: IngestRun) -> None:
 
 def _embed(run: IngestRun) -> None:
     """Gives the new chunks their vectors; a model that is not there is a note, not the end of the run."""
-    from kb.operations.embedding.background import update_background
     from kb.operations.embedding.embed import embed_missing
-    from kb.operations.embedding.embed_sentences import embed_sentences
 
     plan, report = run.request.embedding, run.report
     if plan is None:
@@ -110,9 +108,6 @@ def _embed(run: IngestRun) -> None:
     with report.stages.measure("embed"):
         try:
             done = embed_missing(run.db, plan, run.handle)
-            if not done.aborted:
-                embed_sentences(run.db, plan, run.handle)
-                update_background(run.db, plan)
         except (ModelMissing, ModelUnreachable, ModelNotPulled, PluginFailed) as error:
             report.notes.append(f"{error.message}: passages are found by their words only ({error.hint})")
             return

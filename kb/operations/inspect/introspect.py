@@ -13,7 +13,7 @@ from kb.language.korean import analysis_version
 from kb.operations.inspect.capabilities import SEARCH_MODES, capabilities, search_modes
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.session.session import Session
-from kb.store.vectors.vector_tables import slots
+from kb.store.vectors.vector_tables import mirrored
 
 
 def introspect(session: Session, commands: Collection[str]) -> Introspection:
@@ -34,8 +34,8 @@ def introspect(session: Session, commands: Collection[str]) -> Introspection:
         with session.reading() as base:
             stats = corpus_stats(base.db)
             versions["index"] = base.index_version
-            held = slots(base.db).items()
-            versions |= {f"embedding.{slot}": f"{row.model_id} {row.model_version}" for slot, row in held}
+            if (held := mirrored(base.db)) is not None:
+                versions["embedding.primary"] = f"{held.model_id} {held.model_version}"
             modes = search_modes(base)
     except NotIndexed:
         pass

@@ -8,7 +8,7 @@ from kb.errors import NotFound
 from kb.operations.session.session import Session
 from kb.store.rows import embed_queries, mirror_queries
 from kb.store.rows import inspect_queries as queries
-from kb.store.vectors.vector_tables import load_vector_functions
+from kb.store.vectors.vector_tables import load_vector_functions, mirrored
 
 # So many of one list are worth showing.
 _SHOWN = 500
@@ -41,7 +41,7 @@ def near_documents(session: Session, path: str) -> list[NearDocument]:
         doc_id = next((row.id for row in found if row.label == spelled), None)
         if doc_id is None:
             raise NotFound(f"no document {path!r}", "kb list docs shows what is indexed")
-        if not any(slot.slot == "primary" for slot in embed_queries.select_slots(base.db)):
+        if mirrored(base.db) is None:
             return []
         load_vector_functions(base.db)
         nearest: dict[str, NearDocument] = {}

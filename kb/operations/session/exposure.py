@@ -19,8 +19,6 @@ from kb.domain.text import stored_text
 from kb.errors import ConfigError, NotIndexed
 from kb.store.connection import Connection, snapshot
 from kb.store.rows import exposure_queries as queries
-from kb.store.vectors.mirror import hidden_vectors
-from kb.store.vectors.vector_tables import SLOTS
 
 if TYPE_CHECKING:
     from kb.domain.ingest.gitignore import PathPatterns
@@ -80,25 +78,6 @@ def _shown_revision(db: Connection) -> int:
     """A number that changes with what the connection sees, and with nothing else: the corpus revision counts all."""
     state = "\n".join(map(repr, queries.select_shown_state(db)))
     return int(content_hash(state.encode())[:_REVISION_DIGITS], 16)
-
-
-def hide_vectors(db: Connection) -> None:
-    """Takes the vectors of hidden documents out of the languages' means; the connection has sqlite-vec."""
-    import numpy as np
-
-    queries.open_shown_means(db)
-    for slot in SLOTS:
-        means = {row.lang: row for row in queries.select_shown_means(db, slot=slot)}
-        hidden: dict[str, list[bytes]] = {}
-        for row in hidden_vectors(db, slot):
-            hidden.setdefault(row.lang, []).append(row.embedding)
-        for lang, vectors in hidden.items():
-            whole = np.frombuffer(means[lang].mean, "<f4").astype(np.float64) * means[lang].chunks
-            gone = np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1).sum(axis=0, dtype=np.float64)
-            left = max(means[lang].chunks - len(vectors), 0)
-            mean = ((whole - gone) / max(left, 1)).astype("<f4")
-            norm = float(np.linalg.norm(mean))
-            queries.update_shown_mean(db, slot=slot, lang=lang, chunks=left, mean=mean.tobytes(), norm=norm)
 
 
 def hide_answers(db: Connection, rules: Rules) -> None:

@@ -68,10 +68,6 @@ class KnowledgeBase:
             load_vector_functions(self.db)
             add_maxsim(self.db)
             self._has_vector_functions = True
-        if self.hides:
-            from kb.operations.session.exposure import hide_vectors
-
-            hide_vectors(self.db)
         return source
 
     @property

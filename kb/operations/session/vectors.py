@@ -17,9 +17,9 @@ from kb.operations.session.loaded_models import LoadedModels, SharedEncoder
 from kb.records import NamedTuple
 from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
-from kb.store.rows.embed_queries import EmbeddingSlot
+from kb.store.rows.embed_queries import MirroredModel
 from kb.store.rows.retrieve_queries import select_chunk_total
-from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, slots
+from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, mirrored
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import EncodedQuestion
@@ -54,19 +54,19 @@ class VectorSource:
 
         Raises: ModelMissing where there are no vectors or no model; ModelError where the index holds another model's.
         """
-        primary = slots(db).get("primary")
-        if primary is None:
+        held = mirrored(db)
+        if held is None:
             raise ModelMissing("this knowledge base has no vectors yet", "kb index --embeddings")
-        self.model = primary.model_id
-        self.dimensions = primary.dimensions
+        self.model = held.model_id
+        self.dimensions = held.dimensions
         self._models = models
-        self._encoder = _encoder(config, models, primary)
+        self._encoder = _encoder(config, models, held)
         self.provider = self._encoder.provider
         self._with_tokens = config.models_embedding.tokens
         self._db = db
-        self._incomplete = queries.select_incomplete_slots(db)
+        self._incomplete = queries.select_incomplete(db)
         self._sentences: dict[str, EncodedQuestion] = {}
-        self._ann = _ann_table(db, config, models, primary) if many else None
+        self._ann = _ann_table(db, config, models, held) if many else None
         self._in_memory = many and self._ann is None and _is_small(db)
         self._asked = 0
         self._state: str | None = None
@@ -80,12 +80,12 @@ class VectorSource:
 
         A question compared with those alone would find the best of what happened to be embedded first.
         """
-        row = next((row for row in self._incomplete if row.slot == "primary"), None)
+        row = self._incomplete
         return None if row is None or 2 * row.committed >= row.chunks else (row.committed, row.chunks)
 
     def lacking(self, question: str) -> str | None:
         """What to tell where embedding has not ended, or was interrupted; None where every passage has its vector."""
-        if self._incomplete and (row := self._incomplete[0]).committed < row.chunks:
+        if (row := self._incomplete) is not None:
             from kb.retrieve.notes import embedding_not_ended  # a question of a whole index does without
 
             return embedding_not_ended(question, row.committed, row.chunks)
@@ -132,7 +132,7 @@ class VectorSource:
         if self._state is None:
             found = select_mirror_state(self._db)
             self._state = None if found is None else found.state
-        return self._models.kept("mirror", self._state, lambda: load_mirror(self._db, "primary", self.dimensions))
+        return self._models.kept("mirror", self._state, lambda: load_mirror(self._db, self.dimensions))
 
 
 def _is_small(db: Connection) -> bool:
@@ -149,14 +149,14 @@ def ann_neighbours(table: LanceTable, vector: bytes, depth: int) -> tuple[tuple[
     return tuple((hit.chunk_id, hit.distance) for hit in table.nearest(unpack_vector(vector), 2 * depth))
 
 
-def _ann_table(db: Connection, config: Config, models: LoadedModels, slot: EmbeddingSlot) -> LanceTable | None:
+def _ann_table(db: Connection, config: Config, models: LoadedModels, held: MirroredModel) -> LanceTable | None:
     """The Lance table whose ANN index supplies neighbours; None where the exact scan is fast, or no index stands."""
     total = select_chunk_total(db)
     if total is None or total.chunks < ANN_PAYS_ABOVE_CHUNKS:
         return None
     from kb.store.vectors.lance_table import LanceTable, changed_at
 
-    model = EmbeddingModel(slot.model_id, slot.model_version, slot.dimensions, None)
+    model = EmbeddingModel(held.model_id, held.model_version, held.dimensions, None)
 
     def load() -> LanceTable | None:
         table = LanceTable(config.vector_dir, model)
@@ -166,13 +166,13 @@ def _ann_table(db: Connection, config: Config, models: LoadedModels, slot: Embed
     return models.kept(f"ANN index of {model.name}", mark, load)
 
 
-def _encoder(config: Config, models: LoadedModels, slot: EmbeddingSlot) -> SharedEncoder:
-    provider = embedding_provider(config).of_version(slot.model_version)
-    encoder = models.query_encoder(slot.model_id, provider)
+def _encoder(config: Config, models: LoadedModels, held: MirroredModel) -> SharedEncoder:
+    provider = embedding_provider(config).of_version(held.model_version)
+    encoder = models.query_encoder(held.model_id, provider)
     there = encoder.model
-    if (there.version, there.dimensions) != (slot.model_version, slot.dimensions):
+    if (there.version, there.dimensions) != (held.model_version, held.dimensions):
         raise ModelError(
-            f"the index was embedded with {slot.model_id} {slot.model_version} ({slot.dimensions} d), "
+            f"the index was embedded with {held.model_id} {held.model_version} ({held.dimensions} d), "
             f"and the model is now {there.version} ({there.dimensions} d)",
             "kb index --embeddings",
         )

@@ -10,10 +10,9 @@ from kb.store.connection import Connection
 from kb.store.sqlfile import sql, sql_many
 
 
-class EmbeddingSlot(NamedTuple):
-    """A model whose vectors a mirror table holds."""
+class MirroredModel(NamedTuple):
+    """The model whose vectors the mirror holds, and the Lance table that it follows."""
 
-    slot: str
     model_id: str
     model_version: str
     dimensions: int
@@ -86,8 +85,8 @@ class TombstoneKey(NamedTuple):
     chunk_id: str
 
 
-class SlotState(NamedTuple):
-    """How far one slot is from complete."""
+class MirrorProgress(NamedTuple):
+    """How far the mirror is from complete."""
 
     chunks: int
     committed: int
@@ -96,9 +95,6 @@ class SlotState(NamedTuple):
     kept: int
     whole: int
     tombstones: int
-    averaged: int
-    means_origin: str
-    other_means: int
 
 
 class KeptTokens(NamedTuple):
@@ -158,45 +154,25 @@ class VectorTable(NamedTuple):
     slot: str | None
 
 
-class NewLanguage(NamedTuple):
-    """A language whose first vectors are written."""
+class IncompleteMirror(NamedTuple):
+    """How many chunks there are, and how many of them the mirror holds."""
 
-    slot: str
-    lang: str
-    updated_at: str
-
-
-class LanguageMean(NamedTuple):
-    """The mean vector of one language, without the vector."""
-
-    slot: str
-    lang: str
-    chunks: int
-    version: str
-    origin: str
-    updated_at: str
-
-
-class IncompleteSlot(NamedTuple):
-    """A slot whose model has not embedded every chunk yet."""
-
-    slot: str
     chunks: int
     committed: int
 
 
-@sql("embed/select_slots.sql")
-def select_slots(db: Connection) -> list[EmbeddingSlot]: ...
+@sql("embed/select_mirrored.sql")
+def select_mirrored(db: Connection) -> MirroredModel | None: ...
 
 
 @sql("embed/upsert_slot.sql")
 def upsert_slot(
-    db: Connection, *, slot: str, model_id: str, model_version: str, dimensions: int, lance_table: str, created_at: str
+    db: Connection, *, model_id: str, model_version: str, dimensions: int, lance_table: str, created_at: str
 ) -> None: ...
 
 
 @sql("embed/delete_slot.sql")
-def delete_slot(db: Connection, *, slot: str) -> None: ...
+def delete_slot(db: Connection) -> None: ...
 
 
 @sql("embed/select_unembedded_chunks.sql")
@@ -235,15 +211,15 @@ def reset_records(db: Connection, *, lance_table: str) -> None: ...
 
 
 @sql("embed/select_pending_chunks.sql")
-def select_pending_chunks(db: Connection, *, slot: str, after_rowid: int, row_limit: int) -> list[PendingChunk]: ...
+def select_pending_chunks(db: Connection, *, after_rowid: int, row_limit: int) -> list[PendingChunk]: ...
 
 
 @sql("embed/delete_other_versions.sql")
 def delete_other_versions(db: Connection, *, lance_table: str, model_id: str, model_version: str) -> None: ...
 
 
-@sql("embed/select_slot_state.sql")
-def select_slot_state(db: Connection, *, slot: str, passage_version: str) -> SlotState | None: ...
+@sql("embed/select_mirror_progress.sql")
+def select_mirror_progress(db: Connection, *, passage_version: str) -> MirrorProgress | None: ...
 
 
 @sql_many("embed/insert_tokens.sql")
@@ -290,10 +266,6 @@ def delete_table_records(db: Connection, *, lance_table: str) -> None: ...
 def delete_table_tombstones(db: Connection, *, lance_table: str) -> None: ...
 
 
-@sql_many("embed/insert_language.sql")
-def insert_languages(db: Connection, rows: Iterable[NewLanguage]) -> None: ...
-
-
 @sql("embed/select_tombstones.sql")
 def select_tombstones(db: Connection, *, lance_table: str, row_limit: int) -> list[Tombstone]: ...
 
@@ -302,32 +274,9 @@ def select_tombstones(db: Connection, *, lance_table: str, row_limit: int) -> li
 def delete_tombstones(db: Connection, rows: Iterable[TombstoneKey]) -> None: ...
 
 
-@sql("embed/upsert_language_mean.sql")
-def upsert_language_mean(
-    db: Connection,
-    *,
-    slot: str,
-    lang: str,
-    chunks: int,
-    mean: bytes,
-    norm: float,
-    version: str,
-    origin: str,
-    updated_at: str,
-) -> None: ...
-
-
-@sql("embed/select_language_means.sql")
-def select_language_means(db: Connection) -> list[LanguageMean]: ...
-
-
-@sql("embed/delete_language_means.sql")
-def delete_language_means(db: Connection, *, slot: str) -> None: ...
-
-
 @sql("embed/count_long_chunks.sql")
 def count_long_chunks(db: Connection, *, lance_table: str, window_tokens: int) -> LongChunks | None: ...
 
 
-@sql("embed/select_incomplete_slots.sql")
-def select_incomplete_slots(db: Connection) -> list[IncompleteSlot]: ...
+@sql("embed/select_incomplete.sql")
+def select_incomplete(db: Connection) -> IncompleteMirror | None: ...

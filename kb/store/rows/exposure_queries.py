@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import apsw
 
-from kb.store.rows.mirror_queries import MirrorTable
 from kb.store.sqlfile import sql, sql_text
 
 
@@ -38,21 +37,6 @@ class ShownState(NamedTuple):
     doc_version: int
     updated_at: str
     pipeline_version: str
-
-
-class HiddenVector(NamedTuple):
-    """The vector of a hidden chunk."""
-
-    lang: str
-    embedding: bytes
-
-
-class ShownMean(NamedTuple):
-    """The mean vector of a language."""
-
-    lang: str
-    chunks: int
-    mean: bytes
 
 
 class HiddenCount(NamedTuple):
@@ -91,18 +75,6 @@ def select_shown_state(db: apsw.Connection) -> list[ShownState]: ...
 def insert_shown_revision(db: apsw.Connection, *, revision: int) -> None: ...
 
 
-@sql("exposure/select_hidden_vectors.sql")
-def select_hidden_vectors(db: apsw.Connection, *, table: MirrorTable) -> list[HiddenVector]: ...
-
-
-@sql("exposure/select_shown_means.sql")
-def select_shown_means(db: apsw.Connection, *, slot: str) -> list[ShownMean]: ...
-
-
-@sql("exposure/update_shown_mean.sql")
-def update_shown_mean(db: apsw.Connection, *, slot: str, lang: str, chunks: int, mean: bytes, norm: float) -> None: ...
-
-
 @sql("exposure/select_cited_paths.sql")
 def select_cited_paths(db: apsw.Connection) -> list[HiddenPath]: ...
 
@@ -133,11 +105,6 @@ def show(db: apsw.Connection) -> None:
 def show_counts(db: apsw.Connection) -> None:
     """From now on the connection reads counts, and the corpus revision, of what it sees."""
     db.execute(sql_text("exposure/show_counts.sql"))
-
-
-def open_shown_means(db: apsw.Connection) -> None:
-    """Gives the connection mean vectors of its own, to take the hidden ones out of."""
-    db.execute(sql_text("exposure/open_shown_means.sql"))
 
 
 def open_hidden_paths(db: apsw.Connection) -> None:

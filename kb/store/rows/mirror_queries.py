@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from kb.domain.results.viewing import NearDocument
 from kb.store.connection import Connection
 from kb.store.sqlfile import sql, sql_many
-
-MirrorTable = Literal["vec_primary", "vec_secondary"]
 
 
 class NearestChunk(NamedTuple):
@@ -20,7 +18,7 @@ class NearestChunk(NamedTuple):
 
 
 class MirrorRow(NamedTuple):
-    """One vector of a mirror table."""
+    """One vector of the mirror."""
 
     chunk_rowid: int
     lang: str
@@ -28,7 +26,7 @@ class MirrorRow(NamedTuple):
 
 
 class MirrorKey(NamedTuple):
-    """One row of a mirror table."""
+    """One row of the mirror."""
 
     chunk_rowid: int
 
@@ -43,7 +41,7 @@ class MirrorVector(NamedTuple):
 
 
 class MirrorState(NamedTuple):
-    """What tells one state of the mirrors from another."""
+    """What tells one state of the mirror from another."""
 
     state: str
 
@@ -57,25 +55,25 @@ class MirrorCounts(NamedTuple):
 
 
 class MirrorSize(NamedTuple):
-    """How many vectors a mirror holds."""
+    """How many vectors the mirror holds."""
 
     rows: int
 
 
 @sql_many("embed/insert_mirror.sql")
-def insert_mirror(db: Connection, rows: Iterable[MirrorRow], *, table: MirrorTable) -> None: ...
+def insert_mirror(db: Connection, rows: Iterable[MirrorRow]) -> None: ...
 
 
 @sql_many("embed/delete_mirror.sql")
-def delete_mirror(db: Connection, rows: Iterable[MirrorKey], *, table: MirrorTable) -> None: ...
+def delete_mirror(db: Connection, rows: Iterable[MirrorKey]) -> None: ...
 
 
 @sql("embed/select_mirror.sql")
-def select_mirror(db: Connection, *, table: MirrorTable, after_rowid: int, row_limit: int) -> list[MirrorVector]: ...
+def select_mirror(db: Connection, *, after_rowid: int, row_limit: int) -> list[MirrorVector]: ...
 
 
 @sql("embed/sample_mirror.sql")
-def sample_mirror(db: Connection, *, table: MirrorTable, row_limit: int) -> list[MirrorVector]: ...
+def sample_mirror(db: Connection, *, row_limit: int) -> list[MirrorVector]: ...
 
 
 @sql("embed/select_mirror_state.sql")
@@ -83,19 +81,19 @@ def select_mirror_state(db: Connection) -> MirrorState | None: ...
 
 
 @sql("embed/count_mirror.sql")
-def count_mirror(db: Connection, *, table: MirrorTable, lance_table: str) -> MirrorCounts | None: ...
+def count_mirror(db: Connection, *, lance_table: str) -> MirrorCounts | None: ...
 
 
 @sql("embed/count_mirror_rows.sql")
-def count_mirror_rows(db: Connection, *, table: MirrorTable) -> MirrorSize | None: ...
+def count_mirror_rows(db: Connection) -> MirrorSize | None: ...
 
 
 @sql("embed/reset_unmirrored.sql")
-def reset_unmirrored(db: Connection, *, table: MirrorTable, lance_table: str) -> None: ...
+def reset_unmirrored(db: Connection, *, lance_table: str) -> None: ...
 
 
 @sql("embed/select_uncommitted.sql")
-def select_uncommitted(db: Connection, *, table: MirrorTable, lance_table: str) -> list[MirrorKey]: ...
+def select_uncommitted(db: Connection, *, lance_table: str) -> list[MirrorKey]: ...
 
 
 @sql("embed/select_chunk_rowids_of_path.sql")

@@ -9,12 +9,11 @@ from kb.store.sqlfile import sql
 
 
 class RemovableCounts(NamedTuple):
-    """How much a reset would remove. `sentences`: passages whose sentences have vectors."""
+    """How much a reset would remove."""
 
     documents: int
     passages: int
     vectors: int
-    sentences: int
     answers: int
     conversations: int
     runs: int

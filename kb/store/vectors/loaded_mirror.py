@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.store.connection import Connection
-from kb.store.vectors.mirror import read_vectors
-from kb.store.vectors.vector_tables import Slot
+from kb.store.rows.mirror_queries import select_mirror
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
@@ -20,7 +19,7 @@ _PAGE_VECTORS = 4_096
 
 
 class LoadedMirror(NamedTuple):
-    """The vectors of a slot, float32[n, dimensions], and their chunks."""
+    """The vectors, float32[n, dimensions], and their chunks."""
 
     chunk_ids: list[str]
     vectors: Vectors
@@ -38,14 +37,14 @@ class LoadedMirror(NamedTuple):
         return [(self.chunk_ids[at], 1.0 - float(cosines[at])) for at in found]
 
 
-def load_mirror(db: Connection, slot: Slot, dimensions: int) -> LoadedMirror:
-    """The mirror of a slot as `db` sees it now."""
+def load_mirror(db: Connection, dimensions: int) -> LoadedMirror:
+    """The mirror as `db` sees it now."""
     import numpy as np
 
     chunk_ids: list[str] = []
     parts: list[bytes] = []
     last = 0
-    while page := read_vectors(db, slot, after_rowid=last, row_limit=_PAGE_VECTORS):
+    while page := select_mirror(db, after_rowid=last, row_limit=_PAGE_VECTORS):
         chunk_ids += [row.chunk_id for row in page]
         parts += [row.embedding for row in page]
         last = page[-1].chunk_rowid

@@ -1,15 +1,13 @@
-"""The mirror: one sqlite-vec table per slot, for nearest neighbours and exact cosines inside SQL.
+"""The mirror: a sqlite-vec table, for nearest neighbours and exact cosines inside SQL.
 
-`vec_primary` and `vec_secondary` hold the vectors of the models that `embedding_slots` names; an unused one is there
-too, empty, because the search statement names both. Their DDL is the one SQL text made in Python, because a vec0
-table's dimensions are in its declaration.
+`vec_primary` holds the vectors of the model that `embedding_slots` names. Its DDL is the one SQL text made in Python,
+because a vec0 table's dimensions are in its declaration.
 """
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
 
 import apsw
 
@@ -17,9 +15,6 @@ from kb.domain.embeddings import EmbeddingModel
 from kb.errors import StoreError
 from kb.store.connection import Connection
 from kb.store.rows import embed_queries as queries
-
-Slot = Literal["primary", "secondary"]
-SLOTS: tuple[Slot, ...] = ("primary", "secondary")
 
 MAX_DIMENSIONS = 8192
 
@@ -75,12 +70,12 @@ def _how_to_reinstall() -> str:
 
 def has_vectors(db: Connection) -> bool:
     """Whether the file has vector tables, so that a writer must load sqlite-vec."""
-    return bool(db.table_exists(None, "embedding_slots")) and bool(queries.select_slots(db))
+    return has_mirror(db)
 
 
-def slots(db: Connection) -> dict[str, queries.EmbeddingSlot]:
-    """The models mirrored, by slot."""
-    return {row.slot: row for row in queries.select_slots(db)}
+def mirrored(db: Connection) -> queries.MirroredModel | None:
+    """The model whose vectors the mirror holds; None where none does."""
+    return queries.select_mirrored(db)
 
 
 def lance_table_name(model: EmbeddingModel) -> str:
@@ -89,26 +84,21 @@ def lance_table_name(model: EmbeddingModel) -> str:
     return f"{TABLE_PREFIX}{slug}_{model.dimensions}"
 
 
-def ensure_slot(db: Connection, slot: Slot, model: EmbeddingModel, now: str) -> bool:
-    """Makes a slot's mirror hold `model`; True when it had to be rebuilt and is empty. The caller's transaction.
+def ensure_mirror(db: Connection, model: EmbeddingModel, now: str) -> bool:
+    """Makes the mirror hold `model`; True when it had to be rebuilt and is empty. The caller's transaction.
 
     What the model's records call committed is not in the empty mirror: they become pending. Records of another version
     of the model go, as its vectors do.
     """
-    held = slots(db)
-    if holds(held.get(slot), model) and has_mirror(db, slot):
+    if holds(mirrored(db), model) and has_mirror(db):
         return False
-    queries.delete_slot(db, slot=slot)
-    remake_mirror(db, slot, model.dimensions)
-    for other in SLOTS:
-        if other not in held and not has_mirror(db, other):
-            remake_mirror(db, other, _UNUSED_DIMENSIONS)
+    queries.delete_slot(db)
+    remake_mirror(db, model.dimensions)
     lance_table = lance_table_name(model)
     queries.delete_other_versions(db, lance_table=lance_table, model_id=model.name, model_version=model.version)
     queries.reset_records(db, lance_table=lance_table)
     queries.upsert_slot(
         db,
-        slot=slot,
         model_id=model.name,
         model_version=model.version,
         dimensions=model.dimensions,
@@ -118,35 +108,29 @@ def ensure_slot(db: Connection, slot: Slot, model: EmbeddingModel, now: str) -> 
     return True
 
 
-def holds(held: queries.EmbeddingSlot | None, model: EmbeddingModel) -> bool:
-    """Whether a slot holds the vectors of `model`, in its very version."""
-    return held is not None and held[1:4] == (model.name, model.version, model.dimensions)
+def holds(held: queries.MirroredModel | None, model: EmbeddingModel) -> bool:
+    """Whether the mirror holds the vectors of `model`, in its very version."""
+    return held is not None and held[:3] == (model.name, model.version, model.dimensions)
 
 
-def has_mirror(db: Connection, slot: Slot) -> bool:
-    """Whether a slot's table is there."""
-    return bool(db.table_exists(None, f"vec_{slot}"))
+def has_mirror(db: Connection) -> bool:
+    """Whether the mirror's table is there."""
+    return bool(db.table_exists(None, "vec_primary"))
 
 
-def drop_slot(db: Connection, slot: Slot) -> None:
-    """Removes a slot, its mirror emptied; Lance keeps the vectors."""
-    queries.delete_slot(db, slot=slot)
-    remake_mirror(db, slot, _UNUSED_DIMENSIONS)
+def drop_mirror(db: Connection) -> None:
+    """Empties the mirror, of no model from now on; Lance keeps the vectors."""
+    queries.delete_slot(db)
+    remake_mirror(db, _UNUSED_DIMENSIONS)
 
 
-def remake_mirror(db: Connection, slot: Slot, dimensions: int) -> None:
-    """Rebuilds a slot's table, empty. `dimensions` is validated: it becomes part of the statement."""
+def remake_mirror(db: Connection, dimensions: int) -> None:
+    """Rebuilds the mirror's table, empty. `dimensions` is validated: it becomes part of the statement."""
     if not 1 <= dimensions <= MAX_DIMENSIONS:
         raise StoreError(f"{dimensions} dimensions", f"sqlite-vec takes 1 to {MAX_DIMENSIONS}")
-    db.execute(f"DROP TABLE IF EXISTS vec_{_checked(slot)}")
+    db.execute("DROP TABLE IF EXISTS vec_primary")
     db.execute(
-        f"CREATE VIRTUAL TABLE vec_{_checked(slot)} USING vec0(chunk_rowid INTEGER PRIMARY KEY, "
+        "CREATE VIRTUAL TABLE vec_primary USING vec0(chunk_rowid INTEGER PRIMARY KEY, "
         f"lang TEXT PARTITION KEY, embedding FLOAT[{int(dimensions)}] distance_metric=cosine, "
         f"chunk_size={_BLOCK_VECTORS})"
     )
-
-
-def _checked(slot: str) -> str:
-    if slot not in SLOTS:
-        raise StoreError(f"no vector slot {slot!r}", "one of " + ", ".join(SLOTS))
-    return slot

@@ -1,6 +1,5 @@
--- Read how far a slot is from complete, without looking at a vector.
--- version 5
--- param slot TEXT  primary or secondary
+-- Read how far the mirror is from complete, without looking at a vector.
+-- version 1
 -- param passage_version TEXT  form of the text that is embedded
 -- column chunks INTEGER  all chunks but those of source code
 -- column committed INTEGER  of them, with a vector in both stores
@@ -9,9 +8,6 @@
 -- column kept INTEGER  passages with tokens under the model
 -- column whole INTEGER  of them, with a committed vector and of the right size
 -- column tombstones INTEGER  vectors of chunks that are gone, still to be removed
--- column averaged INTEGER  vectors that the languages' means were computed from
--- column means_origin TEXT  what names the vectors there are: means that were computed from others are of another origin
--- column other_means INTEGER  languages' means of another origin
 SELECT
   (SELECT count(*) FROM chunks WHERE symbol_text IS NULL) AS chunks,
   (
@@ -38,12 +34,6 @@ SELECT
       AND r.status = 'committed'
       AND k.components = s.dimensions AND length(k.tokens) = k.count * (k.components / 2 + 2)
   ) AS whole,
-  (SELECT count(*) FROM vector_tombstones AS t WHERE t.lance_table = s.lance_table) AS tombstones,
-  (SELECT coalesce(sum(m.chunks), 0) FROM language_means AS m WHERE m.slot = s.slot) AS averaged,
-  o.origin AS means_origin,
-  (SELECT count(*) FROM language_means AS m WHERE m.slot = s.slot AND m.origin <> o.origin) AS other_means
+  (SELECT count(*) FROM vector_tombstones AS t WHERE t.lance_table = s.lance_table) AS tombstones
 FROM embedding_slots AS s
-CROSS JOIN (
-  SELECT format('%s, corpus revision %s', :passage_version, value) AS origin FROM kv WHERE key = 'corpus_revision'
-) AS o
-WHERE s.slot = :slot;
+WHERE s.slot = 'primary';

@@ -1,3 +1,0 @@
--- Forget all sentence vectors.
--- version 1
-DELETE FROM chunk_sentences;
