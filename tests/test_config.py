@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from kb import config
 from kb.config import Config, expand_variables, load
+from kb.config.fixed_keys import GONE_KEYS
 from kb.config.sections import WorkspaceConfig
 from kb.config.showing import items, to_toml
 from kb.errors import ConfigError, ConfigNotFound
@@ -341,3 +342,14 @@ def test_what_is_no_language_to_be_heard_is_refused(tmp_path: Path, written: str
     file.write_text(f"schema_version = 1\n[audio]\nlanguage = {written}\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"audio\.language"):
         load(str(file), (), {})
+
+
+@pytest.mark.parametrize("key", [*GONE_KEYS, "rerank.provider"])
+def test_a_key_of_an_older_kb_is_told_with_the_reason_it_is_gone(key: str, tmp_path: Path) -> None:
+    section, _, name = key.rpartition(".")
+    file = tmp_path / "kb.toml"
+    file.write_text(f'[{section}]\n{name} = "reading"\n', encoding="utf-8")
+    with pytest.raises(ConfigError) as refused:
+        load(str(file), env={})
+    assert refused.value.details["key"] == key
+    assert GONE_KEYS.get(key, "one of") in refused.value.message

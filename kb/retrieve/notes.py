@@ -117,11 +117,3 @@ def embedding_not_ended(question: str, committed: int, chunks: int) -> str:
         return f"임베딩이 끝나지 않음: 지금까지 {chunks}개 중 {committed}개 구절을 비교 (이어서 하기: {_GOES_ON})"
     of = f"{committed} of {chunks} passages are compared so far"
     return f"embedding has not ended: {of} ({_GOES_ON} goes on with it)"
-
-
-def second_not_begun(question: str, model: str) -> str:
-    """That the model which compares across languages has no vectors yet."""
-    if query_language(question) == "ko":
-        return f"임베딩이 끝나지 않음: 언어를 넘어 비교하는 {model} 시작 전 (이어서 하기: {_GOES_ON})"
-    waits = f"{model}, which compares across languages, has not begun"
-    return f"embedding has not ended: {waits} ({_GOES_ON} goes on with it)"

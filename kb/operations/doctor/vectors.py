@@ -70,7 +70,7 @@ def _embeds(config: Config) -> bool:
 
 def check_reranker(config: Config) -> Iterator[Check]:
     """Whether the cross-encoder that is configured loads; nothing where none is."""
-    if config.rerank.provider in ("reading", "none"):
+    if config.rerank.provider == "none":
         return
     try:
         label = open_pair_scorer(config).label

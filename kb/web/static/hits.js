@@ -3,7 +3,7 @@
 import { h, marked } from "./dom.js";
 import { address } from "./state.js";
 
-const SCORES = { reading: "read", cross_encoder: "cross-encoder", linear: "fused", rrf: "fused" };
+const SCORES = { late: "meaning and words", cross_encoder: "cross-encoder", linear: "fused", rrf: "fused" };
 
 /** The hits of a response as an ordered list; `state` says what their addresses keep. */
 export function hitList(response, state) {
