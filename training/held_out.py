@@ -1,4 +1,4 @@
-"""Where the right passage is among all passages of sources that had no part in training, by kind of question."""
+"""Where the right passage is among all passages of sources that had no part in training, by kind and language."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AMONG = (1, 3, 10)
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one kind of question: how many, and the shares with a right passage first, among three and among ten."""
+    """Of one kind of questions: how many, and the shares with a right passage first, among three and among ten."""
 
     kind: str
     questions: int
@@ -30,8 +30,8 @@ class Figures:
 
 
 def held_out_figures(encoder: Encoder, base: Base, sources: Sequence[Source]) -> tuple[list[Figures], float | None]:
-    """Figures of all kinds (`all` first) over the passages of all `sources` together, and the share of questions of
-    twins whose passage comes before the twin by tokens; None without twins."""
+    """Figures over the passages of all `sources` together: of all questions, of each kind, of each language they are
+    asked in; and the share of questions of twins whose passage comes before the twin by tokens, None without twins."""
     texts: list[str] = []
     questions: list[Question] = []
     right: list[list[int]] = []
@@ -61,10 +61,10 @@ def held_out_figures(encoder: Encoder, base: Base, sources: Sequence[Source]) ->
                 for at in range(0, len(asked), _QUESTIONS_TOGETHER)
             ]
         ).cpu()
-    of_kind: dict[str, list[int]] = {"all": []}
-    for at, question in enumerate(questions):
-        of_kind["all"].append(at)
-        of_kind.setdefault(question.kind, []).append(at)
+    of_kind: dict[str, list[int]] = {"all": list(range(len(questions)))}
+    for of in (lambda question: question.kind, lambda question: f"asked in {question.language}"):
+        for name in sorted({of(question) for question in questions}):
+            of_kind[name] = [at for at, question in enumerate(questions) if of(question) == name]
     ranks = [[_rank(scores[at], right[at]) for at in range(len(questions))] for scores in (near, late)]
     figures = [
         Figures(kind, len(of), *(_shares([ranks_by[at] for at in of]) for ranks_by in ranks))
