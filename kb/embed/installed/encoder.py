@@ -15,12 +15,12 @@ from importlib.util import find_spec
 from math import sqrt
 from operator import mul
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, PassageTokens, Role
-from kb.embed.installed.onnx_library import Output, Session, Tensor, open_session
+from kb.embed.installed.onnx_library import Session, Tensor, open_session
 from kb.embed.installed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
-from kb.embed.model_files import MEAN, MODEL_FILE, TOKEN_IDS, TOKENS
+from kb.embed.model_files import MEAN, MODEL_FILE, STATES, TOKEN_IDS, TOKENS
 from kb.embed.text import encoder_text
 from kb.errors import ModelCorrupt
 from kb.models.manifest import reinstall_hint
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from kb.domain.embeddings import Vectors
     from kb.embed.installed.word_tokens import WordTokens
+
+    Floats: TypeAlias = memoryview[float]
 
 T = TypeVar("T")
 
@@ -56,11 +58,19 @@ class EncoderGraph(NamedTuple):
         size = self.model.window_tokens - _MARK_TOKENS
         return [ids[start : start + size] for start in range(0, max(len(ids), 1), size)]
 
-    def run(self, window: Sequence[int]) -> tuple[Output, Output]:
-        """float32[1, dimensions], the mean of a window's states, and the states, each L2 = 1, marks included."""
+    def run(self, window: Sequence[int]) -> tuple[Floats, Floats]:
+        """float32[dimensions], the mean of a window's states, and the states, each L2 = 1, marks included.
+
+        Those of an earlier graph are not of that length.
+        """
         ids = array("q", (_FIRST, *window, _LAST))
-        mean, tokens = self.session.outputs({TOKEN_IDS: Tensor("int64", (1, len(ids)), ids)}, (MEAN, TOKENS))
-        return mean, tokens
+        given = {TOKEN_IDS: Tensor("int64", (1, len(ids)), ids)}
+        if self.model.has_tokens:
+            mean, tokens = self.session.outputs(given, (MEAN, TOKENS))
+            return mean.values, tokens.values
+        states = self.session.run(given, STATES).values
+        width = self.model.dimensions
+        return memoryview(array("f", [sum(states[each::width]) / len(ids) for each in range(width)])), states
 
 
 class InstalledQueryEncoder(NamedTuple):
@@ -84,13 +94,13 @@ class InstalledQueryEncoder(NamedTuple):
         for at, window in enumerate(self.graph.windows(ids)):
             mean, tokens = self.graph.run(window)
             weight = max(len(window), 1)
-            sums = [total + weight * value for total, value in zip(sums, mean.values, strict=True)]
+            sums = [total + weight * value for total, value in zip(sums, mean, strict=True)]
             first = 1 + (_PREFIX_TOKENS if at == 0 else 0)
-            kept += tokens.values[first * width : -width]
-            every += tokens.values
+            kept += tokens[first * width : -width]
+            every += tokens
         norm = sqrt(sum(map(mul, sums, sums))) or 1.0
         vector = array("f", [total / norm for total in sums]).tobytes()
-        return EncodedQuestion(vector, bytes(kept or every))
+        return EncodedQuestion(vector, bytes(kept or every) if self.model.has_tokens else None)
 
 
 class InstalledEmbedder(NamedTuple):
@@ -137,8 +147,8 @@ class InstalledEmbedder(NamedTuple):
         states = []
         for window in self.graph.windows(ids):
             mean, tokens = self.graph.run(window)
-            total += np.asarray(mean.values) * max(len(window), 1)
-            states.append(np.asarray(tokens.values).reshape(-1, width))
+            total += np.asarray(mean) * max(len(window), 1)
+            states.append(np.asarray(tokens).reshape(-1, width))
         vector: Vectors = total / (np.linalg.norm(total) or 1)
         return vector, states[0] if len(states) == 1 else np.concatenate(states)
 

@@ -20,9 +20,9 @@ from kb.records import NamedTuple
 
 VOCABULARY_FILE = "vocabulary.bin"
 
-_MAGIC = b"KBV2"
-# pieces, slots, trie units, replacement bytes, text bytes, longest piece in bytes, unknown id, its score
-_HEADER = struct.Struct("<4s7If")
+_MAGIC = b"KBV1"
+# pieces, slots, trie units, replacement bytes, text bytes, longest piece in bytes, unknown id, 0, its score
+_HEADER = struct.Struct("<4s8If")
 _UNKNOWN_PENALTY = 10.0
 SPACE, METASPACE = b" ", "▁".encode()
 _HAS_LEAF, _LABEL_MASK, _VALUE_MASK = 1 << 8, 0x8000_00FF, 0x7FFF_FFFF
@@ -181,6 +181,7 @@ def write_vocabulary(path: Path, pieces: Sequence[str], scores: Sequence[float],
         offsets[-1],
         max(map(len, texts)),
         unknown,
+        0,
         min(scores) - _UNKNOWN_PENALTY,
     )
     path.write_bytes(
@@ -203,7 +204,7 @@ def open_vocabulary(path: Path) -> UnigramVocabulary:
     try:
         with path.open("rb") as file:
             view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        magic, pieces, slots, units, replaced, texts, longest, unknown, score = _HEADER.unpack_from(view)
+        magic, pieces, slots, units, replaced, texts, longest, unknown, _, score = _HEADER.unpack_from(view)
     except (OSError, ValueError, struct.error) as error:
         raise ModelCorrupt(f"{path} cannot be read: {error}") from error
     sizes = (4 * slots, 4 * (pieces + 1), 4 * pieces, 4 * units, replaced, texts)
