@@ -16,8 +16,8 @@ from kb.domain.search import SearchQuery
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 from kb.retrieve.code.merge import merged
+from kb.retrieve.code.weights import weight
 from kb.retrieve.code.wording import share_of_pairs, word_pairs
-from kb.retrieve.weights import load_weights
 from kb.store.rows.embed_queries import select_incomplete
 
 FILES = {
@@ -151,17 +151,6 @@ def test_the_label_of_a_ranking_names_what_ordered_the_code(kept: Vault) -> None
 
     assert re.search(r"/search_code-\d+/code-\d+/code-[0-9a-f]{8}$", label("retryUpload"))
     assert "search_code" not in label("Mondays")
-
-
-def test_code_is_found_where_the_views_were_made_without_its_weights(vault: Vault) -> None:
-    run_kb("--config", str(vault.config), "ingest", "--no-embed")
-    db = apsw.Connection(str(vault.sqlite))
-    (made,) = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'shipped_weights'").fetchall()
-    db.execute("DROP VIEW shipped_weights")
-    db.execute(re.sub(r"\n +\('code',.*", "", made[0]))
-    db.close()
-    assert uris(vault, "retryUpload") != []
-    assert run_kb("--config", str(vault.config), "schema", "--json").code == 0
 
 
 @pytest.mark.parametrize(
@@ -497,15 +486,14 @@ def test_what_is_asked_when_or_how_is_found_in_the_note_that_says_more_of_it_tha
 def test_a_note_in_another_language_counts_as_if_it_had_words_of_the_question(kept: Vault) -> None:
     with open_session(load(str(kept.config), ())) as session:
         result = search(session, SearchQuery("upload that fails is retried", "lexical", 3))
-        weights = load_weights(apsw.Connection(str(kept.config.parent / "data" / "kb.sqlite")), "code")
     assert result.code is not None
     note, code = result.among_notes[0], result.among_code[:1]
-    held = weights.of("margin") + weights.of("other_language") / 2
+    held = weight("margin") + weight("other_language") / 2
     by_words = result.code.hits[0]._replace(share=held, found_by="words")
     found = result.code._replace(hits=(by_words,), searched_share=1.0)
     abroad = note._replace(retrieval=note.retrieval._replace(is_own=False))
-    assert merged([note], [0.0], code, found, weights) == [*code, note]
-    assert merged([abroad], [0.0], code, found, weights) == [abroad, *code]
+    assert merged([note], [0.0], code, found) == [*code, note]
+    assert merged([abroad], [0.0], code, found) == [abroad, *code]
 
 
 def test_beside_code_a_page_that_was_generated_comes_after_one_that_was_written(tmp_path: Path) -> None:
