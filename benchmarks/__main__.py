@@ -51,7 +51,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--questions", type=int, metavar="N", help=f"{', '.join(SAMPLED)}: ask so many of each set (0: all)"
     )
-    parser.add_argument("--fit", type=Path, metavar="FILE", help="reading: write the weights fitted on all sets there")
     parser.add_argument(
         "--write", type=Path, metavar="FILE", help="put the tables into a Markdown page, in place of theirs"
     )
@@ -68,7 +67,6 @@ def main(arguments: list[str]) -> int:
         names = [name for name in BENCHMARKS if name not in LONG and (name != "retrieval" or options.data)]
     own: dict[str, dict[str, object]] = {
         "retrieval": {"modes": tuple(options.modes.split(",")), "runs": options.runs},
-        "reading": {"fit": options.fit},
     }
     if options.questions is not None:
         for name in SAMPLED:

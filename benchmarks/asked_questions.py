@@ -1,21 +1,47 @@
-"""What kb answers to the questions of a set without a model, with the weights it ships or with others."""
+"""What kb finds for the questions of a set, and what it answers without a model."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.question_sets import Asked, QuestionSet
-from benchmarks.weight_fitting import Fitted
+from benchmarks.scoring import score_one
 from kb.domain.answers.answer import Answer
 from kb.domain.run_handle import RunHandle
-from kb.operations.ask.ask import ask
+from kb.domain.search import SearchFilters, SearchQuery
+from kb.operations.ask.ask import ask_in
 from kb.operations.ask.findings import AskRequest
+from kb.operations.search.search import search_in
 from kb.operations.session.session import open_session
-from kb.store.connection import open_writer, transaction
+
+FIRST = 10
+_FOUND = 20  # a twin is looked for among so many
+
+
+class Found(NamedTuple):
+    """A question with the documents of its hits, best first."""
+
+    asked: Asked
+    paths: tuple[str, ...]
+
+    @property
+    def figures(self) -> tuple[float, float, float]:
+        """hit@1 and hit@3 of passages, nDCG@10 of the documents in the order of their first passage."""
+        right = [path in self.asked.files for path in self.paths]
+        graded = {path: int(grade) for path, grade in self.asked.files.items()}
+        ndcg = score_one(graded, list(dict.fromkeys(self.paths[:FIRST]))).ndcg_at_10
+        return float(any(right[:1])), float(any(right[:3])), ndcg
+
+    @property
+    def is_above_twin(self) -> bool:
+        """Whether its document stands above the one that differs in what is asked."""
+        own = [path in self.asked.files for path in self.paths]
+        return True in own and (
+            self.asked.twin not in self.paths or own.index(True) < self.paths.index(self.asked.twin)
+        )
 
 
 class Answered(NamedTuple):
@@ -37,28 +63,33 @@ class Shares(NamedTuple):
     precision: float
 
 
-@contextmanager
-def fitted_weights(base: KnowledgeBase, models: Mapping[str, Fitted]) -> Iterator[None]:
-    """Within, the knowledge base ranks and judges by these weights."""
-    rows = [(model, name, weight) for model, weights in models.items() for name, weight in weights.items()]
-    put = (
-        "INSERT INTO fitted_weights (model, feature, weight, version, questions, updated_at) VALUES (?, ?, ?, ?, 0, ?)"
-    )
-    db = open_writer(base.config.sqlite)
-    try:
-        with transaction(db):
-            db.executemany(put, [(*row, "others", "2000-01-01T00:00:00Z") for row in rows])
-        yield
-        with transaction(db):
-            db.execute("DELETE FROM fitted_weights")
-    finally:
-        db.close()
+def ask_all(base: KnowledgeBase, questions: QuestionSet, *, with_answers: bool) -> tuple[list[Found], list[Answered]]:
+    """Every question of a set: what is found for it, and its answer without a model."""
+    found, answered = [], []
+    with open_session(base.config, many=True) as session, session.reading() as opened:
+        for each in questions.questions:
+            result = search_in(opened, SearchQuery(each.text, "hybrid", _FOUND, SearchFilters(as_text=True)))
+            found.append(Found(each, tuple(hit.doc_path for hit in result.hits)))
+            if with_answers:
+                request = AskRequest(each.text, "hybrid", FIRST, provider="extractive", keep=False)
+                answer = ask_in(opened, request, RunHandle())
+                answered.append(Answered(each, answer.state, is_right(each, answer)))
+    return found, answered
 
 
-def ask_all(base: KnowledgeBase, questions: QuestionSet) -> list[Answered]:
-    """Every question of a set, answered without a model."""
-    with open_session(base.config, many=True) as session:
-        return [_answered(each, ask(session, _request(each), RunHandle())) for each in questions.questions]
+def is_right(asked: Asked, answer: Answer) -> bool:
+    """Whether a piece shown answers; of a set without judged documents, whether anything does."""
+    if not asked.files:
+        return asked.answerable
+    paths = {hit.chunk_id: hit.doc_path for hit in answer.hits}
+    cited = {each.marker: paths[each.chunk_id] for each in answer.citations if each.marker}
+    pieces = [
+        (cited[f"[{number}]"], claim.quote or "")
+        for claim in answer.claims
+        for number in claim.passages
+        if f"[{number}]" in cited
+    ]
+    return asked.is_answered_by(pieces)
 
 
 def shares(answered: Iterable[Answered]) -> Shares:
@@ -82,22 +113,3 @@ def states(answered: Sequence[Answered]) -> tuple[float, float, float]:
     counts = Counter(each.state for each in answered)
     answers, unsure, refused = (counts[state] / len(answered) for state in ("answered", "unsure", "refused"))
     return answers, unsure, refused
-
-
-def _request(asked: Asked) -> AskRequest:
-    return AskRequest(asked.text, "hybrid", 10, provider="extractive", keep=False)
-
-
-def _answered(asked: Asked, answer: Answer) -> Answered:
-    """A set without judged documents has right answers to all of its answerable questions."""
-    if not asked.files:
-        return Answered(asked, answer.state, asked.answerable)
-    paths = {hit.chunk_id: hit.doc_path for hit in answer.hits}
-    cited = {each.marker: paths[each.chunk_id] for each in answer.citations if each.marker}
-    pieces = [
-        (cited[f"[{number}]"], claim.quote or "")
-        for claim in answer.claims
-        for number in claim.passages
-        if f"[{number}]" in cited
-    ]
-    return Answered(asked, answer.state, asked.is_answered_by(pieces))

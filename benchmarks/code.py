@@ -63,7 +63,6 @@ def measure(data: Path | None, *, verbose: bool = bool(os.environ.get("KB_CODE_M
                     outcome(each, search(session, SearchQuery(each.text, "lexical", _DEPTH)).hits) for each in drawn
                 ]
             judged = code_answers.judge_all(session, root, questions)
-            weights = code_answers.fit(code_answers.judge_all(session, root, others[code_answers.FIT_SEED]))
     objects, object_targets = measure_objects(cache)
     found = _measurement(questions, outcomes, len(files), report.counts.chunks_indexed, seconds)
     answers, targets = code_answers.tables(judged)
@@ -78,7 +77,7 @@ def measure(data: Path | None, *, verbose: bool = bool(os.environ.get("KB_CODE_M
             parsing(root, files),
         ),
         (*found.targets, *object_targets, *targets),
-        {**found.figures, "fitted": weights},
+        found.figures,
     )
 
 

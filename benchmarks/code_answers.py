@@ -1,7 +1,6 @@
-"""How questions about source code are judged: what kb is sure of, what it refuses, and the weights fitted to that.
+"""How questions about source code are judged: what kb is sure of, and what it refuses.
 
-Each question is asked twice: of all packages, and of all but the one that answers it, which nothing else can. The
-weights are fitted on the questions of another seed than those that are measured.
+Each question is asked twice: of all packages, and of all but the one that answers it, which nothing else can.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from typing import NamedTuple
 
 from benchmarks.code_set import Question
 from benchmarks.measurement import Table, Target
-from benchmarks.weight_fitting import auroc, fit_likelihood
-from kb.answer.code.judging import MODEL, code_evidence, code_features
+from kb.answer.code.judging import code_evidence
 from kb.answer.code.quoting import answering
 from kb.domain.citations import cited_lines
 from kb.domain.code_hits import CodeFound
@@ -23,18 +21,15 @@ from kb.language.names.identifiers import parts_of
 from kb.operations.search.search import search
 from kb.operations.session.session import Session
 
-FIT_SEED = 15
-_RIDGE = 0.3
 _DEPTH = 10
 _PRECISION, _GATE = 0.9, 0.5
 
 
 class Judged(NamedTuple):
-    """A question as it was asked, of all packages or without its own: what was weighed, what came of it."""
+    """A question as it was asked, of all packages or without its own: and what came of it."""
 
     kind: str
     answerable: bool
-    features: dict[str, float]
     likelihood: float
     right: bool
 
@@ -65,11 +60,9 @@ def _judge(
     found = search(session, SearchQuery(text, "lexical", _DEPTH, filters)).code
     with session.reading() as base:
         if found is None or not found.hits:
-            return [Judged(kind, holds is not None, {"bias": 1.0}, 0.0, False)]
+            return [Judged(kind, holds is not None, 0.0, False)]
         evidence = code_evidence(base.db, found)
-        features = code_features(base.db, found)
-        assert evidence is not None  # the base is of this kb
-    return [Judged(kind, holds is not None, features, evidence.value, holds is not None and holds(found))]
+    return [Judged(kind, holds is not None, evidence.value, holds is not None and holds(found))]
 
 
 def _holds(question: Question) -> Callable[[CodeFound], bool]:
@@ -108,13 +101,6 @@ def _calls(root: Path, name: str, question: Question) -> Callable[[CodeFound], b
     return holds
 
 
-def fit(judged: Sequence[Judged]) -> dict[str, float]:
-    """The weights of `code_right`; what a rule refuses by itself is not weighed."""
-    rows = [each for each in judged if each.likelihood > 0]
-    found = fit_likelihood([each.features for each in rows], [each.right for each in rows], [1.0] * len(rows), _RIDGE)
-    return {name: round(value, 3) for name, value in sorted(found.items())}
-
-
 def tables(judged: Sequence[Judged]) -> tuple[tuple[Table, ...], tuple[Target, ...]]:
     """What kb is sure of, by kind of question, and how often that is right."""
     rows = []
@@ -135,13 +121,8 @@ def tables(judged: Sequence[Judged]) -> tuple[tuple[Table, ...], tuple[Target, .
         "sure",
         "refused ",
     )
-    shipped = [each.likelihood for each in judged]
-    truth = [each.right for each in judged]
     return (
-        (
-            Table("Answers, sure from .9 on; `left out`: asked without the package that answers", columns, tuple(rows)),
-            Table(f"The model {MODEL}", ("", "AUROC"), (("as shipped", round(auroc(shipped, truth), 3)),)),
-        ),
+        (Table("Answers, sure from .9 on; `left out`: asked without the package that answers", columns, tuple(rows)),),
         (
             Target("right among the sure answers", _share([each.right for each in sure]), "≥", 0.9),
             Target("refused of what is not there", round(len(refused) / len(nothing), 3), "≥", 0.8),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -23,7 +23,8 @@ GOLDEN = HERE.parent / "fixtures" / "golden"
 class Asked(NamedTuple):
     """A question of one kind. `files` grade the documents that answer it; an expression of `must` is in the answer.
 
-    Without files nothing answers it. Without `must` the document decides whether an answer is right.
+    Without files nothing answers it. Without `must` the document decides whether an answer is right. `twin` is one that
+    differs from it in what is asked.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Asked(NamedTuple):
     files: Mapping[str, float]
     must: tuple[str, ...] = ()
     answerable: bool = True
+    twin: str = ""
 
     def is_answered_by(self, pieces: Iterable[tuple[str, str]]) -> bool:
         """Whether one of the pieces, each a file and its text, answers it."""
@@ -50,6 +52,10 @@ class QuestionSet(NamedTuple):
     questions: tuple[Asked, ...]
 
 
+HELD_OUT = "held-out"
+_READERS = ("n4", "d1", "t8")
+"""The question files that no part of training sees."""
+
 NAMES = (
     "ask-fastapi",
     "notes-ko",
@@ -62,6 +68,7 @@ NAMES = (
     "korquad-refusal-dev",
     "few-korean",
     "few-english",
+    HELD_OUT,
 )
 
 
@@ -80,6 +87,9 @@ def question_set(name: str, data: Path, at_most: int = 0) -> Iterator[QuestionSe
             VAULTS[name](data, Path(folder))
             asked = _own(data / "ask-fastapi" / "questions.jsonl")
             yield QuestionSet(name, Path(folder), tuple(_answered_in(Path(folder), asked)))
+    elif name == HELD_OUT:
+        with TemporaryDirectory() as folder:
+            yield QuestionSet(name, Path(folder), tuple(_held_out(data / "reader-questions", Path(folder))))
     elif name == "notes-ko":
         yield QuestionSet(name, data / name, tuple(_own(HERE / "questions" / "notes-ko.jsonl")))
     elif name in VAULTS:
@@ -99,6 +109,45 @@ def _own(path: Path) -> Iterator[Asked]:
         row = json.loads(line)
         files = dict.fromkeys(row["files"], 1.0)
         yield Asked(row["id"], row["text"], row["lang"], row["kind"], files, tuple(row["must"]), row["answerable"])
+
+
+def _held_out(source: Path, root: Path) -> Iterator[Asked]:
+    """The questions of the held-out files; writes each passage below `root`, as a file of its own."""
+    for name in _READERS:
+        for row in _passages(source, name):
+            for letter, text in ((letter, row.get(letter)) for letter in ("text", "a", "b")):
+                if text is not None:
+                    _write_passage(root / f"{name}/{row['id']}-{letter}.md", row, text)
+            for number, asked in enumerate(row["questions"]):
+                own = asked.get("of", "text")
+                twin = {"a": f"{name}/{row['id']}-b.md", "b": f"{name}/{row['id']}-a.md"}.get(own, "")
+                files = {f"{name}/{row['id']}-{own}.md": 1.0}
+                yield Asked(f"{row['id']}-{number}", asked["q"], asked["lang"], asked["kind"], files, twin=twin)
+
+
+def _passages(source: Path, name: str) -> Iterator[dict[str, Any]]:
+    """The passages of a file with their questions, which may lie in a file of their own."""
+    for path in (source / f"{name}.jsonl", source / "twins" / f"{name}.jsonl"):
+        if path.exists():
+            yield from _lines(path)
+            return
+    asked = {row["id"]: row["questions"] for row in _lines(source / f"{name}.questions.jsonl")}
+    for row in _lines(source / f"{name}.passages.jsonl"):
+        yield {**row, "questions": asked.get(row["id"], [])}
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
+
+
+def _write_passage(path: Path, row: Mapping[str, Any], text: str) -> None:
+    """A passage below the headings that it does not begin with itself."""
+    path.parent.mkdir(exist_ok=True)
+    first = text.partition("\n")[0].lstrip("# ")
+    above = [heading for heading in row["heading"] if not first.startswith(heading)]
+    lines = [f"{'#' * level} {heading}" for level, heading in enumerate(above, 1)]
+    title = json.dumps(row["title"], ensure_ascii=False)
+    path.write_text("\n\n".join([f"---\ntitle: {title}\n---", *lines, text]) + "\n", encoding="utf-8")
 
 
 def _answered_in(root: Path, asked: Iterable[Asked]) -> Iterator[Asked]:

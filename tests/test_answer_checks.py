@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import get_args
 
 import pytest
@@ -10,10 +9,10 @@ import pytest
 from kb.answer.checks import check_claims, read_sentences
 from kb.answer.claims.reasons import _WORDS, in_words
 from kb.answer.claims.rules import RuleJudge
+from kb.answer.claims.support import Meaning
 from kb.answer.quotations import quotes_in
 from kb.domain.answers.answer import Claim
 from kb.domain.answers.claims import ReasonKind, because
-from kb.domain.passages import Passage
 from kb.language.detect import query_language
 from tests.answer_passages import passage
 
@@ -24,15 +23,13 @@ BATTERY = passage(2, "정전이 나면 배터리가 네 시간을 버틴다. 교
 PACKED = (GATEWAY, BATTERY)
 
 
-def never(sentence: str, passages: Sequence[Passage]) -> bool:
-    return False
-
-
-NEVER = RuleJudge(never)
+NEVER = RuleJudge()
 
 
 def only(text: str, question: str = "How does it work?", near: bool = False) -> Claim:
-    claims = check_claims(text, question, PACKED, RuleJudge(lambda sentence, passages: near))
+    claims = check_claims(
+        text, question, PACKED, RuleJudge(Meaning(lambda text, others: [float(near)] * len(others), same_sentence=0.5))
+    )
     assert len(claims) == 1
     return claims[0]
 

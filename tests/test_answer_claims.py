@@ -8,16 +8,23 @@ from collections.abc import Sequence
 import pytest
 from conftest import bounded_work
 
-from benchmarks.claims import figures, in_another_language, pairs, verdict_on
+from benchmarks.claims import figures, pairs, verdict_on
 from kb.answer.claims.names import sounds_in
 from kb.answer.claims.quantities import quantities
 from kb.answer.claims.rules import RuleJudge
 from kb.answer.claims.support import Meaning
 from kb.answer.claims.terms import terms
 from kb.domain.answers.claims import ClaimJudge, Judged, because
+from kb.language.detect import query_language
 from tests.answer_passages import passage
 
-JUDGE = RuleJudge(in_another_language)
+
+def across(text: str, others: Sequence[str]) -> list[float]:
+    """Takes all that is in another language for the same, and nothing that is in one."""
+    return [float(query_language(text) != query_language(other)) for other in others]
+
+
+JUDGE = RuleJudge(Meaning(across, same_sentence=0.5))
 
 
 def judged(source: str, claim: str) -> Judged:
@@ -194,19 +201,19 @@ def test_a_verb_that_says_the_same_is_no_other_one() -> None:
     claim = "The council spent 900 euros."
     assert JUDGE.judge(claim, "", [passage(1, source)]).verdict == "unknown"
     meaning = Meaning(_cosines, same_sentence=0.6, same_word=0.45)
-    assert RuleJudge(in_another_language, meaning).judge(claim, "", [passage(1, source)]).verdict == "support"
+    assert RuleJudge(meaning).judge(claim, "", [passage(1, source)]).verdict == "support"
 
 
 def test_a_thing_of_the_neighbouring_clause_is_not_supported_across_languages() -> None:
     source = passage(1, "아이는 우유 알레르기가 있지만 달걀은 먹을 수 있다.", lang="ko")
-    judge = RuleJudge(in_another_language, Meaning(_cosines, same_sentence=0.6, same_word=0.45))
+    judge = RuleJudge(Meaning(_cosines, same_sentence=0.1, same_word=0.45))
     assert judge.judge("The child is allergic to milk.", "", [source]).verdict == "support"
     assert judge.judge("The child is allergic to eggs.", "", [source]).verdict == "unknown"
 
 
 def test_a_name_of_another_clause_is_not_supported_across_languages() -> None:
     source = passage(1, "Nadia wrote the scheduler and Piotr reviewed it.")
-    judge = RuleJudge(in_another_language, Meaning(lambda text, others: [0.5] + [0.0] * (len(others) - 1)))
+    judge = RuleJudge(Meaning(lambda text, others: [0.5] + [0.0] * (len(others) - 1), same_sentence=0.4))
     assert judge.judge("나디아가 스케줄러를 썼다.", "", [source]).verdict == "support"
     assert judge.judge("피오트르가 스케줄러를 썼다.", "", [source]).verdict == "unknown"
 
@@ -222,7 +229,7 @@ def test_any_judge_will_do() -> None:
 
 def test_what_is_too_long_for_a_sentence_is_not_sure() -> None:
     text = "The pump draws water from the lake " * 200
-    judged = RuleJudge(lambda claim, source: True).judge(text, "What does the pump draw?", [passage(1, text)])
+    judged = RuleJudge().judge(text, "What does the pump draw?", [passage(1, text)])
     assert (judged.verdict, judged.reason) == ("unknown", because("too_long"))
 
 

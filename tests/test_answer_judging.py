@@ -7,32 +7,25 @@ from collections.abc import Mapping, Sequence
 import pytest
 from answer_passages import passage
 
-from kb.answer.judging import EXCERPT_CHARS, Excerpt, Judgement, JudgingWeights, judge, read_excerpts
+from kb.answer.fitted import Fitted
+from kb.answer.judging import COMPARED_SENTENCES, EXCERPT_CHARS, Excerpt, Judgement, judge, read_excerpts, standing
 from kb.answer.pieces import Piece, show_excerpts
-from kb.domain.candidates import Candidate, Ranked, ReadFigures
-from kb.domain.passages import Passage, Sentence, TermWeight
-from kb.retrieve.weights import Weights
+from kb.domain.passages import Sentence, TermWeight
+from kb.domain.search import RetrievalDetail
 
 TERMS = [TermWeight("valve", 3.0), TermWeight("cellar", 2.0)]
 QUESTION = "where is the valve of the cellar?"
-SENTENCE = Weights("s", {"own_terms": 2.0, "cosine": 1.0})
+GREEN = "The valve of the cellar is green."
 
 
-def found(passages: Sequence[Passage], sentence: float = 0.5, words: float = 0.6) -> list[tuple[Ranked, Passage]]:
-    """The passages in their order, each half as likely as the one before."""
-    ranked = []
-    for at, each in enumerate(passages, 1):
-        candidate = Candidate(
-            *(at, at, each.chunk_id, each.doc_id, each.doc_path, each.source_path, each.title, "[]", None, each.text),
-            *("[]", "v", each.lang, 0.5, None, None, 0.85, at, None, 1, words, 0.85, None),
-        )
-        ranked.append((Ranked(candidate, ReadFigures(0.4, 0.2, sentence, 3.0 - at, 0.5**at)), each))
-    return ranked
+def excerpts(*texts: str, near: Mapping[str, float] | None = None) -> tuple[Excerpt, ...]:
+    """The pieces of passages with these texts, each with less of a score than the one before."""
 
+    def nearness(sentences: Sequence[str]) -> list[float]:
+        return [(near or {}).get(sentence, 0.0) for sentence in sentences]
 
-def excerpts(*texts: str, cosines: Mapping[tuple[int, int], float] | None = None) -> tuple[Excerpt, ...]:
-    given = found([passage(number, text) for number, text in enumerate(texts, 1)])
-    return read_excerpts(QUESTION, TERMS, given, cosines or {}, SENTENCE)
+    given = [passage(number, text) for number, text in enumerate(texts, 1)]
+    return read_excerpts(QUESTION, TERMS, given, None if near is None else nearness)
 
 
 def test_the_best_sentence_is_shown_with_its_neighbours() -> None:
@@ -52,76 +45,95 @@ def test_a_piece_stays_short_and_goes_on_rather_than_back() -> None:
 
 
 def test_what_is_near_in_meaning_wins_without_words() -> None:
-    text = "Bread is in the box. Turn the green wheel to stop the water."
-    at = text.index("Turn")
-    (only,) = excerpts(text, cosines={(1, 0): 0.1, (1, at): 0.8})
-    assert only.best == "Turn the green wheel to stop the water."
+    turn = "Turn the green wheel to stop the water."
+    text = f"Bread is in the box of the cellar. {turn}"
+    assert excerpts(text)[0].best == "Bread is in the box of the cellar."
+    assert excerpts(text, near={turn: 0.8, "Bread is in the box of the cellar.": 0.4})[0].best == turn
 
 
-def weights(about: float, right: float) -> JudgingWeights:
-    return JudgingWeights(
-        SENTENCE,
-        Weights("a", {"bias": about}),
-        Weights("r", {"bias": right}),
-        Weights("r", {"0.80": 0.4, "0.90": 0.6, "0.95": 0.9}),
-    )
+def test_only_sentences_of_the_first_passage_are_compared_and_no_more_than_some() -> None:
+    compared: list[str] = []
+
+    def nearness(sentences: Sequence[str]) -> list[float]:
+        compared.extend(sentences)
+        return [0.5] * len(sentences)
+
+    long = " ".join(f"The lamp number {number} hums." for number in range(40))
+    given = [passage(1, f"{long} {GREEN}"), passage(2, "The door is blue.")]
+    assert len(read_excerpts(QUESTION, TERMS, given, nearness)) == 2
+    assert len(compared) == COMPARED_SENTENCES
+    assert GREEN in compared
+    assert "The door is blue." not in compared
 
 
-def judged(right: float, *texts: str) -> Judgement:
-    pieces = excerpts(*texts)
-    return judge(QUESTION, pieces, [each.ranked for each in pieces], TERMS, {}, weights(0.0, right))
+def found(late: float | None, cosine: float | None = 0.8, words: float = 0.6) -> RetrievalDetail:
+    return RetrievalDetail("hybrid", 5.0, 1, cosine, 1, late_score=late, lexical_share=words)
+
+
+def test_the_first_passage_is_compared_with_the_next_ones_by_what_it_was_found_by() -> None:
+    late = standing(found(0.7), [found(0.7), found(0.5), found(0.3), found(None)])
+    assert (late.measure, late.score, late.lead) == ("late", 0.7, pytest.approx(0.3))
+    cosine = standing(found(None), [found(None), found(None, 0.6), found(0.9, None)])
+    assert (cosine.measure, cosine.lead) == ("cosine", pytest.approx(0.2))
+    words = standing(found(None, None), [found(None, None)])
+    assert (words.measure, words.score, words.lead) == ("words", 0.6, 0.6)
+    alone = standing(found(0.7), [found(0.7)])
+    assert alone.lead == 0
+
+
+def judged(monkeypatch: pytest.MonkeyPatch, right: float, *texts: str, about: float = 0.0) -> Judgement:
+    """What is made of these passages by models that say the same of all."""
+
+    def model(name: str) -> Fitted:
+        bias = about if name.startswith("about") else right
+        return Fitted(name, "", {"bias": bias}, {"0.80": 0.4, "0.90": 0.6, "0.95": 0.9})
+
+    monkeypatch.setattr("kb.answer.judging.fitted", model)
+    return judge(QUESTION, TERMS, excerpts(*texts), standing(found(0.7), [found(0.7), found(0.5)]))
 
 
 @pytest.mark.parametrize(
     ("right", "precision", "stands"),
     [(0.5, 0.9, True), (0.3, 0.9, False), (0.3, 0.8, True), (3.0, 0.95, True), (3.0, 0.99, False), (-9.0, 0, True)],
 )
-def test_kb_stands_by_answers_as_likely_as_the_precision_asks(right: float, precision: float, stands: bool) -> None:
-    assert judged(right, "The valve of the cellar is green.").stands(precision) is stands
+def test_kb_stands_by_answers_as_likely_as_the_precision_asks(
+    right: float, precision: float, stands: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert judged(monkeypatch, right, GREEN).stands(precision) is stands
 
 
-def test_a_doubt_makes_an_answer_unsure() -> None:
-    sure = judged(9.0, "The valve of the cellar is green.")
+def test_a_doubt_makes_an_answer_unsure(monkeypatch: pytest.MonkeyPatch) -> None:
+    sure = judged(monkeypatch, 9.0, GREEN)
     assert sure.stands(0.9)
     assert sure.only_doubt(0.9) is None
     doubted = sure._replace(doubt="it denies")
     assert not doubted.stands(0.9)
     assert doubted.only_doubt(0.9) == "it denies"
-    assert judged(-9.0, "The valve of the cellar is green.")._replace(doubt="it denies").only_doubt(0.9) is None
+    assert judged(monkeypatch, -9.0, GREEN)._replace(doubt="it denies").only_doubt(0.9) is None
 
 
-def test_a_second_piece_belongs_to_an_answer_where_it_is_nearly_as_likely() -> None:
-    made = judged(0.0, "The valve is green.", "The cellar is deep.", "A valve leaks.", "Valve and cellar.")
-    assert len(made.shown()) == 2
+def test_a_second_piece_belongs_to_an_answer_where_its_passage_scores_nearly_as_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = judged(monkeypatch, 0.0, "The valve is green.", "The cellar is deep.", "A valve leaks.", "Valve and cellar.")
     assert len(made.perhaps()) == 3
-    far = made.excerpts[1]
-    assert far.ranked.read is not None
-    less = far._replace(ranked=far.ranked._replace(read=far.ranked.read._replace(share=0.01)))
-    assert len(made._replace(excerpts=(made.excerpts[0], less)).shown()) == 1
+    first, second, *_ = made.excerpts
+    assert len(made.shown()) == 1
+    near = second._replace(passage=second.passage._replace(score=0.99 * first.passage.score))
+    assert len(made._replace(excerpts=(first, near)).shown()) == 2
 
 
-def test_nothing_found_is_not_likely() -> None:
-    nothing = judge(QUESTION, (), [], TERMS, {}, weights(9.0, 9.0))
+def test_nothing_found_is_not_likely(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = judged(monkeypatch, 9.0, about=9.0)
     assert (nothing.about, nothing.right) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize(("mean", "spread", "standing"), [(0.8, 0.02, 2.5), (0.85, 0.1, 0.0), (0.9, 0.05, -1.0)])
-def test_nearness_is_compared_with_what_questions_about_nothing_reach(
-    mean: float, spread: float, standing: float
-) -> None:
-    pieces = excerpts("The valve of the cellar is green.")
-    background = {("passage", "en"): (mean, spread)}
-    made = judge(QUESTION, pieces, [each.ranked for each in pieces], TERMS, background, weights(0.0, 0.0))
-    assert made.features["nearness"] == pytest.approx(standing)
-
-
-def features(question: str, *texts: str) -> Mapping[str, float]:
-    pieces = excerpts(*texts)
-    return judge(question, pieces, [each.ranked for each in pieces], TERMS, {}, weights(0.0, 0.0)).features
+def features(question: str, text: str) -> Mapping[str, float]:
+    return judge(question, TERMS, excerpts(text), standing(found(0.7), [found(0.7), found(0.5)])).features
 
 
 def test_the_rarest_word_that_a_passage_lacks_counts_by_its_rarity() -> None:
-    assert features(QUESTION, "The valve of the cellar is green.")["missing"] == 0
+    assert features(QUESTION, GREEN)["missing"] == 0
     assert features(QUESTION, "The valve is green.")["missing"] == pytest.approx(2 / 3)
     assert features(QUESTION, "The cellar is deep.")["missing"] == 1
 
@@ -132,17 +144,21 @@ def test_a_name_that_stands_nowhere_in_the_passage_counts() -> None:
     assert features("where did Bruno buy the valve?", text)["strangers"] == 1
 
 
-def test_pieces_of_one_document_count_together() -> None:
-    pieces = excerpts("The valve is green.", "The cellar is deep.")
-    other = pieces[1]._replace(passage=pieces[1].passage._replace(doc_id=pieces[0].passage.doc_id))
-    apart = judge(QUESTION, pieces, [], TERMS, {}, weights(0.0, 0.0)).features["share"]
-    together = judge(QUESTION, (pieces[0], other), [], TERMS, {}, weights(0.0, 0.0)).features["share"]
-    assert together == pytest.approx(apart + 0.25)
+@pytest.mark.parametrize("measure", ["late", "cosine", "words"])
+def test_the_shipped_models_know_every_measure_and_prefer_what_scores_more(measure: str) -> None:
+    others = [found(0.2, 0.2, 0.1)] * 3
+    low, high = (
+        found(score if measure == "late" else None, None if measure == "words" else score, score)
+        for score in (0.2, 0.9)
+    )
+    less, more = (judge(QUESTION, TERMS, excerpts(GREEN), standing(each, [each, *others])) for each in (low, high))
+    assert less.standing.measure == measure
+    assert more.about > less.about
+    assert more.right > less.right
 
 
 def shown(text: str, start: int = 0) -> str:
-    whole = passage(1, text)
-    return show_excerpts([Piece(whole, Sentence(1, start, len(text), text[start:]), len(text), 1)])
+    return show_excerpts([Piece(passage(1, text), Sentence(1, start, len(text), text[start:]), 1)])
 
 
 def test_lines_of_mere_markup_are_not_shown() -> None:

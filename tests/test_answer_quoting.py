@@ -1,62 +1,16 @@
-"""The sentences an extractive answer is made of, as they are shown: code with what announces it, and left as it is."""
+"""The pieces an extractive answer is made of, as they are shown."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Sequence
 
 import pytest
 from answer_passages import passage
 
-from kb.answer.pieces import Piece, show_excerpts, show_pieces
-from kb.answer.quoting import quote_answer
+from kb.answer.judging import Excerpt
+from kb.answer.pieces import Piece, show_excerpts
+from kb.answer.quoting import quote_excerpts
 from kb.domain.citations import Citation
 from kb.domain.media_citations import PageCitation, RegionCitation
-from kb.domain.passages import Passage, Sentence, TermWeight
-
-Show = Callable[[Sequence[Piece]], str]
-
-CODE = (
-    "To retry, set the limit like this:\n\n```python\nlimits = [1, 2]\nretry(limits[0])\n```\n\n"
-    "Pumps need no limit `x[0]`, as in [3].\n"
-)
-
-
-def test_a_sentence_that_announces_code_is_quoted_with_it() -> None:
-    given = passage(1, CODE)
-    quoted = quote_answer(
-        "How do I set the retry limit?", [TermWeight("retry", 3.0), TermWeight("limit", 3.0)], [given], None
-    )
-    announcing = next(claim for claim in quoted.claims if claim.text.startswith("To retry"))
-    assert announcing.quote == CODE.partition("\n\nPumps")[0]
-    assert announcing.citation is not None
-    assert announcing.citation.to_uri() == "notes/1.md#L10-L15"
-    assert "like this: [1]\n```python\nlimits = [1, 2]\nretry(limits[0])\n```" in quoted.text
-    assert not [claim for claim in quoted.claims if claim.text.startswith("limits")]
-
-
-def test_the_pieces_of_one_block_are_shown_in_one() -> None:
-    given = passage(1, "Loops.\n\n```\nretry first\n\nretry second\n```\n")
-    terms = [TermWeight("retry", 3.0), TermWeight("first", 1.0), TermWeight("second", 1.0)]
-    quoted = quote_answer("retry first or second?", terms, [given], None)
-    assert quoted.text.startswith("```\nretry first\n\nretry second\n```\n[1]")
-    assert [claim.text for claim in quoted.claims][:2] == ["retry first", "retry second"]
-
-
-@pytest.mark.parametrize("between", ['\n<div class="termy">\n\n', "\n", ""])
-def test_tags_around_a_block_are_not_shown(between: str) -> None:
-    given = passage(1, f"Run it like this:\n{between}```console\n$ kb ingest\n```\n\nThen wait.\n")
-    quoted = quote_answer("How to run it?", [TermWeight("run", 3.0)], [given], None)
-    assert quoted.text.startswith("Run it like this: [1]\n```console\n$ kb ingest\n```")
-    assert quoted.claims[0].quote is not None
-    assert quoted.claims[0].quote in given.text
-
-
-def test_code_stays_as_it_is_and_other_words_carry_no_markers_of_their_own() -> None:
-    given = passage(1, CODE.replace("To retry, set the limit like this:", "Example."))
-    terms = [TermWeight("limits", 3.0), TermWeight("pumps", 3.0), TermWeight("retry", 6.0)]
-    quoted = quote_answer("Which limits does retry need for pumps?", terms, [given], None)
-    assert "```\nlimits = [1, 2]\nretry(limits[0])\n```\n[1]" in quoted.text
-    assert "Pumps need no limit `x[0]`, as in [3]. [1]" in quoted.text
+from kb.domain.passages import Passage, Sentence
 
 
 def test_a_number_in_brackets_that_would_read_as_a_place_of_the_answer_is_in_wide_ones() -> None:
@@ -71,15 +25,14 @@ KOREAN_PAGE = "펌프는 하루 두 번\n확인한다고 주인이\n적었다."
 
 def whole(given: Passage) -> str:
     """The passage as one piece of an answer."""
-    return show_excerpts([Piece(given, Sentence(1, 0, len(given.text), given.text), len(given.text), 1)])
+    quoted = quote_excerpts([Excerpt(given, Sentence(1, 0, len(given.text), given.text), 1.0, given.text)])
+    assert quoted.claims[0].quote == given.text
+    return quoted.text
 
 
 def test_links_of_notes_are_shown_as_they_stand() -> None:
     given = passage(1, LINKED)
-    quoted = quote_answer("Who oils the pump?", [TermWeight("pump", 3.0)], [given], None)
-    assert quoted.text == f"{LINKED} [1]"
-    assert quoted.claims[0].quote == LINKED
-    assert whole(given) == quoted.text
+    assert whole(given) == f"{LINKED} [1]"
 
 
 def test_links_into_the_web_are_shown_as_they_stand() -> None:
@@ -91,10 +44,7 @@ def test_links_into_the_web_are_shown_as_they_stand() -> None:
 @pytest.mark.parametrize("place", [PageCitation("a.pdf", 2), RegionCitation("a.png", 1, 2, 30, 40)])
 def test_the_lines_of_a_page_go_on_as_one_paragraph_and_are_quoted_as_they_stand(place: Citation) -> None:
     given = passage(1, PAGE)._replace(citation=place)
-    quoted = quote_answer("Where does the pump draw water?", [TermWeight("pump", 3.0)], [given], None)
     joined = "The pump draws water from the moun- tain lake, as the owner noted. [1]"
-    assert quoted.text == joined
-    assert quoted.claims[0].quote == PAGE
     assert whole(given) == joined
     assert whole(given._replace(text=KOREAN_PAGE)) == "펌프는 하루 두 번 확인한다고 주인이 적었다. [1]"
 
@@ -103,8 +53,6 @@ def test_code_of_a_page_loses_no_character() -> None:
     code = 'Sort it: DF[order(DF$a, DF[["b"]]), ] x[[1]]\n| a |\n<br>\n{% raw %}\nso'
     given = passage(1, code)._replace(citation=PageCitation("a.pdf", 2))
     assert whole(given).split() == [*code.split(), "[1]"]
-    quoted = quote_answer("How to sort?", [TermWeight("sort", 3.0)], [given], None)
-    assert 'DF[order(DF$a, DF[["b"]]), ]' in quoted.text
 
 
 def test_items_and_rows_of_a_page_keep_their_lines() -> None:
@@ -131,16 +79,15 @@ TABLE = "Rates.\n\n| plan | price |\n| --- | ---: |\n| small | 10 |\n| large | 9
         ("End.", "End. [1]"),
     ],
 )
-@pytest.mark.parametrize("show", [show_excerpts, show_pieces])
-def test_a_row_of_a_table_is_shown_below_its_header(show: Show, words: str, shown: str) -> None:
+def test_a_row_of_a_table_is_shown_below_its_header(words: str, shown: str) -> None:
     start = TABLE.index(words)
-    piece = Piece(passage(1, TABLE), Sentence(1, start, start + len(words), words), start + len(words), 1)
-    assert show([piece]) == shown
+    piece = Piece(passage(1, TABLE), Sentence(1, start, start + len(words), words), 1)
+    assert show_excerpts([piece]) == shown
 
 
 def test_what_only_holds_a_bar_is_no_table() -> None:
     text = "Either a | b\nor c | d.\n"
-    piece = Piece(passage(1, text), Sentence(1, 13, 22, text[13:22]), 22, 1)
+    piece = Piece(passage(1, text), Sentence(1, 13, 22, text[13:22]), 1)
     assert show_excerpts([piece]) == "or c | d. [1]"
 
 
@@ -157,5 +104,5 @@ def test_what_only_holds_a_bar_is_no_table() -> None:
 def test_the_first_of_several_items_keeps_its_mark(text: str, quoted: str, shown: str) -> None:
     whole = passage(1, text)
     start = text.index(quoted)
-    piece = Piece(whole, Sentence(1, start, start + len(quoted), quoted), start + len(quoted), 1)
+    piece = Piece(whole, Sentence(1, start, start + len(quoted), quoted), 1)
     assert show_excerpts([piece]) == shown

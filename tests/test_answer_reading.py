@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kb.answer.extractive import choose_sentences
-from kb.answer.quoting import quote_answer
-from kb.answer.reading import Reading, read_chosen, reading_evidence, reading_model
+from kb.answer.reading import Reading, read_sentence
+from kb.answer.signals import sentence_words
 from kb.domain.passages import TermWeight
 from tests.answer_passages import passage
 
@@ -17,13 +16,15 @@ The upper mill on the Tarn was bought by Ewa Lind in 1804. It ground barley for 
 The oldest wheel turned clockwise. Millers are paid in grain unless the harvest fails.
 """
 KILN = "# 가마\n\n가마는 1712년에 처음 지었다. 가마의 불은 사흘 동안 꺼지지 않는다. 굴뚝의 최대 높이는 6미터이다."
-NEAR = 0.1
 
 
-def read(question: str, *terms: str, nearness: float | None = NEAR) -> Reading:
+def read(question: str, *terms: str) -> Reading:
+    """The sentence with most of the terms, read against the question."""
     passages = [passage(1, MILL, headings=["Mill"]), passage(2, KILN, lang="ko", headings=["가마"])]
     weights = [TermWeight(term, 3.0) for term in terms]
-    return read_chosen(question, choose_sentences(question, weights, passages, limit=1), passages, nearness)
+    scored = [(given, *each) for given in passages for each in sentence_words(question, weights, given)]
+    given, sentence, _ = max(scored, key=lambda each: each[2])
+    return read_sentence(question, sentence.text, given)
 
 
 @pytest.mark.parametrize(
@@ -40,8 +41,8 @@ def read(question: str, *terms: str, nearness: float | None = NEAR) -> Reading:
 def test_nothing_speaks_against_a_sentence_that_answers(question: str, terms: tuple[str, ...]) -> None:
     found = read(question, *terms)
     if "not paid" not in question:  # "unless" denies in a way that is not read
-        assert found == Reading(NEAR, 0, 0, 0, 0)
-    assert reading_evidence(found._replace(denied=0)) > reading_model().gate
+        assert found == Reading(0, False, False, False)
+    assert not found._replace(denied=False).is_doubted
 
 
 @pytest.mark.parametrize(
@@ -60,26 +61,29 @@ def test_nothing_speaks_against_a_sentence_that_answers(question: str, terms: tu
 def test_what_speaks_against_a_sentence(question: str, terms: tuple[str, ...], signal: str) -> None:
     found = read(question, *terms)
     assert getattr(found, signal) == 1
-    assert reading_evidence(found) < reading_evidence(found._replace(**{signal: 0}))
 
 
 def test_what_is_asked_for_need_not_be_named() -> None:
     assert read("In which Month was the mill bought?", "mill", "bought").strangers == 0
 
 
-def test_words_alone_are_read_as_usual() -> None:
-    assert read("Who bought the upper mill?", "bought", "upper", "mill", nearness=None).nearness > 0
+@pytest.mark.parametrize(
+    ("found", "is_doubted"),
+    [
+        (Reading(0, False, False, False), False),
+        (Reading(1, False, False, False), False),
+        (Reading(0, True, False, False), False),
+        (Reading(0, False, True, False), True),
+        (Reading(2, False, False, False), True),
+        (Reading(1, True, False, False), True),
+        (Reading(0, True, False, True), True),
+    ],
+)
+def test_a_denial_or_two_signs_make_a_doubt(found: Reading, is_doubted: bool) -> None:
+    assert found.is_doubted is is_doubted
 
 
-def test_a_denied_question_is_refused_unless_a_sentence_denies() -> None:
-    passages = [passage(1, MILL), passage(2, "The mill was not sold. The lower mill did not burn.")]
-    weights = [TermWeight("lower", 3.0), TermWeight("mill", 3.0), TermWeight("burn", 3.0)]
-    refused = quote_answer("What never ground barley?", [TermWeight("barley", 3.0)], passages[:1], NEAR)
-    kept = quote_answer("Which mill did not burn?", weights, passages, NEAR)
-    assert refused.reading is not None
-    assert kept.reading is not None
-    assert refused.reading < reading_model().gate <= kept.reading
-
-
-def test_without_a_sentence_there_is_nothing_to_read() -> None:
-    assert quote_answer("mill", [TermWeight("mill", 3.0)], [passage(1, "# Mill\n")], 0.1) == ("", (), (), None)
+def test_a_denied_question_is_doubted_unless_the_sentence_denies() -> None:
+    given = passage(1, MILL)
+    assert read_sentence("What never ground barley?", "It ground barley for 3 villages.", given).is_doubted
+    assert not read_sentence("Which mill did not burn?", "The lower mill did not burn.", given).is_doubted

@@ -9,7 +9,6 @@ import pytest
 from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels, fake_models
 
-from kb.answer.reading import reading_model
 from kb.config import load
 from kb.domain.search import SearchQuery, SearchResult
 from kb.operations.search.search import search
@@ -118,8 +117,7 @@ def test_the_days_stand_in_the_json(vault: Vault) -> None:
 
 def test_an_answer_of_other_days_is_not_sure_and_says_why(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kb.answer.judging.Judgement._is_likely", lambda judgement, precision: True)
-    ungated = reading_model()._replace(gate=0.0)
-    monkeypatch.setattr("kb.operations.ask.judge_passages.reading_model", lambda: ungated)
+    monkeypatch.setattr("kb.answer.reading.Reading.is_doubted", False)
     settings = ("--set", "rag.score_gate=0")
     for question, is_doubted in (("어제 회의에서 무엇을 결정했나", True), ("회의에서 무엇을 결정했나", False)):
         answer = call(vault, *settings, "ask", question, "--json").json

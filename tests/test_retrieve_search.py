@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
+from kb.answer.signals import term_weights
 from kb.config import load
 from kb.domain.search import SearchFilters, SearchQuery, SearchResult, Term
 from kb.errors import QuerySyntaxError, UsageError
@@ -22,7 +23,6 @@ from kb.operations.search.search import search
 from kb.operations.session.session import Session, open_session
 from kb.retrieve.filters import eligible_documents
 from kb.retrieve.search import best_by_words, lexical_params
-from kb.retrieve.signals import term_weights
 from kb.retrieve.terms import MAX_TERMS, QueryTerms, bm25_max, parted, read_query
 from kb.store.connection import Connection, open_reader
 from kb.store.rows import retrieve_queries

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from kb.answer.claims.reasons import in_words
 from kb.answer.claims.support import MOST_WORDS, carried_share
-from kb.answer.extractive import sentence_citation
 from kb.answer.markers import take_markers
+from kb.answer.quotations import sentence_citation
 from kb.domain.answers.answer import Claim, ClaimStatus, SecondVerdict
 from kb.domain.answers.claims import ClaimJudge, Judged, ReasonKind, SecondJudge, because, stricter
 from kb.domain.passages import Passage, Sentence

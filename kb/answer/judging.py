@@ -1,26 +1,22 @@
-# mypy: ignore-errors
-"""What a search found, read against its question: the best piece of each passage, and how likely it answers.
+"""What a search found, judged against its question: the best piece of each passage, and how likely it answers.
 
 Two judgements, each 1 / (1 + exp(−Σ weight · feature)): `about`, whether these notes hold anything on the question,
-and `right`, whether the pieces shown answer it. Nearness is compared with what questions about nothing here reach
-(`background_nearness`), never between languages. The weights are data (the view `weights`, models `sentence`, `about`
-and `right`); how they were fitted and what they reach stands in docs/answers.md.
+and `right`, whether the pieces shown answer it. The weights are data (`data/weights.tsv`), a model for each measure
+that the first passage was found by; how they were fitted and what they reach stands in docs/answers.md.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, Protocol
 
+from kb.answer.fitted import Fitted, fitted
 from kb.answer.reading import has_strangers
-from kb.domain.candidates import Candidate as Ranked
+from kb.answer.signals import folded_weights, found_terms, sentence_words
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.language.words import words_of
 from kb.records import NamedTuple
-from kb.retrieve.signals import Signals, folded_weights, found_terms, sentence_features, sentence_signals
-from kb.retrieve.weights import Weights, load_weights, shipped_weights
-from kb.store.connection import Connection
-from kb.store.rows import sentence_queries as queries
 
 READ_PASSAGES = 5
 """So many of the first passages are read sentence by sentence."""
@@ -28,26 +24,62 @@ READ_PASSAGES = 5
 EXCERPT_CHARS = 700
 """A piece of a passage that is shown is at most so long, or one sentence."""
 
-SECOND_SHARE = 0.1
-"""A second piece belongs to an answer where its passage has at least this part of the first one's share."""
-
 UNSURE_PIECES = 3
 """So many pieces are shown where kb is not sure."""
 
+COMPARED_SENTENCES = 16
+"""So many sentences of the first passage are compared by their tokens, each encoded for it: those with most words."""
+
+SECOND_SHARE = 0.95
+"""A second piece belongs to an answer where its passage has at least this part of the first one's score."""
+
+_WORDS_WEIGHT = 0.2
+_GOES_ON = 0.03
 _COMPARED = 20
-# Figures on one scale: a usual difference between two questions is about one.
-_COSINE_SCALE = 10.0
-_SENTENCE_SCALE = 5.0
-_GOES_ON = 0.3
+
+Measure = Literal["late", "cosine", "words"]
+"""What the first passage is judged by: its tokens, its vector, or the question's words in it."""
+
+Nearness = Callable[[Sequence[str]], Sequence[float]]
+"""Sentences → how near the question's tokens are to each of them."""
+
+
+class Found(Protocol):
+    """What a search says of a passage; None where it says nothing."""
+
+    @property
+    def late_score(self) -> float | None:
+        """The late interaction of the question with the passage's tokens."""
+
+    @property
+    def vector_score(self) -> float | None:
+        """The cosine of both."""
+
+    @property
+    def lexical_share(self) -> float | None:
+        """bm25 / bm25max."""
+
+    @property
+    def is_own(self) -> int:
+        """Whether the passage is in the question's language."""
+
+
+class Standing(NamedTuple):
+    """How the first passage stands among all that was found: its `score` by `measure`, and by how much that is above
+    the mean of the 2nd to 20th; `words` is the share of the question's words that it carries."""
+
+    measure: Measure
+    score: float
+    lead: float
+    words: float
+    is_own: bool
 
 
 class Excerpt(NamedTuple):
     """The best piece of a passage: whole sentences around its best one. `score` is that one's, higher is better."""
 
-    ranked: Ranked
     passage: Passage
     piece: Sentence
-    signals: Signals
     score: float
     best: str
 
@@ -60,6 +92,7 @@ class Judgement(NamedTuple):
     """
 
     excerpts: tuple[Excerpt, ...]
+    standing: Standing
     about: float
     right: float
     features: Mapping[str, float]
@@ -85,9 +118,10 @@ class Judgement(NamedTuple):
         return self.right >= (1.0 if limit is None else limit)
 
     def shown(self) -> tuple[Excerpt, ...]:
-        """The pieces an answer is made of: the first, and the second where its passage is not much less likely."""
+        """The pieces an answer is made of: the first, and the second where its passage scores nearly as much."""
         first, *others = self.excerpts
-        return (first, *(each for each in others[:1] if _share(each) >= SECOND_SHARE * _share(first)))
+        least = first.passage.score * SECOND_SHARE
+        return (first, *(each for each in others[:1] if each.passage.score >= least))
 
     def perhaps(self) -> tuple[Excerpt, ...]:
         """The pieces that are shown where kb is not sure."""
@@ -103,129 +137,91 @@ class Judgement(NamedTuple):
         return found
 
 
-class JudgingWeights(NamedTuple):
-    """The models in force; `limits` are the likelihoods from which on so large a share of answers is right."""
-
-    sentence: Weights
-    about: Weights
-    right: Weights
-    limits: Weights
-
-
-_MODELS = ("sentence", "about", "right", "right_limits")
-
-
-def load_judging_weights(db: Connection) -> JudgingWeights:
-    """The models in force."""
-    return JudgingWeights(*(load_weights(db, model) for model in _MODELS))
-
-
-def load_shipped_judging_weights(db: Connection) -> JudgingWeights:
-    """The models that kb came with."""
-    return JudgingWeights(*(shipped_weights(db, model) for model in _MODELS))
-
-
 def read_excerpts(
-    question: str,
-    terms: Sequence[TermWeight],
-    found: Sequence[tuple[Ranked, Passage]],
-    cosines: Mapping[tuple[int, int], float],
-    weights: Weights,
+    question: str, terms: Sequence[TermWeight], passages: Sequence[Passage], near: Nearness | None
 ) -> tuple[Excerpt, ...]:
     """The best piece of each passage, in their order; none of a passage that says nothing.
 
-    `cosines` are those of the question to the sentences, by chunk and by where the sentence begins.
+    A sentence's score is that of its words; of the first passage how near its tokens are, and a little of its words.
     """
-    rows = {passage.number: ranked for ranked, passage in found}
-    scored: dict[int, list[tuple[Sentence, Signals, float]]] = {}
-    for sentence, signals in sentence_signals(question, terms, [passage for _, passage in found]):
-        cosine = cosines.get((rows[sentence.passage].candidate.chunk_rowid, sentence.start), 0.0)
-        passage_text = next(passage.text for _, passage in found if passage.number == sentence.passage)
-        features = sentence_features(passage_text, sentence, signals, cosine)
-        scored.setdefault(sentence.passage, []).append((sentence, signals, weights.total(features)))
-    return tuple(
-        _excerpt(ranked, passage, scored[passage.number]) for ranked, passage in found if passage.number in scored
-    )
+    excerpts: list[Excerpt] = []
+    for passage in passages:
+        scored = sentence_words(question, terms, passage)
+        if scored and near is not None and not excerpts:
+            scored = _compared(scored, near)
+        if scored:
+            excerpts.append(_excerpt(passage, scored))
+    return tuple(excerpts)
 
 
-def _excerpt(ranked: Ranked, passage: Passage, scored: Sequence[tuple[Sentence, Signals, float]]) -> Excerpt:
+def _compared(scored: Sequence[tuple[Sentence, float]], near: Nearness) -> list[tuple[Sentence, float]]:
+    most = sorted(range(len(scored)), key=lambda at: (-scored[at][1], at))[:COMPARED_SENTENCES]
+    scores = dict(zip(most, near([scored[at][0].text for at in most]), strict=True))
+    return [(sentence, scores.get(at, 0.0) + _WORDS_WEIGHT * words) for at, (sentence, words) in enumerate(scored)]
+
+
+def _excerpt(passage: Passage, scored: Sequence[tuple[Sentence, float]]) -> Excerpt:
     """The best sentence with its better neighbours while the piece stays short; rather what follows than before."""
-    best = max(range(len(scored)), key=lambda at: (scored[at][2], -at))
+    best = max(range(len(scored)), key=lambda at: (scored[at][1], -at))
     first = last = best
     while True:
         grown = []
         if first > 0 and scored[last][0].end - scored[first - 1][0].start <= EXCERPT_CHARS:
-            grown.append((scored[first - 1][2], first - 1))
+            grown.append((scored[first - 1][1], first - 1))
         if last + 1 < len(scored) and scored[last + 1][0].end - scored[first][0].start <= EXCERPT_CHARS:
-            grown.append((scored[last + 1][2] + _GOES_ON, last + 1))
+            grown.append((scored[last + 1][1] + _GOES_ON, last + 1))
         if not grown:
             break
         at = max(grown)[1]
         first, last = min(first, at), max(last, at)
     start, end = scored[first][0].start, scored[last][0].end
     piece = Sentence(passage.number, start, end, passage.text[start:end])
-    return Excerpt(ranked, passage, piece, scored[best][1], scored[best][2], scored[best][0].text)
+    return Excerpt(passage, piece, scored[best][1], scored[best][0].text)
 
 
-def judge(
-    question: str,
-    excerpts: tuple[Excerpt, ...],
-    ranked: Sequence[Ranked],
-    terms: Sequence[TermWeight],
-    background: Mapping[tuple[str, str], tuple[float, float]],
-    weights: JudgingWeights,
-) -> Judgement:
-    """What is made of the pieces of a question; nothing likely where there are none.
+def standing(best: Found, found: Sequence[Found]) -> Standing:
+    """How the first passage stands among all that was found, by the best measure there is of it."""
+    measure: Measure = "words"
+    if best.late_score is not None:
+        measure = "late"
+    elif best.vector_score is not None:
+        measure = "cosine"
+    scores = sorted((score for each in found if (score := _score(each, measure)) is not None), reverse=True)
+    score = _score(best, measure) or 0.0
+    compared = scores[1:_COMPARED]
+    usual = sum(compared) / len(compared) if compared else 0.0 if measure == "words" else score
+    return Standing(measure, score, score - usual, best.lexical_share or 0.0, bool(best.is_own))
 
-    `background` is mean and spread of what questions about nothing here reach, by channel and language of the passages.
-    """
-    version = f"{weights.about.version}/{weights.right.version}"
+
+def _score(found: Found, measure: Measure) -> float | None:
+    if measure == "words":
+        return found.lexical_share or 0.0
+    return found.late_score if measure == "late" else found.vector_score
+
+
+def judge(question: str, terms: Sequence[TermWeight], excerpts: tuple[Excerpt, ...], best: Standing) -> Judgement:
+    """What is made of the pieces of a question; nothing likely where there are none."""
+    about, right = (fitted(f"{model}.{best.measure}") for model in ("about", "right"))
+    version = f"{about.version}/{right.version}"
     if not excerpts:
-        return Judgement((), 0.0, 0.0, {}, version, weights.limits.values)
-    features = question_features(question, excerpts, ranked, terms, background)
+        return Judgement((), best, 0.0, 0.0, {}, version, right.figures)
+    features = question_features(question, terms, excerpts[0].passage, best)
     return Judgement(
-        excerpts,
-        likelihood(weights.about, features),
-        likelihood(weights.right, features),
-        features,
-        version,
-        weights.limits.values,
+        excerpts, best, likelihood(about, features), likelihood(right, features), features, version, right.figures
     )
 
 
-def question_features(
-    question: str,
-    excerpts: Sequence[Excerpt],
-    ranked: Sequence[Ranked],
-    terms: Sequence[TermWeight],
-    background: Mapping[tuple[str, str], tuple[float, float]],
-) -> dict[str, float]:
-    """What is weighed of a question whose best passage is that of the first excerpt."""
-    best = excerpts[0]
-    candidate, read = best.ranked.candidate, best.ranked.read
-    logits = sorted((each.read.logit for each in ranked if each.read), reverse=True)
-    words = [each.candidate.lexical_share for each in ranked if each.candidate.is_own]
-    nearest = [each.read.sentence for each in ranked if each.read and each.candidate.is_own == candidate.is_own]
-    cosine = candidate.vector_score or 0.0
+def question_features(question: str, terms: Sequence[TermWeight], passage: Passage, best: Standing) -> dict[str, float]:
+    """What is weighed of a question whose best passage is this one."""
     return {
         "bias": 1.0,
-        "margin": logits[0] - _usual(logits) if logits else 0.0,
-        "share": sum(_share(each) for each in excerpts if each.passage.doc_id == best.passage.doc_id),
-        "cosine": cosine * _COSINE_SCALE,
-        "nearness": _standing(background, "passage", candidate.lang, cosine),
-        "sentence": ((read.sentence if read else 0.0) - _usual(sorted(nearest, reverse=True))) * _SENTENCE_SCALE,
-        "bigrams": best.signals.bigrams,
-        "missing": _missing(terms, best.passage),
-        "strangers": float(has_strangers(question, best.passage)),
-        "other": float(not candidate.is_own),
-        "most_words": max(words, default=0.0),
+        "score": best.score,
+        "lead": best.lead,
+        "words": best.words,
+        "missing": _missing(terms, passage),
+        "strangers": float(has_strangers(question, passage)),
+        "other": float(not best.is_own),
     }
-
-
-def _usual(falling: Sequence[float]) -> float:
-    """The mean of the 2nd to 20th; of one alone itself, 0 of none."""
-    compared = falling[1:_COMPARED] or falling
-    return sum(compared) / len(compared) if compared else 0.0
 
 
 def _missing(terms: Sequence[TermWeight], passage: Passage) -> float:
@@ -237,24 +233,7 @@ def _missing(terms: Sequence[TermWeight], passage: Passage) -> float:
     return max((idf for term, idf in weights.items() if term not in held), default=0.0) / rarest if rarest else 0.0
 
 
-def _share(excerpt: Excerpt) -> float:
-    return 0.0 if excerpt.ranked.read is None else excerpt.ranked.read.share
-
-
-def _standing(
-    background: Mapping[tuple[str, str], tuple[float, float]], channel: str, lang: str, cosine: float
-) -> float:
-    """By how many spreads a cosine stands above what questions about nothing here reach."""
-    mean, spread = background.get((channel, lang)) or background.get((channel, "en")) or (cosine, 1.0)
-    return max(-4.0, min(8.0, (cosine - mean) / max(spread, 1e-3)))
-
-
-def likelihood(weights: Weights, features: Mapping[str, float]) -> float:
+def likelihood(model: Fitted, features: Mapping[str, float]) -> float:
     """1 / (1 + exp(−Σ weight · feature))."""
-    return 1 / (1 + math.exp(-max(-50.0, min(50.0, weights.total(features)))))
-
-
-def load_background(db: Connection, query_lang: str) -> dict[tuple[str, str], tuple[float, float]]:
-    """Mean and spread of what questions of a language about nothing here reach, by channel and language of passages."""
-    rows = queries.select_background(db, query_lang=query_lang) or queries.select_background(db, query_lang="en")
-    return {(row.channel, row.lang): (row.mean, row.spread) for row in rows}
+    z = sum(model.weights.get(name, 0.0) * value for name, value in features.items())
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, z))))

@@ -1,4 +1,4 @@
-"""Quoted sentences as an extractive answer shows them: markers behind each, lists and code below what announces them.
+"""Quoted pieces as an extractive answer shows them, with a marker behind each.
 
 Above the row of a table stands its header, before the first of several items its mark.
 What is shown is the source's, character for character. Lines that are left out (of mere markup, and the rows between a
@@ -10,8 +10,8 @@ which is in a block of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from itertools import dropwhile, groupby, takewhile
+from collections.abc import Collection, Sequence
+from itertools import takewhile
 
 from kb.answer.markers import show_markers, without_brackets
 from kb.domain.media_citations import PageCitation, RegionCitation
@@ -32,11 +32,10 @@ _LEFT_OUT = "…"
 
 
 class Piece(NamedTuple):
-    """A sentence to show, with what it announces up to `end` of its passage. `place` is the n of its marker `[n]`."""
+    """A piece to show. `place` is the n of its marker `[n]`."""
 
     passage: Passage
     sentence: Sentence
-    end: int
     place: int
 
     @property
@@ -70,12 +69,6 @@ class Piece(NamedTuple):
         text, start = self.passage.text, self.sentence.start
         before = text[text.rfind("\n", 0, start) + 1 : start]
         return before.lstrip(" \t>") if "\n" in self.sentence.text and _ITEM_MARK.fullmatch(before) else ""
-
-    @property
-    def announced(self) -> str:
-        """The list or the block of code that it announces, without tags before it; empty without one."""
-        lines = self.passage.text[self.sentence.end : self.end].split("\n")
-        return "\n".join(dropwhile(lambda line: not line.strip() or line.lstrip().startswith("<"), lines))
 
 
 def show_excerpts(pieces: Sequence[Piece]) -> str:
@@ -118,26 +111,3 @@ def _readable(text: str, places: Collection[int]) -> str:
     if fence:
         lines.append(fence)
     return "\n".join(lines).strip("\n")
-
-
-def show_pieces(pieces: Sequence[Piece]) -> str:
-    """The text of an answer made of these sentences."""
-    return "\n".join(_lines(pieces))
-
-
-def _lines(pieces: Sequence[Piece]) -> Iterator[str]:
-    places = {piece.place for piece in pieces}
-    for (place, in_code), run in groupby(pieces, key=lambda piece: (piece.place, piece.in_code)):
-        if in_code:
-            code = "\n\n".join(piece.sentence.text for piece in run)
-            yield f"```\n{code}\n```\n{show_markers((place,)).strip()}"
-            continue
-        for piece in run:
-            quoted = piece.worded(piece.sentence.text)
-            yield without_brackets(piece.table_head + quoted, places) + show_markers((place,))
-            if announced := piece.announced:
-                yield announced if _is_block(announced) else without_brackets(piece.worded(announced), places)
-
-
-def _is_block(announced: str) -> bool:
-    return announced.lstrip(" \t>").startswith(("```", "~~~"))

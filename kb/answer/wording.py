@@ -69,7 +69,10 @@ _KEPT_FROM_MODELS = {
     "en": "all that was found is kept from language models (exposure.never_to_llm), so none wrote this",
 }
 _STOPPED = {"ko": "끝나기 전에 멈췄습니다", "en": "stopped before the end"}
-_FIT = {"ko": "가장 나은 문장과 질문의 맞음", "en": "how well the best sentence fits the question"}
+_DOUBTFUL = {
+    "ko": "가장 나은 문장이 질문과 다른 수, 이름, 부정이나 반대를 말함",
+    "en": "the best sentence has another number or name than the question, denies it or says the opposite",
+}
 
 _UNSURE = {"ko": "확실하지 않지만, 아마 이것일 수 있습니다:", "en": "Perhaps this; not sure:"}
 _FOUND = {
@@ -144,9 +147,9 @@ def stopped_early(language: str) -> str:
     return _in(language, _STOPPED)
 
 
-def poor_fit(language: str, fit: str) -> str:
-    """How well the best sentence fits, where that is too little."""
-    return f"{_in(language, _FIT)}: {fit}"
+def doubtful(language: str) -> str:
+    """That the best sentence speaks of something else than the question does."""
+    return _in(language, _DOUBTFUL)
 
 
 def of_other_days(language: str, phrase: str) -> str:

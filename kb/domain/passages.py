@@ -31,11 +31,6 @@ class Passage(NamedTuple):
     commit: str | None = None
     spans_json: str = ""
 
-    @property
-    def cosine(self) -> float:
-        """The question's to the passage as a whole; 0 where it was found by words alone."""
-        return self.retrieval.vector_score or 0.0
-
 
 class Sentence(NamedTuple):
     """A sentence of a passage, verbatim: the characters `start`..`end` (exclusive) of the passage's text."""

@@ -32,7 +32,7 @@ WIRE_SCHEMAS = (
     "doc_view.v1",
     "doctor.v1",
     "error.v1",
-    "eval_calibration.v1",
+    "eval_calibration.v2",
     "eval_comparison.v1",
     "eval_impact.v1",
     "eval_run.v1",

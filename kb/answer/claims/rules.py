@@ -16,7 +16,7 @@ from kb.answer.claims.clauses import Clause, clauses_of, fit, matching, opposed,
 from kb.answer.claims.facts import CONTRADICTS, facts_exchanged, is_about, is_foreign, is_korean
 from kb.answer.claims.names import is_korean_name
 from kb.answer.claims.roles import exchanged, gives, reversed_directions
-from kb.answer.claims.support import MOST_WORDS, Meaning, NearEnough, carried_share, is_near, means_the_same
+from kb.answer.claims.support import MOST_WORDS, Meaning, carried_share, means_the_same
 from kb.answer.claims.terms import Term, crosses, is_name, terms
 from kb.answer.claims.vocabulary import RESTRICTS
 from kb.answer.echoes import repeats_instruction
@@ -34,8 +34,7 @@ LONGEST_SENTENCE = 1_000
 class RuleJudge:
     """Judges by rules; without `meaning` what is in another language is compared by what both have alike."""
 
-    def __init__(self, near_enough: NearEnough, meaning: Meaning | None = None) -> None:
-        self._near_enough = near_enough
+    def __init__(self, meaning: Meaning | None = None) -> None:
         self._meaning = meaning
 
     def judge(self, claim: str, question: str, cited: Sequence[Passage]) -> Judged:
@@ -44,9 +43,7 @@ class RuleJudge:
         if against is not None:
             return against
         share = carried_share(claim, cited)
-        if share >= MOST_WORDS or is_near(claim, cited, share, self._near_enough):
-            return Judged("support")
-        if means_the_same(claim, _sentences_of(cited), share, self._meaning):
+        if share >= MOST_WORDS or means_the_same(claim, cited, _sentences_of(cited), share, self._meaning):
             return Judged("support")
         return Judged("unknown", because("few_words", f"{share:.0%}"))
 

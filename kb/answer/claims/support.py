@@ -12,7 +12,6 @@ from kb.language.detect import query_language
 from kb.language.words import Words, carried, words_of
 
 MOST_WORDS = 0.6
-SOME_WORDS = 0.3
 FEWEST_WORDS = 0.2
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
@@ -37,27 +36,20 @@ def meaning_by(encoder: str, similarity: Similarity) -> Meaning:
     return Meaning(similarity, sentence, word)
 
 
-NearEnough = Callable[[str, Sequence[Passage]], bool]
-"""Whether a sentence is near enough in meaning to one of the passages; False where there are no vectors."""
-
-
 def carried_share(claim: str, cited: Sequence[Passage]) -> float:
     """The largest share of a sentence's words, 0 to 1, that one of the passages has."""
     words = words_of(claim)
     return max((carried(words, _words_of_whole(passage)) for passage in cited), default=0.0)
 
 
-def means_the_same(claim: str, clauses: Sequence[str], share: float, meaning: Meaning | None) -> bool:
-    """Whether a sentence that shares some words with its passages has the meaning of one of their sentences."""
-    if meaning is None or meaning.same_sentence is None or share < FEWEST_WORDS or not clauses:
+def means_the_same(
+    claim: str, cited: Sequence[Passage], clauses: Sequence[str], share: float, meaning: Meaning | None
+) -> bool:
+    """Whether a sentence that shares some words with its passages, or is in another language, means what they say."""
+    is_foreign = any(passage.lang not in (query_language(claim), "und") for passage in cited)
+    if meaning is None or meaning.same_sentence is None or not clauses or not (is_foreign or share >= FEWEST_WORDS):
         return False
     return max(meaning.similarity(claim, clauses)) >= meaning.same_sentence
-
-
-def is_near(claim: str, cited: Sequence[Passage], share: float, near_enough: NearEnough) -> bool:
-    """Whether a sentence that shares some words with its passages, or is in another language, is near to one."""
-    abroad = [passage for passage in cited if passage.lang not in (query_language(claim), "und")]
-    return bool(abroad if share < SOME_WORDS else cited) and near_enough(claim, abroad or cited)
 
 
 @functools.lru_cache(maxsize=64)

@@ -2,7 +2,7 @@
 
 A definition that is named, a line of a stack trace and a line that calls what is asked for are there or not; how often
 each is right, and how much the words of a description tell, was fitted on questions whose lines another program gives
-(`python -m benchmarks code`). The weights are the model `code_right` of the view `weights`.
+(`python -m benchmarks code`). The weights are the model `code_right` of `kb/answer/data/weights.tsv`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import math
 
+from kb.answer.fitted import Fitted, fitted
 from kb.answer.judging import likelihood
 from kb.domain.answers.answer import Evidence
 from kb.domain.code_hits import CodeFound
 from kb.retrieve.code.question import FEW_WORDS
-from kb.retrieve.weights import Weights, load_weights
 from kb.store.connection import Connection
 from kb.store.rows import answer_queries as queries
 from kb.store.rows.retrieve_queries import select_code_total
@@ -22,13 +22,12 @@ from kb.store.rows.retrieve_queries import select_code_total
 MODEL = "code_right"
 
 
-def code_evidence(db: Connection, found: CodeFound) -> Evidence | None:
-    """The evidence of what was found in source code; None where the views were made by a kb that did not weigh it."""
-    weights = load_weights(db, MODEL)
-    return _evidence(code_features(db, found), weights, found) if weights.values else None
+def code_evidence(db: Connection, found: CodeFound) -> Evidence:
+    """The evidence of what was found in source code."""
+    return _evidence(code_features(db, found), fitted(MODEL), found)
 
 
-def _evidence(features: dict[str, float], weights: Weights, found: CodeFound) -> Evidence:
+def _evidence(features: dict[str, float], weights: Fitted, found: CodeFound) -> Evidence:
     # Of definitions that are named alike each may be meant.
     right = 0.0 if _misses_uses(found) else likelihood(weights, features) * found.shown_rivals
     first = found.hits[0]

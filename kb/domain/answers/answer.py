@@ -19,8 +19,9 @@ ClaimStatus = Literal["supported", "weak", "dropped"]
 """`supported`: what it says is in what it cites; `weak`: that could not be shown; `dropped`: it does not."""
 
 
-Channel = Literal["own", "cross", "lexical", "read"]
-"""By what the evidence of notes is judged: passages in the question's language, in another, words alone, or reading."""
+Channel = Literal["late", "cosine", "lexical", "read", "own", "cross"]
+"""By what the evidence of notes is judged: the best passage's tokens, its vector, or words alone; the others are of
+answers that were kept before."""
 
 JudgedBy = Channel | Literal["code"]
 """By what evidence is judged: a channel of notes, or what source code defines and says."""
@@ -37,7 +38,9 @@ part that a model asked for; what a model still needed after what was found."""
 class Evidence(NamedTuple):
     """How likely the hits hold an answer: `value` in [0, 1], by the calibration `version` of `channel`.
 
-    `right` is how likely what is shown answers the question; None where the passages were not read.
+    `lexical` is the share of the question's words in the best passage, `nearness` its score by meaning, and
+    `lexical_margin` by how much its score is above that of others. `right` is how likely what is shown answers the
+    question; None in answers that were kept before.
     """
 
     value: float

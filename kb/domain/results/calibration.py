@@ -1,22 +1,8 @@
-"""What fitting the gate to questions has shown: by search mode and channel."""
+"""What `kb eval calibrate` shows: what each gate and each precision does to an owner's own questions."""
 
 from __future__ import annotations
 
-from typing import Literal
-
-from kb.domain.answers.answer import Channel
 from kb.records import NamedTuple
-
-JudgedMode = Literal["hybrid", "lexical"]
-
-
-class Weights(NamedTuple):
-    """One channel's model."""
-
-    bias: float
-    lexical: float
-    lexical_margin: float
-    nearness: float
 
 
 class GatePoint(NamedTuple):
@@ -33,9 +19,9 @@ class GatePoint(NamedTuple):
 
 
 class Separation(NamedTuple):
-    """How well a calibration tells answerable questions from others; `table` is its risk–coverage table.
+    """How well the likelihood `about` tells answerable questions from others; `table` has a row for each threshold.
 
-    `auroc` is how often an answerable question has more evidence than an unanswerable one, ties counting half.
+    `auroc` is how often an answerable question is more likely than an unanswerable one, ties counting half.
     """
 
     auroc: float
@@ -46,43 +32,33 @@ class Separation(NamedTuple):
         return next(point for point in self.table if point.threshold == threshold)
 
 
-class CalibrationRow(NamedTuple):
-    """What one channel's evidence is judged by."""
+class AnswerPoint(NamedTuple):
+    """What a precision asked for does, at `rag.score_gate`.
 
-    channel: str
-    origin: str
+    `limit` is the least of `right` that stands for it, None where none is known; `answered` the share of answerable
+    questions that are answered; `right` the share of right ones among those answered whose place is known, None of
+    none; `unanswerable` the share of unanswerable questions that are answered.
+    """
+
+    precision: float
+    limit: float | None
+    answered: float
+    right: float | None
+    unanswerable: float
+
+
+class CalibrationReport(NamedTuple):
+    """What thresholds do to the questions of two files, as `kb ask` judges them; `version` is that of its likelihoods.
+
+    `placed` counts the answerable questions that say where their answer stands.
+    """
+
+    asked: str
     version: str
-    bias: float
-    lexical: float
-    lexical_margin: float
-    nearness: float
-    usual_cosine: float
-    fitted_on: str
-    questions: int
-    updated_at: str
-
-
-class ChannelFit(NamedTuple):
-    """One channel: what judges it now, and what was fitted to the questions; None where they are too few."""
-
-    channel: Channel
+    score_gate: float
+    answer_precision: float
     answerable: int
     unanswerable: int
-    current: CalibrationRow
-    fitted: Weights | None
-
-
-class ModeFit(NamedTuple):
-    """What the gate does to the questions of one search mode; `fitted` is measured on questions held out of the fit."""
-
-    mode: JudgedMode
-    answerable: int
-    unanswerable: int
-    current: Separation
-    fitted: Separation | None
-    channels: tuple[ChannelFit, ...]
-
-
-def weights_of(row: CalibrationRow) -> Weights:
-    """The model of a stored calibration."""
-    return Weights(row.bias, row.lexical, row.lexical_margin, row.nearness)
+    placed: int
+    gate: Separation
+    answers: tuple[AnswerPoint, ...]

@@ -17,10 +17,7 @@ from kb.store.connection import Connection
 
 def of_notes_or_code(db: Connection, notes: Findings, found: CodeFound) -> Findings:
     """The findings to answer from: those among notes, or the same question's in source code."""
-    evidence = code_evidence(db, found)
-    if evidence is None:
-        return notes
-    code = _in_code(notes, found, evidence)
+    code = _in_code(notes, found, code_evidence(db, found))
     if not notes.result.hits or (found.is_of_code and code.state != "refused"):
         return code
     if notes.state == "answered" or code.state == "refused":

@@ -8,8 +8,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kb.answer.extractive import sentence_citation
 from kb.answer.judging import Judgement
+from kb.answer.quotations import sentence_citation
 from kb.answer.wording import refusal_text
 from kb.config import Config
 from kb.domain.answers.answer import (
@@ -102,9 +102,8 @@ class Findings(NamedTuple):
         if self.evidence is None or self.evidence.value < self.config.rag.score_gate:
             return "refused"
         precision = self.config.rag.answer_precision
-        if self.judgement is None:
-            return "answered" if self.evidence.value >= precision else "unsure"
-        return "answered" if self.judgement.stands(precision) else "unsure"
+        stands = self.evidence.value >= precision if self.judgement is None else self.judgement.stands(precision)
+        return "answered" if stands else "unsure"
 
     @property
     def language(self) -> str:
@@ -116,12 +115,7 @@ class Findings(NamedTuple):
         if self.code is not None:
             found = zip(self.result.hits, self.code.hits, strict=True)
             return tuple(code_passage(number, hit, each) for number, (hit, each) in enumerate(found, 1))
-        hits = {hit.chunk_id: hit for hit in self.result.hits}
-        rows = queries.select_passages(db, chunk_ids_json=json.dumps(list(hits)))
-        return tuple(
-            hit_passage(number, hits[row.chunk_id], row.text, row.lang, row.source_spans_json)
-            for number, row in enumerate(rows, 1)
-        )
+        return hit_passages(db, self.result.hits)
 
     def answer(
         self,
@@ -227,6 +221,16 @@ def settings_of(found: Findings) -> dict[str, object]:
         "depth": request.depth,
         "filters": request.filters._asdict(),
     }
+
+
+def hit_passages(db: Connection, hits: Sequence[SearchHit]) -> tuple[Passage, ...]:
+    """Hits as passages, numbered from 1; one that went since the search is left out."""
+    by_chunk = {hit.chunk_id: hit for hit in hits}
+    rows = queries.select_passages(db, chunk_ids_json=json.dumps(list(by_chunk)))
+    return tuple(
+        hit_passage(number, by_chunk[row.chunk_id], row.text, row.lang, row.source_spans_json)
+        for number, row in enumerate(rows, 1)
+    )
 
 
 def hit_passage(number: int, hit: SearchHit, text: str, lang: str, spans_json: str = "") -> Passage:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
@@ -25,16 +24,12 @@ from kb.errors import ModelError
 from kb.operations.ask.findings import Findings, Written
 from kb.operations.search.search import vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.store.rows import answer_queries as queries
 
 # A text a model has written so much of is a text gone astray, whatever its tokens count.
 _MOST_CHARS = 200_000
 
 # An answer takes at most this part of the context window, a quarter: the passages need the rest.
 _ANSWER_SHARE = 4
-
-LIKELY = 0.5
-"""The evidence from which a sentence is taken to be in a passage by its meaning."""
 
 
 class Generation(NamedTuple):
@@ -79,7 +74,7 @@ def generate_answer(
     if made.broke is not None:
         text = _shown_part(made.text, packed)
         return Generation(found.refusal("llm_stream_aborted", written, text=text, notes=(made.broke,)), made.fault)
-    judge = RuleJudge(_judge_of_nearness(base, found), _meaning(base, found))
+    judge = RuleJudge(_meaning(base, found))
     said = without_thoughts(made.text)
     claims: tuple[Claim, ...] = ()
     unheard: tuple[str, ...] = ()
@@ -189,24 +184,10 @@ def _shown_part(text: str, packed: Sequence[Passage]) -> str | None:
     return (shown_as.feed(text) + shown_as.end()).strip() or None
 
 
-def _judge_of_nearness(base: KnowledgeBase, found: Findings) -> Callable[[str, Sequence[Passage]], bool]:
-    """Whether a sentence is in one of some passages by its meaning; never where nothing is embedded."""
-    source = None if found.embedding is None else vector_source(base, found.result.query)
-
-    def near_enough(sentence: str, passages: Sequence[Passage]) -> bool:
-        if source is None:
-            return False
-        ids = json.dumps([passage.chunk_id for passage in passages])
-        rows = queries.select_nearness(base.db, chunk_ids_json=ids, primary_vec=source.encode_text(sentence))
-        return any(row.evidence >= LIKELY for row in rows)
-
-    return near_enough
-
-
 def _meaning(base: KnowledgeBase, found: Findings) -> Meaning | None:
     """What compares sentences by meaning; None where nothing is embedded."""
     source = None if found.embedding is None else vector_source(base, found.result.query)
-    return None if source is None else meaning_by(source.sentence_model, source.similarities)
+    return None if source is None else meaning_by(source.model, source.similarities)
 
 
 def _said_of(claims: Sequence[Claim], status: ClaimStatus, language: str) -> Iterator[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from kb.answer.evidence import JUDGED_HITS, score_evidence
 from kb.answer.follow_up import resolve
 from kb.domain.answers.answer import EmbeddingRef, Turn
 from kb.domain.search import SearchQuery, SearchResult
 from kb.domain.text import stored_text
 from kb.operations.answers.records import conversation
-from kb.operations.ask.findings import AskRequest, Findings, quotable
-from kb.operations.ask.judge_passages import judge_passages, read_evidence
+from kb.operations.ask.findings import AskRequest, Findings, hit_passages, quotable
+from kb.operations.ask.judge_passages import JUDGED_HITS, judge_passages, read_evidence
 from kb.operations.search.search import search_in, vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
 
@@ -50,8 +49,8 @@ def _found(
     hits = quotable(base.db, result.note_hits)
     # In the order that the evidence was fitted for, whatever a cross-encoder makes of it.
     judged = quotable(base.db, result.judged_hits) if result.ordered_before else hits
-    judgement = judge_passages(base, wanted, result, judged) if result.candidates else None
-    evidence = score_evidence(base.db, result.searched, judged) if judgement is None else read_evidence(judgement)
+    judgement = judge_passages(base, result, hit_passages(base.db, judged))
+    evidence = None if judgement is None else read_evidence(judgement)
     shown = result._replace(hits=hits[: request.k])
     embedding = _embedding(base, result)
     budget = base.defaults.budget_tokens(request.context_tokens)

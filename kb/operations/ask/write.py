@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from kb.answer.quoting import Quoted, quote_across, quote_answer, quote_excerpts
-from kb.answer.reading import reading_model
-from kb.answer.wording import did_not_answer, kept_from_models, poor_fit, quoted_instead
+from kb.answer.quoting import quote_excerpts
+from kb.answer.wording import did_not_answer, kept_from_models, quoted_instead
 from kb.domain.answers.answer import Answer
 from kb.domain.answers.generation import ModelRef
 from kb.domain.passages import Passage
 from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError
 from kb.operations.ask.findings import Findings, Written
-from kb.operations.search.search import vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.retrieve.signals import term_weights
 
 EXTRACTIVE = ModelRef("extractive-v1", "extractive")
 
@@ -94,17 +91,10 @@ def quote(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...]) -
         from kb.operations.ask.code_findings import answer_with_code  # as above
 
         return answer_with_code(found, found.code, written)
-    if found.judgement is not None:
-        judged = found.judgement
-        excerpts = judged.shown() if found.state == "answered" else judged.perhaps()
-        read = quote_excerpts(excerpts, found.first_number)
-        return found.answer(written, read.text, read.claims, read.cited)
-    quoted = _quoted(base, found, passages)
-    if not quoted.claims:
+    judged = found.judgement
+    if judged is None or not judged.excerpts:
         return found.refusal("llm_self_judge", written)
-    if quoted.reading is not None and quoted.reading < (model := reading_model()).gate:
-        fit = f"{quoted.reading:.2f} < {model.gate} ({model.version})"
-        return noting(found.refusal("llm_self_judge", written), (poor_fit(found.language, fit),))
+    quoted = quote_excerpts(judged.shown() if found.state == "answered" else judged.perhaps(), found.first_number)
     return found.answer(written, quoted.text, quoted.claims, quoted.cited)
 
 
@@ -115,19 +105,6 @@ def _quote_instead(base: KnowledgeBase, found: Findings, passages: tuple[Passage
         return noting(unproven, answer.notes)
     kept = answer._replace(messages=unproven.messages, generated_text=unproven.generated_text, usage=unproven.usage)
     return noting(kept, (quoted_instead(found.language, unproven.model.id),))
-
-
-def _quoted(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...]) -> Quoted:
-    """Sentences of the nearest passages' language: another than the question's where those decided the gate."""
-    evidence = found.evidence
-    own = [hit.retrieval.nearness for hit in found.result.hits if hit.retrieval.is_own]
-    nearness = max((near for near in own if near is not None), default=None)
-    if evidence is not None and evidence.channel == "cross" and (nearness or 0.0) < (evidence.nearness or 0.0):
-        source = vector_source(base, found.result.query)
-        if source is not None:
-            return quote_across(found.search_text, passages, source.similarities, found.first_number)
-    terms = term_weights(base.db, found.result.searched)
-    return quote_answer(found.search_text, terms, passages, nearness, found.first_number)
 
 
 def _holds_chunks(base: KnowledgeBase) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from operator import mul
 from typing import TYPE_CHECKING
 
 from kb.config import Config
@@ -120,6 +121,16 @@ class VectorSource:
             del self._sentences[next(iter(self._sentences))]
         self._sentences[text] = found
         return found
+
+    def similarities(self, text: str, others: Sequence[str]) -> list[float]:
+        """How near a text is to each of the others, in any language: by their tokens, else by cosine."""
+        asked, *compared = (self.encode_text(self.encoded_part(each)) for each in (text, *others))
+        if asked.tokens is None:
+            vector = unpack_vector(asked.vector)
+            return [sum(map(mul, vector, unpack_vector(each.vector))) for each in compared]
+        from kb.embed.installed.late_interaction import token_scores  # a search compares no sentences
+
+        return token_scores(asked.tokens, [each.tokens or b"" for each in compared], self.dimensions)
 
     def _mirror(self) -> LoadedMirror | None:
         """The vectors as they are now, shared by the session's threads; None until so many were asked that it pays."""

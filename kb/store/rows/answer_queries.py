@@ -1,23 +1,11 @@
-"""The statements of `sql/answer`: the evidence for an answer, the answers that were given, and conversations."""
+"""The statements of `sql/answer`: the passages of an answer, the answers that were given, and conversations."""
 
 from __future__ import annotations
 
 from kb.domain.results.answers import AnswerSummary, SessionRow
-from kb.domain.results.calibration import CalibrationRow
 from kb.records import NamedTuple
 from kb.store.connection import Connection
 from kb.store.sqlfile import sql
-
-
-class EvidenceRow(NamedTuple):
-    """How likely hits answer a question, and what judges so."""
-
-    evidence: float
-    channel: str
-    version: str
-    lexical: float
-    lexical_margin: float
-    nearness: float | None
 
 
 class PassageRow(NamedTuple):
@@ -79,17 +67,6 @@ class AnswerRow(NamedTuple):
     corpus_revision: int
 
 
-class JudgingModelRow(NamedTuple):
-    """A model in force that judges passages that were read."""
-
-    model: str
-    origin: str
-    version: str
-    shipped: str
-    questions: int | None
-    updated_at: str | None
-
-
 class TurnRow(NamedTuple):
     """One turn of a conversation."""
 
@@ -109,23 +86,12 @@ class CodeWord(NamedTuple):
     is_held: int
 
 
-class NearnessRow(NamedTuple):
-    """How near a chunk is to a sentence."""
-
-    chunk_id: str
-    evidence: float
-
-
 class QuotePlace(NamedTuple):
     """A passage that holds a quotation."""
 
     workspace_path: str
     source_path: str
     source_spans_json: str
-
-
-@sql("answer/score_evidence.sql")
-def score_evidence(db: Connection, *, hits_json: str, bm25_max: float | None) -> list[EvidenceRow]: ...
 
 
 @sql("answer/select_passages.sql")
@@ -188,44 +154,6 @@ def find_answer_ids(db: Connection, *, prefix: str) -> list[FoundAnswer]: ...
 def select_answer(db: Connection, *, trace_id: str) -> AnswerRow | None: ...
 
 
-@sql("answer/select_calibrations.sql")
-def select_calibrations(db: Connection) -> list[CalibrationRow]: ...
-
-
-@sql("answer/upsert_calibration.sql")
-def upsert_calibration(
-    db: Connection,
-    *,
-    channel: str,
-    version: str,
-    bias: float,
-    lexical: float,
-    lexical_margin: float,
-    nearness: float,
-    fitted_on: str,
-    questions: int,
-    updated_at: str,
-) -> None: ...
-
-
-@sql("answer/delete_fitted_calibrations.sql")
-def delete_fitted_calibrations(db: Connection) -> int: ...
-
-
-@sql("answer/select_judging_models.sql")
-def select_judging_models(db: Connection) -> list[JudgingModelRow]: ...
-
-
-@sql("answer/insert_fitted_weight.sql")
-def insert_fitted_weight(
-    db: Connection, *, model: str, feature: str, weight: float, version: str, questions: int, updated_at: str
-) -> None: ...
-
-
-@sql("answer/delete_fitted_judging.sql")
-def delete_fitted_judging(db: Connection, *, models_json: str) -> int: ...
-
-
 @sql("answer/insert_session.sql")
 def insert_session(db: Connection, *, session_id: str, now: int, title: str, config_snapshot_json: str) -> None: ...
 
@@ -259,10 +187,6 @@ def delete_session(db: Connection, *, session_id: str) -> int: ...
 
 @sql("answer/select_code_words.sql")
 def select_code_words(db: Connection, *, words_json: str, chunk_rowid: int) -> list[CodeWord]: ...
-
-
-@sql("answer/select_nearness.sql")
-def select_nearness(db: Connection, *, chunk_ids_json: str, primary_vec: bytes) -> list[NearnessRow]: ...
 
 
 @sql("answer/find_quote.sql")

@@ -68,7 +68,7 @@ class EvidenceV1(TypedDict):
     """How likely the passages hold an answer: `value` is what the gate compared; the rest says how it came about."""
 
     value: float
-    channel: Literal["own", "cross", "lexical", "read", "code"]
+    channel: Literal["late", "cosine", "lexical", "code", "own", "cross", "read"]
     calibration: str
     lexical: float
     lexical_margin: float

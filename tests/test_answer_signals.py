@@ -1,13 +1,13 @@
-"""The sentence that answers stands first; what is quoted stands where it is cited."""
+"""The sentence whose words answer scores most; what is quoted stands where it is cited."""
 
 from __future__ import annotations
 
 import json
-import random
 
 import pytest
 
-from kb.answer.extractive import choose_sentences, extractive_weights, fewest, sentence_citation
+from kb.answer.quotations import sentence_citation
+from kb.answer.signals import sentence_words
 from kb.domain.citations import LineCitation
 from kb.domain.media_citations import PageCitation, TimeCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
@@ -27,10 +27,10 @@ FERRY = "The ferry to Velm leaves at noon. A ticket to the lighthouse costs 3 cr
 TEMPLE = "# 무량사\n\n무량사는 신라 때 지어졌다. 극락전은 1636년에 인조의 명으로 다시 세웠다. 절 앞에는 석등이 있다."
 
 
-def passage(number: int, text: str, *, title: str = "", cosine: float | None = 0.8, line: int = 1) -> Passage:
+def passage(number: int, text: str, *, title: str = "", line: int = 1) -> Passage:
     path = f"notes/{number}.md"
     citation = LineCitation(path, line, line + text.count("\n"))
-    detail = RetrievalDetail("hybrid", 1.0, number, cosine)
+    detail = RetrievalDetail("hybrid", 1.0, number)
     return Passage(number, f"c{number}", "d", path, path, title, (), None, "en", text, citation, 0.5, detail)
 
 
@@ -42,7 +42,7 @@ def weights(*terms: str, idf: float = 3.0) -> list[TermWeight]:
     ("question", "terms", "answer"),
     [
         ("When was the lighthouse of Velm built?", ("lighthouse", "Velm", "built"), "1873"),
-        ("Why is the lighthouse so high?", ("lighthouse", "high"), "because"),
+        ("Why is it so high above the cliffs?", ("high", "cliffs"), "because"),
         ("Where do boats come from?", ("boats", "come"), "Orsk"),
         ("How much is a ticket?", ("ticket",), "3 crowns"),
         ("극락전은 언제 다시 세웠나?", ("극락전", "다시", "세우"), "1636년"),
@@ -51,46 +51,15 @@ def weights(*terms: str, idf: float = 3.0) -> list[TermWeight]:
 )
 def test_the_sentence_that_answers_stands_first(question: str, terms: tuple[str, ...], answer: str) -> None:
     passages = [passage(1, HARBOUR, title="Harbour"), passage(2, FERRY), passage(3, TEMPLE, title="무량사")]
-    best, *others = choose_sentences(question, weights(*terms), passages, limit=3)
-    assert answer in best.sentence.text
-    assert 0 < best.share <= 1
-    assert all(other.score <= best.score for other in others)
+    scored = [each for given in passages for each in sentence_words(question, weights(*terms), given)]
+    best, score = max(scored, key=lambda pair: pair[1])
+    assert answer in best.text
+    assert 0 < score <= 1.5
 
 
-def test_the_choice_does_not_depend_on_the_passages_order() -> None:
-    passages = [passage(n, text) for n, text in enumerate([HARBOUR, FERRY, TEMPLE, FERRY.lower()], 1)]
-    terms = weights("lighthouse", "Velm", "ferry", "석등")
-    first = choose_sentences("lighthouse ferry Velm", terms, passages, limit=9)
-    for seed in range(5):
-        random.Random(seed).shuffle(passages)
-        assert choose_sentences("lighthouse ferry Velm", list(reversed(terms)), passages, limit=9) == first
-
-
-def test_a_sentence_that_stands_in_two_passages_is_chosen_once() -> None:
-    twice = [passage(1, FERRY), passage(2, FERRY.replace(" ", "\n", 1))]
-    chosen = choose_sentences("ferry to Velm", weights("ferry", "Velm"), twice, limit=3)
-    assert [each.sentence.passage for each in chosen] == [1, 1]
-
-
-def test_there_may_be_nothing_to_choose() -> None:
-    assert choose_sentences("ferry", weights("ferry"), [], limit=3) == ()
-    assert choose_sentences("ferry", weights("ferry"), [passage(1, "# Ferry\n")], limit=3) == ()
-    assert choose_sentences("ferry", weights("ferry"), [passage(1, FERRY)], limit=0) == ()
-    assert len(choose_sentences("", [], [passage(1, FERRY, cosine=None)], limit=1)) == 1
-
-
-def test_the_nearer_passage_leads_among_equal_sentences() -> None:
-    near, far = passage(2, "The ferry leaves at noon.", cosine=0.9), passage(1, "The ferry leaves at six.", cosine=0.8)
-    assert choose_sentences("ferry", weights("ferry"), [far, near], limit=1)[0].sentence.passage == 2
-
-
-def test_as_few_sentences_as_are_certain_enough() -> None:
-    chosen = choose_sentences(
-        "ferry to Velm", weights("ferry", "Velm"), [passage(1, HARBOUR), passage(2, FERRY)], limit=3
-    )
-    assert fewest(chosen, certainty=0.0) == chosen[:1]
-    assert fewest(chosen, certainty=1.1) == chosen
-    assert fewest((), certainty=0.9) == ()
+def test_a_passage_without_a_sentence_says_nothing() -> None:
+    assert sentence_words("ferry", weights("ferry"), passage(1, "# Ferry\n")) == []
+    assert len(sentence_words("", [], passage(1, FERRY))) == 2
 
 
 def test_a_sentence_is_cited_by_its_own_lines() -> None:
@@ -140,10 +109,6 @@ def test_a_term_is_found_in_its_forms(term: str, text: str, stands: bool) -> Non
 def test_a_question_expects_a_kind_of_answer(question: str, sentence: str, met: bool) -> None:
     expected = expectation(words_of(question).words)
     assert expected.is_met_by(sentence, words_of(sentence).words) is met
-
-
-def test_every_signal_speaks_for_a_sentence() -> None:
-    assert min(extractive_weights()) > 0
 
 
 SPOKEN_HIT = SearchHit(
