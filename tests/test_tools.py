@@ -124,3 +124,21 @@ def test_tests_in_the_background_of_a_shell_can_still_interrupt_programs() -> No
     done = subprocess.run(["sh", "-c", script], env=env, cwd=CHECKOUT, text=True, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "default_int_handler" in done.stdout
+
+
+def test_train_hands_its_arguments_on_from_where_it_was_called(checkout: Path, tmp_path: Path) -> None:
+    folder = checkout / ".cache/train"
+    (folder / "bin").mkdir(parents=True)
+    program(folder / "bin", "python", '[ "$1" = -c ] || printf "%s\n" "$PWD" "$PYTHONPATH" "$MALLOC_MMAP_MAX_" "$@"')
+    stamp = "{ pwd; echo; cat pyproject.toml tools/lock.txt; } >.cache/train/installed"
+    subprocess.run(["bash", "-c", stamp], cwd=checkout, check=True)
+    done = subprocess.run(
+        [checkout / "tools/train", "--out", "an update.npz"],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(checkout)},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    expected = [str(tmp_path), str(checkout), "0", "-P", "-m", "training", "--out", "an update.npz"]
+    assert done.stdout.splitlines() == expected, done.stderr

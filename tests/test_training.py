@@ -359,7 +359,7 @@ def test_the_model_that_the_update_gives_ranks(tiny_training: list[str]) -> None
     assert trained([*tiny_training, "--steps", "60"]) == 0
     Path("model").mkdir()
     assemble_encoder(Path("weights.bin"), Path("model"), Path("update.npz"))
-    model = EmbeddingModel("tiny", "1", tiny.HIDDEN, 40)
+    model = EmbeddingModel("tiny", "1", tiny.HIDDEN, 40, has_tokens=True)
     texts = [passage.encoded_text() for passage in read_source(Path("made.jsonl")).passages]
     vectors, tokens = open_installed_embedder(Path("model"), model, threads=1).embed_passages(texts)
     encoder = open_installed_query_encoder(Path("model"), model, optimised=False)

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(asked: argparse.Namespace) -> None:
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False, highlight=False)
     training = {} if asked.steps == 0 else _sources(asked.data, asked.checkouts, console)
     held_out = _sources(asked.held_out, asked.checkouts, console)
     check_apart(training, held_out)
@@ -93,6 +93,10 @@ def _run(asked: argparse.Namespace) -> None:
         batches = Batches(sources, Recipe(asked.passages, asked.cut), asked.seed)
         steps = asked.steps or max(1, round(asked.epochs * batches.steps_of_an_epoch))
         questions = sum(len(source.questions) for source in sources)
+        if past := sum(len(source.first(asked.fraction).questions) for source in training.values()) - questions:
+            console.print(
+                f"left out: {past} questions whose answers are past the {base.longest_passage} tokens that are seen"
+            )
         console.print(
             f"{questions} questions, {batches.passages_of_an_epoch} passages, {steps} steps"
             f" ({batches.steps_of_an_epoch} an epoch), {precision} on {device.type}"
@@ -132,7 +136,7 @@ def _train(
     held_out: list[Source],
     look: int,
 ) -> Course:
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False, highlight=False)
     with _bar(console) as bar, _stop_asked() as stop:
         task = bar.add_task("training", total=plan.steps, state="")
 
