@@ -32,7 +32,7 @@ _ENCODE = """
 import sys
 from pathlib import Path
 from kb.embed.adapters import query_encoder
-query_encoder(Path(sys.argv[1]), sys.argv[2]).encode(sys.argv[3])
+print(len(query_encoder(Path(sys.argv[1]), sys.argv[2]).encode(sys.argv[3])))
 """
 
 
@@ -81,6 +81,6 @@ def _times(name: str, korean_share: float, question: str) -> dict[str, Times]:
             encoded = [str(installed_models()), ENCODER, question]
             commands |= {
                 ENCODER_ALONE: [sys.executable, "-c", _ENCODE, *encoded],
-                "nothing": [sys.executable, "-c", "pass"],
+                "nothing": [sys.executable, "-c", "print(0)"],
             }
             return run_in_turns(commands, ROUNDS)
