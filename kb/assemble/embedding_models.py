@@ -53,7 +53,7 @@ CATALOG: Mapping[str, InstallableModel] = {
                 ),
             ),
         ),
-        installed_bytes=93_000_000,
+        installed_bytes=84_000_000,
         assemble=lambda source, directory: assemble_encoder(source / _BASE_WEIGHTS, directory),
         check=check_encoders,
         origin=f"kb's update (sha256 {_UPDATE_SHA256})",
