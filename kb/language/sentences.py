@@ -17,9 +17,6 @@ from kb.language.lists import words
 from kb.language.markup import masked
 from kb.records import NamedTuple
 
-SENTENCES_VERSION = "s2"
-"""Bumped when a text is cut elsewhere: sentence vectors of another version are made again."""
-
 # A quoted piece of a code block is at most so many lines; a blank line ends one too.
 _CODE_LINES = 8
 # How far ahead a bracket may close for the full stops inside it to end nothing.
