@@ -12,9 +12,13 @@ CREATE TABLE chunk_tokens (
   PRIMARY KEY (chunk_rowid, model_id)
 ) STRICT;
 
--- What one encoder does without: the second model's vectors, vectors of sentences, what other questions reach, and the
--- means by which languages were compared.
+-- What one encoder does without: the second model's vectors, vectors of sentences, what other questions reach, the means by
+-- which languages were compared, and weights of what was read by hand.
 DELETE FROM embedding_slots WHERE slot = 'secondary';
 DROP TABLE IF EXISTS vec_secondary;
 DROP TABLE chunk_sentences;
+DROP TABLE background_nearness;
+DROP TABLE language_means;
+DROP TABLE fitted_weights;
+DROP TABLE evidence_calibrations;
 DELETE FROM kv WHERE key IN ('sentence_version', 'background_state');

@@ -13,11 +13,13 @@ from test_store_lock import another_writer
 
 from kb.errors import KbError, NotAKnowledgeBase, NotIndexed, SchemaTooNew, StoreCorrupt
 from kb.operations.opening import reader
+from kb.operations.opening.writer import writing
 from kb.store import migrate as migrating
-from kb.store import schema_version
+from kb.store import schema_queries, schema_version
 from kb.store.connection import APPLICATION_ID, open_reader, open_writer
 from kb.store.migrate import migrate, repeatable_hash, repeatable_names
 from kb.store.schema_version import Migration, latest_version, migrations, schema_state
+from kb.store.vectors.vector_tables import load_vector_functions, mirrored
 
 NOW = "2026-01-01T00:00:00Z"
 
@@ -91,6 +93,41 @@ def test_a_file_of_the_first_release_migrates(tmp_path: Path) -> None:
     assert schema_state(db).schema_version == latest_version()
     overview = db.execute("SELECT workspace_path, chunk_count FROM document_overview").fetchall()
     assert overview == [("a.md", 0)], "the old view was made again, the document kept"
+
+
+def with_two_encoders(path: Path) -> None:
+    """A file as kb made it while two encoders embedded: schema 17, a vector under each, one of a sentence."""
+    db = apsw.Connection(str(path))
+    load_vector_functions(db)
+    for migration in migrations()[:17]:
+        db.execute(migration.path.read_text(encoding="utf-8"))
+        schema_queries.insert_migration(db, id=migration.number, applied_at=NOW, description=migration.description)
+    schema_queries.upsert_meta(db, key="schema_version", value="17")
+    schema_queries.upsert_meta(db, key="repeatable_hash", value="old")
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    for slot in ("primary", "secondary"):
+        db.execute(
+            f"""
+            CREATE VIRTUAL TABLE vec_{slot} USING vec0(
+              chunk_rowid INTEGER PRIMARY KEY, lang TEXT PARTITION KEY, embedding FLOAT[2] distance_metric=cosine
+            );
+            INSERT INTO vec_{slot} VALUES (1, 'ko', x'0000803f00000000');
+            INSERT INTO embedding_slots VALUES ('{slot}', 'old-{slot}', '1', 2, 'table_{slot}', '2026');
+            INSERT INTO chunk_sentences VALUES (1, {len(slot)}, 0, 0, x'7f00');
+            """
+        )
+    db.close()
+
+
+def test_a_file_of_two_encoders_keeps_the_vectors_that_are_searched(tmp_path: Path) -> None:
+    path = tmp_path / "kb.sqlite"
+    with_two_encoders(path)
+    with writing(path) as db:
+        assert mirrored(db) == ("old-primary", "1", 2, "table_primary")
+        assert db.execute("SELECT chunk_rowid FROM vec_primary").fetchall() == [(1,)]
+        tables = names(db, "table")
+        assert not {name for name in tables if "secondary" in name or "sentence" in name}
+        assert "chunk_tokens" in tables
 
 
 @pytest.fixture

@@ -122,14 +122,6 @@ class Pair(NamedTuple):
     asked_documents: int
 
 
-class Weight(NamedTuple):
-    """One weight of a model of the view `weights`."""
-
-    feature: str
-    weight: float
-    version: str
-
-
 class EligibleDocuments(NamedTuple):
     """The documents that pass the filters, and their paths where they were asked for, as JSON arrays."""
 
@@ -303,11 +295,3 @@ def select_chunk_total(db: Connection) -> ChunkTotal | None: ...
 
 @sql("retrieve/select_code_total.sql")
 def select_code_total(db: Connection) -> ChunkTotal | None: ...
-
-
-@sql("retrieve/select_weights.sql")
-def select_weights(db: Connection, *, model: str) -> list[Weight]: ...
-
-
-@sql("retrieve/select_shipped_weights.sql")
-def select_shipped_weights(db: Connection, *, model: str) -> list[Weight]: ...
