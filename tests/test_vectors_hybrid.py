@@ -34,7 +34,7 @@ from kb.store.sqlfile import SQL_DIR
 from kb.store.vectors.lance_table import AnnHit
 from kb.store.vectors.loaded_mirror import load_mirror
 from kb.store.vectors.mirror import write_vectors
-from kb.store.vectors.vector_tables import ensure_slot, load_vector_functions
+from kb.store.vectors.vector_tables import ensure_mirror, load_vector_functions
 from kb.wire.schemas import validate
 
 __all__ = ["fake_models"]
@@ -152,7 +152,7 @@ def db() -> apsw.Connection:
     migrate(made, "2026-01-01T00:00:00Z")
     load_vector_functions(made)
     add_maxsim(made)
-    ensure_slot(made, "primary", EmbeddingModel("model", "1", DIMENSIONS, None), "2026-01-01T00:00:00Z")
+    ensure_mirror(made, EmbeddingModel("model", "1", DIMENSIONS, None), "2026-01-01T00:00:00Z")
     return made
 
 
@@ -166,7 +166,7 @@ def filled(db: apsw.Connection) -> Iterator[Callable[[list[Passage]], apsw.Conne
             db.execute(INSERT_DOCUMENT, {"id": passage.chunk_id, "lang": passage.lang, "text": passage.text})
         numbers = dict(db.execute("SELECT chunk_id, chunk_rowid FROM chunks").fetchall())
         vectors = [(numbers[p.chunk_id], p.lang, p.vector) for p in passages if p.vector is not None]
-        write_vectors(db, "primary", [MirrorRow(rowid, lang, vector.tobytes()) for rowid, lang, vector in vectors])
+        write_vectors(db, [MirrorRow(rowid, lang, vector.tobytes()) for rowid, lang, vector in vectors])
         kept = [(numbers[p.chunk_id], "model", *p.tokens) for p in passages if p.tokens is not None]
         db.executemany("INSERT INTO chunk_tokens VALUES (?, ?, ?, ?, ?, ?)", kept)
         return db
@@ -403,7 +403,7 @@ def test_mirrors_in_memory_give_the_hits_of_the_scan(
 
 def test_the_nearest_of_a_mirror_in_memory_are_those_of_the_table(embedded: Vault, fake_models: FakeModels) -> None:
     with open_session(load(str(embedded.config), ())) as session, session.reading() as base:
-        mirror = load_mirror(base.db, "primary", base.vectors.dimensions)
+        mirror = load_mirror(base.db, base.vectors.dimensions)
         for text in ("pump in the cellar", "지하실 펌프"):
             vector = base.vectors.encode_text(text).vector
             of_table = base.db.execute(
