@@ -34,7 +34,7 @@ def test_embedding_shows_passages_rate_and_time_left_per_model(columns: int, mon
             on_event(EmbedProgress("kb-encoder-1", 40, 6000))
             assert "/s " in screen.wait_for(" left")
             on_event(EmbedProgress("kb-encoder-1", 6000, 6000))
-            on_event(EmbedProgress("use-multilingual-v3", 0, 5000))
+            on_event(EmbedProgress("another-encoder", 0, 5000))
             last = screen.wait_for("0/5,000 passages")
     assert "?" not in first
     assert "scanning" not in first
