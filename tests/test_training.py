@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import test_embed_assemble_e5 as tiny
 
-from kb.assemble.e5 import assemble_encoder
+from kb.assemble.e5 import UPDATE_FILE, assemble_encoder
 from kb.assemble.e5_weights import read_weights, with_update
 from kb.domain.embeddings import EmbeddingModel
 from kb.embed.installed.encoder import open_installed_embedder, open_installed_query_encoder
@@ -307,6 +307,11 @@ def test_others_texts_and_what_is_held_out_are_not_carried() -> None:
     names = {path.name.partition(".")[0] for path in DATA.rglob("*.jsonl")}
     assert not names & {"n4", "d1", "t8"}
     assert not [row["id"] for path, rows in carried() for row in rows if row["id"].startswith(("n4-", "t8-"))]
+
+
+def test_the_card_of_the_model_tells_of_the_update_that_is_carried() -> None:
+    sha256 = hashlib.sha256(UPDATE_FILE.read_bytes()).hexdigest()
+    assert f"`{sha256[:16]}…`" in (CHECKOUT / "docs/models.md").read_text(encoding="utf-8")
 
 
 # --- ten steps --------------------------------------------------------------------------------------------------------
