@@ -31,7 +31,7 @@ NOTES = {
     "battery.md": "# 배터리\n\n정전이 나면 배터리가 네 시간을 버틴다.\n",
 }
 RETRY = "How often does the gateway retry a failed upload?"
-OWN = "The gateway retries a failed upload five times. [1]"
+OWN = "The gateway retries a failed upload five times.\n"
 NOBODY = "http://127.0.0.1:9"
 DONE: Step = {"done": {}}
 HANG_UP: Step = {"hang_up": True}
