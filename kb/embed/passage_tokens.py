@@ -81,34 +81,58 @@ def _ward(points: Vectors, wanted: int) -> Labels:
     Pairs that are each other's nearest are merged all at once: the criterion is reducible, so that the tree is that of
     one merge at a time (Murtagh 1983). Its lowest merges are the ones that count.
     """
-    merges = _merges(points)
-    parent = np.arange(len(points))
-    for _, first, second in sorted(merges)[: len(points) - wanted]:
-        parent[parent == parent[second]] = parent[first]
-    _, labels = np.unique(parent, return_inverse=True)
+    needed = len(points) - wanted
+    parent = list(range(len(points)))
+    for _, first, second in sorted(_merges(points, needed))[:needed]:
+        parent[_root(parent, second)] = _root(parent, first)
+    _, labels = np.unique([_root(parent, at) for at in range(len(points))], return_inverse=True)
     return labels
 
 
-def _merges(points: Vectors) -> list[tuple[float, int, int]]:
-    """The merges that make one cluster of all points: its height, and a point of either."""
+def _root(parent: list[int], at: int) -> int:
+    while parent[at] != at:
+        at = parent[at]
+    return at
+
+
+def _merges(points: Vectors, needed: int) -> list[tuple[float, int, int]]:
+    """The merges of the tree, so many that the `needed` lowest are there: height, and a point of either cluster."""
     merges: list[tuple[float, int, int]] = []
-    sums, sizes, members = points, np.ones(len(points), np.float32), np.arange(len(points))
-    while len(sums) > 1:
-        means = sums / sizes[:, None]
-        squares = np.einsum("ij,ij->i", means, means)
-        apart = squares[:, None] + squares[None] - 2 * (means @ means.T)
-        apart *= sizes[:, None] * sizes[None] / (sizes[:, None] + sizes[None])
-        np.fill_diagonal(apart, np.inf)
-        apart = np.minimum(apart, apart.T)  # equal to the last bit: some pair is then each other's nearest
+    sizes, members = np.ones(len(points), np.float32), np.arange(len(points))
+    apart = np.maximum(1 - points @ points.T, 0)  # half the squared distance, as of two clusters of one point
+    apart = np.minimum(apart, apart.T)  # equal to the last bit: some pair is then each other's nearest
+    np.fill_diagonal(apart, np.inf)
+    while len(sizes) > 1:
         nearest = apart.argmin(axis=1)
-        first = np.flatnonzero((nearest[nearest] == np.arange(len(nearest))) & (np.arange(len(nearest)) < nearest))
+        least = apart.min()
+        if sum(height <= least for height, _, _ in merges) >= needed:
+            break  # what is merged later is merged higher
+        places = np.arange(len(nearest))
+        first = np.flatnonzero((nearest[nearest] == places) & (places < nearest))
         second = nearest[first]
         heights = apart[first, second]
         merges += zip(heights.tolist(), members[first].tolist(), members[second].tolist(), strict=True)
-        sums, sizes = sums.copy(), sizes.copy()
-        sums[first] += sums[second]
-        sizes[first] += sizes[second]
-        left = np.ones(len(sums), bool)
+        left = np.ones(len(sizes), bool)
         left[second] = False
-        sums, sizes, members = sums[left], sizes[left], members[left]
+        columns = _merged(apart, first, second, heights, sizes, sizes)
+        merged_sizes = sizes.copy()
+        merged_sizes[first] += sizes[second]
+        apart[:, first] = columns
+        apart = apart[:, left]
+        apart[first] = _merged(apart.T, first, second, heights, sizes, merged_sizes[left]).T
+        apart = apart[left]
+        apart = np.minimum(apart, apart.T)
+        np.fill_diagonal(apart, np.inf)
+        sizes, members = merged_sizes[left], members[left]
     return merges
+
+
+def _merged(
+    apart: Vectors, first: Labels, second: Labels, heights: Vectors, sizes: Vectors, others: Vectors
+) -> Vectors:
+    """float32[rows, pairs]: how far the clusters of the rows, `others` their sizes, are from those that pairs of the
+    columns become (Lance and Williams 1967)."""
+    one, other, row = sizes[first], sizes[second], others[:, None]
+    total = (one + row) * apart[:, first] + (other + row) * apart[:, second] - row * heights
+    merged: Vectors = total / (one + other + row)
+    return merged
