@@ -37,7 +37,6 @@ EXPOSURE_SCRIPTS = (
     "exposure/hide.sql",
     "exposure/show.sql",
     "exposure/show_counts.sql",
-    "exposure/open_shown_means.sql",
     "exposure/open_hidden_paths.sql",
     "exposure/hide_answers.sql",
     "exposure/show_answers.sql",
