@@ -103,7 +103,7 @@ def _regex(text: str) -> Test:
         if spent_s > MOST_REGEX_SECONDS:
             raise UsageError(
                 f"/{text[:80]}/ was stopped: it took more than {MOST_REGEX_SECONDS:g} s before all passages were read",
-                "let it read fewer of them (path:, tag:, a phrase in double quotes beside it), or take smaller counts in {…}",
+                "let it read fewer of them (path:, tag:, a phrase in double quotes beside it), or lower its counts",
             )
         return None if found is None else str(found[0])
 
