@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 from conftest import make_vault, run_kb
 from hypothesis import given
@@ -15,6 +17,7 @@ from kb.domain.paths import WorkspacePath
 from kb.extract.markdown.document import extract_markdown
 from kb.language.detect import detect_language
 from kb.language.markup import masked, without_tags
+from kb.store.rows.embed_queries import select_unembedded_chunks
 
 COURSE = """\
 import Tabs from '@theme/Tabs';
@@ -182,3 +185,62 @@ def test_snippets_and_titles_of_mdx_show_no_components(tmp_path: Path) -> None:
     assert [
         sign for sign in ("<Question", "import", "{#if", "[[introduction", "CourseFloating", "explain") if sign in shown
     ] == []
+
+
+BETWEEN = """\
+# 설치
+
+토크나이저를 먼저 내려받는다.
+
+<Question
+	choices={[
+		{ text: "quokka", explain: "wombat" },
+	]}
+/>
+
+import Zebra from "@theme/zebra";
+
+<Tip>
+작은 모델이 <b title="marmot">빠르다</b>. Press <Enter> twice.
+</Tip>
+
+<!-- narwhal: 다음에 고친다 -->
+
+    <Aside note={"gazelle"} />
+
+그 다음에 서버를 켠다.
+"""
+
+
+def test_components_and_statements_between_blocks_are_not_indexed(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {"install.mdx": BETWEEN})
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+
+    def finds(word: str) -> bool:
+        return run_kb("--config", str(vault.config), "search", word, "--mode", "lexical").code == 0
+
+    assert [word for word in ("quokka", "wombat", "zebra", "Tip", '"explain: wombat"') if finds(word)] == []
+    kept = ("토크나이저", "서버", "Enter", "marmot", "narwhal", "gazelle", '"그 다음에 서버를"')
+    assert [word for word in kept if not finds(word)] == []
+
+
+def test_a_passage_around_a_component_is_quoted_as_it_stands_in_the_file(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {"install.mdx": BETWEEN})
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    (found,) = run_kb("--config", str(vault.config), "search", "토크나이저 서버", "--json").lines
+    (hit,) = found["hits"]
+    assert hit["citation"]["uri"].endswith("#L1-L21")
+    assert "내려받는다. … 작은" in hit["snippet"]
+    (fetched,) = run_kb("--config", str(vault.config), "fetch", "install.mdx#L1-L21", "--json").lines
+    assert fetched["places"][0]["text"] == BETWEEN.rstrip("\n")
+
+
+def test_no_component_is_embedded(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {"install.mdx": BETWEEN})
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    with closing(apsw.Connection(str(vault.sqlite))) as db:
+        (chunk,) = select_unembedded_chunks(
+            db, model_id="m", model_version="1", dimensions=1, passage_version="p", after_rowid=0, row_limit=9
+        )
+    assert "서버를 켠다" in chunk.text
+    assert "wombat" not in chunk.text

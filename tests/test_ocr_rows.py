@@ -35,6 +35,22 @@ def test_the_price_stands_beside_its_label_in_photographs(look: str, seed: int) 
     assert read >= LEAST_ROWS[look] * wanted
 
 
+@needs_tesseract
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        ("en-short-tilted", 31),  # 9.59 was 9:59
+        ("ko-ruled-tilted", 31),  # 29,000 was 29000
+        ("ko-receipt-clean", 31),  # 16,800원 was 16,8002
+        ("ko-ruled-clean", 777),  # three rows were three columns
+    ],
+)
+def test_a_doubtful_cell_is_read_by_itself_and_the_row_is_whole(name: str, seed: int) -> None:
+    (picture,) = (each for each in of_look(name.rpartition("-")[2], seed) if each.name == name)
+    whole, count = picture.rows_read(recognise(picture.image, IDENTITY, picture.image.size, "kor+eng").joined)
+    assert whole == count
+
+
 @pytest.mark.parametrize("look", ["clean", "tilted"])
 def test_the_white_before_prices_parts_no_column(look: str) -> None:
     for picture in of_look(look, seed=9):

@@ -189,27 +189,6 @@ def test_each_extra_and_program_that_installing_names_exists() -> None:
             assert os.access(CHECKOUT / program, os.X_OK), program
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="the sqlite3 program is not installed")
-def test_the_query_for_plain_sqlite3_gives_the_rows_shown(home: Home) -> None:
-    (session,) = blocks(section("Plain sqlite3"), "console")
-    command, expected = re.fullmatch(r'\$ (.*;")\n(.*)', session, re.DOTALL).groups()  # type: ignore[union-attr]
-    shutil.copytree(CHECKOUT / "fixtures/vault", home.path / "vault")
-    home.run("rm -r ~/.local ~/.config; kb init --root ~/vault; kb ingest --no-embed")
-    assert home.run(command) == expected
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
-def test_the_line_for_scripts_prints_citations(home: Home) -> None:
-    (script,) = blocks(section("In scripts"), "sh")
-    shutil.copytree(CHECKOUT / "fixtures/vault", home.path / "notes/vault")
-    home.run("kb ingest --no-embed")
-    citations = home.run(script).splitlines()
-    assert citations
-    assert all(re.fullmatch(r"vault/.+#L\d+(-L\d+)?", citation) for citation in citations), citations
-
-
 def _has_models() -> bool:
     return (MODELS / "kb-encoder-1").is_dir()
 

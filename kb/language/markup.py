@@ -1,9 +1,10 @@
 """What in a note's text is no word of any language: targets of links, embeds, block ids, callout marks, tags.
 
-Three readings of the same marks. `without_markup` keeps what a reader sees, for telling the language of a text. The
-others keep every character's place, so that a range of them is a range of the text: in `without_tags` tags, comments
-and what MDX and Svelte add to Markdown (components, `import` and `export`, `{#if …}`) are blank; in `masked` all markup
-that stands by itself, and every line of nothing but links. Code is left alone by all.
+Four readings of the same marks. `without_markup` keeps what a reader sees, for telling the language of a text. The
+others keep every character's place, so that a range of them is a range of the text: in `without_components` the lines
+of nothing but what MDX and Svelte add to Markdown (components, `import` and `export`, `{#if …}`) are blank; in
+`without_tags` that is wherever it is, and so are tags and comments; in `masked` all markup that stands by itself, and
+every line of nothing but links. Code is left alone by all.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ _CODE = re.compile(rf"{_FENCED}|`[^`\n]*`|{_MATH}", re.MULTILINE | re.DOTALL)
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W_]")
 _HAS_MARK = re.compile(r"[\[#<!^%{]|https?:|^(?:im|ex)port\b", re.MULTILINE)
+_ADDED = re.compile(r"</?[A-Z]|</?>|\{|import\b|export\b")
 _HAS_TAG = re.compile(r"<[a-zA-Z/!>]|\{[#:/@]|%%|^(?:im|ex)port\b", re.MULTILINE)
 
 
@@ -75,6 +77,20 @@ def without_tags(text: str) -> str:
     if not _HAS_TAG.search(text):
         return text
     return "".join(_blank(part) if is_unread else part for part, is_unread in _parts(text))
+
+
+def without_components(text: str) -> str:
+    """`text` with spaces in the lines of nothing but components, statements and logic; as long as `text`."""
+    if not _HAS_TAG.search(text):
+        return text
+    parts = (_blank(part) if is_unread and _is_added(part) else part for part, is_unread in _parts(text))
+    lines = zip(text.split("\n"), "".join(parts).split("\n"), strict=True)
+    return "\n".join(written if read.strip() else read for written, read in lines)
+
+
+def _is_added(part: str) -> bool:
+    """Whether markup is of MDX or Svelte, not of HTML: named with a capital, a statement, or with values in braces."""
+    return bool(_ADDED.match(part)) or (part.startswith("<") and "={" in part)
 
 
 def _parts(text: str) -> Iterator[tuple[str, bool]]:

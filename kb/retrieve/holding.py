@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter
 from typing import Any
 
 from kb.domain.search import Passing, SearchFilters, Sought
@@ -18,9 +19,10 @@ from kb.errors import UsageError
 from kb.store.connection import Connection
 from kb.store.rows import retrieve_queries as queries
 
-# What a regular expression may be: RE2 takes up to 1.5 s a megabyte for one of so many steps.
+# What a regular expression may be, and take: RE2 needs up to 1.5 s a megabyte for one of so many steps.
 MOST_REGEX_CHARS = 200
 MOST_REGEX_STEPS = 500
+MOST_REGEX_SECONDS = 5.0
 _EVERY_TEXT = "%"
 _MOST_SHOWN = 32
 
@@ -78,13 +80,7 @@ def _like(sought: Iterable[Sought]) -> str:
 
 def _test(sought: Sought) -> Test:
     if sought.kind == "regex":
-        search = _linear(sought.text).search
-
-        def matches(row: queries.PassageLike) -> str | None:
-            found = search(row.text or "")
-            return None if found is None else str(found[0])
-
-        return matches
+        return _regex(sought.text)
     find = _phrase(sought).search
 
     def holds(row: queries.PassageLike) -> str | None:
@@ -93,6 +89,25 @@ def _test(sought: Sought) -> Test:
         return "" if find("\0".join(texts).lower()) else None
 
     return holds
+
+
+def _regex(text: str) -> Test:
+    search = _linear(text).search
+    spent_s = 0.0
+
+    def matches(row: queries.PassageLike) -> str | None:
+        nonlocal spent_s
+        began_s = perf_counter()
+        found = search(row.text or "")
+        spent_s += perf_counter() - began_s
+        if spent_s > MOST_REGEX_SECONDS:
+            raise UsageError(
+                f"/{text[:80]}/ was stopped: it took more than {MOST_REGEX_SECONDS:g} s before all passages were read",
+                "let it read fewer of them (path:, tag:, a phrase in double quotes beside it), or lower its counts",
+            )
+        return None if found is None else str(found[0])
+
+    return matches
 
 
 def _phrase(sought: Sought) -> re.Pattern[str]:

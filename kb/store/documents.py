@@ -44,7 +44,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class IndexedText:
-    """What the lexical index holds beside a chunk's own text; `nfc_text` in its place where it is not NFC.
+    """What is indexed beside a chunk's own text; in its place, where that differs, `nfc_text`: NFC, without components.
 
     The last three are those of source code: the names it defines, what documents them, the words inside its names.
     """

@@ -1,6 +1,6 @@
 -- List chunks, those of source code apart, that have no committed vector under a model, or one of another form of the text, the next ones in the
 -- order of their numbers.
--- version 3
+-- version 4
 -- param model_id TEXT  the model
 -- param model_version TEXT  version of its weights
 -- param dimensions INTEGER  of its vectors
@@ -11,9 +11,9 @@
 -- column chunk_id TEXT  the chunk
 -- column title TEXT  of its document
 -- column heading_path_json TEXT  JSON array of headings, outermost first
--- column text TEXT  verbatim piece of the source
+-- column text TEXT  piece of the source, as indexed
 -- column lang TEXT  language of the text
-SELECT c.chunk_rowid, c.chunk_id, d.title, c.heading_path_json, c.text, c.lang
+SELECT c.chunk_rowid, c.chunk_id, d.title, c.heading_path_json, coalesce(c.nfc_text, c.text) AS text, c.lang
 FROM chunks AS c
 JOIN documents AS d USING (doc_id)
 WHERE c.chunk_rowid > :after_rowid AND c.symbol_text IS NULL AND NOT EXISTS (

@@ -16,7 +16,7 @@
 -- param heading_text TEXT  title, headings, aliases and their morphemes, as indexed
 -- param tokenized_korean_text TEXT?  content morphemes separated by spaces; NULL without Hangul
 -- param name_text TEXT  words of the file's name and folders and their morphemes, as indexed
--- param nfc_text TEXT?  the text in NFC, as indexed; NULL where it is NFC as it stands
+-- param nfc_text TEXT?  the text in NFC and without components, as indexed; NULL where that is the text itself
 -- param symbol_text TEXT?  of source code: the names it defines, whole and in words; NULL for any other chunk
 -- param doc_text TEXT?  of source code: what documents the names it defines
 -- param identifier_text TEXT?  of source code: the words inside the names in it

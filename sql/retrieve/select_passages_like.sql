@@ -6,7 +6,7 @@
 -- column chunk_rowid INTEGER  the chunk's number
 -- column doc_id TEXT  its document
 -- column is_code INTEGER  1 = of source code
--- column text TEXT?  the chunk, verbatim, in NFC
+-- column text TEXT?  the chunk, as indexed
 -- column title TEXT  of the document
 -- column heading_path_json TEXT  JSON array of headings, outermost first
 SELECT

@@ -70,7 +70,7 @@ def command(
     """Answer a question from your own notes, each sentence with its source, or say that they hold no answer.
 
     A language model writes the answer where there is one (Ollama, or a GGUF file); otherwise your own sentences are
-    quoted, word for word.
+    quoted, word for word. What is said of the answer is in the language of the question, Korean or else English.
     Exit code 0 for an answer kb is sure of, 1 where it is unsure or refuses.
     """
     config = call.config

@@ -41,7 +41,7 @@ _FULL_COLUMN = 0.6
 # many stand on the rows of those beside them.
 _TEXT_COLUMN = 9.0
 _LEAST_LINE = 0.3
-_LEVEL_SHARE = 0.7
+_LEVEL_SHARE = 2 / 3
 
 # In heights of a line: the least white between two lines. Of Hangul, some letters are above others, with white between.
 _LEADING = 0.2

@@ -101,8 +101,8 @@ def _dark_on_light(grey: Image) -> Image:
     import numpy as np
     from PIL import ImageOps
 
-    values = np.asarray(grey)
-    is_dark = bool(np.median(values) < 128 and values.std() > 1)
+    (middle,) = percentiles(grey, 50)
+    is_dark = middle < 128 and bool(np.asarray(grey).std() > 1)
     return ImageOps.invert(grey) if is_dark and _is_light_on_dark(grey) else grey
 
 
@@ -111,11 +111,13 @@ def _lit(grey: Image, paper: Image) -> Image:
     import numpy as np
     from PIL import Image
 
-    low, high = np.percentile(np.asarray(paper), (2, 98))
+    low, high = percentiles(paper, 2, 98)
     even: NDArray[np.floating[Any]] = np.asarray(grey, np.float32)
     if high - low >= _UNEVEN_LIGHT:
         even = even * (WHITE / np.maximum(1, np.asarray(paper, np.float32)))
-    dark, light = np.percentile(even, (0.5, 90))
+        dark, light = np.percentile(even, (0.5, 90))
+    else:
+        dark, light = percentiles(grey, 0.5, 90)
     if _LEAST_CONTRAST <= light - dark < _FULL_CONTRAST:
         even = (even - dark) * (WHITE / (light - dark))
     return Image.fromarray(even.clip(0, WHITE).astype(np.uint8))
@@ -240,7 +242,9 @@ def leaders(ink: Ink, line: int) -> Ink:
     thin, tall = max(1, round(_LEADER_HEIGHT * line / 2)), max(2, round(_LEADER_SPACE * line))
     long, short = round(_LEADER_LENGTH * line / 2), max(1, line // 3)
     along = _in_window(ink, thin, long)
-    is_long = ink & (along >= _in_window(ink, tall, long) * _ALONE) & (along >= _LEADER_INK * long)
+    is_long: Ink = ink & (along >= _in_window(ink, tall, long) * _ALONE) & (along >= _LEADER_INK * long)
+    if not is_long.any():
+        return is_long
     is_thin = ink & (_in_window(ink, thin, short) >= _in_window(ink, tall, short) * _ALONE)
     found: Ink = is_thin & (_in_window(is_long, thin, long) > 0)
     return found
@@ -271,11 +275,21 @@ def ink_of(grey: Image, contrast: float = _INK_CONTRAST) -> Ink:
     import numpy as np
 
     values = np.asarray(grey, np.float32)
-    dark, light = np.percentile(values, (0.5, 90))
+    dark, light = percentiles(grey, 0.5, 90)
     if light - dark < _LEAST_CONTRAST:
         return np.zeros(values.shape, np.bool_)
     ink: Ink = values < dark + (light - dark) * contrast
     return ink
+
+
+def percentiles(grey: Image, *shares: float) -> list[float]:
+    """What np.percentile gives of a grey image, from how many of its pixels have each of the 256 values."""
+    import numpy as np
+
+    up_to = np.cumsum(grey.histogram())
+    places = np.array(shares) / 100 * (up_to[-1] - 1)
+    lower, upper = (np.searchsorted(up_to, each, "right") for each in (np.floor(places), np.ceil(places)))
+    return [float(value) for value in lower + (upper - lower) * (places - np.floor(places))]
 
 
 def line_height(ink: Ink) -> int:

@@ -1,10 +1,10 @@
 """Recognises the text of one image: prepared page → columns → tesseract → lines in the image's own pixels.
 
 Two things tesseract gets wrong are looked at twice. Where it reads Korean and English at once, English wins words that
-are Korean, and Korean takes English words for figures ("91865" for "glass"): doubtful ones are read again as one of the
-two alone. And a page that cannot be read with
-any confidence is read lying on its side and upside down. Of a picture that shows no text in a quick look, only labels
-and signs are read.
+are Korean, and Korean takes English words for figures ("91865" for "glass") and figures for others: doubtful ones are
+read again as one of the two alone, figures in rows of cells each by itself. And a page that cannot be read with any
+confidence is read lying on its side and upside down. Of a picture that shows no text in a quick look, only labels and
+signs are read.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 ENGINE = "tesseract"
 
 # Bumped whenever the same image would give other lines from the same tesseract.
-METHOD_VERSION = "8"
+METHOD_VERSION = "9"
 
 KOREAN, ENGLISH = "kor", "eng"
 
@@ -50,6 +51,7 @@ _SURE_PAGE_CONFIDENCE = 0.70
 _SURE_AREA_CONFIDENCE = 0.80
 _SURE_WORD_CONFIDENCE = 0.92
 _LEAST_SECOND_CONFIDENCE = 0.60
+_SURE_FIGURE_CONFIDENCE = 0.90
 _LEAST_EVIDENCE = 3.0
 _MARGIN_PIXELS = 10
 
@@ -62,6 +64,12 @@ _QUARTERS = (90, 270, 180)
 _LATIN = re.compile("[A-Za-z]")
 _DIGIT = re.compile("[0-9]")
 _HANGUL = re.compile("[가-힣]")
+_HANGUL_END = re.compile("[가-힣]+$")
+_NUMBER = r"[$€£¥₩+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.:/-]\d+)*)%?"
+_FIGURES = re.compile(rf"{_NUMBER}(?: {_NUMBER})*")
+
+# A figure is read at its size, and smaller: a point between digits is lost among large letters.
+_FIGURE_SIZES = (1.0, 0.75)
 
 
 class _Read(NamedTuple):
@@ -176,7 +184,7 @@ def _read(page: PageImage, languages: str) -> _Read:
             for area, lines in zip(areas, surest, strict=True)
         ]
         if {KOREAN, ENGLISH} <= set(languages.split("+")):
-            blocks = _second_look(page.image, blocks, directory)
+            blocks = _second_look(page.image, _sure_figures(page.image, blocks, directory), directory)
     return _Read(page, tuple(blocks))
 
 
@@ -261,33 +269,106 @@ def _is_in_row(row: Line, line: Line) -> bool:
 def _second_look(image: Image, blocks: list[tuple[Line, ...]], directory: Path) -> list[tuple[Line, ...]]:
     """The lines, their doubtful words as one of the two languages alone reads them.
 
-    Latin words of a page that shows Hangul are read again as Korean; figures of a line that shows none, as English.
+    Latin words of a page that shows Hangul are read again as Korean, and so is what else stands in its cells of Hangul
+    and ends its doubtful figures (`2` for `원`); figures of a line that shows no Hangul, as English.
     """
     lines = [line for block in blocks for line in block]
     latin: list[Word] = []
+    in_cells: list[Word] = []
     if any(_HANGUL.search(line.text) for line in lines):
         latin = [word for line in lines for word in line.words if _is_doubtful(word, _LATIN)]
+        in_cells = [word for block in blocks for line in block for word in _alien_in_cells(line, _height(block))]
     without_hangul = (line for line in lines if not _HANGUL.search(line.text))
     figures = [word for line in without_hangul for word in line.words if _is_doubtful(word, _DIGIT)]
+    as_english = _read_as(ENGLISH, figures, image, directory)
+    as_korean = _read_as(KOREAN, [*latin, *(word for word in in_cells if word not in latin)], image, directory)
     other = {
-        **_read_as(ENGLISH, figures, _LATIN, image, directory),
-        **_read_as(KOREAN, latin, _HANGUL, image, directory),
+        **{word: read for word, read in as_english.items() if _is_sure(read, _LATIN)},
+        **{word: read for word in latin if (read := as_korean.get(word)) and _is_sure(read, _HANGUL)},
+        **{word: read for word in in_cells if (read := _in_korean(word, as_korean.get(word)))},
     }
     return [tuple(_replaced(line, other) for line in block) for block in blocks]
 
 
-def _read_as(
-    language: str, words: Sequence[Word], wanted: re.Pattern[str], image: Image, directory: Path
-) -> dict[Word, Word]:
-    """Words → what a language alone reads in their place; only where it shows letters of its own, and surely."""
+def _alien_in_cells(line: Line, height: float) -> Iterator[Word]:
+    """The words without Hangul in a row's cells of Hangul, and its doubtful figures."""
+    cells = _cells(line, height)
+    for cell in cells if len(cells) > 1 else ():
+        is_korean = any(_HANGUL.search(word.text) for word in cell)
+        for word in cell:
+            if not _HANGUL.search(word.text) and (is_korean or _is_doubtful(word, _DIGIT)):
+                yield word
+
+
+def _in_korean(word: Word, read: Word | None) -> Word | None:
+    """The word as Korean alone reads it, where that is surer or ends the same figures by Hangul; else None."""
+    tail = _HANGUL_END.search(read.text) if read else None
+    if read is None or tail is None:
+        return None
+    digits = sum(map(str.isdigit, read.text))
+    if not digits:
+        return read if read.confidence >= max(word.confidence, _LEAST_SECOND_CONFIDENCE) else None
+    places = [at for at, letter in enumerate(word.text, 1) if letter.isdigit()]
+    if digits > len(places) or _digits(read.text) != _digits(word.text)[:digits]:
+        return None
+    return word._replace(text=word.text[: places[digits - 1]] + tail[0])
+
+
+def _sure_figures(image: Image, blocks: Sequence[Sequence[Line]], directory: Path) -> list[tuple[Line, ...]]:
+    """The lines; what is doubtful behind the first cell of a row as English alone reads it, where that is figures."""
+    rows = [tuple(_with_whole_cells(line, _height(block)) for line in block) for block in blocks]
+    cells = [
+        words[0]
+        for block, lines in zip(blocks, rows, strict=True)
+        for line in lines
+        for words in _cells(line, _height(block))[1:]
+        if len(words) == 1 and words[0].confidence < _SURE_WORD_CONFIDENCE and not _HANGUL.search(words[0].text)
+    ]
+    sure: dict[Word, Word] = {}
+    for size in _FIGURE_SIZES:
+        doubtful = [word for word in cells if word not in sure]
+        if not doubtful:
+            break
+        small = image.resize((round(image.width * size), round(image.height * size)))
+        areas = [_scaled(word.area, size, size) for word in doubtful]
+        for word, lines in zip(doubtful, read_pictures(_save(small, areas, directory), ENGLISH, ONE_LINE), strict=True):
+            if len(lines) == 1 and _FIGURES.fullmatch(lines[0].text):
+                confidence = min(read.confidence for read in lines[0].words)
+                if confidence >= max(_SURE_FIGURE_CONFIDENCE, word.confidence):
+                    sure[word] = word._replace(text=lines[0].text, confidence=confidence)
+    return [tuple(_replaced(line, sure) for line in lines) for lines in rows]
+
+
+def _with_whole_cells(line: Line, height: float) -> Line:
+    """The line, the words of each doubtful cell without Hangul as one: tesseract may see two in a figure."""
+    words: list[Word] = []
+    for at, cell in enumerate(_cells(line, height)):
+        text = " ".join(word.text for word in cell)
+        least = min(word.confidence for word in cell)
+        is_one = at and least < _SURE_WORD_CONFIDENCE and text in line.text and not _HANGUL.search(text)
+        area = reduce(Rectangle.around, (word.area for word in cell))
+        words += [Word(text, area, least)] if is_one else cell
+    return line._replace(words=tuple(words))
+
+
+def _read_as(language: str, words: Sequence[Word], image: Image, directory: Path) -> dict[Word, Word]:
+    """Words → what a language alone reads in their place."""
     if not words:
         return {}
     found = read_pictures(_save(image, [word.area for word in words], directory), language, ONE_LINE)
     return {
         word: word._replace(text=lines[0].text, confidence=lines[0].confidence)
         for word, lines in zip(words, found, strict=True)
-        if lines and lines[0].confidence >= _LEAST_SECOND_CONFIDENCE and wanted.search(lines[0].text)
+        if lines
     }
+
+
+def _is_sure(read: Word, wanted: re.Pattern[str]) -> bool:
+    return read.confidence >= _LEAST_SECOND_CONFIDENCE and bool(wanted.search(read.text))
+
+
+def _digits(text: str) -> str:
+    return "".join(_DIGIT.findall(text))
 
 
 def _is_doubtful(word: Word, letters: re.Pattern[str]) -> bool:
@@ -311,7 +392,7 @@ def _paragraphs(blocks: Sequence[Sequence[Line]]) -> Iterator[list[Line]]:
     for block in blocks:
         if not block:
             continue
-        height = median(line.area.bottom - line.area.top for line in block)
+        height = _height(block)
         paragraph = [block[0]]
         for before, line in pairwise(block):
             is_apart = line.area.top - before.area.bottom > height
@@ -322,6 +403,21 @@ def _paragraphs(blocks: Sequence[Sequence[Line]]) -> Iterator[list[Line]]:
         yield paragraph
 
 
+def _height(lines: Sequence[Line]) -> float:
+    """Of most lines, in pixels; 0 of none."""
+    return median(line.area.bottom - line.area.top for line in lines) if lines else 0.0
+
+
 def _has_cells(line: Line, height: float) -> bool:
     """Whether there is more white between two words of a line than between those of a sentence."""
-    return any(other.area.left - one.area.right > _CELL_GAP * height for one, other in pairwise(line.words))
+    return len(_cells(line, height)) > 1
+
+
+def _cells(line: Line, height: float) -> list[list[Word]]:
+    """The words of a line, parted where there is more white between them than in a sentence."""
+    cells = [[line.words[0]]]
+    for one, other in pairwise(line.words):
+        if other.area.left - one.area.right > _CELL_GAP * height:
+            cells.append([])
+        cells[-1].append(other)
+    return cells

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from kb.chunk.cutting import policy_hash
 from kb.chunk.registry import cut_document, policy_of
 from kb.domain.chunks import Chunk, ChunkPolicy
-from kb.domain.documents import Document
+from kb.domain.documents import Code, Document
 from kb.domain.ids import Json, asset_id
 from kb.domain.ingest.derived import Derived, DerivedName
 from kb.domain.kinds import MediaFamily, family_of
 from kb.domain.paths import WorkspacePath
 from kb.domain.results.ingest import StageTimes
+from kb.domain.spans import LineSpan
 from kb.domain.text import stored_text
 from kb.extract.registry import Extractor, extractor_of
 from kb.language.korean import analyse, analysis_version, has_hangul
+from kb.language.markup import without_components
 from kb.language.names.files import name_timestamp, name_words
 from kb.language.transliteration import word_sounds
 from kb.language.written_words import written_pairs, written_words
@@ -39,7 +42,7 @@ KoreanUnits: TypeAlias = tuple[tuple[str, str, int], ...]
 """Written units, the morphemes each stood for, and how often it occurred, in order."""
 
 # Bumped when the words or dates that a document is found by change: title, headings, names, their languages.
-WORDS_VERSION = "words-5"
+WORDS_VERSION = "words-6"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,29 @@ class Cut:
     chunks: tuple[Chunk, ...]
     derived: tuple[Derived, ...] = ()
     written: WrittenDown | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What each chunk is found by and embedded as: its text in NFC, without the components of a note."""
+        texts = [chunk.text for chunk in self.chunks]
+        source = self.document.source_text
+        if self.opened.family == "markdown" and (shown := _without_components(self.document)) != source:
+            starts = [0, *accumulate(len(line) + 1 for line in source.split("\n"))]
+            for at, chunk in enumerate(self.chunks):
+                start = source.index(chunk.text, starts[cast(LineSpan, chunk.spans[0]).start - 1])
+                texts[at] = shown[start : start + len(chunk.text)]
+        return tuple(map(stored_text, texts))
+
+
+def _without_components(document: Document) -> str:
+    """The source text without components, statements and logic, except in code; as long as it is."""
+    lines = without_components(document.source_text).split("\n")
+    written = document.source_text.split("\n")
+    for block in document.blocks:
+        if isinstance(block.payload, Code) and isinstance(block.span, LineSpan):
+            of_block = slice(block.span.start - 1, block.span.end)
+            lines[of_block] = written[of_block]
+    return "\n".join(lines)
 
 
 def pipeline_tail(family: MediaFamily, policy: ChunkPolicy) -> str:
@@ -225,8 +251,8 @@ def _analyse_all(cuts: Sequence[Cut]) -> tuple[Morphemes, list[KoreanUnits]]:
 
 
 def _indexed_texts(cut: Cut) -> Iterator[str]:
-    for ordinal, chunk in enumerate(cut.chunks):
-        yield stored_text(chunk.text)
+    for ordinal, text in enumerate(cut.texts):
+        yield text
         yield _heading_words(cut, ordinal)
     yield _name_words(cut)
 
@@ -259,8 +285,7 @@ def _strings(value: Json) -> Iterator[str]:
 def _indexed(cut: Cut, code: Sequence[CodeWords], korean: Morphemes) -> Iterator[IndexedText]:
     """What is indexed beside each chunk's text."""
     name_text = path_words(cut.document.workspace_path) if code else _with_morphemes(_name_words(cut), korean)
-    for ordinal, chunk in enumerate(cut.chunks):
-        text = stored_text(chunk.text)
+    for ordinal, (chunk, text) in enumerate(zip(cut.chunks, cut.texts, strict=True)):
         yield IndexedText(
             _with_morphemes(_heading_words(cut, ordinal), korean),
             korean.get(text),
