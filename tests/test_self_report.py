@@ -359,14 +359,14 @@ def test_while_embedding_has_not_ended_search_and_ask_say_so(
     meanwhile: list[str | None] = []
     write = embed._write
 
-    def looking_on(*given: Any) -> None:
+    def looking_on(*given: Any, **named: Any) -> None:
         meanwhile.append(call(base, "search", "gateway", "--json").json["note"])
-        write(*given)
+        write(*given, **named)
 
     monkeypatch.setattr("kb.operations.embedding.embed._write", looking_on)
     assert call(base, "index", "--embeddings").code == 0
     monkeypatch.undo()
-    said = ["by words only"] * 2 + ["embedding has not ended"] * 4
+    said = ["by words only"] * 2 + ["embedding has not ended"]
     assert [note and note.split(":")[0] for note in meanwhile] == said
     assert "3 of 8 passages have vectors so far" in str(meanwhile[1])
     assert "6 of 8 passages are compared so far" in str(meanwhile[2])
