@@ -60,7 +60,7 @@ def test_vectors_are_unit_float32_in_the_order_of_the_texts(library: str, tmp_pa
     assert (vectors.dtype, vectors.shape) == (np.float32, (3, DIMENSIONS))
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     assert vectors[0] @ vectors[2] > 0.9999 > 0.9 > vectors[0] @ vectors[1]
-    assert np.frombuffer(embedder.encode("valve"), "<f4") @ vectors[0] > 0.9999
+    assert np.frombuffer(embedder.encode("valve").vector, "<f4") @ vectors[0] > 0.9999
     assert embedder.embed([], "passage").shape == (0, DIMENSIONS)
     assert embedder.provider == "llama_cpp"
 
@@ -84,7 +84,7 @@ def test_prefixes_are_those_of_the_family(library: str, tmp_path: Path) -> None:
     write_encoder(tmp_path / "tiny-e5.gguf", WORDS)
     e5, plain = opened(tmp_path, "tiny-e5"), opened(tmp_path, "tiny-e5", query_prefix="", passage_prefix="")
     read = plain.embed(["query: valve", "passage: valve"], "passage")
-    assert np.frombuffer(e5.encode("valve"), "<f4") @ read[0] > 0.9999
+    assert np.frombuffer(e5.encode("valve").vector, "<f4") @ read[0] > 0.9999
     assert e5.embed(["valve"], "passage")[0] @ read[1] > 0.9999
     assert e5.model.version != plain.model.version
 

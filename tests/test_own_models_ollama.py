@@ -65,7 +65,7 @@ def test_vectors_are_unit_float32_in_the_order_of_the_texts(server: Any) -> None
     assert (vectors.dtype, vectors.shape) == (np.float32, (3, 64))
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     assert vectors[0] @ vectors[2] > 0.999 > vectors[0] @ vectors[1]
-    assert np.frombuffer(embedder.encode("a valve"), "<f4") @ vectors[0] > 0.999
+    assert np.frombuffer(embedder.encode("a valve").vector, "<f4") @ vectors[0] > 0.999
     assert embedder.embed([], "passage").shape == (0, 64)
 
 
@@ -79,7 +79,7 @@ def test_a_text_above_the_context_is_not_cut(server: Any) -> None:
     (vector,) = opened(server).embed([" ".join(words)], "passage")
     pieces = [piece for texts in server.engine.embedded for piece in texts]
     assert "".join(pieces).split() == words
-    assert vector @ np.frombuffer(opened(server).encode("word39"), "<f4") > 0.05
+    assert vector @ np.frombuffer(opened(server).encode("word39").vector, "<f4") > 0.05
 
 
 def test_texts_beside_one_that_is_too_long_keep_their_vectors(server: Any) -> None:
