@@ -215,7 +215,6 @@ def question_features(question: str, terms: Sequence[TermWeight], passage: Passa
     """What is weighed of a question whose best passage is this one."""
     return {
         "bias": 1.0,
-        "score": best.score,
         "lead": best.lead,
         "words": best.words,
         "missing": _missing(terms, passage),
