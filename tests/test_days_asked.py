@@ -109,7 +109,7 @@ def test_a_filter_that_names_no_days_is_refused(when: str, refusal: str, vault: 
 
 
 def test_the_days_stand_in_the_json(vault: Vault) -> None:
-    found = call(vault, "search", "2026년 3월 9일 회의", "--json").json
+    found = call(vault, "search", "--mode", "lexical", "2026년 3월 9일 회의", "--json").json
     assert found["days"] == {"phrase": "2026년 3월 9일", "first": "2026-03-09", "last": "2026-03-09", "documents": 1}
     assert found["hits"][0]["doc_path"] == "회의/2026-03-09 회의.md"
     assert call(vault, "search", "회의", "--json").json["days"] is None

@@ -332,11 +332,6 @@ def test_a_model_answers_from_an_embedded_base_of_few_passages(embedded: Vault) 
     ("settings", "question", "reason"),
     [
         (("--set", "rag.score_gate=1"), "How often does the gateway retry a failed upload?", "score_gate"),
-        (
-            ("--set", "rag.score_gate=0", "--set", "rerank.provider=none"),
-            "Does the gateway never retry a failed upload?",
-            "llm_self_judge",
-        ),
         (("--set", "search.mode=lexical"), "platypus", "no_chunks"),
         (("--set", "storage.data_dir=none"), "platypus", "no_index"),
     ],

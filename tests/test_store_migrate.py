@@ -126,7 +126,7 @@ def test_a_file_of_two_encoders_keeps_the_vectors_that_are_searched(tmp_path: Pa
         assert mirrored(db) == ("old-primary", "1", 2, "table_primary")
         assert db.execute("SELECT chunk_rowid FROM vec_primary").fetchall() == [(1,)]
         tables = names(db, "table")
-        assert not {name for name in tables if "secondary" in name or "sentence" in name}
+        assert [name for name in tables for gone in ("secondary", "sentence") if gone in name] == []
         assert "chunk_tokens" in tables
 
 

@@ -12,6 +12,7 @@ from conftest import make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels, Vectors, fake_models, hashed_words
 from ingest_fixtures import Workspace
 
+from kb.domain.embeddings import EncodedQuestion
 from kb.domain.run_handle import RunHandle
 from kb.language.detect import detect_language, passage_language
 from kb.language.markup import masked
@@ -124,7 +125,7 @@ def test_a_passage_of_embeds_nearest_to_every_question_answers_none(
             return np.stack([near if "Weekly" in text else hashed_words(text, near.size) for text in texts])
 
         monkeypatch.setattr(embedder, "embed", embed)
-        monkeypatch.setattr(embedder, "encode", lambda text, near=near: near.tobytes())
+        monkeypatch.setattr(embedder, "encode", lambda text, near=near: EncodedQuestion(near.tobytes(), None))
     notes = {
         "Home.md": EMBEDS,
         "온실.md": f"# 온실\n\n{KOREAN_LINE}\n토마토는 사흘에 한 번 물을 준다.\n",

@@ -80,7 +80,7 @@ def test_the_owner_has_all_of_it_in_the_terminal(guarded: Vault) -> None:
     assert len(kb("answers", "list", "--json").lines) == 3
     (steps,) = [each for each in kb("answers", "list", "--json").lines if each["query"] == LOOKED_AT]
     kept = kb("answers", "show", steps["trace_id"], "--json").json
-    assert [each["citation"]["path"] for each in kept["citations"]] == ["gateway/log.md"]
+    assert [each["citation"]["path"] for each in kept["citations"]] == ["gateway/log.md", "open.md"]
     assert "private/plan.md" in {place["citation"]["path"] for hop in kept["hops"] for place in hop["places"]}
 
 

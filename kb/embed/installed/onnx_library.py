@@ -132,7 +132,7 @@ class _Library:
         base = library.OrtGetApiBase().contents
         api = base.get_api(_API_VERSION)
         if not api:
-            raise ModelError(f"ONNX Runtime {base.get_version().decode()} is too old", _REINSTALL)
+            raise ModelError(f"ONNX Runtime {base.get_version().decode()} is too old", _reinstall())
         table = ctypes.cast(api, ctypes.POINTER(_P))
         self._functions = {name: ctypes.CFUNCTYPE(_P, *takes)(table[at]) for name, (at, takes) in _FUNCTIONS.items()}
         self._releases = {name: ctypes.CFUNCTYPE(None, _P)(table[at]) for name, at in _RELEASES.items()}
@@ -225,7 +225,10 @@ def open_session(model: Path | bytes, *, optimised: bool) -> Session:
         raise ModelCorrupt(f"{name} does not load: {error.message}") from error
 
 
-_REINSTALL = f"run `{sys.executable} -m pip install --force-reinstall onnxruntime`"
+def _reinstall() -> str:
+    from kb.installation import reinstall_command  # most libraries load
+
+    return reinstall_command("onnxruntime")
 
 
 @cache
@@ -233,16 +236,16 @@ def _library() -> _Library:
     """The library of the installed onnxruntime. Raises: ModelError when it is not there or does not load."""
     package = find_spec("onnxruntime")
     if package is None or package.origin is None:
-        raise ModelError("onnxruntime is not installed", _REINSTALL)
+        raise ModelError("onnxruntime is not installed", _reinstall())
     directory = Path(package.origin).parent / "capi"
     pattern = "libonnxruntime.*.dylib" if sys.platform == "darwin" else "libonnxruntime.so.*"
     path = next(iter(sorted(directory.glob(pattern))), None)
     if path is None:
-        raise ModelError(f"the installed onnxruntime has no library for C: no {pattern} in {directory}", _REINSTALL)
+        raise ModelError(f"the installed onnxruntime has no library for C: no {pattern} in {directory}", _reinstall())
     try:
         return _Library(ctypes.CDLL(str(path)))
     except (OSError, AttributeError) as error:
-        raise ModelError(f"the library of onnxruntime does not load: {error}", _REINSTALL) from error
+        raise ModelError(f"the library of onnxruntime does not load: {error}", _reinstall()) from error
 
 
 def _names(names: Collection[str]) -> ctypes.Array[ctypes.c_char_p]:
