@@ -36,9 +36,11 @@ class Found(NamedTuple):
         return float(any(right[:1])), float(any(right[:3])), ndcg
 
     @property
-    def is_above_twin(self) -> bool:
-        """Whether its document stands above the one that differs in what is asked."""
+    def is_above_twin(self) -> bool | None:
+        """Whether its document stands above the one that differs in what is asked; None where neither is found."""
         own = [path in self.asked.files for path in self.paths]
+        if True not in own and self.asked.twin not in self.paths:
+            return None
         return True in own and (
             self.asked.twin not in self.paths or own.index(True) < self.paths.index(self.asked.twin)
         )

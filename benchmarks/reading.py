@@ -70,14 +70,11 @@ def _ranked(found: Mapping[str, Sequence[Found]]) -> Iterator[tuple[str, str, in
 def _pooled(found: Mapping[str, Sequence[Found]]) -> Iterator[tuple[str, str, int, float, str]]:
     """Paraphrases and questions in the other language over the four vaults, and twins that are told apart."""
     four = [each for name in VAULTS for each in found.get(name, ()) if each.asked.files]
+    above = [each.is_above_twin for each in found.get(HELD_OUT, ()) if each.asked.twin]
     groups = [
         (POOLED, "paraphrase", [each.figures[0] for each in four if each.asked.kind in PARAPHRASES]),
         (POOLED, "the other language", [each.figures[0] for each in four if each.asked.kind in ACROSS]),
-        (
-            HELD_OUT,
-            "above its twin",
-            [float(each.is_above_twin) for each in found.get(HELD_OUT, ()) if each.asked.twin],
-        ),
+        (HELD_OUT, "above its twin", [float(each) for each in above if each is not None]),
     ]
     for label, kind, values in groups:
         if values:

@@ -66,12 +66,12 @@ def test_the_order_is_held_to_its_figures() -> None:
     [
         (("a.md", "b.md"), (1.0, 1.0, 1.0), True),
         (("b.md", "c.md", "a.md"), (0.0, 1.0, 0.5), False),
-        (("c.md",), (0.0, 0.0, 0.0), False),
-        ((), (0.0, 0.0, 0.0), False),
+        (("c.md",), (0.0, 0.0, 0.0), None),
+        ((), (0.0, 0.0, 0.0), None),
     ],
 )
 def test_a_document_stands_above_its_twin(
-    paths: tuple[str, ...], figures: tuple[float, float, float], is_above: bool
+    paths: tuple[str, ...], figures: tuple[float, float, float], is_above: bool | None
 ) -> None:
     found = Found(Asked("1", "?", "en", "fact", {"a.md": 1.0}, twin="b.md"), paths)
     assert found.figures == pytest.approx(figures)
