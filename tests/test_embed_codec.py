@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import struct
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.embed.codec import pack_vector, unpack_vector
+from kb.embed.codec import normalised, pack_vector, unpack_vector
 from kb.errors import ModelError
 
 
@@ -25,3 +26,7 @@ def test_round_trip(values: list[float]) -> None:
 def test_wrong_length_is_refused(data: bytes, dimensions: int | None) -> None:
     with pytest.raises(ModelError, match=f"{len(data)} bytes"):
         unpack_vector(data, dimensions)
+
+
+def test_nothing_normalises_to_nothing() -> None:
+    assert normalised(np.zeros((1, 3), dtype=np.float32)).tolist() == [[0, 0, 0]]

@@ -1,15 +1,22 @@
-"""Vectors as bytes and back: float32, little-endian, the form both vector stores hold. No numpy, so that a search in a
-fresh process need not load it."""
+"""Vectors as bytes and back: float32, little-endian, the form both vector stores hold; and scaled to one length.
+
+Packing is without numpy, so that a search in a fresh process need not load it.
+"""
 
 from __future__ import annotations
 
 import sys
 from array import array
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kb.errors import ModelError
 
+if TYPE_CHECKING:
+    from kb.domain.embeddings import Vectors
+
 FLOAT_BYTES = 4
+_SMALLEST_NORM = 1e-12
 
 
 def pack_vector(values: Iterable[float]) -> bytes:
@@ -32,3 +39,12 @@ def unpack_vector(data: bytes, dimensions: int | None = None) -> array[float]:
     if sys.byteorder == "big":
         floats.byteswap()
     return floats
+
+
+def normalised(vectors: Vectors) -> Vectors:
+    """float32[n, dimensions] scaled to L2 = 1; nothing stays nothing."""
+    import numpy as np
+
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Vectors = (vectors / np.maximum(norms, _SMALLEST_NORM)).astype(np.float32)
+    return unit

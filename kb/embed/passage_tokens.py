@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from kb.domain.embeddings import PassageTokens
+from kb.embed.codec import normalised
 from kb.embed.passage import TOKEN_BITS
-from kb.embed.windows import normalised
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, Role
+from kb.embed.codec import normalised
 from kb.embed.model_files import HUB
 from kb.embed.providers.families import TextForm, family_form
-from kb.embed.windows import normalised
 from kb.errors import ModelError, ModelMissing
 from kb.private import fetching, unreported
 

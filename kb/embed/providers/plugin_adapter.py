@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, Role
 from kb.domain.plugins import PassageReranker, TextEmbedder
+from kb.embed.codec import normalised
 from kb.embed.model_files import PLUGIN
 from kb.embed.text import encoder_text
-from kb.embed.windows import normalised
 from kb.errors import PluginFailed
 from kb.plugins import Plugin, find_plugin, told_by
 from kb.runtimes.token_estimate import estimated_tokens

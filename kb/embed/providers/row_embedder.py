@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, Role
+from kb.embed.codec import normalised
 from kb.embed.providers.families import TextForm
 from kb.embed.providers.halving import vectors_of
-from kb.embed.windows import normalised
 from kb.runtimes.token_estimate import estimated_tokens
 
 if TYPE_CHECKING:

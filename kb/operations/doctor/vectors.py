@@ -192,8 +192,8 @@ def _differing_tokens(config: Config, row: queries.MirroredModel, sampled: Seque
     """
     import numpy as np
 
+    from kb.embed.codec import normalised
     from kb.embed.passage_tokens import late_score, unpacked
-    from kb.embed.windows import normalised
 
     provider = embedding_provider(config).of_version(row.model_version)
     embedder = bulk_embedder(config.model_dir, row.model_id, 1, provider)
