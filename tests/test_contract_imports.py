@@ -72,7 +72,7 @@ def test_nothing_heavy_is_loaded_to_quote_an_answer_and_keep_it(fresh_vault: Vau
     question = ("ask", "How often does the gateway retry?", "--provider", "extractive")
     code, modules = loaded_by(*settings, *question, home=tmp_path)
     assert code == 1, "kb is not sure of it"
-    assert "kb.answer.extractive" in modules
+    assert "kb.answer.judging" in modules
     assert HEAVY & modules == set()
 
 

