@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kb.retrieve.snippet import below_headings, find_matches, make_snippet
 
 words = st.text(st.sampled_from("aeiou bcd. \n\t가나다라마 é"), max_size=400)
-unmarked = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="`~|*[>+-\\"), max_size=200)
+unmarked = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0`~|*[>+-\\"), max_size=200)
 terms = st.lists(st.text(st.sampled_from("aeiobcd가나다라.*(["), min_size=1, max_size=5), max_size=4)
 
 
