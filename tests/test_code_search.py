@@ -16,7 +16,7 @@ from kb.domain.search import SearchQuery
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 from kb.retrieve.code.merge import merged
-from kb.retrieve.code.weights import weight
+from kb.retrieve.code.search import weight
 from kb.retrieve.code.wording import share_of_pairs, word_pairs
 from kb.store.rows.embed_queries import select_incomplete
 

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from kb.domain.code_hits import CodeFound
 from kb.domain.search import SearchHit, SearchQuery, SearchResult
 from kb.language.lists import pattern
-from kb.retrieve.code.search import search_source_code
-from kb.retrieve.code.weights import VERSION, weight
+from kb.retrieve.code.search import search_source_code, weight, weights_version
 from kb.retrieve.ranking_version import code_ranking
 from kb.retrieve.terms import bm25_max
 from kb.store.connection import Connection
@@ -37,7 +36,7 @@ def with_code(db: Connection, query: SearchQuery, result: SearchResult, *, snipp
         among_notes=result.hits,
         among_code=code,
         code=found,
-        ranking_version=code_ranking(result.ranking_version, VERSION),
+        ranking_version=code_ranking(result.ranking_version, weights_version()),
     )
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kb.domain.citations import Citation, CodeCitation
 from kb.domain.code_hits import CodeFound, CodeHit, FoundBy
 from kb.domain.repositories import Repository
 from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery
+from kb.language.lists import table
 from kb.language.names.identifiers import dotted, parts_of, singular, squashed
 from kb.records import NamedTuple
 from kb.retrieve.code.question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, read_code_question
 from kb.retrieve.code.snippet import code_snippet
-from kb.retrieve.code.weights import weight
 from kb.retrieve.code.wording import share_of_pairs, word_pairs
 from kb.retrieve.filters import passing
 from kb.store.connection import Connection
@@ -30,6 +31,21 @@ _CONTAINERS = frozenset(
     ("class", "struct", "trait", "interface", "impl", "module", "namespace", "object", "enum", "record")
 )
 _NOTHING = '""'
+
+
+@functools.cache
+def _counting() -> Mapping[str, str]:
+    return {row[0]: row[1] for row in table("code_weights")}
+
+
+def weight(feature: str) -> float:
+    """What a feature counts in the order of source code (`code_weights.tsv`); 0 of what counts nothing."""
+    return float(_counting().get(feature, 0))
+
+
+def weights_version() -> str:
+    """The label of the weights."""
+    return _counting()["version"]
 
 
 class Defined(NamedTuple):
@@ -68,7 +84,7 @@ def search_source_code(
 
     `terms` are those of the question among notes.
 
-    A score is the share of the question's words that a chunk has, 0 to 1, and what `kb.retrieve.code.weights` adds.
+    A score is the share of the question's words that a chunk has, 0 to 1, and what the weights add.
 
     Raises: UsageError for a filter that cannot be.
     """
