@@ -88,7 +88,8 @@ def test_wards_rule_merges_what_adds_least_to_the_spread(count: int, seed: int) 
         clusters[second] += clusters.pop(first)
     means = unit(np.stack([tokens[each].mean(axis=0) for each in clusters]))
     rows = unpacked(packed_tokens(tokens))
-    assert ((means @ rows.T).max(axis=1) > 0.95).all()
+    # A component is off by half a step at most, a fourteenth of the largest.
+    assert ((means @ rows.T).max(axis=1) > 1 - 8**0.5 / 14 - 0.01).all()
 
 
 def _spread(tokens: Floats, one: list[int], other: list[int]) -> float:
