@@ -17,7 +17,7 @@ import numpy as np
 from training.questions import Passage, Question, Source
 
 _GROUP_PASSAGES = 4
-_QUESTIONS_OF_A_PASSAGE = 4
+_QUESTIONS_OF_A_PASSAGE = 6
 _NEAREST = 8
 _WORD = re.compile(r"[A-Za-z0-9_]+|[가-힣]{2}")
 _SENTENCE_END = re.compile(r"[.!?]\s|다\.?\s|요\.?\s|\n")

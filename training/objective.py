@@ -15,8 +15,8 @@ from torch import Tensor
 
 from training.batches import Batch
 
-# The marks and the first two of the three pieces of "query:" are not the question's own tokens.
-QUESTION_HEAD, QUESTION_TAIL = 3, 1
+# The marks and the three pieces of "query:" are not the question's own tokens.
+QUESTION_HEAD, QUESTION_TAIL = 4, 1
 SHORT_COMPONENTS = 128
 _VECTOR_TEMPERATURE = 0.02
 _TOKEN_TEMPERATURE = 0.03

@@ -40,8 +40,8 @@ PREFIXES: dict[Role, str] = {"query": "query: ", "passage": "passage: "}
 
 _FIRST, _LAST = 0, 2
 _MARK_TOKENS = 2
-# Two of the three pieces of `query: ` say nothing of the question; so the update was trained.
-_PREFIX_TOKENS = 2
+# The three pieces of `query: ` say nothing of the question; so the update was trained.
+_PREFIX_TOKENS = 3
 # Tokenizing in slices keeps the token ids of a large library out of memory, and still leaves lengths to sort by.
 _SLICE_TEXTS = 2048
 
