@@ -38,8 +38,8 @@ from kb.operations.session.vectors import ann_neighbours
 from kb.retrieve.hybrid import search_hybrid
 from kb.retrieve.maxsim import add_maxsim
 from kb.retrieve.terms import read_query
+from kb.store import queries
 from kb.store.connection import Connection, transaction
-from kb.store.rows import ingest_queries, mirror_queries
 from kb.store.vectors import mirror
 from kb.store.vectors.lance_table import LanceTable
 from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, ensure_mirror, load_vector_functions
@@ -201,7 +201,7 @@ def _searched(config_path: Path, filled: Filled) -> Searched:
             words_ms.append(_cpu_ms(partial(_words, base.db, words, depth)))
             near_ms.append(_cpu_ms(partial(_near, base.db, ann, question.vector.tobytes(), depth)))
         for question in filled.questions[:SCANNED]:
-            exact = mirror_queries.select_nearest_primary(base.db, embedding=question.vector.tobytes(), k=depth)
+            exact = queries.select_nearest_primary(base.db, embedding=question.vector.tobytes(), k=depth)
             wanted = {row.chunk_id for row in exact[:RECALLED]}
             found = {hit.chunk_id for hit in search(question, "vector").hits[:RECALLED]}
             shares.append(len(wanted & found) / RECALLED)
@@ -222,7 +222,7 @@ def _words(db: Connection, words: str, depth: int) -> object:
 
 def _near(db: Connection, ann: LanceTable | None, vector: bytes, depth: int) -> object:
     if ann is None:
-        return mirror_queries.select_nearest_primary(db, embedding=vector, k=depth)
+        return queries.select_nearest_primary(db, embedding=vector, k=depth)
     return ann_neighbours(ann, vector, depth)
 
 
@@ -292,7 +292,7 @@ def _word(number: int) -> str:
 
 
 def _insert_document(db: Connection) -> None:
-    ingest_queries.insert_asset(
+    queries.insert_asset(
         db,
         asset_id="a",
         source_uri="a.md",
@@ -304,7 +304,7 @@ def _insert_document(db: Connection) -> None:
         storage_path="a.md",
         discovered_at=NOW,
     )
-    ingest_queries.insert_document(
+    queries.insert_document(
         db,
         doc_id="d",
         asset_id="a",
@@ -330,14 +330,14 @@ def _insert_document(db: Connection) -> None:
 
 def _insert_batch(db: Connection, first: int, texts: Sequence[str], vectors: NDArray[np.float32]) -> None:
     with transaction(db):
-        ingest_queries.open_arriving_chunks(db)
-        ingest_queries.insert_arriving_chunks(db, _chunk_rows(first, texts))
-        ingest_queries.insert_chunks(db)
+        queries.open_arriving_chunks(db)
+        queries.insert_arriving_chunks(db, _chunk_rows(first, texts))
+        queries.insert_chunks(db)
         rowids = range(first + 1, first + len(texts) + 1)
         mirror.write_vectors(
             db,
             [
-                mirror_queries.MirrorRow(rowid, "en", vector.tobytes())
+                {"chunk_rowid": rowid, "lang": "en", "embedding": vector.tobytes()}
                 for rowid, vector in zip(rowids, vectors, strict=True)
             ],
         )
@@ -352,27 +352,27 @@ def _chunk_id(at: int) -> str:
     return f"{at:032x}"
 
 
-def _chunk_rows(first: int, texts: Sequence[str]) -> Iterator[ingest_queries.ChunkRow]:
+def _chunk_rows(first: int, texts: Sequence[str]) -> Iterator[queries.ChunkRow]:
     for at, text in enumerate(texts, first):
-        yield ingest_queries.ChunkRow(
-            chunk_id=_chunk_id(at),
-            doc_id="d",
-            ordinal=at,
-            text=text,
-            heading_path_json="[]",
-            section_label=None,
-            source_spans_json='[{"kind":"line","start":1,"end":1}]',
-            token_estimate=0,
-            chunker_version="",
-            policy_hash="",
-            block_ids_json="[]",
-            created_at=NOW,
-            lang="en",
-            heading_text="",
-            tokenized_korean_text=None,
-            name_text="",
-            symbol_text=None,
-            doc_text=None,
-            identifier_text=None,
-            nfc_text=None,
-        )
+        yield {
+            "chunk_id": _chunk_id(at),
+            "doc_id": "d",
+            "ordinal": at,
+            "text": text,
+            "heading_path_json": "[]",
+            "section_label": None,
+            "source_spans_json": '[{"kind":"line","start":1,"end":1}]',
+            "token_estimate": 0,
+            "chunker_version": "",
+            "policy_hash": "",
+            "block_ids_json": "[]",
+            "created_at": NOW,
+            "lang": "en",
+            "heading_text": "",
+            "tokenized_korean_text": None,
+            "name_text": "",
+            "symbol_text": None,
+            "doc_text": None,
+            "identifier_text": None,
+            "nfc_text": None,
+        }

@@ -18,7 +18,7 @@ from kb.operations.session.session import open_session
 from kb.retrieve.code.merge import merged
 from kb.retrieve.code.search import weight
 from kb.retrieve.code.wording import share_of_pairs, word_pairs
-from kb.store.rows.embed_queries import select_incomplete
+from kb.store import queries
 
 FILES = {
     "notes/upload.md": "# Uploads\n\nAn upload that fails is retried three times before anybody is told.\n",
@@ -285,9 +285,9 @@ def test_notes_are_searched_by_meaning_however_much_code_there_is_without_vector
     db = apsw.Connection(str(vault.sqlite))
     db.execute("INSERT INTO embedding_slots VALUES ('primary', 'm', '1', 4, 't', 'now')")
     db.execute("CREATE TABLE vec_primary_rowids AS SELECT chunk_rowid FROM chunks WHERE symbol_text IS NULL")
-    assert select_incomplete(db) is None
+    assert queries.select_incomplete(db) is None
     db.execute("DELETE FROM vec_primary_rowids WHERE rowid = 1")
-    assert select_incomplete(db) == (2, 1), "the two notes"
+    assert queries.select_incomplete(db) == (2, 1), "the two notes"
     db.close()
 
 

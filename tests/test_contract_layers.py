@@ -192,7 +192,7 @@ def test_no_files_import_in_a_circle() -> None:
         ("operations", "import click"),
         ("operations", "from kb.wire.error import error_v1"),
         ("wire", "from kb.operations.search.search import search"),
-        ("wire", "from kb.store.rows.eval_queries import AnsweredRow"),
+        ("wire", "from kb.store.queries import AnsweredRow"),
         ("wire", "from kb.config import Config"),
         ("mcp", "from kb.cli.main import main"),
         ("errors", "from kb.domain import ids"),

@@ -1,14 +1,11 @@
-"""Every file of sql/ says what it takes and gives; the statement, the header and the Python stub agree."""
+"""Every file of sql/ says what it takes and gives, and the prepared statement agrees."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import re
 import shutil
 import subprocess
 import typing
-from collections.abc import Iterator
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -18,60 +15,54 @@ import apsw.ext
 import pytest
 from conftest import cpu_limited, tool
 
-import kb.store
 from kb.retrieve.maxsim import add_maxsim
+from kb.store import queries
 from kb.store.migrate import migrate, repeatable_files
 from kb.store.schema_version import migrations
-from kb.store.sqlfile import BINDINGS, SQL_DIR, Binding, sql_text, statement
+from kb.store.sqlfile import (
+    SQL_DIR,
+    TYPES,
+    Field,
+    header_of,
+    read_header,
+    row_class,
+    sql_text,
+    statement,
+    statement_files,
+)
 from kb.store.vectors.vector_tables import load_vector_functions, remake_mirror
 
 FILES = sorted(str(path.relative_to(SQL_DIR)) for path in SQL_DIR.rglob("*.sql"))
-TYPES: dict[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float, "BLOB": bytes}
 
-CACHE_SCRIPTS = ("cache/open.sql", "cache/create_vectors.sql", "cache/create_derived.sql", "audit/open.sql")
-
-# Scripts that no stub binds: run whole by the code that opens or migrates a file, or read by people.
-UNBOUND_FOLDERS = ("views/", "triggers/")
-EXPOSURE_SCRIPTS = (
-    "exposure/open_hidden.sql",
-    "exposure/hide.sql",
-    "exposure/show.sql",
-    "exposure/show_counts.sql",
-    "exposure/open_hidden_paths.sql",
-    "exposure/hide_answers.sql",
-    "exposure/show_answers.sql",
+CACHE_SCRIPTS = (
+    "cache/open_cache.sql",
+    "cache/create_vectors.sql",
+    "cache/create_derived.sql",
+    "audit/open_audit.sql",
 )
-UNBOUND_FILES = {"schema/open_writer.sql", *EXPOSURE_SCRIPTS, *CACHE_SCRIPTS}
 
-for module in pkgutil.walk_packages(kb.store.__path__, "kb.store."):
-    importlib.import_module(module.name)  # fills BINDINGS
+# Scripts that are not prepared: a later statement needs what an earlier one makes, or a PRAGMA tells what it set.
+SCRIPTS = (
+    "schema/open_writer.sql",
+    "exposure/hide.sql",
+    "exposure/hide_answers.sql",
+    "exposure/show.sql",
+    "exposure/show_answers.sql",
+    "exposure/show_counts.sql",
+    *CACHE_SCRIPTS,
+)
+STATEMENTS = sorted(set(statement_files().values()) - set(SCRIPTS))
 
 
-def read_header(text: str) -> Any:
-    """The header of a file, as tools/generate reads it."""
-    return tool("generate").read_header(text)
-
-
-def header_types(fields: list[Any]) -> dict[str, str]:
+def named_types(fields: tuple[Field, ...]) -> dict[str, str]:
     return {field.name: field.type for field in fields}
 
 
-def python_types(hints: dict[str, Any]) -> dict[str, str]:
-    """Python annotations in the words of a header."""
-    names = {python: sql for sql, python in TYPES.items()}
-
-    def spelled(hint: Any) -> str:
-        parts = [part for part in typing.get_args(hint) if part is not NoneType]
-        return names[parts[0]] + "?" if parts else names[hint]
-
-    return {name: spelled(hint) for name, hint in hints.items()}
-
-
-def stub_params(binding: Binding) -> dict[str, str]:
-    hints = typing.get_type_hints(binding.stub)
-    if binding.many:
-        return python_types(typing.get_type_hints(typing.get_args(hints["rows"])[0]))
-    return python_types({name: hints[name] for name in binding.params})
+def sql_type(hint: Any) -> str:
+    """A type of Python in the words of a header."""
+    sql = {python: sql for sql, python in TYPES.items()}
+    parts = [part for part in typing.get_args(hint) if part is not NoneType]
+    return sql[parts[0].__name__] + "?" if parts else sql[hint.__name__]
 
 
 @pytest.fixture(scope="module")
@@ -98,48 +89,39 @@ def cache() -> apsw.Connection:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_file_has_a_header(name: str) -> None:
-    header = read_header((SQL_DIR / name).read_text(encoding="utf-8"))
-    assert header.purpose.endswith(".")
-    assert header.version >= 1
+def test_every_file_says_what_it_is_for(name: str) -> None:
+    assert read_header(sql_text(name)).purpose.endswith(".")
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_every_file_is_bound_or_a_script(name: str) -> None:
-    assert [name in BINDINGS, name.startswith(UNBOUND_FOLDERS), name in UNBOUND_FILES].count(True) == 1
-
-
-def test_every_binding_has_its_file() -> None:
-    assert set(BINDINGS) <= set(FILES)
-
-
-@pytest.mark.parametrize("name", sorted(BINDINGS))
-def test_statement_header_and_stub_agree(name: str, migrated: apsw.Connection, cache: apsw.Connection) -> None:
-    text = (SQL_DIR / name).read_text(encoding="utf-8")
-    header, binding = read_header(text), BINDINGS[name]
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_statement_takes_and_returns_what_its_header_says(
+    name: str, migrated: apsw.Connection, cache: apsw.Connection
+) -> None:
+    header = header_of(name)
     taken: set[str] = set()
     info = None
-    rest: str | None = text
+    rest: str | None = sql_text(name)
     while rest:
         info = apsw.ext.query_info(cache if name.startswith(("cache/", "audit/")) else migrated, rest)
         assert None not in info.bindings_names, "parameters have names"
         taken |= {str(parameter) for parameter in info.bindings_names}
         rest = info.query_remaining
     assert info is not None
-    params, columns = header_types(header.params), header_types(header.columns)
-    assert set(params) == taken
-    assert list(columns) == [column for column, _ in info.description]
-    assert params == stub_params(binding)
-    assert list(params) == list(binding.params)
-    row = {} if binding.row is None else python_types(typing.get_type_hints(binding.row))
-    assert columns == row
-    assert list(columns) == list(binding.columns)
+    assert set(named_types(header.params)) == taken
+    assert [column.name for column in header.columns] == [column for column, _ in info.description]
+    assert (header.shape in ("one", "many", "each")) == bool(header.columns)
 
 
-@pytest.mark.parametrize("name", sorted(name for name in BINDINGS if BINDINGS[name].tables))
+@pytest.mark.parametrize("name", [name for name in STATEMENTS if "." in header_of(name).row])
+def test_a_row_of_the_domain_has_the_columns_of_its_statement(name: str) -> None:
+    header = header_of(name)
+    hints = typing.get_type_hints(row_class(header))
+    assert list(named_types(header.columns).items()) == [(field, sql_type(hint)) for field, hint in hints.items()]
+
+
+@pytest.mark.parametrize("name", [name for name in STATEMENTS if header_of(name).tables])
 def test_a_statement_serves_every_table_it_names(name: str, migrated: apsw.Connection, cache: apsw.Connection) -> None:
-    header, tables = read_header((SQL_DIR / name).read_text(encoding="utf-8")), BINDINGS[name].tables
-    assert header.tables == list(tables)
+    tables = header_of(name).tables
     asked = [
         apsw.ext.query_info(
             cache if name.startswith(("cache/", "audit/")) else migrated, statement(name, table), actions=True
@@ -153,29 +135,33 @@ def test_a_statement_serves_every_table_it_names(name: str, migrated: apsw.Conne
         assert not [each for each in named for other in tables if other != table and each.startswith(other)]
 
 
-@pytest.mark.parametrize("name", sorted(BINDINGS))
-def test_a_stub_is_read_as_its_annotations_evaluate(name: str) -> None:
-    """The binder reads them as text, to spare a cold search the evaluation."""
-    binding = BINDINGS[name]
-    hints = typing.get_type_hints(binding.stub)
-    result = hints.pop("return")
-    hints.pop("table", None)
-    assert list(hints) == ["db", *(["rows"] if binding.many else binding.params)]
-    if binding.row is None:
-        assert result is {"None": NoneType, "int": int}[binding.returns]
-    else:
-        row = binding.row
-        forms = {f"list[{row.__name__}]": list[row], f"Iterator[{row.__name__}]": Iterator[row]}
-        assert result == (forms | {f"{row.__name__} | None": row | None})[binding.returns]
+RETURNING_MANY = [name for name in STATEMENTS if header_of(name).shape in ("many", "each")]
 
 
-@pytest.mark.parametrize("name", sorted(BINDINGS))
+@pytest.mark.parametrize("name", [name for name in RETURNING_MANY if "PRAGMA" not in sql_text(name)])
 def test_rows_come_in_a_stated_order(name: str) -> None:
     """Many rows without ORDER BY would differ from one SQLite to the next."""
-    hint = typing.get_type_hints(BINDINGS[name].stub)["return"]
-    text = (SQL_DIR / name).read_text(encoding="utf-8")
-    if typing.get_origin(hint) is not None and NoneType not in typing.get_args(hint) and "PRAGMA" not in text:
-        assert "ORDER BY" in text
+    assert "ORDER BY" in sql_text(name)
+
+
+def test_rows_of_one_name_are_of_one_class_whatever_was_used_first() -> None:
+    assert queries.WrittenWord is row_class(header_of("retrieve/select_words_like.sql"))
+    assert queries.WrittenWord is row_class(header_of("retrieve/select_written_words.sql"))
+    with pytest.raises(AttributeError, match="select_nothing"):
+        getattr(queries, "select_nothing")  # noqa: B009  # a type checker knows that it is not there
+
+
+def test_two_headers_cannot_mean_different_rows_by_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    generate = tool("generate")
+    known = read_header("-- A.\n-- returns one Count\n-- column rows INTEGER  rows")
+    other = read_header("-- B.\n-- returns many Count\n-- column rows INTEGER?  rows")
+    monkeypatch.setattr(generate, "statement_files", lambda: {"a": "x/a.sql", "b": "x/b.sql"})
+    monkeypatch.setattr(generate, "header_of", {"x/a.sql": known, "x/b.sql": known}.__getitem__)
+    assert 'Count = NamedTuple("Count", [("rows", int)])\n' in generate.query_types()
+    assert "def a(db: Connection) -> Count | None: ...\n" in generate.query_types()
+    monkeypatch.setattr(generate, "header_of", {"x/a.sql": known, "x/b.sql": other}.__getitem__)
+    with pytest.raises(ValueError, match=r"x/b\.sql"):
+        generate.query_types()
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -189,12 +175,26 @@ def test_filters_and_the_lexical_ceiling_are_written_once(written: str) -> None:
     assert len([name for name in FILES if written in (SQL_DIR / name).read_text(encoding="utf-8")]) == 1
 
 
-def test_the_check_catches_a_drifted_header() -> None:
-    with pytest.raises(ValueError, match="name TYPE"):
-        read_header("-- Purpose.\n-- version 1\n-- param x STRING  what\n")
-    header = read_header("-- Purpose.\n--\n-- More.\n-- version 2\n-- column x TEXT?  what\nSELECT 1;")
-    assert header_types(header.columns) == {"x": "TEXT?"}
-    assert header.version == 2
+def test_a_header_that_is_none_is_refused() -> None:
+    for wrong, told in [
+        ("-- Purpose.\n-- param x STRING  what\n", "name TYPE"),
+        ("-- Purpose.\n-- param x TEXT\n", "name TYPE"),
+        ("-- Purpose.\n-- version 1\n-- More.\n", "More"),
+        ("-- Purpose.\n-- returns all Row\n", "returns all"),
+        ("-- Purpose.\n-- returns many\n", "returns many"),
+    ]:
+        with pytest.raises(ValueError, match=told):
+            read_header(wrong)
+    header = read_header(
+        "-- Purpose.\n--\n-- More.\n-- version 2\n-- returns one Row\n-- column x TEXT?  what\nSELECT 1;"
+    )
+    assert named_types(header.columns) == {"x": "TEXT?"}
+    assert (header.purpose, header.version, header.shape, header.row) == ("Purpose.  More.", 2, "one", "Row")
+
+
+def test_files_that_functions_run_have_different_names() -> None:
+    names = [Path(name).stem for name in FILES if not name.startswith(("views/", "triggers/"))]
+    assert len(names) == len(set(names)) == len(statement_files())
 
 
 WRITES_AND_READS = """

@@ -22,9 +22,9 @@ from fake_embedder import PRIMARY, FakeModels, fake_models
 
 from kb.eval.outcome import cited_lines_hold
 from kb.operations.evaluate import evaluate
+from kb.store import queries
 from kb.store.connection import writer_lock
 from kb.store.migrate import migrate
-from kb.store.rows import eval_queries as queries
 
 __all__ = ["fake_models"]
 

@@ -17,8 +17,8 @@ from kb.extract.registry import EXTRACTORS
 from kb.operations.admin.index import RebuildRequest, rebuild
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.session.session import open_session
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import ingest_queries
 
 HEXAGON = "# Hexagon\n\nA hexagon has six corners.\n"
 SPIRAL = "# Spiral\n\nA spiral winds around its centre.\n"
@@ -342,13 +342,13 @@ def test_the_row_of_a_changed_file_is_selected_once(
     content: str | None, two_notes: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     selected: list[str] = []
-    select = ingest_queries.select_document_at
+    select = queries.select_document_at
 
-    def noted(db: Connection, *, workspace_path: str) -> ingest_queries.StoredDocument | None:
+    def noted(db: Connection, *, workspace_path: str) -> queries.StoredDocument | None:
         selected.append(workspace_path)
         return select(db, workspace_path=workspace_path)
 
-    monkeypatch.setattr(ingest_queries, "select_document_at", noted)
+    monkeypatch.setattr(queries, "select_document_at", noted)
     if content is None:
         two_notes.touch("a.md")
     else:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kb.domain.text import stored_text
 from kb.language.occurrences import Folding, folded, occurrences, occurs
-from kb.store.rows.answer_queries import find_quote
+from kb.store import queries
 
 # What folds into more or fewer characters stands here beside what does not.
 letters = st.text(st.sampled_from("aAbß \n\u00a0.ée\u0301가나ᄀ\u1161\u11a8ＡfﬁΣςİ\ud800"), max_size=40)
@@ -79,7 +79,7 @@ def test_sql_finds_a_quotation_where_python_does(quote: str, texts: list[str]) -
         db.execute("INSERT INTO documents VALUES (?, ?, '')", (number, str(number)))
         db.execute("INSERT INTO chunks VALUES (?, ?, ?, ?, '[]')", (number, number, kept, nfc if nfc != kept else None))
     there = [str(number) for number, text in enumerate(texts) if occurs(quote, text, "verbatim")]
-    found = [row.workspace_path for row in find_quote(db, quote=stored_text(quote))]
+    found = [row.workspace_path for row in queries.find_quote(db, quote=stored_text(quote))]
     assert set(there) <= set(found)
     composed = {str(number) for number, text in enumerate(texts) if stored_text(text) == text}
     assert [path for path in found if path in composed] == [path for path in there if path in composed]

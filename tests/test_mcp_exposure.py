@@ -16,8 +16,8 @@ from fake_embedder import PRIMARY, FakeModels, fake_models
 from kb.config import load
 from kb.operations.answers.audit import AuditLog, audit_file
 from kb.operations.session.session import open_session
+from kb.store import queries
 from kb.store.migrate import migrate
-from kb.store.rows import exposure_queries
 from kb.store.sqlfile import sql_text
 from kb.writable import read_only
 
@@ -177,7 +177,7 @@ def test_a_glob_that_is_none_shows_nothing(fresh_vault: Vault) -> None:
 def test_the_views_of_a_guarded_connection_have_all_columns() -> None:
     db = apsw.Connection(":memory:")
     migrate(db, "2026-01-01T00:00:00Z")
-    exposure_queries.open_hidden(db)
+    queries.open_hidden(db)
     made = sql_text("exposure/hide.sql")
     names = re.findall(r"CREATE TEMP (?:VIEW|TABLE) (\w+)|CREATE VIRTUAL TABLE temp.(\w+)", made)
     names = [view or index for view, index in names]
@@ -187,10 +187,10 @@ def test_the_views_of_a_guarded_connection_have_all_columns() -> None:
         return {name: [row[0] for row in found] for name, found in rows.items()}
 
     before = columns("main")
-    exposure_queries.hide(db)
+    queries.hide(db)
     assert columns("temp") == before
     assert sorted(names) == sorted(re.findall(r"temp\.(\w+);", sql_text("exposure/show.sql")))
-    exposure_queries.show(db)
+    queries.show(db)
     left = {name for (name,) in db.execute("SELECT name FROM sqlite_temp_schema WHERE type IN ('view', 'table')")}
     assert left == {"hidden_documents", "hidden_units", "shown_counts"}
 

@@ -17,7 +17,7 @@ from kb.domain.paths import WorkspacePath
 from kb.extract.markdown.document import extract_markdown
 from kb.language.detect import detect_language
 from kb.language.markup import masked, without_tags
-from kb.store.rows.embed_queries import select_unembedded_chunks
+from kb.store import queries
 
 COURSE = """\
 import Tabs from '@theme/Tabs';
@@ -239,7 +239,7 @@ def test_no_component_is_embedded(tmp_path: Path) -> None:
     vault = make_vault(tmp_path, {"install.mdx": BETWEEN})
     assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
     with closing(apsw.Connection(str(vault.sqlite))) as db:
-        (chunk,) = select_unembedded_chunks(
+        (chunk,) = queries.select_unembedded_chunks(
             db, model_id="m", model_version="1", dimensions=1, passage_version="p", after_rowid=0, row_limit=9
         )
     assert "서버를 켠다" in chunk.text

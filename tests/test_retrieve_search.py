@@ -24,8 +24,8 @@ from kb.operations.session.session import Session, open_session
 from kb.retrieve.filters import eligible_documents
 from kb.retrieve.search import best_by_words, lexical_params
 from kb.retrieve.terms import MAX_TERMS, QueryTerms, bm25_max, parted, read_query
+from kb.store import queries
 from kb.store.connection import Connection, open_reader
-from kb.store.rows import retrieve_queries
 
 
 @pytest.fixture(scope="module")
@@ -302,7 +302,7 @@ def test_listing_takes_the_same_filters(filters: dict[str, object], expected: se
 
 
 def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAssertion) -> None:
-    rows = retrieve_queries.search_lexical(
+    rows = queries.search_lexical(
         db,
         match_expr='"gateway" OR "청킹"',
         both_expr=None,
@@ -315,13 +315,13 @@ def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAsser
     )
     shown = [row._replace(lexical_score=round(row.lexical_score, 3), source_path="…")._asdict() for row in rows]
     assert shown == snapshot(name="search_lexical")
-    units = retrieve_queries.select_korean_units(db, surfaces_json='["청킹", "규칙", "규칙은", "은", "버틴다", "x"]')
+    units = queries.select_korean_units(db, surfaces_json='["청킹", "규칙", "규칙은", "은", "버틴다", "x"]')
     assert [tuple(unit) for unit in units] == snapshot(name="select_korean_units")
-    total = retrieve_queries.select_korean_unit_total(db)
+    total = queries.select_korean_unit_total(db)
     assert total is not None
     (summed,) = db.execute("SELECT sum(occurrences) FROM korean_units").fetchall()[0]
     assert total.total == summed
-    eligible = retrieve_queries.select_eligible_documents(
+    eligible = queries.select_eligible_documents(
         db,
         tags_json=None,
         lang=None,
@@ -371,7 +371,7 @@ def test_passages_with_a_rare_word_are_asked_for_first_and_the_hits_are_those_of
     monkeypatch.setattr("kb.retrieve.terms.COMMON_CHUNKS", 60)
     db = unevenly_worded
     asked = []
-    statement = retrieve_queries.search_lexical
+    statement = queries.search_lexical
     monkeypatch.setattr(
         "kb.retrieve.search.queries.search_lexical",
         lambda db, **params: asked.append(params["both_expr"]) or statement(db, **params),

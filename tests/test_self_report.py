@@ -279,7 +279,7 @@ def test_doctor_does_not_tick_what_it_could_not_check(embedded: Vault, monkeypat
         raise StoreBusy("another kb is writing")
 
     assert marks(embedded)["fts_consistent"] == "✓"
-    monkeypatch.setattr("kb.store.rows.ingest_queries.check_fts", busy)
+    monkeypatch.setattr("kb.store.queries.check_fts", busy)
     found = checks(embedded)["fts_consistent"]
     assert (found["state"], marks(embedded)["fts_consistent"]) == ("unchecked", "–")
     assert "not checked" in found["detail"]

@@ -15,7 +15,7 @@ from kb.errors import KbError, NotAKnowledgeBase, NotIndexed, SchemaTooNew, Stor
 from kb.operations.opening import reader
 from kb.operations.opening.writer import writing
 from kb.store import migrate as migrating
-from kb.store import schema_queries, schema_version
+from kb.store import queries, schema_version
 from kb.store.connection import APPLICATION_ID, open_reader, open_writer
 from kb.store.migrate import migrate, repeatable_hash, repeatable_names
 from kb.store.schema_version import Migration, latest_version, migrations, schema_state
@@ -101,9 +101,9 @@ def with_two_encoders(path: Path) -> None:
     load_vector_functions(db)
     for migration in migrations()[:17]:
         db.execute(migration.path.read_text(encoding="utf-8"))
-        schema_queries.insert_migration(db, id=migration.number, applied_at=NOW, description=migration.description)
-    schema_queries.upsert_meta(db, key="schema_version", value="17")
-    schema_queries.upsert_meta(db, key="repeatable_hash", value="old")
+        queries.insert_migration(db, id=migration.number, applied_at=NOW, description=migration.description)
+    queries.upsert_meta(db, key="schema_version", value="17")
+    queries.upsert_meta(db, key="repeatable_hash", value="old")
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     for slot in ("primary", "secondary"):
         db.execute(

@@ -27,9 +27,8 @@ from kb.operations.search.search import search as find
 from kb.operations.session.session import open_session
 from kb.retrieve.maxsim import add_maxsim
 from kb.retrieve.terms import bm25_max
+from kb.store import queries
 from kb.store.migrate import migrate
-from kb.store.rows import retrieve_queries
-from kb.store.rows.mirror_queries import MirrorRow
 from kb.store.sqlfile import SQL_DIR
 from kb.store.vectors.lance_table import AnnHit
 from kb.store.vectors.loaded_mirror import load_mirror
@@ -166,7 +165,9 @@ def filled(db: apsw.Connection) -> Iterator[Callable[[list[Passage]], apsw.Conne
             db.execute(INSERT_DOCUMENT, {"id": passage.chunk_id, "lang": passage.lang, "text": passage.text})
         numbers = dict(db.execute("SELECT chunk_id, chunk_rowid FROM chunks").fetchall())
         vectors = [(numbers[p.chunk_id], p.lang, p.vector) for p in passages if p.vector is not None]
-        write_vectors(db, [MirrorRow(rowid, lang, vector.tobytes()) for rowid, lang, vector in vectors])
+        write_vectors(
+            db, [{"chunk_rowid": rowid, "lang": lang, "embedding": vector.tobytes()} for rowid, lang, vector in vectors]
+        )
         kept = [(numbers[p.chunk_id], "model", *p.tokens) for p in passages if p.tokens is not None]
         db.executemany("INSERT INTO chunk_tokens VALUES (?, ?, ?, ?, ?, ?)", kept)
         return db
@@ -198,7 +199,7 @@ def statement(db: apsw.Connection, asked: Question, *, k: int = 100, depth: int 
         "k": k,
         **more,
     }
-    return retrieve_queries.search_hybrid(db, **params)
+    return queries.search_hybrid(db, **params)
 
 
 def bm25_of(db: apsw.Connection, words: tuple[str, ...]) -> dict[str, float]:

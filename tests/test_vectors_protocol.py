@@ -39,9 +39,9 @@ from kb.operations.opening.writer import writing
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 from kb.private import kept_private
+from kb.store import queries
 from kb.store.caches import vector_cache
 from kb.store.caches.vector_cache import CachedVector, VectorCache
-from kb.store.rows import embed_queries
 from kb.store.vectors.lance_table import LanceTable
 
 __all__ = ["fake_models"]
@@ -239,12 +239,12 @@ def dying(
 
 
 STEPS = {
-    "before the first batch": (embed_queries, "insert_pending_records", 1, False),
-    "while pending is written": (embed_queries, "insert_pending_records", 2, True),
+    "before the first batch": (queries, "insert_pending_records", 1, False),
+    "while pending is written": (queries, "insert_pending_records", 2, True),
     "pending written": (LanceTable, "upsert", 2, False),
     "Lance written": (LanceTable, "upsert", 2, True),
-    "in the transaction, mirror written": (embed_queries, "commit_records", 2, False),
-    "in the transaction, at its end": (embed_queries, "commit_records", 2, True),
+    "in the transaction, mirror written": (queries, "commit_records", 2, False),
+    "in the transaction, at its end": (queries, "commit_records", 2, True),
     "all committed, Lance not compacted": (LanceTable, "compact", 1, False),
 }
 
@@ -500,7 +500,7 @@ def test_another_model_has_its_own_table_and_the_way_back_needs_no_embedding(
 
 @pytest.mark.parametrize(
     ("where", "name"),
-    [(vector_upkeep, "restore_mirror"), (embed_queries, "commit_records")],
+    [(vector_upkeep, "restore_mirror"), (queries, "commit_records")],
 )
 def test_a_run_that_ends_on_the_way_back_to_a_model_is_finished_by_the_next(
     where: object, name: str, vault: Vault, undisturbed: Stores, monkeypatch: pytest.MonkeyPatch
@@ -571,7 +571,7 @@ def test_a_remade_mirror_is_whole_or_the_old_one(
     vault: Vault, undisturbed: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embed_all(vault)
-    with dying(monkeypatch, embed_queries, "commit_records", call=1, after=True):
+    with dying(monkeypatch, queries, "commit_records", call=1, after=True):
         remake(vault, mirror=True)
     assert stores(vault.config) == undisturbed
 
@@ -933,10 +933,10 @@ def new_form(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("where", "name", "after"),
     [
-        (embed_queries, "insert_pending_records", True),
+        (queries, "insert_pending_records", True),
         (LanceTable, "upsert", False),
         (LanceTable, "upsert", True),
-        (embed_queries, "commit_records", False),
+        (queries, "commit_records", False),
     ],
 )
 def test_a_new_form_of_the_passages_is_embedded_whatever_ends_the_first_run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,7 @@ from kb.store.connection import open_writer
 from kb.store.fts_version import note_fts_version
 from kb.store.migrate import migrate, repeatable_files, repeatable_hash, repeatable_names
 from kb.store.schema_version import schema_state
-from kb.store.sqlfile import SQL_DIR, sql_text, statement_label
+from kb.store.sqlfile import SQL_DIR, header_of, statement_label
 
 NOW = "2026-01-01T00:00:00Z"
 INDEX_ROWS = "SELECT rowid, heading_path, text, tokenized_korean_text, name FROM chunks_fts ORDER BY rowid"
@@ -248,9 +247,7 @@ def test_the_label_has_the_hash_of_the_code_that_is_here(indexed: Vault, kb: Kb)
 def test_a_statement_with_a_new_version_gives_another_ranking(
     indexed: Vault, kb: Kb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = sql_text("retrieve/search_lexical.sql")
-    newer = re.sub(r"-- version \d+", "-- version 99", known)
-    monkeypatch.setattr(sqlfile, "sql_text", lambda name: newer if name.endswith("lexical.sql") else sql_text(name))
+    monkeypatch.setattr(sqlfile, "header_of", lambda name: header_of(name)._replace(version=99))
     assert ranking(kb, indexed).startswith("search_lexical-99/")
 
 

@@ -15,8 +15,8 @@ from web_fixtures import Served, serving
 
 from kb.config import load
 from kb.operations.session.session import open_session
+from kb.store import queries
 from kb.store.migrate import migrate
-from kb.store.rows import exposure_queries
 from kb.store.sqlfile import sql_text
 
 SECRET = "The vault code is xylophone nine."
@@ -200,7 +200,7 @@ def test_what_is_hidden_stays_hidden_once_it_was_asked_what_models_may_not_read(
 def test_the_views_of_a_guarded_connection_have_all_columns() -> None:
     db = apsw.Connection(":memory:")
     migrate(db, "2026-01-01T00:00:00Z")
-    exposure_queries.open_hidden_paths(db)
+    queries.open_hidden_paths(db)
     names = re.findall(r"CREATE TEMP VIEW (\w+)", sql_text("exposure/hide_answers.sql"))
 
     def columns(schema: str) -> dict[str, list[str]]:
@@ -208,8 +208,8 @@ def test_the_views_of_a_guarded_connection_have_all_columns() -> None:
         return {name: [row[0] for row in found if row[0] != "rowid"] for name, found in rows.items()}
 
     before = columns("main")
-    exposure_queries.hide_answers(db)
+    queries.hide_answers(db)
     assert columns("temp") == before
     assert sorted(names) == sorted(re.findall(r"temp\.(\w+);", sql_text("exposure/show_answers.sql")))
-    exposure_queries.show_answers(db)
+    queries.show_answers(db)
     assert list(db.execute("SELECT name FROM sqlite_temp_schema WHERE type = 'view'")) == []

@@ -10,10 +10,12 @@ from kb.domain.results.measured import GroupMetrics, RunRow
 from kb.errors import StoreReadOnly
 from kb.eval.metrics import METRICS
 from kb.private import make_private_folder
-from kb.store.rows.eval_queries import ResultRow
+from kb.store import queries
 
 
-def write_run_files(folder: Path, run: RunRow, groups: Sequence[GroupMetrics], results: Iterable[ResultRow]) -> None:
+def write_run_files(
+    folder: Path, run: RunRow, groups: Sequence[GroupMetrics], results: Iterable[queries.ResultRow]
+) -> None:
     """Writes both files of a run.
 
     Raises: StoreReadOnly.

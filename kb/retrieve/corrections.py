@@ -23,9 +23,8 @@ from kb.language.spelling import (
     one_slip_away,
     slips_between,
 )
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import retrieve_queries as queries
-from kb.store.rows.retrieve_queries import WrittenWord
 
 # How much of a word must be at its beginning or end, where it is looked for by that.
 _ALIKE_LETTERS = 3
@@ -54,7 +53,7 @@ def _typed_in_other_layout(db: Connection, word: str) -> str | None:
     return other if _written(db, {letters(other), letters(bare_word(other))}) else None
 
 
-def _written(db: Connection, words: Iterable[str]) -> list[WrittenWord]:
+def _written(db: Connection, words: Iterable[str]) -> list[queries.WrittenWord]:
     return queries.select_written_words(db, words_json=json.dumps(sorted(words), ensure_ascii=False))
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from kb.domain.search import DaysAsked
 from kb.errors import UsageError
 from kb.language.time_expressions import time_span
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import retrieve_queries as queries
 
 _RANGE = ".."
 

@@ -10,9 +10,8 @@ from kb.language.bare_words import bare_word, fold
 from kb.language.jamo import compose, is_hangul
 from kb.language.spelling import letters
 from kb.language.stopwords import english
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import retrieve_queries as queries
-from kb.store.rows.retrieve_queries import Pair, SameSound
 
 # The other word is searched for where at least the asked one's documents divided by this have it.
 LEAST_SHARE = 2
@@ -33,7 +32,7 @@ def in_other_script(db: Connection, pieces: Sequence[str], unknown: Mapping[str,
     """
     asked = {letters(plain_word(piece)): piece for piece in pieces if piece.isalpha()}
     words_json = json.dumps(list(asked), ensure_ascii=False)
-    paired: dict[str, list[Pair]] = {}
+    paired: dict[str, list[queries.Pair]] = {}
     explained: set[str] = set()
     for pair in queries.select_pairs(db, words_json=words_json):
         paired.setdefault(pair.asked, []).append(pair)
@@ -57,19 +56,19 @@ def in_other_script(db: Connection, pieces: Sequence[str], unknown: Mapping[str,
         yield Substitution(asked[word], (other,), "sound")
 
 
-def _is_common(row: Pair | SameSound) -> bool:
+def _is_common(row: queries.Pair | queries.SameSound) -> bool:
     """Whether enough documents have the other word: a rare one weighs more in BM25 than the word that was asked."""
     return row.documents * LEAST_SHARE >= row.asked_documents
 
 
-def _is_telling(row: SameSound, far: int) -> bool:
+def _is_telling(row: queries.SameSound, far: int) -> bool:
     """Whether the sound alone decides: for long words, and for one that no document has: it stands beside nothing."""
     hangul, latin = sorted((_written(row.asked), _written(row.letters)), key=str.isascii)
     long = len(hangul) >= TELLING_SYLLABLES or (len(latin) >= TELLING_LETTERS and not far)
     return long or not row.asked_documents
 
 
-def _go_together(db: Connection, row: SameSound) -> bool:
+def _go_together(db: Connection, row: queries.SameSound) -> bool:
     """Whether a passage has both words: what sounds alike is often chance (live, 리브) where it is never together."""
     both = " AND ".join(f'"{_written(word)}"' for word in (row.asked, row.letters))
     found = queries.select_passage_with(db, match_expr=both)

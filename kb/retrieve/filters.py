@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from kb.domain.search import Passing, SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import UsageError
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import retrieve_queries as queries
 
 # Best first: `trust_min` accepts its level and what is before it.
 TRUST_LEVELS = ("primary", "secondary", "generated")

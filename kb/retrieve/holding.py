@@ -16,8 +16,8 @@ from typing import Any
 from kb.domain.search import Passing, SearchFilters, Sought
 from kb.domain.text import stored_text
 from kb.errors import UsageError
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import retrieve_queries as queries
 
 # What a regular expression may be, and take: RE2 needs up to 1.5 s a megabyte for one of so many steps.
 MOST_REGEX_CHARS = 200

@@ -14,8 +14,8 @@ from kb.retrieve.look_up import held_among_notes
 from kb.retrieve.ranking_version import hybrid_ranking
 from kb.retrieve.search import NOTHING, LexicalParams, Shown, hit_of, lexical_params, result_of
 from kb.retrieve.terms import QueryTerms, bm25_max
+from kb.store import queries
 from kb.store.connection import Connection, expression_errors
-from kb.store.rows import retrieve_queries as queries
 
 if TYPE_CHECKING:
     from kb.domain.reranking import PairOrder

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 
 from kb.language.korean import Cut, KnownUnit, cut_word, substrings, unit_lexicon
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import retrieve_queries as queries
 
 
 def cut_words(db: Connection, korean: Sequence[str]) -> dict[str, list[Cut]]:

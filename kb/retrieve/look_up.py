@@ -20,8 +20,8 @@ from kb.language.lists import words
 from kb.records import NamedTuple
 from kb.retrieve.filters import passing
 from kb.retrieve.terms import MAX_WORDS_CHARS, QueryTerms, all_of, plain, says_nothing, words_in
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows.retrieve_queries import Held, select_held
 
 MOST_WORDS = 2
 _SHOWN = 10  # hits that are looked at
@@ -68,7 +68,7 @@ def look_up(db: Connection, query: SearchQuery, read: QueryTerms) -> QueryTerms:
     holds = " AND ".join(each.holds for each in parts)
     patterns = [each.patterns for each in parts if each.patterns]
     among = passing(db, query.filters)
-    held = select_held(
+    held = queries.select_held(
         db,
         exact_expr=exact,
         word_expr=None if word == exact else word,
@@ -86,12 +86,12 @@ def look_up(db: Connection, query: SearchQuery, read: QueryTerms) -> QueryTerms:
     return read._replace(match_expr=match_expr, beside=(*read.beside, *forms), held=tuple(held))
 
 
-def held_among_notes(read: QueryTerms, k: int) -> list[Held]:
+def held_among_notes(read: QueryTerms, k: int) -> list[queries.Held]:
     """The first k of the passages among notes that hold the question: hits whatever rank they have."""
     return [each for each in read.held if not each.is_code][:k]
 
 
-def held_first(result: SearchResult, query: SearchQuery, held: Sequence[Held]) -> SearchResult:
+def held_first(result: SearchResult, query: SearchQuery, held: Sequence[queries.Held]) -> SearchResult:
     """The result's hits, those that hold the question first, the higher grade before the lower; at most `query.k`.
 
     What source code defines by a name of the question counts as what holds all of it.

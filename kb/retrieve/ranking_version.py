@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from kb.domain.search import FusionRule, SearchMode
 from kb.language.lists import rows
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import retrieve_queries as queries
 from kb.store.sqlfile import statement_label
 
 if TYPE_CHECKING:

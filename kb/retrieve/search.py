@@ -16,8 +16,8 @@ from kb.retrieve.places import matched_spans
 from kb.retrieve.ranking_version import lexical_ranking
 from kb.retrieve.snippet import below_headings, make_snippet
 from kb.retrieve.terms import Parted, QueryTerms, parted
+from kb.store import queries
 from kb.store.connection import Connection, expression_errors
-from kb.store.rows import retrieve_queries as queries
 
 # Candidates are ordered by score alone before ties are broken by chunk id; more of them than hits keeps ties whole.
 MIN_DEPTH = 50

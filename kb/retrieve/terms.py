@@ -13,8 +13,8 @@ from kb.domain.text import stored_text
 from kb.language.bare_words import is_syllable
 from kb.language.stopwords import english, korean
 from kb.records import NamedTuple
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import retrieve_queries as queries
 from kb.store.tokens import indexed_token
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from kb.errors import (
     StoreReadOnly,
 )
 from kb.private import make_private_file, make_private_folder
+from kb.store import queries
 from kb.store.schema_version import require_known_schema
-from kb.store.sqlfile import sql_text
 
 # What the other rooms pass around; only this one knows the library behind it.
 Connection: TypeAlias = apsw.Connection
@@ -145,7 +145,7 @@ def open_writer(path: Path) -> apsw.Connection:
         db = open_private(path)
         db.transaction_mode = "IMMEDIATE"
         _require_own(db, path)
-        db.execute(sql_text("schema/open_writer.sql")).fetchall()  # a statement that returns a row waits for its reader
+        queries.open_writer(db)
     return db
 
 

@@ -15,7 +15,7 @@ from kb.domain.ingest.derived import Derived, DerivedName
 from kb.domain.text import stored_text
 from kb.language.korean import has_hangul
 from kb.language.names.identifiers import squashed
-from kb.store.rows import ingest_queries as queries
+from kb.store import queries
 from kb.store.vectors.mirror import forget_vectors
 
 SCHEMA_VERSION = 1
@@ -131,7 +131,7 @@ def put_document(
         mtime_ns=source.mtime_ns,
         pipeline_version=prepared.pipeline_version,
     )
-    queries.insert_document_tags(db, [queries.TagRow(document.doc_id, tag) for tag in document.metadata.tags])
+    queries.insert_document_tags(db, [{"doc_id": document.doc_id, "tag": tag} for tag in document.metadata.tags])
     queries.insert_blocks(db, (_block_row(document, block) for block in document.blocks))
     queries.insert_arriving_chunks(db, _chunk_rows(prepared, now))
     if document.symbols:
@@ -169,69 +169,72 @@ def remove_document(db: apsw.Connection, workspace_path: str) -> bool:
 
 def _chunk_rows(prepared: PreparedDocument, now: str) -> Iterator[queries.ChunkRow]:
     return (
-        queries.ChunkRow(
-            chunk_id=chunk.chunk_id,
-            doc_id=chunk.doc_id,
-            ordinal=ordinal,
-            text=chunk.text,
-            heading_path_json=_dumps(list(chunk.heading_path)),
-            section_label=chunk.section_label,
-            source_spans_json=_dumps([span.to_json() for span in chunk.spans]),
-            token_estimate=chunk.token_estimate,
-            chunker_version=chunk.chunker_version,
-            policy_hash=chunk.policy_hash,
-            block_ids_json=_dumps(list(chunk.block_ids)),
-            created_at=now,
-            lang=chunk.lang,
-            heading_text=indexed.heading_text,
-            tokenized_korean_text=indexed.tokenized_korean_text,
-            name_text=indexed.name_text,
-            nfc_text=indexed.nfc_text,
-            symbol_text=indexed.symbol_text,
-            doc_text=indexed.doc_text,
-            identifier_text=indexed.identifier_text,
-        )
+        {
+            "chunk_id": chunk.chunk_id,
+            "doc_id": chunk.doc_id,
+            "ordinal": ordinal,
+            "text": chunk.text,
+            "heading_path_json": _dumps(list(chunk.heading_path)),
+            "section_label": chunk.section_label,
+            "source_spans_json": _dumps([span.to_json() for span in chunk.spans]),
+            "token_estimate": chunk.token_estimate,
+            "chunker_version": chunk.chunker_version,
+            "policy_hash": chunk.policy_hash,
+            "block_ids_json": _dumps(list(chunk.block_ids)),
+            "created_at": now,
+            "lang": chunk.lang,
+            "heading_text": indexed.heading_text,
+            "tokenized_korean_text": indexed.tokenized_korean_text,
+            "name_text": indexed.name_text,
+            "nfc_text": indexed.nfc_text,
+            "symbol_text": indexed.symbol_text,
+            "doc_text": indexed.doc_text,
+            "identifier_text": indexed.identifier_text,
+        }
         for ordinal, (chunk, indexed) in enumerate(zip(prepared.chunks, prepared.indexed, strict=True))
     )
 
 
 def _symbol_rows(document: Document) -> Iterator[queries.SymbolRow]:
     return (
-        queries.SymbolRow(
-            doc_id=document.doc_id,
-            position=position,
-            path=document.workspace_path,
-            name=symbol.name,
-            folded_name=squashed(symbol.name),
-            qualified_name=symbol.qualified,
-            kind=symbol.kind,
-            language=symbol.lang,
-            parent=symbol.parent,
-            signature=symbol.signature,
-            doc=symbol.doc,
-            line_start=symbol.line_start,
-            defined_at=symbol.defined_at,
-            line_end=symbol.line_end,
-            visibility=symbol.visibility,
-        )
+        {
+            "doc_id": document.doc_id,
+            "position": position,
+            "path": document.workspace_path,
+            "name": symbol.name,
+            "folded_name": squashed(symbol.name),
+            "qualified_name": symbol.qualified,
+            "kind": symbol.kind,
+            "language": symbol.lang,
+            "parent": symbol.parent,
+            "signature": symbol.signature,
+            "doc": symbol.doc,
+            "line_start": symbol.line_start,
+            "defined_at": symbol.defined_at,
+            "line_end": symbol.line_end,
+            "visibility": symbol.visibility,
+        }
         for position, symbol in enumerate(document.symbols)
     )
 
 
 def _reference_rows(document: Document) -> Iterator[queries.SymbolRefRow]:
-    return (queries.SymbolRefRow(document.doc_id, each.line, each.name, each.source) for each in document.references)
+    return (
+        {"doc_id": document.doc_id, "line": each.line, "name": each.name, "from_symbol": each.source}
+        for each in document.references
+    )
 
 
 def _block_row(document: Document, block: Block) -> queries.BlockRow:
-    return queries.BlockRow(
-        block_id=block.block_id,
-        doc_id=document.doc_id,
-        kind=block.kind,
-        heading_path_json=_dumps(list(block.heading_path)),
-        ordinal=block.ordinal,
-        source_span_json=_dumps(block.span.to_json()),
-        payload_json=_dumps(block.payload),
-    )
+    return {
+        "block_id": block.block_id,
+        "doc_id": document.doc_id,
+        "kind": block.kind,
+        "heading_path_json": _dumps(list(block.heading_path)),
+        "ordinal": block.ordinal,
+        "source_span_json": _dumps(block.span.to_json()),
+        "payload_json": _dumps(block.payload),
+    }
 
 
 def _metadata_json(document: Document) -> str:

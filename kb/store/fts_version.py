@@ -5,9 +5,8 @@ from __future__ import annotations
 import apsw
 
 from kb.domain.ids import content_hash
-from kb.store import schema_queries as queries
+from kb.store import queries
 from kb.store.bare_sql import bare_sql
-from kb.store.rows.ingest_queries import rebuild_fts
 
 _LABEL_CHARS = 8
 
@@ -28,7 +27,7 @@ def builds_same_rows(db: apsw.Connection, version: str) -> bool:
 
 def build_fts(db: apsw.Connection) -> None:
     """Builds the rows of the lexical index again from the chunks and notes by which definition; in a transaction."""
-    rebuild_fts(db)
+    queries.rebuild_fts(db)
     note_fts_version(db)
 
 

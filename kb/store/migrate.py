@@ -16,11 +16,10 @@ from pathlib import Path
 import apsw
 
 from kb.domain.ids import content_hash
-from kb.store import schema_queries as queries
+from kb.store import queries
 from kb.store.bare_sql import bare_sql
 from kb.store.connection import APPLICATION_ID, open_in_memory, transaction
 from kb.store.fts_version import build_fts, builds_same_rows, defined_fts_version, note_fts_version
-from kb.store.rows.ingest_queries import recount
 from kb.store.schema_version import latest_version, migrations, require_known_schema, schema_state
 from kb.store.sqlfile import SQL_DIR
 from kb.store.vectors.vector_tables import load_vector_functions
@@ -114,7 +113,7 @@ def migrate(db: apsw.Connection, now: str) -> bool:
                 db.execute(f'DROP INDEX IF EXISTS "{name}"; {made_objects()[name].definition}')
         if was_current and state.objects_hash is not None:  # while a trigger was gone, rows came and went without it
             build_fts(db)
-            recount(db)
+            queries.recount(db)
         queries.upsert_meta(db, key="repeatable_names_json", value=json.dumps(list(made_objects())))
         queries.upsert_meta(db, key="objects_hash", value=_objects_hash(db, schema_state(db)))
     return True

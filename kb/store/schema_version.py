@@ -10,7 +10,7 @@ import apsw
 
 from kb.errors import SchemaTooNew, StoreCorrupt
 from kb.records import NamedTuple
-from kb.store import schema_queries as queries
+from kb.store import queries
 from kb.store.sqlfile import MIGRATIONS_DIR
 
 

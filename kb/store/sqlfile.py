@@ -1,26 +1,38 @@
-"""Binds each file of `sql/` to a typed Python stub: the file holds the statement, the stub its parameters and rows.
+"""Reads the files of `sql/`, and makes the function that runs each: `kb.store.queries` has them by name.
 
-A stub names its file, takes the connection and the statement's parameters as keywords, and returns one of
-`list[Row]`, `Iterator[Row]`, `Row | None`, `int` (rows changed) or `None`, where `Row` is a NamedTuple with the
-statement's columns in order. `@sql_many` runs one statement for each of many parameter rows. A test prepares
-every file against a migrated database and holds its parameters and columns against the stub.
+The header of a file is the truth about its statement: the function is made from it, and `queries.pyi`, which tells a
+type checker the same, is written from it.
 
-A statement that serves tables of one form is written for the first; its stub's parameter `table`, a Literal of their
-names, says which one it is run on: no parameter of SQL can name a table.
+    -- Count the chunks that hold a word.        what it does, in one or more lines
+    -- version 2                                 where code reads it: statements that rank
+    -- tables vectors, derived  what they hold   written for the first; the argument `table` says which it runs on
+    -- returns one WordCount                     `WordCount | None`; many: a list; each: an iterator
+    -- returns changes                           the number of rows changed; without this line, nothing
+    -- batch TagRow                              runs once for each of the rows: dictionaries with the parameters
+    -- param word TEXT  the word                 TEXT, INTEGER, REAL or BLOB; `TEXT?` may be NULL
+    -- column chunks INTEGER  chunks that hold it
+
+A row is a named tuple of the columns. A class of `kb.domain` is named in full: `many kb.domain.candidates.Candidate`.
 """
 
 from __future__ import annotations
 
 import functools
-import typing
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import apsw
 
-P = ParamSpec("P")
-R = TypeVar("R")
+from kb.records import NamedTuple
+
+TYPES = {"TEXT": "str", "INTEGER": "int", "REAL": "float", "BLOB": "bytes"}
+SHAPES = ("one", "many", "each", "changes")
+
+# Made into a file when it is migrated; no function runs them.
+_REPEATABLE_FOLDERS = ("views", "triggers")
 
 
 def _resource_dir(name: str) -> Path:
@@ -34,6 +46,67 @@ SQL_DIR = _resource_dir("sql")
 MIGRATIONS_DIR = _resource_dir("migrations")
 
 
+class Field(NamedTuple):
+    """One `param` or `column` line of a header."""
+
+    name: str
+    type: str
+    meaning: str
+
+
+class Header(NamedTuple):
+    """What a file of `sql/` says of itself; an absent line is '' or 0."""
+
+    purpose: str
+    version: int
+    tables: tuple[str, ...]
+    shape: str
+    row: str
+    batch: str
+    params: tuple[Field, ...]
+    columns: tuple[Field, ...]
+
+
+def read_header(text: str) -> Header:
+    """The header of a file of `sql/`. Raises: ValueError naming the line that is none."""
+    purpose: list[str] = []
+    said: dict[str, str] = {}
+    fields: dict[str, list[Field]] = {"param": [], "column": []}
+    for line in text.splitlines():
+        if not line.startswith("--"):
+            break
+        word, _, rest = line[3:].partition(" ")
+        if word in fields:
+            fields[word].append(_field(line, rest))
+        elif word in ("version", "tables", "returns", "batch"):
+            said[word] = rest.partition("  ")[0]
+        elif said or any(fields.values()):
+            raise ValueError(f"{line!r} follows a declaration")
+        else:
+            purpose.append(line[3:])
+    shape, _, row = said.get("returns", "").partition(" ")
+    if shape not in ("", *SHAPES) or (shape in ("", "changes")) != (not row):
+        raise ValueError(f"'-- returns {said['returns']}' is not: one, many or each, and a row; or changes")
+    return Header(
+        purpose=" ".join(purpose),
+        version=int(said.get("version", 0)),
+        tables=tuple(filter(None, said.get("tables", "").split(", "))),
+        shape=shape,
+        row=row,
+        batch=said.get("batch", ""),
+        params=tuple(fields["param"]),
+        columns=tuple(fields["column"]),
+    )
+
+
+def _field(line: str, declared: str) -> Field:
+    named, _, meaning = declared.partition("  ")
+    name, _, kind = named.partition(" ")
+    if not name.isidentifier() or kind.removesuffix("?") not in TYPES or not meaning.strip():
+        raise ValueError(f"{line!r} is not: -- param|column name TYPE[?]  meaning, with its unit")
+    return Field(name, kind, meaning)
+
+
 @functools.cache
 def sql_text(name: str) -> str:
     """The text of one file of `sql/`."""
@@ -41,137 +114,92 @@ def sql_text(name: str) -> str:
 
 
 @functools.cache
+def header_of(name: str) -> Header:
+    """The header of `sql/<name>`."""
+    return read_header(sql_text(name))
+
+
+@functools.cache
 def statement(name: str, table: str | None = None) -> str:
     """The statement in `sql/<name>`, on `table` where it serves several."""
-    return sql_text(name) if table is None else sql_text(name).replace(BINDINGS[name].tables[0], table)
+    return sql_text(name) if table is None else sql_text(name).replace(header_of(name).tables[0], table)
 
 
 def statement_label(name: str) -> str:
     """A statement with the version of its header: `search_lexical-2`."""
-    version = sql_text(name).partition("\n-- version ")[2].partition("\n")[0]
-    return f"{name.rpartition('/')[2].removesuffix('.sql')}-{version}"
+    return f"{name.rpartition('/')[2].removesuffix('.sql')}-{header_of(name).version}"
 
 
-class Binding:
-    """What a stub promises of its file; the contract tests compare it with the prepared statement.
-
-    Its annotations are read as they are written: evaluating them would cost a cold search more than its SQL.
-    """
-
-    __slots__ = ("many", "name", "stub")
-
-    def __init__(self, name: str, stub: Callable[..., Any], *, many: bool) -> None:
-        self.name = name
-        self.stub = stub
-        self.many = many
-
-    @property
-    def returns(self) -> str:
-        """The stub's result as it is written: `list[Row]`, `Iterator[Row]`, `Row | None`, `int` or `None`."""
-        written: str = self.stub.__annotations__["return"]
-        return written
-
-    @property
-    def params(self) -> tuple[str, ...]:
-        """The statement's named parameters."""
-        if self.many:
-            return tuple(self._class(self.stub.__annotations__["rows"])._fields)
-        return tuple(name for name in self.stub.__annotations__ if name not in ("db", "table", "return"))
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """The tables that the statement serves, the one it is written for first; none where it is for its own alone."""
-        return typing.get_args(typing.get_type_hints(self.stub).get("table"))
-
-    @property
-    def row(self) -> Any:
-        """The row class of the statement's result, None where it returns no rows."""
-        return None if self.returns in ("int", "None") else self._class(self.returns)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the result columns, in order."""
-        return () if self.row is None else tuple(self.row._fields)
-
-    def _class(self, written: str) -> Any:
-        """The class that an annotation names: the `Row` of `list[Row]`."""
-        name = written.removesuffix(" | None").removesuffix("]").rpartition("[")[2]
-        return self.stub.__globals__[name]
+@functools.cache
+def statement_files() -> Mapping[str, str]:
+    """Every file that a function runs, below `sql/`, by the name of the function."""
+    folders = [name for name in sorted(os.listdir(SQL_DIR)) if "." not in name and name not in _REPEATABLE_FOLDERS]
+    files = [f"{folder}/{file}" for folder in folders for file in sorted(os.listdir(SQL_DIR / folder))]
+    return {file.rpartition("/")[2].removesuffix(".sql"): file for file in files}
 
 
-BINDINGS: dict[str, Binding] = {}
+def named(name: str) -> Any:
+    """The function that runs the file of that name, or the class of that name; None where there is neither."""
+    files = statement_files()
+    if name in files:
+        return _function(files[name])
+    if not name[:1].isupper():
+        return None
+    headers = (header_of(file) for file in files.values())  # of a row that no function has returned yet
+    return next((row_class(header) for header in headers if header.row == name), None)
 
 
-def sql(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Bind the statement in `sql/<name>` to the decorated stub."""
-
-    def bind(stub: Callable[P, R]) -> Callable[P, R]:
-        binding = BINDINGS[name] = Binding(name, stub, many=False)
-        runner: Callable[..., R] | None = None
-
-        @functools.wraps(stub)
-        def run(*args: P.args, **kwargs: P.kwargs) -> R:
-            nonlocal runner
-            runner = runner or _runner(binding)
-            return runner(*args, **kwargs)
-
-        return run
-
-    return bind
+def row_class(header: Header) -> Any:
+    """The class of a statement's rows, the same for all statements that return rows of that name."""
+    return _row_class(header.row, tuple(column.name for column in header.columns))
 
 
-def sql_many(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Bind the statement in `sql/<name>` to a stub that runs it once for each row of `rows`."""
-
-    def bind(stub: Callable[P, R]) -> Callable[P, R]:
-        binding = BINDINGS[name] = Binding(name, stub, many=True)
-        is_in_order: bool | None = None
-
-        def run(db: apsw.Connection, rows: Iterable[Any], *, table: str | None = None) -> None:
-            nonlocal is_in_order
-            text = statement(name, table)
-            if is_in_order is None:  # then rows are bound as they are, in a fraction of the time
-                import re  # a search stores no rows
-
-                is_in_order = tuple(dict.fromkeys(re.findall(r":([a-z_]+)", text))) == binding.params
-            db.executemany(text, rows if is_in_order else (row._asdict() for row in rows))
-
-        return typing.cast("Callable[P, R]", functools.wraps(stub)(run))
-
-    return bind
+@functools.cache
+def _row_class(row: str, columns: tuple[str, ...]) -> Any:
+    module, _, name = row.rpartition(".")
+    if module:
+        return getattr(__import__(module, fromlist=[name]), name)
+    return namedtuple(name, columns, module="kb.store.queries")
 
 
-def _runner(binding: Binding) -> Callable[..., Any]:
-    """The function that runs a binding's statement and shapes its rows as the stub's annotation says."""
-    returns, row = binding.returns, binding.row
-    if returns == "None":
+def _function(file: str) -> Callable[..., Any]:
+    """The function that runs a statement and returns what its header declares."""
+    header = header_of(file)
+    if header.batch:
+
+        def run_batch(db: apsw.Connection, rows: Iterable[Mapping[str, Any]], *, table: str | None = None) -> None:
+            db.executemany(statement(file, table), rows)
+
+        return run_batch
+    if not header.shape:
 
         def execute(db: apsw.Connection, *, table: str | None = None, **params: Any) -> None:
-            db.execute(statement(binding.name, table), params)
+            db.execute(statement(file, table), params).fetchall()  # a pragma that returns a row waits for its reader
 
         return execute
-    if returns == "int":
+    if header.shape == "changes":
 
         def count(db: apsw.Connection, *, table: str | None = None, **params: Any) -> int:
-            db.execute(statement(binding.name, table), params)
+            db.execute(statement(file, table), params)
             return db.changes()
 
         return count
-    if returns.startswith("list["):
+    make = row_class(header)._make
+    if header.shape == "many":
 
         def fetch_all(db: apsw.Connection, *, table: str | None = None, **params: Any) -> list[Any]:
-            return [row._make(values) for values in db.execute(statement(binding.name, table), params)]
+            return [make(values) for values in db.execute(statement(file, table), params)]
 
         return fetch_all
-    if returns.startswith("Iterator["):
+    if header.shape == "each":
 
         def iterate(db: apsw.Connection, *, table: str | None = None, **params: Any) -> Iterator[Any]:
-            return map(row._make, db.execute(statement(binding.name, table), params))
+            return map(make, db.execute(statement(file, table), params))
 
         return iterate
 
     def fetch_one(db: apsw.Connection, *, table: str | None = None, **params: Any) -> Any:
-        values = next(iter(db.execute(statement(binding.name, table), params)), None)
-        return None if values is None else row._make(values)
+        values = next(iter(db.execute(statement(file, table), params)), None)
+        return None if values is None else make(values)
 
     return fetch_one

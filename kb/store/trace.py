@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from kb.store.sqlfile import BINDINGS, statement
+from kb.store.sqlfile import statement, statement_files
 
 _SHOWN_CHARS = 300
 
@@ -46,7 +46,8 @@ def profiled_statements() -> Iterator[list[tuple[str, float]]]:
         yield found
     finally:
         apsw.connection_hooks.remove(hook)
-        files = {_bare(statement(name)): name for name in BINDINGS}  # read when nothing is measured any more
+        # They are read when nothing is measured any more.
+        files = {_bare(statement(name)): name for name in statement_files().values()}
         found += [(files[_bare(sql)], ms) for sql, ms in run if _bare(sql) in files]
 
 

@@ -1,3 +1,3 @@
 -- Forget every answer.
--- version 1
+-- returns changes
 DELETE FROM answers;

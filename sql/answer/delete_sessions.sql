@@ -1,3 +1,3 @@
 -- Forget every conversation.
--- version 1
+-- returns changes
 DELETE FROM chat_sessions;

@@ -1,5 +1,5 @@
 -- Find answers by a prefix of their id.
--- version 1
+-- returns many FoundAnswer
 -- param prefix TEXT  the start of an id
 -- column id TEXT  the answer
 -- column label TEXT  its question

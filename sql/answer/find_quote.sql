@@ -1,5 +1,5 @@
 -- Find the passages that hold a quotation, whatever their file is called now.
--- version 3
+-- returns many QuotePlace
 -- param quote TEXT  the quotation, verbatim, in NFC
 -- column workspace_path TEXT  path below the workspace root
 -- column source_path TEXT  absolute path on this machine

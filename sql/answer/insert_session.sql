@@ -1,5 +1,4 @@
 -- Begin a conversation, or note that it goes on.
--- version 1
 -- param session_id TEXT  the name its owner gave it
 -- param now INTEGER  seconds since 1970
 -- param title TEXT  the start of its first question

@@ -1,5 +1,4 @@
 -- Add a turn at the end of a conversation.
--- version 1
 -- param turn_id TEXT  the turn
 -- param session_id TEXT  its conversation
 -- param turn_index INTEGER  from 0

@@ -1,5 +1,5 @@
 -- List the answers that were given, the newest first.
--- version 2
+-- returns many kb.domain.results.answers.AnswerSummary
 -- param row_limit INTEGER  at most so many; -1 = all
 -- column trace_id TEXT  the answer
 -- column created_at TEXT  RFC 3339 UTC

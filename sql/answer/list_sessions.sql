@@ -1,5 +1,5 @@
 -- List the conversations, the latest first.
--- version 1
+-- returns many kb.domain.results.answers.SessionRow
 -- column session_id TEXT  its name
 -- column title TEXT?  the start of its first question
 -- column turns INTEGER  how many questions were asked

@@ -1,5 +1,5 @@
 -- Read all that is kept of one answer.
--- version 5
+-- returns one AnswerRow
 -- param trace_id TEXT  the answer
 -- column trace_id TEXT  the answer
 -- column query TEXT  the question as it was asked

@@ -1,5 +1,5 @@
 -- Read which of a question's words a chunk of source code has, and in how many chunks each is.
--- version 1
+-- returns many CodeWord
 -- param words_json TEXT  JSON array of [word as the tokenizer folds it, word]
 -- param chunk_rowid INTEGER  the chunk
 -- column position INTEGER  of the word, from 0

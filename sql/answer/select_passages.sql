@@ -1,5 +1,5 @@
 -- Read chunks as an answer needs them, in the order their ids are given.
--- version 1
+-- returns many PassageRow
 -- param chunk_ids_json TEXT  JSON array of chunk ids
 -- column chunk_id TEXT  the chunk
 -- column text TEXT  verbatim

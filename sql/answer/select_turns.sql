@@ -1,5 +1,5 @@
 -- Read a conversation from its first turn.
--- version 1
+-- returns many TurnRow
 -- param session_id TEXT  the conversation
 -- column turn_index INTEGER  from 0
 -- column question TEXT  as it was asked

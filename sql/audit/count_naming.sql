@@ -1,5 +1,5 @@
 -- Count the calls that gave something of the documents at some paths, or asked for them.
--- version 1
+-- returns one CallCount
 -- param paths_json TEXT  JSON array of paths below the workspace root
 -- column calls INTEGER  calls
 SELECT count(*) AS calls

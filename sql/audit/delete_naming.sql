@@ -1,5 +1,4 @@
 -- Forget the calls that gave something of the documents at some paths, or asked for them.
--- version 1
 -- param paths_json TEXT  JSON array of paths below the workspace root
 DELETE FROM disclosures
 WHERE EXISTS (

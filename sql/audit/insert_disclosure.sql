@@ -1,5 +1,4 @@
 -- Record what an agent was given.
--- version 1
 -- param disclosed_at TEXT  RFC 3339
 -- param client TEXT  the agent, as it names itself
 -- param tool TEXT  the tool, resource or prompt

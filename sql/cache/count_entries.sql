@@ -1,5 +1,5 @@
 -- Count what a cache keeps.
--- version 1
 -- tables vectors, derived  what the cache holds
+-- returns one CacheCount
 -- column entries INTEGER  vectors, or results of engines
 SELECT count(*) AS entries FROM vectors;

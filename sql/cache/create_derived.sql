@@ -1,5 +1,4 @@
 -- Make the table of what engines derived, where it is not there.
--- version 1
 CREATE TABLE IF NOT EXISTS derived (
   content_hash TEXT NOT NULL,
   name TEXT NOT NULL,

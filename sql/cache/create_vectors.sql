@@ -1,5 +1,4 @@
 -- Make the table of cached vectors, where it is not there.
--- version 1
 CREATE TABLE IF NOT EXISTS vectors (
   text_hash BLOB NOT NULL,
   model TEXT NOT NULL,

@@ -1,6 +1,6 @@
 -- Make room: forget what was not used for the longest time.
--- version 2
 -- tables vectors, derived  what the cache holds
+-- returns changes
 -- param share REAL  of all entries, 0 to 1, rounded up
 DELETE FROM vectors WHERE rowid IN (
   SELECT rowid FROM vectors

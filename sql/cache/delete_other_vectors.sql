@@ -1,5 +1,4 @@
 -- Keep of the cache the vectors of some texts alone.
--- version 1
 -- param hashes_json TEXT  JSON array of BLAKE3 digests, hex
 DELETE FROM vectors
 WHERE text_hash NOT IN (SELECT unhex(value) FROM json_each(:hashes_json));

@@ -1,5 +1,5 @@
 -- Read what an engine derived from a content.
--- version 1
+-- returns one DerivedRow
 -- param content_hash TEXT  BLAKE3 of the content, hex
 -- param name TEXT  pdf-text, ocr, caption or transcript; with -unfinished after it, what its engine had so far
 -- param engine TEXT  the engine with its version and settings

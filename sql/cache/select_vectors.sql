@@ -1,5 +1,5 @@
 -- Read the cached vectors of texts.
--- version 1
+-- returns many CachedRow
 -- param model TEXT  model and version
 -- param hashes_json TEXT  JSON array of BLAKE3 digests, hex
 -- column text_hash TEXT  BLAKE3 of the text, hex

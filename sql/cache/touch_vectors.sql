@@ -1,5 +1,4 @@
 -- Remember that cached vectors were used, so that the least used go first.
--- version 1
 -- param model TEXT  model and version
 -- param hashes_json TEXT  JSON array of BLAKE3 digests, hex
 -- param used_at INTEGER  seconds since 1970

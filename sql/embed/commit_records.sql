@@ -1,5 +1,4 @@
 -- Declare vectors committed: they are in Lance, and in the mirror where one follows that table.
--- version 2
 -- param lance_table TEXT  where they are
 -- param chunk_ids_json TEXT  JSON array of chunks
 -- param passage_version TEXT?  form of the text they were made from; NULL = as announced

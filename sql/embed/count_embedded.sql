@@ -1,5 +1,5 @@
 -- Count the chunks, and those with a committed or pending vector under a model.
--- version 3
+-- returns one EmbeddedCounts
 -- param model_id TEXT  the model
 -- param model_version TEXT  version of its weights
 -- param dimensions INTEGER  of its vectors

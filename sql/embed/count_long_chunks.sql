@@ -1,5 +1,5 @@
 -- Count the chunks whose text is longer than a window: they are embedded window by window and averaged.
--- version 1
+-- returns one LongChunks
 -- param lance_table TEXT  where the vectors are
 -- param window_tokens INTEGER  tokens the model sees at once
 -- column counted INTEGER  chunks with a known number of tokens

@@ -1,5 +1,5 @@
 -- Count the mirror's rows, and the chunks it should have and has not.
--- version 1
+-- returns one MirrorCounts
 -- param lance_table TEXT  the Lance table the mirror follows
 -- column rows INTEGER  rows of the mirror
 -- column missing INTEGER  committed records without a row

@@ -1,4 +1,4 @@
 -- Count the vectors of the mirror.
--- version 1
+-- returns one MirrorSize
 -- column rows INTEGER  rows of the mirror
 SELECT count(*) AS rows FROM vec_primary_rowids;

@@ -1,5 +1,5 @@
 -- Count the chunks that each model in use has embedded, of all that are embedded.
--- version 1
+-- returns many kb.domain.embeddings.SlotCoverage
 -- column slot TEXT  primary or secondary
 -- column model_id TEXT  the model
 -- column chunks INTEGER  all chunks but those of source code

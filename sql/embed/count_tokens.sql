@@ -1,5 +1,5 @@
 -- Count the passages with tokens under a model, and what is wrong with them.
--- version 1
+-- returns one TokenCounts
 -- param model_id TEXT  the model
 -- param model_version TEXT  version of its weights
 -- param components INTEGER  numbers of a row

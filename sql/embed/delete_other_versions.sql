@@ -1,5 +1,4 @@
 -- Forget the records of a Lance table that another version of the model wrote: the table holds one version's vectors.
--- version 1
 -- param lance_table TEXT  the Lance table
 -- param model_id TEXT  the model whose records stay
 -- param model_version TEXT  and the version of its weights

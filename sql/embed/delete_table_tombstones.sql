@@ -1,4 +1,3 @@
 -- Forget what was to be removed from a Lance table, because the table goes.
--- version 1
 -- param lance_table TEXT  the table
 DELETE FROM vector_tombstones WHERE lance_table = :lance_table;

@@ -1,5 +1,4 @@
 -- Forget the tokens of a model that are no tokens of a passage: of the wrong size, or of a chunk that is gone.
--- version 1
 -- param model_id TEXT  the model
 -- param components INTEGER  numbers of a row; 0 = none of the model's tokens are kept
 DELETE FROM chunk_tokens

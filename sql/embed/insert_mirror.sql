@@ -1,5 +1,5 @@
 -- Mirror a vector for queries in SQL.
--- version 1
+-- batch MirrorRow
 -- param chunk_rowid INTEGER  the chunk's number
 -- param lang TEXT  language of the chunk's text
 -- param embedding BLOB  float32 little-endian, L2 = 1

@@ -1,5 +1,5 @@
 -- Keep the tokens of a passage under a model, in place of those it had.
--- version 1
+-- batch KeptTokens
 -- param chunk_rowid INTEGER  the chunk's number
 -- param model_id TEXT  the model
 -- param count INTEGER  rows, each the mean of tokens that are alike

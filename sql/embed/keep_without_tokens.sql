@@ -1,5 +1,4 @@
 -- Declare vectors whole without the tokens that stood beside them.
--- version 1
 -- param lance_table TEXT  where the vectors are
 -- param with_tokens TEXT  form of the text and of the tokens
 -- param passage_version TEXT  form of the text

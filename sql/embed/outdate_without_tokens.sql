@@ -1,5 +1,4 @@
 -- Declare vectors outdated whose passages should have tokens beside them and have none: both are made again.
--- version 1
 -- param lance_table TEXT  where the vectors are
 UPDATE embedding_records
 SET passage_version = ''

@@ -1,5 +1,4 @@
 -- Declare vectors uncommitted that the mirror should hold and does not.
--- version 1
 -- param lance_table TEXT  the Lance table the mirror follows
 UPDATE embedding_records SET status = 'pending'
 WHERE lance_table = :lance_table AND status = 'committed'

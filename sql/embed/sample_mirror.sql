@@ -1,5 +1,5 @@
 -- Read vectors of the mirror, so many at random.
--- version 1
+-- returns many MirrorVector
 -- param row_limit INTEGER  at most so many
 -- column chunk_rowid INTEGER  the chunk's number
 -- column chunk_id TEXT  the chunk

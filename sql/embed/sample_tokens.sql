@@ -1,5 +1,5 @@
 -- Read the tokens of passages with the text that they were made from, so many at random.
--- version 1
+-- returns many SampledTokens
 -- param model_id TEXT  the model
 -- param row_limit INTEGER  how many
 -- column title TEXT  of the document

@@ -1,5 +1,5 @@
 -- List the numbers of a document's chunks.
--- version 1
+-- returns many ChunkRowid
 -- param workspace_path TEXT  path below the workspace root
 -- column chunk_rowid INTEGER  the chunk's number
 SELECT c.chunk_rowid FROM documents AS d JOIN chunks AS c USING (doc_id)

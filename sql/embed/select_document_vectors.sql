@@ -1,5 +1,5 @@
 -- Read the first vectors of a document under the primary model.
--- version 1
+-- returns many DocumentVector
 -- param doc_id TEXT  the document
 -- param row_limit INTEGER  at most so many
 -- column embedding BLOB  float32 little-endian, L2 = 1

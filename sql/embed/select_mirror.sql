@@ -1,5 +1,5 @@
 -- Read vectors of the mirror, the next ones in the order of their numbers.
--- version 1
+-- returns many MirrorVector
 -- param after_rowid INTEGER  only numbers above; 0 = from the start
 -- param row_limit INTEGER  at most so many
 -- column chunk_rowid INTEGER  the chunk's number

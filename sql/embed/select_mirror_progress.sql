@@ -1,5 +1,5 @@
 -- Read how far the mirror is from complete, without looking at a vector.
--- version 1
+-- returns one MirrorProgress
 -- param passage_version TEXT  form of the text that is embedded
 -- column chunks INTEGER  all chunks but those of source code
 -- column committed INTEGER  of them, with a vector in both stores

@@ -1,7 +1,7 @@
 -- Read what tells one state of the mirrors from another: two equal ones hold the same vectors.
 -- A vector follows from its chunk, the model and the form of the text; chunks only change with the corpus revision, and
 -- under one revision vectors are only added, or made again in another form.
--- version 1
+-- returns one MirrorState
 -- column state TEXT  JSON array of the corpus revision, the slots with their models, and how many vectors of each are where
 SELECT json_array(
   (SELECT value FROM kv WHERE key = 'corpus_revision'),

@@ -1,5 +1,5 @@
 -- Read which model's vectors the mirror holds; no row where none.
--- version 1
+-- returns one MirroredModel
 -- column model_id TEXT  the model
 -- column model_version TEXT  version of its weights
 -- column dimensions INTEGER  of its vectors

@@ -1,5 +1,5 @@
 -- Find the documents whose chunks are nearest to a vector under the primary model.
--- version 1
+-- returns many kb.domain.results.viewing.NearDocument
 -- param embedding BLOB  float32 little-endian, L2 = 1
 -- param k INTEGER  how many chunks are looked at
 -- param doc_id TEXT  the document that is left out

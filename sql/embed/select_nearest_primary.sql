@@ -1,5 +1,5 @@
 -- Find the exactly nearest chunks under the primary model.
--- version 1
+-- returns many NearestChunk
 -- param embedding BLOB  float32 little-endian, L2 = 1
 -- param k INTEGER  how many
 -- column chunk_id TEXT  the chunk

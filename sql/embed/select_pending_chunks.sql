@@ -1,5 +1,5 @@
 -- List chunks whose vector was announced and not committed, the next ones in the order of their numbers.
--- version 2
+-- returns many PendingChunk
 -- param after_rowid INTEGER  only numbers above; 0 = from the start
 -- param row_limit INTEGER  at most so many
 -- column chunk_rowid INTEGER  the chunk's number

@@ -1,5 +1,5 @@
 -- Read the tokens of some chunks under a model.
--- version 1
+-- returns many StoredTokens
 -- param rowids_json TEXT  JSON array of the chunks' numbers
 -- param model_id TEXT  the model
 -- column chunk_rowid INTEGER  the chunk's number

@@ -1,5 +1,5 @@
 -- List vectors of chunks that are gone.
--- version 1
+-- returns many Tombstone
 -- param lance_table TEXT  where the vectors are
 -- param row_limit INTEGER  at most so many
 -- column lance_table TEXT  where the vector is

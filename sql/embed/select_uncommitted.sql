@@ -1,5 +1,5 @@
 -- List the vectors of the mirror that no committed record names.
--- version 1
+-- returns many ChunkRowid
 -- param lance_table TEXT  the Lance table the mirror follows
 -- column chunk_rowid INTEGER  the number of the chunk, or of one that is gone
 SELECT v.rowid AS chunk_rowid

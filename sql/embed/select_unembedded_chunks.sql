@@ -1,6 +1,6 @@
 -- List chunks, those of source code apart, that have no committed vector under a model, or one of another form of the text, the next ones in the
 -- order of their numbers.
--- version 4
+-- returns many UnembeddedChunk
 -- param model_id TEXT  the model
 -- param model_version TEXT  version of its weights
 -- param dimensions INTEGER  of its vectors

@@ -1,5 +1,5 @@
 -- List the Lance tables that chunks have vectors in, whether a mirror follows them or not.
--- version 1
+-- returns many VectorTable
 -- column lance_table TEXT  the table
 -- column model_id TEXT  the model
 -- column model_version TEXT  version of its weights

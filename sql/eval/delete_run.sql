@@ -1,4 +1,3 @@
 -- Forget an evaluation run with all that belongs to it.
--- version 1
 -- param run_id TEXT  the run
 DELETE FROM eval_runs WHERE run_id = :run_id;

@@ -1,5 +1,4 @@
 -- Mark an evaluation run as whole and keep its means.
--- version 1
 -- param aggregate_json TEXT  JSON object: the means of all questions
 -- param finished_at TEXT  RFC 3339
 -- param run_id TEXT  the run

@@ -1,5 +1,4 @@
 -- Begin an evaluation run; its number is the next one.
--- version 1
 -- param run_id TEXT  the run
 -- param suite TEXT  name of the golden set
 -- param config_snapshot_json TEXT  JSON object: every configuration key that decides what is found

@@ -1,5 +1,5 @@
 -- What made the index: the versions found in it, each once.
--- version 1
+-- returns one IndexVersions
 -- column parsers_json TEXT  JSON array of parser versions
 -- column chunkers_json TEXT  JSON array of chunker versions
 -- column policies_json TEXT  JSON array of hashes of chunking policies

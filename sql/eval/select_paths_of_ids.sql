@@ -1,5 +1,5 @@
 -- Where the documents and passages of these ids stand.
--- version 1
+-- returns many PathOfId
 -- param ids_json TEXT  JSON array of document and passage ids
 -- column id TEXT  the id
 -- column workspace_path TEXT  path of its document

@@ -1,5 +1,5 @@
 -- What every question of a run found.
--- version 1
+-- returns many ResultRow
 -- param run_id TEXT  the run
 -- column query_id TEXT  the question
 -- column result_json TEXT  JSON object: the question, what it expects, its hits

@@ -1,5 +1,5 @@
 -- All evaluation runs, the newest first.
--- version 1
+-- returns many kb.domain.results.measured.RunRow
 -- column run_id TEXT  the run
 -- column run_no INTEGER  its number, counted from 1
 -- column name TEXT?  what the user calls it

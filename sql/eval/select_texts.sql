@@ -1,5 +1,5 @@
 -- The text of some passages.
--- version 1
+-- returns many PassageText
 -- param ids_json TEXT  JSON array of passage ids
 -- column chunk_id TEXT  the passage
 -- column text TEXT  verbatim

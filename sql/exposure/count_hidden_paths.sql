@@ -1,5 +1,5 @@
 -- Count the hidden paths of a connection.
--- version 1
+-- returns one HiddenCount
 -- column hidden INTEGER  paths
 SELECT count(*) AS hidden
 FROM temp.hidden_paths;

@@ -3,7 +3,6 @@
 -- A name is looked for among temporary things first, so every statement that this connection runs, those written later
 -- too, reads through these. The views of the main schema do not, and are made again here. So are the lexical indexes and what
 -- is counted of the corpus: scores and ranks are those of a knowledge base that never had the hidden documents.
--- version 8
 DROP TABLE IF EXISTS temp.chunks_vocab;
 DROP TABLE IF EXISTS temp.code_vocab;
 DROP TABLE IF EXISTS temp.chunks_fts;

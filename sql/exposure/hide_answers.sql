@@ -2,7 +2,6 @@
 --
 -- As hide.sql does for documents. A golden question that expects something hidden is hidden; of the others' hits what is
 -- hidden is left out. Answers are ordered by their rowid too, which a view has only by name.
--- version 2
 DROP VIEW IF EXISTS temp.answers;
 DROP VIEW IF EXISTS temp.answer_claims;
 DROP VIEW IF EXISTS temp.chat_turns;

@@ -1,6 +1,5 @@
 -- Hide the paths of hidden documents and some others, and with them every answer and conversation that was made of what
 -- lies or lay there, or for which a step found it.
--- version 2
 -- param paths_json TEXT  JSON array of paths below the workspace root
 INSERT OR IGNORE INTO temp.hidden_paths (path)
 SELECT d.workspace_path

@@ -1,5 +1,4 @@
 -- Give a connection a corpus revision of its own.
--- version 1
 -- param revision INTEGER  another one wherever what it sees has changed
 INSERT OR REPLACE INTO temp.shown_counts (key, value)
 VALUES ('corpus_revision', :revision);

@@ -1,5 +1,4 @@
 -- Make empty lists of the paths that are hidden, and of the answers and conversations that were made of what lies there.
--- version 1
 CREATE TEMP TABLE IF NOT EXISTS hidden_paths (path TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TEMP TABLE IF NOT EXISTS hidden_answers (trace_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TEMP TABLE IF NOT EXISTS hidden_sessions (session_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;

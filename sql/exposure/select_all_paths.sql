@@ -1,5 +1,5 @@
 -- List the paths of all documents, whether they are hidden or not.
--- version 1
+-- returns many DocumentPath
 -- column doc_id TEXT  the document
 -- column workspace_path TEXT  path below the workspace root
 SELECT doc_id, workspace_path

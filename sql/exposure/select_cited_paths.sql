@@ -1,5 +1,5 @@
 -- List the paths that kept answers, conversations and evaluations were made of; documents that are gone are among them.
--- version 2
+-- returns many HiddenPath
 -- column workspace_path TEXT  path below the workspace root
 SELECT p.value ->> '$.doc_path' AS workspace_path
 FROM main.answers AS a

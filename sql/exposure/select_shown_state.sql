@@ -1,5 +1,5 @@
 -- Read what tells one state of the documents that a connection sees from another.
--- version 2
+-- returns many ShownState
 -- column doc_id TEXT  the document
 -- column asset_id TEXT  its content
 -- column workspace_path TEXT  path below the workspace root

@@ -1,5 +1,5 @@
 -- List the documents with any of the tags, whether they are hidden or not.
--- version 1
+-- returns many DocumentId
 -- param tags_json TEXT  JSON array of tags
 -- column doc_id TEXT  the document
 SELECT DISTINCT doc_id

@@ -1,5 +1,5 @@
 -- List the tags of all documents, whether they are hidden or not.
--- version 1
+-- returns many Tag
 -- column tag TEXT  as it is written
 SELECT DISTINCT tag
 FROM main.document_tags

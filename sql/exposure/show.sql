@@ -1,5 +1,4 @@
 -- Let a connection see all documents again.
--- version 5
 DROP TABLE IF EXISTS temp.chunks_vocab;
 DROP TABLE IF EXISTS temp.code_vocab;
 DROP TABLE IF EXISTS temp.chunks_fts;

@@ -1,5 +1,4 @@
 -- Let a connection see all answers, conversations and evaluations again.
--- version 1
 DROP VIEW IF EXISTS temp.answers;
 DROP VIEW IF EXISTS temp.answer_claims;
 DROP VIEW IF EXISTS temp.chat_turns;

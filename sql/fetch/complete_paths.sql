@@ -1,5 +1,5 @@
 -- List paths that hold what was typed, the shortest first.
--- version 1
+-- returns many CompletedPath
 -- param typed TEXT  any part of a path
 -- param row_limit INTEGER  at most so many
 -- column workspace_path TEXT  path below the workspace root

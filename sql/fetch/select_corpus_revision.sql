@@ -1,5 +1,5 @@
 -- Read how often the corpus has changed: what a cursor was given for.
--- version 1
+-- returns one CorpusRevision
 -- column corpus_revision INTEGER  counts changes of the corpus
 SELECT value AS corpus_revision
 FROM kv

@@ -1,5 +1,5 @@
 -- Read when documents were last changed, as they say themselves or as their files do.
--- version 1
+-- returns many DocumentDate
 -- param doc_ids_json TEXT  JSON array of document ids
 -- column doc_id TEXT  the document
 -- column updated_at TEXT  RFC 3339

@@ -1,5 +1,5 @@
 -- List where the passages of a document stand, in their order, without their text.
--- version 1
+-- returns many PassagePlace
 -- param doc_id TEXT  the document
 -- column chunk_id TEXT  the passage
 -- column citation TEXT  where it stands, as a URI

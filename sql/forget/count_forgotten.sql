@@ -1,5 +1,5 @@
 -- Count what is kept of the documents and paths that are listed as hidden, and of what was made of them.
--- version 1
+-- returns one ForgottenCounts
 -- column documents INTEGER  documents
 -- column passages INTEGER  their chunks
 -- column vectors INTEGER  vectors of the chunks, of all models

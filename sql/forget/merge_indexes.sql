@@ -1,5 +1,4 @@
 -- Write the lexical indexes again without the words of rows that are gone, which they keep until then.
--- version 1
 INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize');
 INSERT INTO code_fts (code_fts) VALUES ('optimize');
 DELETE FROM common_terms

@@ -1,4 +1,3 @@
 -- Raise SQLITE_CORRUPT_VTAB when the lexical index contradicts itself.
--- version 2
 INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check');
 INSERT INTO code_fts (code_fts) VALUES ('integrity-check');

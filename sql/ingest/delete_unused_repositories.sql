@@ -1,4 +1,3 @@
 -- Forget the repositories that no document is of.
--- version 1
 DELETE FROM repositories AS r
 WHERE NOT EXISTS (SELECT 1 FROM documents AS d WHERE d.repository_path = r.path);

@@ -1,5 +1,4 @@
 -- Record a content; a second file with the same bytes changes nothing.
--- version 1
 -- param asset_id TEXT  id of the bytes
 -- param source_uri TEXT  absolute path of the file it was read from
 -- param workspace_path TEXT  path below the workspace root

@@ -1,6 +1,5 @@
 -- Store the chunks that were put down, in their order; a trigger indexes each.
 -- One statement for all: FTS5 writes out what it has gathered at the start of each statement that fires a trigger.
--- version 1
 INSERT INTO chunks (
   chunk_id, doc_id, ordinal, text, heading_path_json, section_label, source_spans_json, token_estimate,
   chunker_version, policy_hash, block_ids_json, created_at, lang, heading_text, tokenized_korean_text,

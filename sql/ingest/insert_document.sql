@@ -1,5 +1,4 @@
 -- Store one document.
--- version 2
 -- param doc_id TEXT  the document
 -- param asset_id TEXT  its content
 -- param workspace_path TEXT  path below the workspace root

@@ -1,5 +1,4 @@
 -- Store what each written Korean unit of a document stood for; a trigger adds it to korean_units.
--- version 1
 -- param doc_id TEXT  the document
 -- param units_json TEXT  JSON [[surface, morphemes, occurrences], …]
 INSERT INTO document_korean_units (

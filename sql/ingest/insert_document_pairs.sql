@@ -1,5 +1,4 @@
 -- Store the words that a document gives in both scripts.
--- version 1
 -- param doc_id TEXT  the document
 -- param pairs_json TEXT  JSON array of [Hangul word in single jamo, Latin word]
 INSERT INTO document_pairs (doc_id, hangul, latin)

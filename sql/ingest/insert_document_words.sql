@@ -1,5 +1,4 @@
 -- Store the distinct words of a document; a trigger adds them to words.
--- version 1
 -- param doc_id TEXT  the document
 -- param words_json TEXT  JSON array of words, Korean ones in single jamo
 INSERT INTO document_words (

@@ -1,5 +1,4 @@
 -- Record a finished or aborted ingest.
--- version 1
 -- param run_id TEXT  the run
 -- param scope_json TEXT  JSON root, include, exclude
 -- param scanned INTEGER  files of a supported kind

@@ -1,5 +1,4 @@
 -- Make an empty table like chunks, for one connection: where chunks are put down that are to be stored together.
--- version 1
 CREATE TEMP TABLE IF NOT EXISTS arriving_chunks AS
 SELECT
   chunk_id, doc_id, ordinal, text, heading_path_json, section_label, source_spans_json, token_estimate,

@@ -1,5 +1,4 @@
 -- Rebuild the lexical index from the chunks.
--- version 4
 DELETE FROM chunks_fts;
 INSERT INTO indexed_chunks (chunk_rowid) SELECT chunk_rowid FROM chunks WHERE symbol_text IS NULL ORDER BY chunk_rowid;
 INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize');

@@ -1,5 +1,5 @@
 -- List the documents of source code with their files and the repository each is known to be of.
--- version 1
+-- returns many CodePlace
 -- column doc_id TEXT  the document
 -- column source_path TEXT  absolute path on this machine
 -- column repository_path TEXT?  the checkout it is of; NULL = none known

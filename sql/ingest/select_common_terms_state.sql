@@ -1,5 +1,5 @@
 -- Read how far the index has grown since its common words were counted.
--- version 1
+-- returns one CommonTermsState
 -- column chunk_total INTEGER  chunks now
 -- column counted_at INTEGER  chunks when common_terms was filled; 0 = never
 SELECT

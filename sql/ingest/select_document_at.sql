@@ -1,5 +1,5 @@
 -- Read what is stored of the document at one path.
--- version 1
+-- returns one StoredDocument
 -- param workspace_path TEXT  path below the workspace root
 -- column doc_id TEXT  the document
 -- column asset_id TEXT  its content

@@ -1,4 +1,4 @@
 -- List all documents, to find artifacts that belong to none.
--- version 1
+-- returns many DocumentIdRow
 -- column doc_id TEXT  the document
 SELECT doc_id FROM documents ORDER BY doc_id;

@@ -1,5 +1,5 @@
 -- List the documents that have one content, to recognise a moved file.
--- version 1
+-- returns many AssetDocument
 -- param asset_id TEXT  the content
 -- column workspace_path TEXT  path below the workspace root
 -- column source_path TEXT  absolute path on this machine

@@ -1,5 +1,5 @@
 -- List what the last ingests saw of each file, to decide what must be read again.
--- version 2
+-- returns each KnownFile
 -- column workspace_path TEXT  path below the workspace root
 -- column byte_len INTEGER  bytes when last read
 -- column mtime_ns INTEGER  modification time when last read, nanoseconds; 0 = read it again

@@ -1,5 +1,5 @@
 -- Read which workspace the documents were indexed from: as noted, else as the last run says; no row without documents.
--- version 1
+-- returns one WorkspaceRootRow
 -- column root TEXT?  absolute path; NULL where nothing tells
 SELECT
   coalesce(

@@ -1,5 +1,5 @@
 -- Remember that a file was touched but its bytes are the same.
--- version 1
+-- returns changes
 -- param workspace_path TEXT  path below the workspace root
 -- param byte_len INTEGER  bytes
 -- param mtime_ns INTEGER  modification time, nanoseconds

@@ -1,5 +1,4 @@
 -- Remember what a repository is at.
--- version 1
 -- param path TEXT  the checkout's folder on this machine
 -- param name TEXT  what it is called
 -- param branch TEXT?  the branch that is checked out; NULL = none

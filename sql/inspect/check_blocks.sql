@@ -1,5 +1,5 @@
 -- Count the blocks that are gone: those that a chunk names, and those between others of their document.
--- version 1
+-- returns one MissingBlocks
 -- column missing INTEGER  blocks
 SELECT
   (

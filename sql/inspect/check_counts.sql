@@ -1,5 +1,5 @@
 -- List what triggers keep counted and is not what there is to count.
--- version 1
+-- returns many WrongCount
 -- column counted TEXT  what was counted wrong
 WITH
 word_counts AS (

@@ -1,5 +1,5 @@
 -- Find rows that refer to a row that is not there.
--- version 1
+-- returns many DanglingRow
 -- column table TEXT  where the row stands
 -- column rowid INTEGER?  the row; NULL in a table without row ids
 -- column parent TEXT  the table it refers to

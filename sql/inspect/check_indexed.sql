@@ -1,5 +1,5 @@
 -- Count the rows of the lexical index that are not what their chunks give.
--- version 1
+-- returns one DifferingRows
 -- column differing INTEGER  rows of chunks_fts and code_fts
 SELECT
   (

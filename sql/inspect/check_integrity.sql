@@ -1,4 +1,4 @@
 -- Check every page of the file, and every index against its table: one row "ok", or one row a fault.
--- version 2
+-- returns many IntegrityRow
 -- column integrity_check TEXT  ok, or what is wrong
 PRAGMA integrity_check(10);

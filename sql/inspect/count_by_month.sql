@@ -1,5 +1,5 @@
 -- Count the documents by the month they are of, their language and their kind.
--- version 1
+-- returns many kb.domain.results.viewing.MonthCount
 -- column month TEXT  2026-03
 -- column lang TEXT?  BCP-47 language
 -- column media TEXT  kind of file

@@ -1,5 +1,5 @@
 -- Count the documents that have each value of a facet, the commonest values first.
--- version 3
+-- returns many kb.domain.results.viewing.FacetCount
 -- param facet TEXT?  media, lang, tag, folder, trust, kind or code_lang; NULL = all of them
 -- param per_facet INTEGER  at most so many values of each
 -- column facet TEXT  as above; a folder is the first part of a path, a kind that of a definition in source code

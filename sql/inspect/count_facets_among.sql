@@ -1,5 +1,5 @@
 -- Count those among some documents that have each value of a facet, the commonest values first.
--- version 2
+-- returns many kb.domain.results.viewing.FacetCount
 -- param facet TEXT?  as in count_facets
 -- param doc_ids_json TEXT  JSON array of documents, from select_eligible_documents
 -- param per_facet INTEGER  at most so many values of each

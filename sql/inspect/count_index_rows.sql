@@ -1,5 +1,5 @@
 -- Count what must agree: chunks and their rows in the lexical index, contents and the documents that have them.
--- version 3
+-- returns one IndexCounts
 -- column chunks INTEGER  rows of chunks
 -- column fts_rows INTEGER  rows of chunks_fts and of code_fts
 -- column fts_missing INTEGER  chunks without a row in either

@@ -1,5 +1,5 @@
 -- Count what a reset would remove.
--- version 2
+-- returns one RemovableCounts
 -- column documents INTEGER  documents
 -- column passages INTEGER  their chunks
 -- column vectors INTEGER  vectors of passages, of all models

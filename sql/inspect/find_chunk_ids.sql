@@ -1,5 +1,5 @@
 -- Find chunks by a prefix of the id.
--- version 1
+-- returns many FoundId
 -- param prefix TEXT  hex digits
 -- column id TEXT  the chunk
 -- column label TEXT  its citation

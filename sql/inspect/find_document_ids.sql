@@ -1,5 +1,5 @@
 -- Find documents by a prefix of the id or by the exact path.
--- version 1
+-- returns many FoundId
 -- param prefix TEXT  hex digits, or a path below the workspace root
 -- column id TEXT  the document
 -- column label TEXT  its path

@@ -1,5 +1,5 @@
 -- Find the documents that a link names: by their path, with or without `.md`, or by the end of it.
--- version 1
+-- returns many NamedNote
 -- param name TEXT  what the link says, in NFC, without a leading slash
 -- column doc_id TEXT  the document
 -- column workspace_path TEXT  its path; the shortest first

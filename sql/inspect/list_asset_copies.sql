@@ -1,5 +1,5 @@
 -- List the contents kb keeps copies of, to see that the copies are there.
--- version 2
+-- returns many AssetCopy
 -- column asset_id TEXT  the content
 -- column storage_path TEXT  where its copy should be
 -- column byte_len INTEGER  its size

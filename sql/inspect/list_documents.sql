@@ -1,5 +1,5 @@
 -- List documents with their sizes, tags and versions, in the order of their paths.
--- version 2
+-- returns many kb.domain.results.inspection.DocumentRow
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param row_limit INTEGER  at most so many; -1 = all
 -- column doc_id TEXT  the document

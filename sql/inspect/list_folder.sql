@@ -1,5 +1,5 @@
 -- List what lies in one folder: the folders in it with how many documents are below them, then its own documents.
--- version 1
+-- returns many kb.domain.results.inspection.FolderEntry
 -- param prefix TEXT  the folder with a / at its end; empty = the top
 -- param row_limit INTEGER  at most so many
 -- param row_offset INTEGER  so many are left out first

@@ -1,5 +1,5 @@
 -- Count the documents of each folder at the top of the workspace; those beside the folders stand under an empty name.
--- version 1
+-- returns many CountedFolder
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param row_limit INTEGER  at most so many
 -- param row_offset INTEGER  so many are left out first

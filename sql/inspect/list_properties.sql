@@ -1,5 +1,5 @@
 -- Count the documents of each frontmatter key that means nothing to kb itself, the most used first, with an example.
--- version 1
+-- returns many CountedProperty
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param row_limit INTEGER  at most so many
 -- param row_offset INTEGER  so many are left out first

@@ -1,5 +1,5 @@
 -- Count the documents of each tag, the most used first.
--- version 1
+-- returns many CountedTag
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param row_limit INTEGER  at most so many
 -- param row_offset INTEGER  so many are left out first

@@ -1,5 +1,5 @@
 -- List the documents of which passages have no vector under the primary model in use, those with most first.
--- version 1
+-- returns many kb.domain.results.viewing.UnembeddedRow
 -- param row_limit INTEGER  at most so many
 -- column workspace_path TEXT  path below the workspace root
 -- column title TEXT  as it is shown

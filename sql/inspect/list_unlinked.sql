@@ -1,5 +1,5 @@
 -- List the notes that link to nothing.
--- version 1
+-- returns many kb.domain.results.viewing.PathRow
 -- param row_limit INTEGER  at most so many
 -- column workspace_path TEXT  path below the workspace root
 -- column title TEXT  as it is shown

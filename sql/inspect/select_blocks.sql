@@ -1,5 +1,5 @@
 -- List the blocks of a document in their order.
--- version 1
+-- returns many kb.domain.results.inspection.BlockDetail
 -- param doc_id TEXT  the document
 -- column block_id TEXT  the block
 -- column kind TEXT  heading, paragraph, list, code, table, quote, image_ref or audio_ref

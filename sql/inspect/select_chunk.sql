@@ -1,5 +1,5 @@
 -- Read all that is stored of one chunk.
--- version 2
+-- returns one kb.domain.results.inspection.ChunkDetail
 -- param chunk_id TEXT  the chunk
 -- column chunk_id TEXT  the chunk
 -- column doc_id TEXT  its document

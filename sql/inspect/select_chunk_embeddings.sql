@@ -1,5 +1,5 @@
 -- Read the vectors that one chunk has in both stores.
--- version 1
+-- returns many kb.domain.results.inspection.ChunkEmbedding
 -- param chunk_id TEXT  the chunk
 -- column embedding_id TEXT  the vector
 -- column model_id TEXT  the model that made it

@@ -1,5 +1,5 @@
 -- List the chunks of a document in their order.
--- version 2
+-- returns many kb.domain.results.inspection.ChunkSummary
 -- param doc_id TEXT  the document
 -- column chunk_id TEXT  the chunk
 -- column section_label TEXT?  its own heading

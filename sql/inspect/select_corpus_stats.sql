@@ -1,5 +1,5 @@
 -- Read how much the knowledge base holds.
--- version 1
+-- returns one kb.domain.results.inspection.CorpusStats
 -- column assets INTEGER  distinct contents
 -- column documents INTEGER  documents
 -- column blocks INTEGER  blocks

@@ -1,5 +1,5 @@
 -- Read by which models a document's chunks were embedded, how many of them, and when last.
--- version 1
+-- returns many kb.domain.results.inspection.DocumentEmbedding
 -- param doc_id TEXT  the document
 -- column model_id TEXT  the model
 -- column model_version TEXT  version of its weights

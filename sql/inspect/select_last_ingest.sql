@@ -1,5 +1,5 @@
 -- Read what the last ingest did; no row before the first.
--- version 1
+-- returns one kb.domain.results.inspection.LastIngest
 -- column finished_at TEXT  RFC 3339 UTC
 -- column aborted INTEGER  1 = it was stopped
 -- column new_count INTEGER  files

@@ -5,6 +5,7 @@
 -- product with one of the passage's. That is what its meaning scores, or else the cosine; its words add their share.
 -- `maxsim` is a function of kb: without it (the program sqlite3) `NULL` in its place leaves the cosine.
 -- version 9
+-- returns many kb.domain.candidates.Candidate
 -- param fusion TEXT  linear, rrf or cosine
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param bm25_max REAL?  what lexical scores are shares of, from select_term_counts; NULL = the words of the question say nothing

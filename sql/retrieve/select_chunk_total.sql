@@ -1,4 +1,4 @@
 -- Read how many chunks the index holds.
--- version 1
+-- returns one ChunkTotal
 -- column chunks INTEGER  chunks
 SELECT value AS chunks FROM kv WHERE key = 'chunk_total';

@@ -1,5 +1,5 @@
 -- Read in how many chunks of source code each word occurs.
--- version 1
+-- returns many CodeCount
 -- param words_json TEXT  JSON array of words, folded as the tokenizer folds them
 -- column position INTEGER  of the word, from 0
 -- column chunks INTEGER  chunks that have it in any column

@@ -1,4 +1,4 @@
 -- Read how many chunks of source code there are.
--- version 1
+-- returns one ChunkTotal
 -- column chunks INTEGER  chunks
 SELECT value AS chunks FROM kv WHERE key = 'code_total';

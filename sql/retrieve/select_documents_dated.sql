@@ -1,7 +1,7 @@
 -- The documents that say themselves when they were written, in their frontmatter or their name, and it was in these days.
 --
 -- A file's own time is kept to the microsecond and is not counted: copying a folder changes it.
--- version 1
+-- returns many DocumentId
 -- param first TEXT  the first day, 2026-11-09
 -- param last TEXT  the last day
 -- column doc_id TEXT  the document

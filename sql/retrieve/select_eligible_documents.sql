@@ -2,7 +2,7 @@
 --
 -- The one place where filters are spelled out; path globs are resolved over the paths, and what is left is handed to a
 -- search as doc_ids_json. One array, not a row each: of 200,000 documents the rows alone would take a second.
--- version 6
+-- returns one EligibleDocuments
 -- param tags_json TEXT?  JSON array; a document with any of these tags; NULL = any
 -- param lang TEXT?  BCP-47 language that the document has text in; NULL = any
 -- param trust_json TEXT?  JSON array of accepted trust levels; NULL = any

@@ -1,5 +1,5 @@
 -- List the values that documents have for a filter, the commonest first: more than a person would look through for the one that was meant.
--- version 1
+-- returns many FilterValue
 -- param name TEXT  tag, lang, media, code_lang, kind, repo, symbol or path
 -- column value TEXT  a value; of media both code and code/python
 WITH valued AS (

@@ -1,5 +1,5 @@
 -- The documents among these whose frontmatter says that they were generated (`trust_level: generated`).
--- version 1
+-- returns many GeneratedDocument
 -- param doc_ids_json TEXT  JSON array of documents
 -- column doc_id TEXT  the document
 SELECT doc_id

@@ -2,7 +2,7 @@
 --
 -- Grade 3: every word as it is written, letter case aside; 2: without the particle behind it, or with another English ending;
 -- 1: each as its morphemes, somewhere in the passage. Source code is found beside notes.
--- version 2
+-- returns many Held
 -- param exact_expr TEXT  FTS5 expression for passages with all words as they are written, English endings aside
 -- param word_expr TEXT?  the same without their particles; NULL = there are none
 -- param holds_expr TEXT?  the same by their morphemes; NULL = they have none

@@ -1,5 +1,5 @@
 -- Find which words are terms of the index, or of that of source code.
--- version 2
+-- returns many IndexedWord
 -- param words_json TEXT  JSON array of words, folded as the tokenizer folds them
 -- column word TEXT  one that is
 SELECT wanted.value AS word

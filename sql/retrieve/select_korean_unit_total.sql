@@ -1,4 +1,4 @@
 -- Read how many Korean units the index has counted in all.
--- version 1
+-- returns one KoreanUnitTotal
 -- column total INTEGER  sum of korean_units.occurrences
 SELECT value AS total FROM kv WHERE key = 'korean_unit_total';

@@ -1,5 +1,5 @@
 -- Look up what written Korean units stood for in the index, to cut a question the same way.
--- version 1
+-- returns many KoreanUnitRow
 -- param surfaces_json TEXT  JSON array of Hangul strings
 -- column surface TEXT  the unit as written
 -- column morphemes TEXT  its content morphemes, separated by spaces; '' for particles and endings

@@ -1,5 +1,5 @@
 -- Find what documents give as a word in the other script.
--- version 1
+-- returns many Pair
 -- param words_json TEXT  JSON array of the question's words, Korean ones in single jamo
 -- column asked TEXT  word of the question
 -- column letters TEXT  the same in the other script

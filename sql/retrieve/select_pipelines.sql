@@ -1,5 +1,5 @@
 -- With what the documents of the index were made.
--- version 1
+-- returns many PipelineRow
 -- column pipeline_version TEXT  parser, chunker, policy, morpheme and word versions
 -- column documents INTEGER  documents made with them
 SELECT pipeline_version, documents FROM pipelines ORDER BY pipeline_version;

@@ -1,5 +1,5 @@
 -- Read the repositories that documents are of.
--- version 1
+-- returns many RepositoryRow
 -- param doc_ids_json TEXT  JSON array of documents
 -- column doc_id TEXT  one that is of a repository
 -- column path TEXT  the checkout's folder on this machine

@@ -1,5 +1,5 @@
 -- Find the words of the other script that have the consonants of a question's words.
--- version 1
+-- returns many SameSound
 -- param words_json TEXT  JSON array of the question's words, Korean ones in single jamo
 -- param sounds_json TEXT  JSON array of [word, consonants] of words that no document has
 -- column asked TEXT  word of the question

@@ -1,5 +1,5 @@
 -- Find the names of definitions that some words spell, however they are written.
--- version 3
+-- returns many SymbolName
 -- param names_json TEXT  JSON array of names in lower case without the marks between their words
 -- param objects_json TEXT  JSON array of the kinds that are objects
 -- column name TEXT  a name as it is defined

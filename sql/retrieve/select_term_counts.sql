@@ -4,7 +4,7 @@
 -- For a term in n of N chunks FTS5's own idf is ln((N - n + .5) / (n + .5)), at least 1e-6; bm25_max = (k1 + 1) · Σ of it, absent
 -- terms included (k1 = 1.2); the last row has that of all terms. What sentences and titles are read by, idf = ln(1 + (N - n + .5) /
 -- (n + .5)), is the same but for words in half of the chunks or more: those still tell the sentences of a small vault apart.
--- version 4
+-- returns many TermCount
 -- param terms_json TEXT  JSON array of [FTS5 string, token as indexed or null for a prefix]
 -- column position INTEGER  of the term, from 0
 -- column chunks INTEGER  chunks that have the term in any column

@@ -1,5 +1,5 @@
 -- Find which words no document has as they are written, whatever form of them the lexical index holds.
--- version 1
+-- returns many UnwrittenWord
 -- param words_json TEXT  JSON array of words, Korean ones in single jamo
 -- column word TEXT  one that no document has
 SELECT wanted.value AS word

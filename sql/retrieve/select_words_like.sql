@@ -1,5 +1,5 @@
 -- Find the words of some length that begin or end as a word does: those that may be meant where it is misspelled elsewhere.
--- version 1
+-- returns many WrittenWord
 -- param first TEXT  what they begin with
 -- param after TEXT  the first string behind all that begin so
 -- param last TEXT  the three letters they end in

@@ -1,5 +1,5 @@
 -- Look up words with the number of documents that have each.
--- version 1
+-- returns many WrittenWord
 -- param words_json TEXT  JSON array of words, Korean ones in single jamo
 -- column letters TEXT  one that documents have
 -- column documents INTEGER  how many

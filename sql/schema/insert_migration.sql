@@ -1,5 +1,4 @@
 -- Record that a migration was applied.
--- version 1
 -- param id INTEGER  the migration's number
 -- param applied_at TEXT  RFC 3339 UTC
 -- param description TEXT  the words of its file name

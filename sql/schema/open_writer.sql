@@ -1,5 +1,4 @@
 -- Set what a writing connection needs; synchronous NORMAL in WAL loses at most the last commits on power loss, never integrity.
--- version 1
 PRAGMA foreign_keys = ON;
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;

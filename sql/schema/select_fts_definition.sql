@@ -1,5 +1,5 @@
 -- Read what defines the rows of the lexical index: its table with the tokenizer, the view and the triggers that fill it.
--- version 4
+-- returns many FtsDefinition
 -- column statement TEXT  as it was created
 SELECT sql AS statement
 FROM sqlite_schema

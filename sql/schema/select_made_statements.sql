@@ -1,5 +1,5 @@
 -- Read the statements that made some tables, indexes, views and triggers.
--- version 1
+-- returns many MadeStatement
 -- param names_json TEXT  JSON array of their names
 -- column statement TEXT  as it was given
 SELECT sql AS statement

@@ -1,5 +1,5 @@
 -- List the tables with their columns, and the indexes, views and triggers with the statements that made them.
--- version 1
+-- returns many SchemaObject
 -- column type TEXT  table, index, view or trigger
 -- column name TEXT  its name
 -- column table_name TEXT  the table it belongs to

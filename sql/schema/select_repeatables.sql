@@ -1,6 +1,6 @@
 -- Write the statements that drop kb's views and triggers as they stand, so that they can be rebuilt; and what somebody
 -- put in the place of one.
--- version 3
+-- returns many Repeatable
 -- param names_json TEXT?  JSON array of the names kb made; NULL = all, in a file that does not say
 -- param own_names_json TEXT  JSON array of the views and triggers that are made next
 -- column statement TEXT  one DROP statement

@@ -1,5 +1,5 @@
 -- Read what the file says of its schema and index.
--- version 5
+-- returns one SchemaVersion
 -- column schema_version INTEGER  number of the last migration applied; 0 where it is not said, -1 where what is said is no number
 -- column repeatable_hash TEXT  BLAKE3 of sql/views and sql/triggers as last created
 -- column fts_version TEXT  label of the definition that the rows of the lexical index were built by

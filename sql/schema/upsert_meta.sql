@@ -1,5 +1,4 @@
 -- Set one value of schema_meta.
--- version 1
 -- param key TEXT  the name
 -- param value TEXT  the value
 INSERT INTO schema_meta (key, value) VALUES (:key, :value)

@@ -1,6 +1,5 @@
 -- Keep each content named after the first path that has it, and forget it with its last document. One kept by reference is
 -- read from there.
--- version 3
 CREATE TRIGGER documents_ad AFTER DELETE ON documents BEGIN
   DELETE FROM assets
   WHERE asset_id = old.asset_id AND NOT EXISTS (SELECT 1 FROM documents AS d WHERE d.asset_id = old.asset_id);

@@ -1,5 +1,4 @@
 -- Forget the tokens of a chunk that goes, and those of a vector that goes: both are of one model and one forward pass.
--- version 1
 CREATE TRIGGER chunk_tokens_ad AFTER DELETE ON chunks BEGIN
   DELETE FROM chunk_tokens WHERE chunk_rowid = old.chunk_rowid;
 END;

@@ -1,5 +1,4 @@
 -- Keep chunks_fts equal to indexed_chunks, and code_fts to indexed_code, with SQLite built-ins only: any program may write.
--- version 5
 CREATE TRIGGER index_chunk INSTEAD OF INSERT ON indexed_chunks BEGIN
   INSERT INTO chunks_fts (rowid, chunk_id, doc_id, heading_path, text, tokenized_korean_text, name)
   SELECT chunk_rowid, chunk_id, doc_id, heading_path, text, tokenized_korean_text, name

@@ -1,5 +1,4 @@
 -- Keep korean_units the sum of document_korean_units, and korean_unit_total the sum of korean_units.
--- version 1
 CREATE TRIGGER document_korean_units_ai AFTER INSERT ON document_korean_units BEGIN
   INSERT INTO korean_units (surface, morphemes, occurrences)
   SELECT unit.value ->> 0, unit.value ->> 1, unit.value ->> 2 FROM json_each(new.units_json) AS unit WHERE true

@@ -1,5 +1,4 @@
 -- Keep pipelines the count of documents a pipeline version: it says what the index was made with.
--- version 1
 CREATE TRIGGER pipelines_ai AFTER INSERT ON documents BEGIN
   INSERT INTO pipelines (pipeline_version, documents) VALUES (new.pipeline_version, 1)
   ON CONFLICT (pipeline_version) DO UPDATE SET documents = documents + 1;

@@ -1,5 +1,4 @@
 -- Note the vectors of a chunk that goes: the vector stores are not SQLite's to clean, kb does it at its next write.
--- version 1
 CREATE TRIGGER embedding_records_ad AFTER DELETE ON embedding_records BEGIN
   INSERT INTO vector_tombstones (lance_table, chunk_id, chunk_rowid)
   VALUES (old.lance_table, old.chunk_id, old.chunk_rowid)

@@ -1,5 +1,4 @@
 -- Forget how a word sounds when the last document that has it goes.
--- version 1
 CREATE TRIGGER words_ad AFTER DELETE ON words BEGIN
   DELETE FROM word_sounds WHERE letters = old.letters;
 END;

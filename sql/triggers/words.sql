@@ -1,5 +1,4 @@
 -- Keep words the count of documents that have each word of document_words.
--- version 1
 CREATE TRIGGER document_words_ai AFTER INSERT ON document_words BEGIN
   INSERT INTO words (letters, documents)
   SELECT word.value, 1 FROM json_each(new.words_json) AS word WHERE true

@@ -1,5 +1,4 @@
 -- One row per sentence of a kept answer: what it says, whether its sources bear it out, and the words it stands on.
--- version 1
 CREATE VIEW answer_claims AS
 SELECT
   a.trace_id,

@@ -1,5 +1,4 @@
 -- One row: how much the knowledge base holds, and when it was last brought up to date.
--- version 1
 CREATE VIEW corpus_stats AS
 SELECT
   (SELECT count(*) FROM assets) AS assets,

@@ -1,5 +1,4 @@
 -- One row per document: what it is, how large, how many chunks and tags.
--- version 1
 CREATE VIEW document_overview AS
 SELECT
   d.doc_id,

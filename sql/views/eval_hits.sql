@@ -2,7 +2,6 @@
 --
 -- grade is that of the passage, doc_grade that of its document; doc_rank is empty where a better hit of the same
 -- document stands above. exact says whether the cited lines hold the passage, word for word and no line more.
--- version 1
 CREATE VIEW eval_hits AS
 SELECT
   r.run_id,

@@ -5,7 +5,6 @@
 -- where lines or passages are expected. answer_found: the hits hold every string of must_contain.
 -- Where answers were asked for: refusal_recall of unanswerable questions, answer_recall of answerable ones, and whether the
 -- answer holds every must_contain and nothing forbidden.
--- version 2
 CREATE VIEW eval_query_metrics AS
 SELECT
   run_id,

@@ -1,7 +1,6 @@
 -- Each chunk as the lexical index holds it, its text in NFC and without components: nfc_text where that differs, which
 -- whoever changes such a text changes with it. To insert a chunk_rowid here is to index that chunk: the triggers of chunks and a rebuild both do.
 -- Chunks of source code have an index of their own.
--- version 2
 CREATE VIEW indexed_chunks AS
 SELECT
   chunk_rowid,

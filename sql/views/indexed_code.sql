@@ -1,5 +1,4 @@
 -- Each chunk of source code as its index holds it. To insert a chunk_rowid here is to index that chunk.
--- version 2
 CREATE VIEW indexed_code AS
 SELECT
   chunk_rowid,

@@ -15,9 +15,8 @@ from kb.answer.judging import likelihood
 from kb.domain.answers.answer import Evidence
 from kb.domain.code_hits import CodeFound
 from kb.retrieve.code.question import FEW_WORDS
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import answer_queries as queries
-from kb.store.rows.retrieve_queries import select_code_total
 
 MODEL = "code_right"
 
@@ -73,7 +72,7 @@ def code_features(db: Connection, found: CodeFound) -> dict[str, float]:
 def _held(db: Connection, found: CodeFound) -> tuple[float, float]:
     """Of the question's words, weighed by their rarity: the share that the first hit has, and how rare the rarest is
     that it has not, as a part of the rarest of all."""
-    total = select_code_total(db)
+    total = queries.select_code_total(db)
     chunks = total.chunks if total else 0
     rows = queries.select_code_words(db, words_json=json.dumps(found.tokens), chunk_rowid=found.hits[0].chunk_rowid)
     weights = [math.log(1 + (max(chunks - row.chunks, 0) + 0.5) / (row.chunks + 0.5)) for row in rows]

@@ -30,14 +30,13 @@ from kb.operations.opening.writer import writing
 from kb.operations.session.exposure import hidden_paths, parsed_rules
 from kb.operations.session.session import open_session
 from kb.scan.assets import unreferenced_assets
+from kb.store import queries
 from kb.store.caches.artifacts import remove_artifacts_of_others
-from kb.store.caches.audit_log import count_naming, delete_naming, open_audit
+from kb.store.caches.audit_log import open_audit
 from kb.store.caches.derived_cache import DerivedCache
 from kb.store.caches.vector_cache import VectorCache
 from kb.store.connection import Connection, scrub, sqlite_errors, transaction
 from kb.store.documents import remove_document
-from kb.store.rows import embed_queries, eval_queries, exposure_queries, forget_queries, ingest_queries
-from kb.store.schema_queries import upsert_meta
 from kb.store.vectors.vector_tables import has_vectors
 from kb.writable import require_writable
 
@@ -78,23 +77,23 @@ def forget(config: Config, named: Named, handle: RunHandle, *, ignore: bool = Fa
         report = _report(db, config, named, paths)._replace(done=True, ignored=ignore)
         if ignore:
             _write_lines(report.ignore_file, report.ignore_lines)
-        runs = [row.run_id for row in forget_queries.select_runs(db)]
+        runs = [row.run_id for row in queries.select_forgotten_runs(db)]
         handle.tell(StepProgress("forgetting", 0, 0, "documents"))
         with transaction(db):
-            upsert_meta(db, key=_UNFINISHED, value=json.dumps(sorted(paths), ensure_ascii=False))
+            queries.upsert_meta(db, key=_UNFINISHED, value=json.dumps(sorted(paths), ensure_ascii=False))
             for path in sorted(paths):
                 remove_document(db, path)
             for run_id in runs:
-                eval_queries.delete_run(db, run_id=run_id)
-            forget_queries.delete_answers(db)
-            forget_queries.merge_indexes(db)
+                queries.delete_run(db, run_id=run_id)
+            queries.delete_forgotten_answers(db)
+            queries.merge_indexes(db)
         if has_vectors(db):
             from kb.operations.embedding.vector_upkeep import scrub_vectors  # which loads Lance
 
             scrub_vectors(db, config.vector_dir, handle)
         _forget_files(db, config, paths)
         scrub(db)
-        forget_queries.delete_unfinished(db)
+        queries.delete_unfinished(db)
         scrub(db)
     return report
 
@@ -103,12 +102,12 @@ def _paths(db: Connection, config: Config, named: Named) -> frozenset[str]:
     """The paths that are meant, of documents and of what was made of them; with what a run left that did not end."""
     if sum(each is not None for each in named) != 1:
         raise UsageError("a path, --tag or --path-glob says what to forget", "kb forget notes/old.md")
-    left = forget_queries.select_unfinished(db)
+    left = queries.select_unfinished(db)
     unfinished = frozenset[str](json.loads(left.paths_json) if left else ())
     if named.tag is not None:
         return unfinished | hidden_paths(db, parsed_rules((f"#{named.tag.removeprefix('#')}",)))
-    known = {row.workspace_path for row in exposure_queries.select_all_paths(db)}
-    known |= {row.workspace_path for row in exposure_queries.select_cited_paths(db)}
+    known = {row.workspace_path for row in queries.select_all_paths(db)}
+    known |= {row.workspace_path for row in queries.select_cited_paths(db)}
     if named.glob is not None:
         try:
             patterns = PathPatterns((stored_text(named.glob),))
@@ -136,20 +135,20 @@ def _below(root: Path, typed: str) -> str:
 def _list(db: Connection, paths: Iterable[str]) -> None:
     """Lists the paths, their documents, and what was made of them, as `sql/exposure` does to hide them."""
     wanted = set(paths)
-    ids = [row.doc_id for row in exposure_queries.select_all_paths(db) if row.workspace_path in wanted]
-    exposure_queries.open_hidden(db)
-    exposure_queries.insert_hidden(db, doc_ids_json=json.dumps(ids))
-    exposure_queries.open_hidden_paths(db)
-    exposure_queries.insert_hidden_paths(db, paths_json=json.dumps(sorted(wanted), ensure_ascii=False))
+    ids = [row.doc_id for row in queries.select_all_paths(db) if row.workspace_path in wanted]
+    queries.open_hidden(db)
+    queries.insert_hidden(db, doc_ids_json=json.dumps(ids))
+    queries.open_hidden_paths(db)
+    queries.insert_hidden_paths(db, paths_json=json.dumps(sorted(wanted), ensure_ascii=False))
 
 
 def _report(db: Connection, config: Config, named: Named, paths: frozenset[str]) -> ForgetReport:
     if not paths:
         return ForgetReport((), (), (), config.workspace_root / ".kbignore", (), ignored=False, done=False)
-    counts = forget_queries.count_forgotten(db)
+    counts = queries.count_forgotten(db)
     assert counts is not None  # an aggregate always gives a row
     parts = [RemovedPart(name, count, None) for name, count in counts._asdict().items()]
-    parts.append(RemovedPart("evaluation runs", len(forget_queries.select_runs(db)), None))
+    parts.append(RemovedPart("evaluation runs", len(queries.select_forgotten_runs(db)), None))
     parts.append(RemovedPart("agents' calls", _calls(config, paths), None))
     parts += [RemovedPart("debug log", 1, log.stat().st_size, log) for log in sorted(config.log_dir.glob(_LOGS))]
     stays = tuple(path for path in sorted(paths) if os.path.lexists(config.workspace_root / path))
@@ -189,17 +188,17 @@ def _calls(config: Config, paths: Iterable[str]) -> int:
     if not path.is_file():
         return 0
     with closing(open_audit(path)) as db:
-        found = count_naming(db, paths_json=json.dumps(sorted(paths), ensure_ascii=False))
+        found = queries.count_naming(db, paths_json=json.dumps(sorted(paths), ensure_ascii=False))
     return found.calls if found else 0
 
 
 def _forget_files(db: Connection, config: Config, paths: frozenset[str]) -> None:
     """Removes from every other file what no document has any more, and what names the paths."""
-    assets = list(ingest_queries.select_asset_ids(db))
+    assets = list(queries.select_asset_ids(db))
     for path in unreferenced_assets(config.asset_dir, {row.asset_id for row in assets}):
         path.unlink(missing_ok=True)
     if config.artifact_dir.exists():
-        remove_artifacts_of_others(config.artifact_dir, {row.doc_id for row in ingest_queries.select_document_ids(db)})
+        remove_artifacts_of_others(config.artifact_dir, {row.doc_id for row in queries.select_document_ids(db)})
     vectors, derived = embedding_plan(config), extraction_plan(config)
     if vectors.cache.exists():
         with closing(VectorCache(vectors.cache, "", vectors.cache_bytes)) as cache:
@@ -209,7 +208,7 @@ def _forget_files(db: Connection, config: Config, paths: frozenset[str]) -> None
             kept.keep_only(row.checksum for row in assets)
     if (audit := audit_file(config)).is_file():
         with closing(open_audit(audit)) as record, sqlite_errors(audit):
-            delete_naming(record, paths_json=json.dumps(sorted(paths), ensure_ascii=False))
+            queries.delete_naming(record, paths_json=json.dumps(sorted(paths), ensure_ascii=False))
             scrub(record)
     for folder in config.runs_dir.glob("*/"):
         if any(_names(file, paths) for file in folder.iterdir() if file.is_file()):
@@ -227,7 +226,7 @@ def _names(file: Path, paths: Iterable[str]) -> bool:
 def _texts(db: Connection) -> Iterator[str]:
     """The text of each chunk, as it is embedded: under no model is any of them embedded already."""
     after = 0
-    none = partial(embed_queries.select_unembedded_chunks, db, model_id="", model_version="", dimensions=0)
+    none = partial(queries.select_unembedded_chunks, db, model_id="", model_version="", dimensions=0)
     while rows := none(passage_version="", after_rowid=after, row_limit=_ROWS):
         after = rows[-1].chunk_rowid
         yield from (passage_text(row.title, json.loads(row.heading_path_json), row.text) for row in rows)

@@ -12,10 +12,9 @@ from kb.operations.embedding.inventory import drop_unused, vector_tables
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.opening.writer import writing
 from kb.operations.session.session import Session
+from kb.store import queries
 from kb.store.connection import transaction
 from kb.store.fts_version import build_fts
-from kb.store.rows import inspect_queries as queries
-from kb.store.rows.ingest_queries import recount
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
             handle.tell(StepProgress("full-text index", 0, 0, "passages"))
             with transaction(db):
                 build_fts(db)
-                recount(db)
+                queries.recount(db)
             counts = queries.count_index_rows(db)
             report.fts_rows = counts.fts_rows if counts else 0
         if not with_vectors:

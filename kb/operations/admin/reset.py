@@ -16,10 +16,10 @@ from kb.errors import KbError, StoreError
 from kb.operations.answers.audit import audit_file
 from kb.operations.opening.writer import writing
 from kb.operations.session.session import open_session
+from kb.store import queries
 from kb.store.caches.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, transaction, writer_lock
 from kb.store.documents import remove_document
-from kb.store.rows import embed_queries, ingest_queries, reset_queries
 from kb.store.vectors.lance_table import remove_tables, table_sizes
 from kb.store.vectors.vector_tables import drop_mirror, has_mirror
 from kb.writable import require_writable
@@ -68,7 +68,7 @@ def _removable(config: Config, part: ResetPart) -> tuple[RemovedPart, ...]:
 
 def _counted(config: Config, part: ResetPart) -> list[RemovedPart]:
     with open_session(config) as session, session.reading() as base:
-        counts = reset_queries.count_removable(base.db)
+        counts = queries.count_removable(base.db)
     assert counts is not None  # an aggregate always gives a row
     vectors = RemovedPart("vectors", counts.vectors, sum(table_sizes(config.vector_dir).values()))
     if part == "vectors":
@@ -81,19 +81,19 @@ def _counted(config: Config, part: ResetPart) -> list[RemovedPart]:
 
 def _remove_vectors(db: Connection, config: Config, handle: RunHandle) -> None:
     """SQLite forgets them before their files go, so that a search in between goes by words."""
-    tables = {row.lance_table for row in embed_queries.select_vector_tables(db)} | set(table_sizes(config.vector_dir))
+    tables = {row.lance_table for row in queries.select_vector_tables(db)} | set(table_sizes(config.vector_dir))
     with transaction(db):
         if has_mirror(db):
             drop_mirror(db)
         for name in tables:
-            embed_queries.delete_table_records(db, lance_table=name)
-            embed_queries.delete_table_tombstones(db, lance_table=name)
+            queries.delete_table_records(db, lance_table=name)
+            queries.delete_table_tombstones(db, lance_table=name)
     remove_tables(config.vector_dir, sorted(tables))
 
 
 def _remove_index(db: Connection, config: Config, handle: RunHandle) -> None:
     _remove_vectors(db, config, handle)
-    paths = [known.workspace_path for known in ingest_queries.select_known_files(db)]
+    paths = [known.workspace_path for known in queries.select_known_files(db)]
     for start in range(0, len(paths), _DOCUMENTS_A_TRANSACTION):
         handle.stop_if_canceled("all documents were removed", "kb reset index --yes goes on")
         with transaction(db):
@@ -111,8 +111,8 @@ def _remove_index(db: Connection, config: Config, handle: RunHandle) -> None:
 
 def _remove_answers(db: Connection, config: Config, handle: RunHandle) -> None:
     with transaction(db):
-        reset_queries.delete_sessions(db)
-        reset_queries.delete_answers(db)
+        queries.delete_sessions(db)
+        queries.delete_answers(db)
     (config.data_dir / _LAST_SHOWN).unlink(missing_ok=True)
 
 

@@ -14,7 +14,8 @@ from kb.errors import StoreError
 from kb.operations.session.loaded_models import LoadedModels
 from kb.operations.session.token_counter import token_counter
 from kb.private import is_read_only
-from kb.store.caches.audit_log import list_disclosures, open_audit, write_disclosures
+from kb.store import queries
+from kb.store.caches.audit_log import open_audit, write_disclosures
 
 _FILE = "audit.sqlite"
 # A call after a pause is written at once. What follows it so soon is counted and written together, not while the next
@@ -80,4 +81,4 @@ def disclosures(config: Config, *, client: str | None, tool: str | None, limit: 
     if not path.is_file():
         return []
     with closing(open_audit(path)) as db:
-        return list_disclosures(db, client=client, tool=tool, row_limit=limit)
+        return queries.list_disclosures(db, client=client, tool=tool, row_limit=limit)

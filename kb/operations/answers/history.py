@@ -10,8 +10,8 @@ from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
 from kb.operations.answers.records import conversation, stored_answer
 from kb.operations.session.session import Session
+from kb.store import queries
 from kb.store.connection import Connection, open_writer, sqlite_errors, transaction
-from kb.store.rows import answer_queries as queries
 
 
 class Conversation(NamedTuple):

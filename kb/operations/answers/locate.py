@@ -12,8 +12,8 @@ from kb.domain.text import stored_text
 from kb.errors import NotFound
 from kb.extract.cited_text import cited_text
 from kb.operations.session.session import Session
+from kb.store import queries
 from kb.store.caches.artifacts import read_artifact
-from kb.store.rows import inspect_queries as queries
 
 
 class Located(NamedTuple):

@@ -25,9 +25,8 @@ from kb.domain.citations import citation_from_json, citation_to_json
 from kb.domain.ids import id_from
 from kb.domain.passages import Passage
 from kb.domain.search import RetrievalDetail
+from kb.store import queries
 from kb.store.connection import Connection, transaction
-from kb.store.rows import answer_queries as queries
-from kb.store.rows.answer_queries import AnswerRow
 
 _TITLE_CHARS = 80
 
@@ -67,7 +66,7 @@ def record_answer(db: Connection, answer: Answer, settings: Mapping[str, object]
     return answer
 
 
-def stored_answer(row: AnswerRow) -> Answer:
+def stored_answer(row: queries.AnswerRow) -> Answer:
     """The answer a row holds; its hits are not kept."""
     evidence = json.loads(row.calibration) if row.calibration else None
     return Answer(
@@ -165,7 +164,7 @@ def _reason(stored: str | None) -> RefusalReason | None:
     return next((reason for reason in get_args(RefusalReason) if reason == stored), None)
 
 
-def _state(row: AnswerRow) -> AnswerState:
+def _state(row: queries.AnswerRow) -> AnswerState:
     """Whether kb stood by the answer; an older kb did not say, and did not know."""
     if row.state is None:
         return "unsure" if row.refusal_reason is None else "refused"

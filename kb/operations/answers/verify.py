@@ -19,8 +19,8 @@ from kb.operations.answers.locate import locate
 from kb.operations.session.session import Session
 from kb.scan.git import commit_at, top_of
 from kb.scan.read import read_bytes
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import answer_queries as queries
 
 
 def verify(session: Session, typed: str | None, *, every: bool) -> list[AnswerCheck]:

@@ -33,8 +33,8 @@ from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges
 from kb.operations.opening.clock import now_utc
 from kb.records import NamedTuple
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import answer_queries as queries
 
 if TYPE_CHECKING:
     from kb.domain.code_hits import CodeFound, CodeHit

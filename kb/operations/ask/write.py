@@ -110,9 +110,9 @@ def _quote_instead(base: KnowledgeBase, found: Findings, passages: tuple[Passage
 
 
 def _holds_chunks(base: KnowledgeBase) -> bool:
-    from kb.store.rows.retrieve_queries import select_chunk_total, select_code_total
+    from kb.store import queries
 
-    totals = (select_chunk_total(base.db), select_code_total(base.db))
+    totals = (queries.select_chunk_total(base.db), queries.select_code_total(base.db))
     return any(total is not None and total.chunks > 0 for total in totals)
 
 

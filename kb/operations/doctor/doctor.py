@@ -25,13 +25,10 @@ from kb.operations.opening.privacy import open_to_others, private_places
 from kb.operations.opening.reader import index_version, maker_of
 from kb.private import is_read_only
 from kb.scan.assets import has_size
+from kb.store import queries
 from kb.store.connection import Connection, open_reader, open_writer, sqlite_errors, sqlite_version
 from kb.store.fts_version import defined_fts_version
 from kb.store.migrate import damaged_objects, foreign_triggers, made_objects, repeatable_hash
-from kb.store.rows import forget_queries, ingest_queries
-from kb.store.rows import inspect_queries as queries
-from kb.store.rows.inspect_queries import AssetCopy
-from kb.store.rows.retrieve_queries import select_pipelines
 from kb.store.schema_version import latest_version, schema_state
 
 _REBUILD = "move the file away and run kb ingest, which rebuilds it from your files; keep it: answers are in it alone"
@@ -161,7 +158,7 @@ def _objects(db: Connection) -> Iterator[Check]:
 
 def _forgotten(db: Connection) -> Iterator[Check]:
     """Told where `kb forget` was interrupted: a part of what it was to forget may still be there."""
-    if (left := forget_queries.select_unfinished(db)) is not None:
+    if (left := queries.select_unfinished(db)) is not None:
         path, *others = json.loads(left.paths_json)
         more = f" and {len(others)} more" if others else ""
         detail = f"kb forget was interrupted: text of {path}{more} may be left"
@@ -173,7 +170,9 @@ def _index_version(db: Connection) -> Check:
     label = index_version(db)
     if schema_state(db).fts_version != defined_fts_version(db):
         return Check("index_version", False, f"{label}: built by another definition", "kb index --rebuild-fts")
-    others = sum(row.documents for row in select_pipelines(db) if maker_of(row.pipeline_version) != word_maker())
+    others = sum(
+        row.documents for row in queries.select_pipelines(db) if maker_of(row.pipeline_version) != word_maker()
+    )
     if others:
         return Check("index_version", False, f"{label}: {others} documents as another kb read them", "kb ingest")
     return Check("index_version", True, label)
@@ -248,7 +247,7 @@ def _contents(db: Connection, quick: bool) -> Iterator[Check]:
     yield _copies(queries.list_asset_copies(db), counts.orphan_assets, quick)
 
 
-def _copies(copies: list[AssetCopy], orphans: int, quick: bool) -> Check:
+def _copies(copies: list[queries.AssetCopy], orphans: int, quick: bool) -> Check:
     """Whether all copies are there, and a random sample of them has the bytes it was made from."""
     lost = [copy.storage_path for copy in copies if not has_size(copy.storage_path, copy.byte_len)]
     if lost or orphans:
@@ -281,7 +280,7 @@ def _checked_fts(config: Config) -> Check:
         db = open_writer(config.sqlite)
         try:
             with sqlite_errors(config.sqlite):
-                ingest_queries.check_fts(db)
+                queries.check_fts(db)
         finally:
             db.close()
     except StoreCorrupt:

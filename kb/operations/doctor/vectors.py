@@ -16,10 +16,8 @@ from kb.errors import KbError, ModelMissing
 from kb.operations.embedding.plan import configured_model, embedding_provider, require_dimensions
 from kb.operations.embedding.vector_upkeep import model_of
 from kb.operations.session.pair_scorers import open_pair_scorer
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import embed_queries as queries
-from kb.store.rows.inspect_queries import count_index_rows
-from kb.store.rows.mirror_queries import sample_mirror, select_mirror, select_nearest_primary
 from kb.store.vectors import mirror
 from kb.store.vectors.lance_table import LanceTable
 from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, load_vector_functions, mirrored
@@ -111,7 +109,7 @@ def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
 
 def _without_vectors(db: Connection, config: Config) -> Check:
     """That no passage has a vector: a fault only where there are passages, and a model to embed them."""
-    counts = count_index_rows(db)
+    counts = queries.count_index_rows(db)
     if counts is not None and not counts.chunks:
         return Check("embeddings", False, "nothing is indexed yet", "kb ingest", needed=False)
     if not _embeds(config):
@@ -227,7 +225,7 @@ def _check_coverage(db: Connection, row: queries.MirroredModel, window: int) -> 
 
 
 def _check_lance(db: Connection, row: queries.MirroredModel, lance: LanceTable, committed: int) -> Check:
-    sample = sample_mirror(db, row_limit=_SAMPLED)
+    sample = queries.sample_mirror(db, row_limit=_SAMPLED)
     stored = lance.read([vector.chunk_id for vector in sample])
     differ = sum(stored.get(vector.chunk_id) != vector.embedding for vector in sample)
     found = lance.count()
@@ -253,11 +251,11 @@ def ann_recall(db: Connection, lance: LanceTable) -> float:
     """The share of the exact nearest passages among the ANN index's candidates, over a sample of stored vectors."""
     import numpy as np
 
-    questions = select_mirror(db, after_rowid=0, row_limit=_ANN_QUESTIONS)
+    questions = queries.select_mirror(db, after_rowid=0, row_limit=_ANN_QUESTIONS)
     shares = []
     for question in questions:
         near = lance.nearest(np.frombuffer(question.embedding, "<f4").tolist(), _ANN_CANDIDATES)
-        exact = select_nearest_primary(db, embedding=question.embedding, k=_ANN_K)
+        exact = queries.select_nearest_primary(db, embedding=question.embedding, k=_ANN_K)
         wanted = {row.chunk_id for row in exact}
         shares.append(len(wanted & {hit.chunk_id for hit in near}) / max(1, len(wanted)))
     return float(np.mean(shares)) if shares else 1.0

@@ -20,8 +20,8 @@ from kb.errors import ModelError
 from kb.operations.embedding.lookahead import in_order
 from kb.operations.embedding.plan import EmbeddingPlan, require_dimensions
 from kb.operations.embedding.progress import Tally
+from kb.store import queries
 from kb.store.caches.vector_cache import CachedVector, VectorCache
-from kb.store.rows.embed_queries import UnembeddedChunk
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
@@ -42,7 +42,7 @@ class BatchVectors(NamedTuple):
     measures durations.
     """
 
-    chunks: Sequence[UnembeddedChunk]
+    chunks: Sequence[queries.UnembeddedChunk]
     vectors: Vectors
     tokens: list[PassageTokens]
     token_counts: list[int]
@@ -57,7 +57,7 @@ class _Batch:
     `before` is what is known of the batch before it, whose texts are embedded only once.
     """
 
-    chunks: Sequence[UnembeddedChunk]
+    chunks: Sequence[queries.UnembeddedChunk]
     texts: list[str]
     found: dict[str, CachedVector]
     before: Mapping[str, CachedVector]
@@ -137,7 +137,7 @@ class LazyEmbedder:
 
 
 def vectors_of_batches(
-    batches: Iterable[Sequence[UnembeddedChunk]],
+    batches: Iterable[Sequence[queries.UnembeddedChunk]],
     embedder: LazyEmbedder,
     cache: VectorCache,
     handle: RunHandle,
@@ -168,13 +168,13 @@ def vectors_of_batches(
         yield None
 
 
-def text_of(chunk: UnembeddedChunk) -> str:
+def text_of(chunk: queries.UnembeddedChunk) -> str:
     """What of a chunk is embedded."""
     return passage_text(chunk.title, json.loads(chunk.heading_path_json), chunk.text)
 
 
 def _planned(
-    batches: Iterable[Sequence[UnembeddedChunk]], embedder: LazyEmbedder, cache: VectorCache, handle: RunHandle
+    batches: Iterable[Sequence[queries.UnembeddedChunk]], embedder: LazyEmbedder, cache: VectorCache, handle: RunHandle
 ) -> Iterator[_Step]:
     """The steps of each batch, until canceled: its texts that are neither in the cache nor in the batch before it."""
     before: dict[str, CachedVector] = {}

@@ -21,8 +21,8 @@ from kb.operations.embedding.batch_vectors import BatchVectors, LazyEmbedder, te
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.embedding.progress import start_tally
 from kb.operations.opening.clock import now_utc
+from kb.store import queries
 from kb.store.connection import Connection, transaction
-from kb.store.rows import embed_queries as queries
 from kb.store.vectors import mirror
 from kb.store.vectors.lance_table import LanceTable, Making, has_table, remove_leftovers
 from kb.store.vectors.vector_tables import ensure_mirror, holds, lance_table_name, mirrored
@@ -100,8 +100,8 @@ def forget_differing_tokens(db: Connection, plan: EmbeddingPlan, name: str) -> i
             texts = {chunk.chunk_rowid: text_of(chunk) for chunk in chunks}
             cached = cache.get(list(texts.values()))
             held = queries.select_tokens(db, rowids_json=json.dumps(list(texts)), model_id=name)
-            differing = [
-                queries.TokensKey(each.chunk_rowid, name)
+            differing: list[queries.TokensKey] = [
+                {"chunk_rowid": each.chunk_rowid, "model_id": name}
                 for each in held
                 if (found := cached.get(texts[each.chunk_rowid])) and not found.vector.endswith(each.tokens)
             ]
@@ -251,28 +251,35 @@ def _write(
     with transaction(db):
         queries.insert_pending_records(db, records)
     lance.upsert([chunk.chunk_id for chunk in chunks], [chunk.lang for chunk in chunks], made.vectors)
-    tokens = [
-        queries.KeptTokens(record.chunk_rowid, record.model_id, *each)
+    tokens: list[queries.KeptTokens] = [
+        {
+            "chunk_rowid": record["chunk_rowid"],
+            "model_id": record["model_id"],
+            "count": each.count,
+            "components": each.components,
+            "bits": each.bits,
+            "tokens": each.tokens,
+        }
         for record, each in zip(records, made.tokens, strict=False)
     ]
     vectors = [vector.tobytes() for vector in made.vectors]
-    commit(db, lance.name, chunks, vectors, records[0].passage_version, tokens, is_mirrored=is_mirrored)
+    commit(db, lance.name, chunks, vectors, records[0]["passage_version"], tokens, is_mirrored=is_mirrored)
 
 
 def _records(lance_table: str, embedder: LazyEmbedder, made: BatchVectors) -> list[queries.EmbeddingRecord]:
     model, now = embedder.model, now_utc()
     return [
-        queries.EmbeddingRecord(
-            embedding_id=embedding_id(ChunkId(chunk.chunk_id), model.name, model.version, model.dimensions),
-            chunk_id=chunk.chunk_id,
-            model_id=model.name,
-            model_version=model.version,
-            dimensions=model.dimensions,
-            lance_table=lance_table,
-            created_at=now,
-            chunk_rowid=chunk.chunk_rowid,
-            token_count=count,
-            passage_version=embedder.form,
-        )
+        {
+            "embedding_id": embedding_id(ChunkId(chunk.chunk_id), model.name, model.version, model.dimensions),
+            "chunk_id": chunk.chunk_id,
+            "model_id": model.name,
+            "model_version": model.version,
+            "dimensions": model.dimensions,
+            "lance_table": lance_table,
+            "created_at": now,
+            "chunk_rowid": chunk.chunk_rowid,
+            "token_count": count,
+            "passage_version": embedder.form,
+        }
         for chunk, count in zip(made.chunks, made.token_counts, strict=True)
     ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kb.domain.results.upkeep import VectorTable
 from kb.operations.embedding.plan import EmbeddingPlan
+from kb.store import queries
 from kb.store.connection import Connection, transaction
-from kb.store.rows import embed_queries as queries
 from kb.store.vectors.lance_table import remove_tables, table_sizes
 from kb.store.vectors.vector_tables import mirrored
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.ingest.ingest_events import EmbedProgress
 from kb.domain.run_handle import RunHandle
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import embed_queries as queries
 
 
 class Tally(NamedTuple):

@@ -12,17 +12,8 @@ import numpy as np
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import ModelMissing, StoreError, VectorsUnusable
+from kb.store import queries
 from kb.store.connection import Connection, transaction
-from kb.store.rows import embed_queries as queries
-from kb.store.rows.mirror_queries import (
-    MirrorKey,
-    MirrorRow,
-    MirrorVector,
-    delete_mirror,
-    reset_unmirrored,
-    select_mirror,
-    select_uncommitted,
-)
 from kb.store.vectors import mirror
 from kb.store.vectors.lance_table import LanceTable, build_dir, remove_tables, replace_table, table_sizes
 from kb.store.vectors.vector_tables import has_mirror, mirrored, remake_mirror
@@ -42,8 +33,10 @@ def clear_tombstones(db: Connection, lance: LanceTable, *, is_mirrored: bool) ->
         lance.delete([stone.chunk_id for stone in stones])
         with transaction(db):
             if is_mirrored:
-                delete_mirror(db, [MirrorKey(stone.chunk_rowid) for stone in stones])
-            queries.delete_tombstones(db, [queries.TombstoneKey(row.lance_table, row.chunk_id) for row in stones])
+                queries.delete_mirror(db, [{"chunk_rowid": stone.chunk_rowid} for stone in stones])
+            queries.delete_tombstones(
+                db, [{"lance_table": row.lance_table, "chunk_id": row.chunk_id} for row in stones]
+            )
         cleared += len(stones)
     return cleared
 
@@ -107,7 +100,10 @@ def commit(
     `passage_version` is the form of the text they were made from; None where their records say so already. `tokens`:
     what was made with them; they are where they were when vectors alone are restored.
     """
-    rows = [MirrorRow(chunk.chunk_rowid, chunk.lang, vector) for chunk, vector in zip(chunks, vectors, strict=True)]
+    rows: list[queries.MirrorRow] = [
+        {"chunk_rowid": chunk.chunk_rowid, "lang": chunk.lang, "embedding": vector}
+        for chunk, vector in zip(chunks, vectors, strict=True)
+    ]
     with mirror.vector_transaction(db):
         if is_mirrored:
             mirror.write_vectors(db, rows)
@@ -178,8 +174,9 @@ def level_mirror(db: Connection, lance_table: str) -> None:
 
     The caller's transaction.
     """
-    reset_unmirrored(db, lance_table=lance_table)
-    delete_mirror(db, select_uncommitted(db, lance_table=lance_table))
+    queries.reset_unmirrored(db, lance_table=lance_table)
+    uncommitted = queries.select_uncommitted(db, lance_table=lance_table)
+    queries.delete_mirror(db, [{"chunk_rowid": row.chunk_rowid} for row in uncommitted])
 
 
 def forget_differing(db: Connection, vector_dir: Path) -> int:
@@ -197,7 +194,7 @@ def forget_differing(db: Connection, vector_dir: Path) -> int:
             differing = [each for each in batch if stored.get(each.chunk_id, each.embedding) != each.embedding]
             lance.delete([each.chunk_id for each in differing])
             with mirror.vector_transaction(db):
-                delete_mirror(db, [MirrorKey(each.chunk_rowid) for each in differing])
+                queries.delete_mirror(db, [{"chunk_rowid": each.chunk_rowid} for each in differing])
             forgotten += len(differing)
     return forgotten
 
@@ -240,8 +237,8 @@ def build_ann(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
     return lance.count()
 
 
-def _mirror_batches(db: Connection) -> Iterator[list[MirrorVector]]:
+def _mirror_batches(db: Connection) -> Iterator[list[queries.MirrorVector]]:
     after = 0
-    while batch := select_mirror(db, after_rowid=after, row_limit=_BATCH):
+    while batch := queries.select_mirror(db, after_rowid=after, row_limit=_BATCH):
         after = batch[-1].chunk_rowid
         yield batch

@@ -13,8 +13,8 @@ from kb.eval.report_html import comparison_page
 from kb.operations.evaluate.runs import find_run
 from kb.operations.session.session import Session
 from kb.private import open_for_user
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import eval_queries as queries
 
 
 def compare_runs(session: Session, before: str | None, after: str | None, *, tolerance: float) -> Comparison:

@@ -22,8 +22,8 @@ from kb.operations.evaluate.question import GoldenAsker
 from kb.operations.evaluate.runs import RunRequest, begin_run, corpus_revision
 from kb.operations.opening.clock import now_utc
 from kb.operations.session.session import Session
+from kb.store import queries
 from kb.store.connection import Connection, open_writer, transaction
-from kb.store.rows import eval_queries as queries
 
 QUESTIONS_A_TRANSACTION = 25
 

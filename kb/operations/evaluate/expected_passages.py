@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from kb.eval.expectations import Expected, Passage, resolve
 from kb.eval.golden import GoldenSet
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import eval_queries as queries
 
 
 def expected_passages(db: Connection, golden: GoldenSet) -> dict[str, Expected]:
@@ -25,6 +25,6 @@ def _passages(db: Connection, golden: GoldenSet) -> Iterator[Passage]:
     ids = [named for expectation in expectations if (named := expectation.doc_id or expectation.chunk_id)]
     paths = {expectation.path for expectation in expectations if expectation.path}
     paths |= {row.workspace_path for row in queries.select_paths_of_ids(db, ids_json=json.dumps(ids))}
-    for row in queries.select_passages(db, paths_json=json.dumps(sorted(paths))):
+    for row in queries.select_passages_at(db, paths_json=json.dumps(sorted(paths))):
         lines = (row.line_start, row.line_end) if row.line_start and row.line_end else None
         yield Passage(row.workspace_path, row.source_path, row.doc_id, row.chunk_id, lines)

@@ -15,8 +15,8 @@ from kb.eval.golden_file import read_golden
 from kb.operations.answers.verify import verify
 from kb.operations.evaluate.question import CitedFiles, file_hash
 from kb.operations.session.session import Session
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import eval_queries as queries
 
 
 def impact(session: Session, suite: Path) -> list[Impact]:

@@ -26,7 +26,7 @@ from kb.operations.search.search import (
     vector_source,
 )
 from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.store.rows import eval_queries as queries
+from kb.store import queries
 
 
 class GoldenAsker:

@@ -20,9 +20,8 @@ from kb.operations.opening.clock import now_utc
 from kb.operations.opening.writer import writing
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
+from kb.store import queries
 from kb.store.connection import Connection, transaction
-from kb.store.rows import eval_queries as queries
-from kb.store.rows.inspect_queries import select_corpus_stats
 from kb.store.vectors.vector_tables import mirrored
 
 # Where things lie, and what is measured against, decide nothing about what is found.
@@ -121,7 +120,7 @@ def suite_hash(golden: GoldenSet) -> str:
 
 def corpus_revision(db: Connection) -> int:
     """How often the index had changed."""
-    stats = select_corpus_stats(db)
+    stats = queries.select_corpus_stats(db)
     return stats.corpus_revision if stats else 0
 
 

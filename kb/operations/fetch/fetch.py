@@ -26,8 +26,8 @@ from kb.operations.session.cursors import read_cursor, write_cursor
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
 from kb.operations.session.token_counter import TokenCounter, token_counter
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import fetch_queries
 
 MOST_TARGETS = 50
 MOST_CONTEXT_LINES = 500
@@ -70,7 +70,7 @@ def fetch_in(base: KnowledgeBase, request: FetchRequest) -> Fetched:
 
 def corpus_revision(db: Connection) -> int:
     """How often the corpus has changed."""
-    found = fetch_queries.select_corpus_revision(db)
+    found = queries.select_corpus_revision(db)
     return 0 if found is None else found.corpus_revision
 
 
@@ -212,7 +212,7 @@ class _Around:
     """The headings over a place, and the passages before and behind it."""
 
     def __init__(self, db: Connection, doc_id: str, citation: Citation) -> None:
-        rows = fetch_queries.select_passages_of(db, doc_id=doc_id)
+        rows = queries.select_passages_of(db, doc_id=doc_id)
         here = [at for at, row in enumerate(rows) if _meets(row, citation)]
         self.heading_path: tuple[str, ...] = _headings(rows[here[0]]) if here else ()
         self.before: Neighbour | None = None
@@ -229,7 +229,7 @@ class _Around:
         self.after = _neighbour(rows[last + 1]) if last + 1 < len(rows) else None
 
 
-def _meets(row: fetch_queries.PassagePlace, citation: Citation) -> bool:
+def _meets(row: queries.PassagePlace, citation: Citation) -> bool:
     asked = line_range(citation)
     if asked is not None:
         return (
@@ -241,11 +241,11 @@ def _meets(row: fetch_queries.PassagePlace, citation: Citation) -> bool:
     return row.citation == citation.to_uri()
 
 
-def _headings(row: fetch_queries.PassagePlace) -> tuple[str, ...]:
+def _headings(row: queries.PassagePlace) -> tuple[str, ...]:
     return tuple(json.loads(row.heading_path_json))
 
 
-def _neighbour(row: fetch_queries.PassagePlace) -> Neighbour:
+def _neighbour(row: queries.PassagePlace) -> Neighbour:
     return Neighbour(row.citation, _headings(row))
 
 

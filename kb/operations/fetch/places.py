@@ -22,9 +22,8 @@ from kb.domain.results.inspection import DocumentDetail
 from kb.domain.text import stored_text
 from kb.errors import InvalidCitation, InvalidId, KbError, NotFound, UsageError
 from kb.language.names.identifiers import dotted
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import fetch_queries, inspect_queries
-from kb.store.rows.code_queries import list_symbols
 
 # Fewer digits than this are no id: a word such as `face` would be one.
 LEAST_ID_CHARS = 8
@@ -87,8 +86,8 @@ def document_at(db: Connection, root: Path, typed: str) -> DocumentDetail | None
     """The document of exactly that path; an absolute one counts where it is spelled below the workspace's root."""
     below = os.path.relpath(os.path.normpath(typed), root) if os.path.isabs(typed) else os.path.normpath(typed)
     path = to_posix(below)
-    found = next((row for row in inspect_queries.find_document_ids(db, prefix=path) if row.label == path), None)
-    return None if found is None else inspect_queries.select_document(db, doc_id=found.id)
+    found = next((row for row in queries.find_document_ids(db, prefix=path) if row.label == path), None)
+    return None if found is None else queries.select_document(db, doc_id=found.id)
 
 
 def _is_bare(target: FetchTarget) -> bool:
@@ -112,15 +111,15 @@ def _cited(db: Connection, root: Path, place: str, path: str, fragment: str) -> 
 
 def _with_id(db: Connection, typed: str) -> list[Place] | None:
     """The passage or the document whose id begins so."""
-    chunks = inspect_queries.find_chunk_ids(db, prefix=typed)
-    documents = [row for row in inspect_queries.find_document_ids(db, prefix=typed) if row.id.startswith(typed)]
+    chunks = queries.find_chunk_ids(db, prefix=typed)
+    documents = [row for row in queries.find_document_ids(db, prefix=typed) if row.id.startswith(typed)]
     if len(chunks) + len(documents) > 1:
         raise InvalidId(f"{typed!r} fits more than one passage or document", "give more digits")
     if documents:
-        document = inspect_queries.select_document(db, doc_id=documents[0].id)
+        document = queries.select_document(db, doc_id=documents[0].id)
         return None if document is None else _whole(db, document)
-    chunk = inspect_queries.select_chunk(db, chunk_id=chunks[0].id) if chunks else None
-    document = None if chunk is None else inspect_queries.select_document(db, doc_id=chunk.doc_id)
+    chunk = queries.select_chunk(db, chunk_id=chunks[0].id) if chunks else None
+    document = None if chunk is None else queries.select_document(db, doc_id=chunk.doc_id)
     if chunk is None or document is None:
         return None
     import json
@@ -171,7 +170,7 @@ def _whole(db: Connection, document: DocumentDetail) -> list[Place]:
         return [Place(document, LineCitation(path, 1, WHOLE))]
     import json
 
-    spans = [json.loads(row.source_spans_json) for row in fetch_queries.select_passages_of(db, doc_id=document.doc_id)]
+    spans = [json.loads(row.source_spans_json) for row in queries.select_passages_of(db, doc_id=document.doc_id)]
     cited = {each.to_uri(): each for each in (cite(path, span, None) for span in spans)}
     if not cited:
         raise NotFound(f"{path} has no text", "kb inspect doc shows what was read of it")
@@ -186,7 +185,7 @@ def _defined(db: Connection, target: FetchTarget, document: DocumentDetail | Non
     if not name:
         raise UsageError("the name of a symbol is empty", "for example Parser.parse")
     ids = None if document is None else json.dumps([document.doc_id])
-    found = list_symbols(db, name=name, symbol_glob=None, symbol_kind=None, doc_ids_json=ids, row_limit=20)
+    found = queries.list_symbols(db, name=name, symbol_glob=None, symbol_kind=None, doc_ids_json=ids, row_limit=20)
     places = []
     for each in found:
         named = (each.qualified_name, each.kind, each.language)

@@ -18,7 +18,7 @@ from kb.operations.ingest.reading import Changed, Reading, ReadingRules, open_ch
 from kb.operations.ingest.run import IngestRun
 from kb.operations.ingest.store import store_batch
 from kb.scan.events import ScannedFile
-from kb.store.rows import ingest_queries as queries
+from kb.store import queries
 
 if TYPE_CHECKING:
     from kb.operations.ingest.engine_files import EngineFiles

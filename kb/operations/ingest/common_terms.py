@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kb.store import queries
 from kb.store.connection import Connection, transaction
-from kb.store.rows import ingest_queries as queries
 
 # Below, every word is counted while the question waits: a common one costs under a millisecond.
 LEAST_CHUNKS = 20_000

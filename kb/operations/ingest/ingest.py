@@ -32,11 +32,10 @@ from kb.operations.opening.writer import in_memory, writing
 from kb.scan.assets import has_size, restore_asset, unreferenced_assets
 from kb.scan.events import FailedFile, OutsideLink, ScannedFile, SkippedFile
 from kb.scan.walk import walk
+from kb.store import queries
 from kb.store.caches.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, sqlite_errors, transaction
 from kb.store.documents import remove_document
-from kb.store.rows import ingest_queries as queries
-from kb.store.rows.inspect_queries import list_asset_copies
 
 
 def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
@@ -205,7 +204,7 @@ def _collect_garbage(run: IngestRun) -> None:
         return
     assets = run.request.assets
     with run.report.stages.measure("copy"):
-        for copy in list_asset_copies(run.db):
+        for copy in queries.list_asset_copies(run.db):
             if not has_size(copy.storage_path, copy.byte_len):
                 restore_asset(copy.storage_path, copy.checksum, copy.source_uri, assets.directory)
         collected = queries.select_collected(run.db)

@@ -31,9 +31,9 @@ from kb.operations.opening.clock import from_ns
 from kb.scan.assets import store_asset
 from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes
+from kb.store import queries
 from kb.store.caches.artifacts import write_artifacts
 from kb.store.documents import IndexedText, PreparedDocument, SourceFile
-from kb.store.rows.ingest_queries import StoredDocument
 
 Morphemes: TypeAlias = Mapping[str, str]
 """Korean text → the content morphemes and names in it, with a space between."""
@@ -60,7 +60,7 @@ class OpenFile:
 
     file: ScannedFile
     content: FileBytes
-    stored: StoredDocument | None
+    stored: queries.StoredDocument | None
 
     @property
     def family(self) -> MediaFamily:

@@ -14,7 +14,7 @@ from kb.extract.code.left_out import reason_left_out
 from kb.operations.ingest.prepare import AssetPolicy, Cut, OpenFile, cut_file, write_down
 from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes, read_bytes
-from kb.store.rows.ingest_queries import StoredDocument
+from kb.store import queries
 
 
 class LeftOut(NamedTuple):
@@ -31,7 +31,7 @@ class Changed(NamedTuple):
     """A file that must be read: what is stored of the document at its path, and whether it would be made so now."""
 
     file: ScannedFile
-    stored: StoredDocument | None
+    stored: queries.StoredDocument | None
     is_current: bool
 
 

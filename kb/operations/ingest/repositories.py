@@ -6,8 +6,8 @@ import os
 
 from kb.operations.ingest.run import IngestRun
 from kb.scan.git import FoundRepository, read_repository, top_of
+from kb.store import queries
 from kb.store.connection import transaction
-from kb.store.rows import repository_queries as queries
 
 
 def note_repositories(run: IngestRun) -> None:

@@ -6,8 +6,8 @@ import json
 
 from kb.domain.ids import id_from
 from kb.domain.results.ingest import IngestReport, ItemLog, item_json
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import ingest_queries as queries
 
 # A run that changed more files keeps only those with something to say about them: the rows would be as large as the
 # run, and the documents themselves tell what it did.

@@ -15,9 +15,9 @@ from kb.operations.ingest.reading import LeftOut, Reading
 from kb.operations.ingest.run import IngestRun
 from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes
+from kb.store import queries
 from kb.store.connection import transaction
 from kb.store.documents import PreparedDocument, chunks_together, put_document, remove_document
-from kb.store.rows import ingest_queries as queries
 
 
 class Outcome(NamedTuple):

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from kb.errors import OtherWorkspace
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import ingest_queries as queries
 
 
 def require_same_root(db: Connection, root: Path) -> None:

@@ -8,8 +8,8 @@ from kb.domain.results.viewing import FacetCount, FacetName
 from kb.domain.search import SearchFilters
 from kb.operations.session.session import Session
 from kb.retrieve.filters import eligible_documents
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import inspect_queries as queries
 
 # So many values of one facet are worth showing; a vault may have thousands of tags.
 SHOWN = 60

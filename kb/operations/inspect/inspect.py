@@ -25,9 +25,9 @@ from kb.operations.opening.typed_path import path_below
 from kb.operations.session.session import Session
 from kb.retrieve.filters import eligible_documents
 from kb.retrieve.unmatched import filter_notes
+from kb.store import queries
 from kb.store.caches.artifacts import list_artifacts
 from kb.store.connection import Connection
-from kb.store.rows import inspect_queries as queries
 
 Row = TypeVar("Row")
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from kb.domain.results.ingest import IngestReport, item_json
 from kb.domain.results.inspection import FileProblem, LastIngest
 from kb.operations.session.session import Session
-from kb.store.rows import inspect_queries as queries
+from kb.store import queries
 
 
 class LastRun(NamedTuple):

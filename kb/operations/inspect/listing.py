@@ -15,9 +15,8 @@ from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.session.cursors import read_cursor, write_cursor
 from kb.operations.session.session import Session
 from kb.retrieve.filters import eligible_documents
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import fetch_queries, inspect_queries
-from kb.store.rows.code_queries import list_symbols
 
 MOST_LISTED = 200
 
@@ -53,27 +52,27 @@ def _start(what: ListedKind, glob: str | None, state: dict[str, object]) -> int:
 
 
 def _documents(db: Connection, documents: str | None, _: str | None, limit: int, start: int) -> Sequence[Listed]:
-    rows = inspect_queries.list_documents(db, doc_ids_json=documents, row_limit=start + limit)[start:]
+    rows = queries.list_documents(db, doc_ids_json=documents, row_limit=start + limit)[start:]
     return [Listed(row.workspace_path, row.title, row.chunk_count, row.updated_at[:10]) for row in rows]
 
 
 def _folders(db: Connection, documents: str | None, _: str | None, limit: int, start: int) -> Sequence[Listed]:
-    rows = fetch_queries.list_folders(db, doc_ids_json=documents, row_limit=limit, row_offset=start)
+    rows = queries.list_folders(db, doc_ids_json=documents, row_limit=limit, row_offset=start)
     return [Listed(f"{row.name}/" if row.name else "./", None, row.documents, row.updated_at[:10]) for row in rows]
 
 
 def _tags(db: Connection, documents: str | None, _: str | None, limit: int, start: int) -> Sequence[Listed]:
-    rows = fetch_queries.list_tags(db, doc_ids_json=documents, row_limit=limit, row_offset=start)
+    rows = queries.list_tags(db, doc_ids_json=documents, row_limit=limit, row_offset=start)
     return [Listed(row.name, None, row.documents, None) for row in rows]
 
 
 def _properties(db: Connection, documents: str | None, _: str | None, limit: int, start: int) -> Sequence[Listed]:
-    rows = fetch_queries.list_properties(db, doc_ids_json=documents, row_limit=limit, row_offset=start)
+    rows = queries.list_properties(db, doc_ids_json=documents, row_limit=limit, row_offset=start)
     return [Listed(row.name, row.example, row.documents, None) for row in rows]
 
 
 def _symbols(db: Connection, documents: str | None, names: str | None, limit: int, start: int) -> Sequence[Listed]:
-    rows = list_symbols(
+    rows = queries.list_symbols(
         db,
         name=None,
         symbol_glob=None if names is None else stored_text(names),

@@ -11,15 +11,13 @@ from kb.errors import NotFound
 from kb.language.names.identifiers import dotted
 from kb.operations.session.session import Session
 from kb.retrieve.filters import eligible_documents
-from kb.store.rows import inspect_queries as queries
-from kb.store.rows.code_queries import list_symbol_uses
-from kb.store.rows.code_queries import list_symbols as stored_symbols
+from kb.store import queries
 
 
 def list_symbols(session: Session, filters: SearchFilters, limit: int | None) -> list[SymbolDetail]:
     """The definitions that pass the filters, by file and line."""
     with session.reading() as base:
-        return stored_symbols(
+        return queries.list_symbols(
             base.db,
             name=None,
             symbol_glob=filters.symbol and stored_text(filters.symbol),
@@ -38,16 +36,20 @@ def outline(session: Session, path: str) -> list[SymbolDetail]:
         if doc_id is None:
             raise NotFound(f"no document {path!r}", "kb list docs shows what is indexed")
         ids = json.dumps([doc_id])
-        return stored_symbols(base.db, name=None, symbol_glob=None, symbol_kind=None, doc_ids_json=ids, row_limit=-1)
+        return queries.list_symbols(
+            base.db, name=None, symbol_glob=None, symbol_kind=None, doc_ids_json=ids, row_limit=-1
+        )
 
 
 def inspect_symbol(session: Session, typed: str) -> SymbolInspection:
     """The definitions of a name, plain or qualified (`Foo.bar`, `Foo::bar`), and what uses it. Raises: NotFound."""
     name = dotted(stored_text(typed))
     with session.reading() as base:
-        found = stored_symbols(base.db, name=name, symbol_glob=None, symbol_kind=None, doc_ids_json=None, row_limit=-1)
+        found = queries.list_symbols(
+            base.db, name=name, symbol_glob=None, symbol_kind=None, doc_ids_json=None, row_limit=-1
+        )
         if not found:
             raise NotFound(f"nothing in the indexed code defines {typed!r}", "kb list symbols shows what is defined")
         names = dict.fromkeys(each.name for each in found)
-        uses = [use for each in names for use in list_symbol_uses(base.db, name=each)]
+        uses = [use for each in names for use in queries.list_symbol_uses(base.db, name=each)]
         return SymbolInspection(name, tuple(found), tuple(uses))

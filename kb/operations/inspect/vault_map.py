@@ -6,8 +6,7 @@ from kb.domain.results.viewing import NearDocument, VaultMap
 from kb.domain.text import stored_text
 from kb.errors import NotFound
 from kb.operations.session.session import Session
-from kb.store.rows import embed_queries, mirror_queries
-from kb.store.rows import inspect_queries as queries
+from kb.store import queries
 from kb.store.vectors.vector_tables import load_vector_functions, mirrored
 
 # So many of one list are worth showing.
@@ -25,7 +24,7 @@ def vault_map(session: Session) -> VaultMap:
             queries.count_by_month(base.db),
             queries.list_copies(base.db, row_limit=_SHOWN),
             queries.list_unlinked(base.db, row_limit=_SHOWN),
-            embed_queries.count_slot_chunks(base.db),
+            queries.count_slot_chunks(base.db),
             queries.list_unembedded(base.db, row_limit=_SHOWN),
         )
 
@@ -47,10 +46,8 @@ def near_documents(session: Session, path: str) -> list[NearDocument]:
         nearest: dict[str, NearDocument] = {}
         looked_at = _NEIGHBOURS_OF_HIDDEN if base.hides else _NEIGHBOURS
         with base.snapshot():
-            for vector in mirror_queries.select_document_vectors(base.db, doc_id=doc_id, row_limit=_PASSAGES):
-                near = mirror_queries.select_near_documents(
-                    base.db, embedding=vector.embedding, k=looked_at, doc_id=doc_id
-                )
+            for vector in queries.select_document_vectors(base.db, doc_id=doc_id, row_limit=_PASSAGES):
+                near = queries.select_near_documents(base.db, embedding=vector.embedding, k=looked_at, doc_id=doc_id)
                 for each in near:
                     known = nearest.get(each.doc_id)
                     if known is None or each.distance < known.distance:

@@ -16,9 +16,9 @@ from kb.domain.results.viewing import DocumentView, KeptFile
 from kb.domain.text import stored_text
 from kb.errors import FileVanished, InvalidCitation, NotFound
 from kb.operations.session.session import Session
+from kb.store import queries
 from kb.store.caches.artifacts import read_artifact
 from kb.store.connection import Connection
-from kb.store.rows import inspect_queries as queries
 
 _HINT = "kb list docs shows what is indexed; kb ingest reads what is new"
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from kb.store import queries
 from kb.store.connection import Connection, open_reader, sqlite_errors
-from kb.store.rows.retrieve_queries import select_pipelines
 from kb.store.schema_version import latest_version, schema_state
 
 # How long a question waits for another process to migrate, and how often it looks.
@@ -20,7 +20,7 @@ def index_version(db: Connection) -> str:
 
     Joined by `+` where documents differ, because not all have been read again since a part of kb changed.
     """
-    makers = sorted({maker_of(row.pipeline_version) for row in select_pipelines(db)})
+    makers = sorted({maker_of(row.pipeline_version) for row in queries.select_pipelines(db)})
     return "/".join([schema_state(db).fts_version, *(["+".join(makers)] if makers else [])])
 
 

@@ -18,7 +18,7 @@ from kb.operations.session.cursors import read_cursor, write_cursor
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
 from kb.operations.session.token_counter import TokenCounter, token_counter
-from kb.store.rows import fetch_queries
+from kb.store import queries
 
 # A question that was not answered by so many passages wants other words.
 MOST_SHOWN = 300
@@ -44,7 +44,7 @@ def search_page_in(
 ) -> SearchPage:
     """The same, of a knowledge base in hand."""
     with base.snapshot():
-        found = fetch_queries.select_corpus_revision(base.db)
+        found = queries.select_corpus_revision(base.db)
         revision = 0 if found is None else found.corpus_revision
         shown = [] if cursor is None else _shown(query, read_cursor("search", revision, cursor))
         result = search_in(base, query._replace(k=len(shown) + query.k + 1))
@@ -56,7 +56,7 @@ def search_page_in(
         if len(hits) < len(new) and len(told) < MOST_SHOWN:
             next_cursor = write_cursor("search", revision, {"q": _mark(query), "s": told})
         ids = json.dumps(sorted({hit.doc_id for hit in hits}))
-        dates = {row.doc_id: row.updated_at for row in fetch_queries.select_dates(base.db, doc_ids_json=ids)}
+        dates = {row.doc_id: row.updated_at for row in queries.select_dates(base.db, doc_ids_json=ids)}
         result = result._replace(query=result.query._replace(k=query.k), hits=hits)
         return SearchPage(result, hits, len(shown) + 1, dates, tokens, counter.name, next_cursor, revision)
 

@@ -19,7 +19,7 @@ from kb.retrieve.operators import with_operators
 from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
 from kb.retrieve.search import lexical_params, search_lexical
 from kb.retrieve.terms import QueryTerms, is_raw, read_query
-from kb.store.rows.retrieve_queries import select_code_total, select_pipelines
+from kb.store import queries
 
 if TYPE_CHECKING:
     from kb.operations.session.vectors import VectorSource
@@ -76,11 +76,11 @@ def _told(base: KnowledgeBase, query: SearchQuery, asked: SearchQuery, result: S
 def _without_documents(base: KnowledgeBase, result: SearchResult) -> SearchResult:
     """A result without hits, which says so where nothing is indexed yet, or the first ingest has not ended."""
     from kb.retrieve.notes import first_ingest_not_ended, nothing_indexed  # most questions have hits
-    from kb.store.rows.inspect_queries import select_last_ingest
+    from kb.store import queries
 
-    if not select_pipelines(base.db):
+    if not queries.select_pipelines(base.db):
         return result._replace(note=nothing_indexed(result.query.text))  # what else is lacking follows from it
-    if select_last_ingest(base.db) is None:
+    if queries.select_last_ingest(base.db) is None:
         said = first_ingest_not_ended(result.query.text)
         return result._replace(note=f"{result.note}; {said}" if result.note else said)
     return result
@@ -118,7 +118,7 @@ def _with_code(base: KnowledgeBase, query: SearchQuery, result: SearchResult) ->
     is_empty = not query.text.strip() and passing(base.db, query.filters).sought_code_json is None
     if query.mode == "vector" or is_raw(query.text) or of_notes or is_empty:
         return result
-    total = select_code_total(base.db)
+    total = queries.select_code_total(base.db)
     if total is None or not total.chunks:
         return result
     from kb.retrieve.code.merge import with_code  # a knowledge base of notes alone does without

@@ -17,8 +17,8 @@ from kb.domain.ids import content_hash
 from kb.domain.ingest.ingest_events import IngestCounts
 from kb.domain.text import stored_text
 from kb.errors import ConfigError, NotIndexed
+from kb.store import queries
 from kb.store.connection import Connection, snapshot
-from kb.store.rows import exposure_queries as queries
 
 if TYPE_CHECKING:
     from kb.domain.ingest.gitignore import PathPatterns

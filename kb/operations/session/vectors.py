@@ -16,10 +16,8 @@ from kb.errors import ModelError, ModelMissing
 from kb.operations.embedding.plan import embedding_provider
 from kb.operations.session.loaded_models import LoadedModels, SharedEncoder
 from kb.records import NamedTuple
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import embed_queries as queries
-from kb.store.rows.embed_queries import MirroredModel
-from kb.store.rows.retrieve_queries import select_chunk_total
 from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, mirrored
 
 if TYPE_CHECKING:
@@ -137,17 +135,17 @@ class VectorSource:
         self._asked += 1
         if not self._in_memory or self._asked < _LOAD_MIRROR_AT:
             return None
-        from kb.store.rows.mirror_queries import select_mirror_state  # a process that answers one question does without
+        from kb.store import queries  # a process that answers one question does without
         from kb.store.vectors.loaded_mirror import load_mirror
 
         if self._state is None:
-            found = select_mirror_state(self._db)
+            found = queries.select_mirror_state(self._db)
             self._state = None if found is None else found.state
         return self._models.kept("mirror", self._state, lambda: load_mirror(self._db, self.dimensions))
 
 
 def _is_small(db: Connection) -> bool:
-    total = select_chunk_total(db)
+    total = queries.select_chunk_total(db)
     return total is not None and total.chunks < ANN_PAYS_ABOVE_CHUNKS
 
 
@@ -160,9 +158,9 @@ def ann_neighbours(table: LanceTable, vector: bytes, depth: int) -> tuple[tuple[
     return tuple((hit.chunk_id, hit.distance) for hit in table.nearest(unpack_vector(vector), 2 * depth))
 
 
-def _ann_table(db: Connection, config: Config, models: LoadedModels, held: MirroredModel) -> LanceTable | None:
+def _ann_table(db: Connection, config: Config, models: LoadedModels, held: queries.MirroredModel) -> LanceTable | None:
     """The Lance table whose ANN index supplies neighbours; None where the exact scan is fast, or no index stands."""
-    total = select_chunk_total(db)
+    total = queries.select_chunk_total(db)
     if total is None or total.chunks < ANN_PAYS_ABOVE_CHUNKS:
         return None
     from kb.store.vectors.lance_table import LanceTable, changed_at
@@ -177,7 +175,7 @@ def _ann_table(db: Connection, config: Config, models: LoadedModels, held: Mirro
     return models.kept(f"ANN index of {model.name}", mark, load)
 
 
-def _encoder(config: Config, models: LoadedModels, held: MirroredModel) -> SharedEncoder:
+def _encoder(config: Config, models: LoadedModels, held: queries.MirroredModel) -> SharedEncoder:
     provider = embedding_provider(config).of_version(held.model_version)
     encoder = models.query_encoder(held.model_id, provider)
     there = encoder.model

@@ -12,8 +12,8 @@ from kb.language.lists import pattern
 from kb.retrieve.code.search import search_source_code, weight, weights_version
 from kb.retrieve.ranking_version import code_ranking
 from kb.retrieve.terms import bm25_max
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows.code_queries import select_generated_documents
 
 _README = re.compile(r"readme\b", re.IGNORECASE).match
 
@@ -46,7 +46,7 @@ def _explaining_first(db: Connection, hits: Sequence[SearchHit], text: str) -> l
     Where there is code, pages that say they were generated list it again (options, statements, tools), and a changelog
     says of everything that it was changed, both in most of a question's words.
     """
-    rows = select_generated_documents(db, doc_ids_json=json.dumps([hit.doc_id for hit in hits]))
+    rows = queries.select_generated_documents(db, doc_ids_json=json.dumps([hit.doc_id for hit in hits]))
     counted = {row.doc_id: weight("generated") for row in rows}
     if not pattern("code_words", "of_changes", re.IGNORECASE).search(text):
         is_changelog = pattern("code_words", "changelog", re.IGNORECASE).fullmatch

@@ -13,7 +13,7 @@ from kb.language.lists import pattern, rows, words
 from kb.language.names.identifiers import singular, squashed
 from kb.language.stopwords import english, korean
 from kb.records import NamedTuple
-from kb.store.rows.code_queries import SymbolName
+from kb.store import queries
 
 # A name of one plain word is meant where nothing is said beside it and what it is; one word may be, where it is said of
 # what kind and where: a service of Compose.
@@ -51,16 +51,16 @@ def name_forms(text: str) -> list[str]:
     return [form for token in _names(text) for form in _forms(token)]
 
 
-def asked_objects(text: str, known: Sequence[SymbolName]) -> AskedObjects:
+def asked_objects(text: str, known: Sequence[queries.SymbolName]) -> AskedObjects:
     """The objects that a question names, of those that are `known` by one of its `name_forms`."""
-    found: dict[str, list[SymbolName]] = {}
+    found: dict[str, list[queries.SymbolName]] = {}
     for each in known:
         if each.kind is not None:
             found.setdefault(squashed(each.name), []).append(each)
     tokens = _TOKEN.findall(text) if found else []
     said = _kinds(tokens, {_kind(each) for held in found.values() for each in held})
     used = {at for span in said for at in span}
-    scored: list[tuple[tuple[int, int], SymbolName, int]] = []
+    scored: list[tuple[tuple[int, int], queries.SymbolName, int]] = []
     for at, token in enumerate(tokens):
         name = _bare(token) or ""
         called = [each for form in _forms(name) for each in found.get(form, ())]
@@ -87,7 +87,7 @@ def asked_objects(text: str, known: Sequence[SymbolName]) -> AskedObjects:
     )
 
 
-def _exactness(name: str, known: SymbolName) -> int:
+def _exactness(name: str, known: queries.SymbolName) -> int:
     """How far a word is the name: its last part, all of it in another case, as it is, or also in full."""
     whole = known.qualified or ""
     if squashed(name) not in (squashed(known.name), squashed(whole)):
@@ -134,7 +134,7 @@ def _vocabulary() -> dict[str, frozenset[str]]:
     return found
 
 
-def _kind(known: SymbolName) -> str:
+def _kind(known: queries.SymbolName) -> str:
     """`deployment` of `Deployment/redis`, else what the kind is."""
     kind = known.kind or ""
     return squashed((known.qualified or "").partition("/")[0]) if kind == "resource" else kind

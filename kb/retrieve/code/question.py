@@ -12,8 +12,8 @@ from kb.language.names.identifiers import IDENTIFIER, dotted, is_identifier_like
 from kb.language.stopwords import english, korean
 from kb.records import NamedTuple
 from kb.retrieve.code.objects import asked_objects, name_forms
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows.code_queries import SymbolName, select_symbol_names
 from kb.store.tokens import indexed_token
 
 # A word; what stands right behind Latin letters in another script is a particle: `refresh를`.
@@ -124,12 +124,12 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
     )
 
 
-def _known(db: Connection, names: Sequence[str]) -> list[SymbolName]:
+def _known(db: Connection, names: Sequence[str]) -> list[queries.SymbolName]:
     """The names of definitions that are squashed so."""
     if not names:
         return []
     objects = json.dumps(sorted(OBJECT_KINDS))
-    return select_symbol_names(db, names_json=json.dumps(list(dict.fromkeys(names))), objects_json=objects)
+    return queries.select_symbol_names(db, names_json=json.dumps(list(dict.fromkeys(names))), objects_json=objects)
 
 
 def _without_ending(name: str, known: Sequence[str]) -> str:

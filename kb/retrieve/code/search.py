@@ -19,10 +19,8 @@ from kb.retrieve.code.question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, 
 from kb.retrieve.code.snippet import code_snippet
 from kb.retrieve.code.wording import share_of_pairs, word_pairs
 from kb.retrieve.filters import passing
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows.code_queries import CodeRow, search_code, select_code_counts
-from kb.store.rows.repository_queries import select_repositories
-from kb.store.rows.retrieve_queries import select_code_total
 
 DEPTH = 200
 # So many of the best are read for how they word it.
@@ -62,7 +60,7 @@ class Defined(NamedTuple):
 
 
 class _Scored(NamedTuple):
-    row: CodeRow
+    row: queries.CodeRow
     score: float
     share: float
     defined: Defined | None
@@ -89,7 +87,7 @@ def search_source_code(
     Raises: UsageError for a filter that cannot be.
     """
     question, among = read_code_question(db, query.text, terms), passing(db, query.filters)
-    rows = search_code(
+    rows = queries.search_code(
         db,
         match_expr=question.match_expr or _NOTHING,
         names_json=json.dumps([squashed(name) for name in question.named]),
@@ -139,7 +137,7 @@ def _worded(scored: Sequence[_Scored], text: str) -> list[_Scored]:
 
 def with_repositories(db: Connection, hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
     """The hits, each with the repository that its file is of."""
-    rows = select_repositories(db, doc_ids_json=json.dumps([hit.doc_id for hit in hits]))
+    rows = queries.select_repositories(db, doc_ids_json=json.dumps([hit.doc_id for hit in hits]))
     of_document = {
         row.doc_id: Repository(
             row.path, row.name, row.branch, row.commit_id, None if row.is_dirty is None else bool(row.is_dirty)
@@ -182,14 +180,14 @@ def _once(scored: Sequence[_Scored]) -> list[_Scored]:
 
 def _bm25_max(db: Connection, tokens: Sequence[str]) -> float:
     """The most that BM25 can give for these words: 2.2 · Σ idf, words that no code has included (k1 = 1.2)."""
-    total = select_code_total(db)
+    total = queries.select_code_total(db)
     chunks = total.chunks if total else 0
-    counts = select_code_counts(db, words_json=json.dumps(list(tokens)))
+    counts = queries.select_code_counts(db, words_json=json.dumps(list(tokens)))
     odds = ((max(chunks - row.chunks, 0) + 0.5) / (row.chunks + 0.5) for row in counts)
     return 2.2 * sum(max(1e-6, math.log(each)) for each in odds)
 
 
-def _scored(row: CodeRow, question: CodeQuestion, most: float) -> _Scored:
+def _scored(row: queries.CodeRow, question: CodeQuestion, most: float) -> _Scored:
     defines = [Defined(*each) for each in json.loads(row.defines_json)]
     share = min(1.0, row.lexical_score / most) if most else 0.0
     best, bonus = None, 0.0
@@ -213,13 +211,13 @@ def _scored(row: CodeRow, question: CodeQuestion, most: float) -> _Scored:
     return _Scored(row, score, share, best, "words" if best is None else "definition", (), spelled, bonus)
 
 
-def _used(row: CodeRow, question: CodeQuestion) -> _Scored:
+def _used(row: queries.CodeRow, question: CodeQuestion) -> _Scored:
     lines = tuple(sorted(json.loads(row.uses_json or "[]")))
     score = weight("uses") + min(len(lines), 9) / 100 + _of_file(row, question)
     return _Scored(row, score, 1.0, None, "use", lines)
 
 
-def _of_file(row: CodeRow, question: CodeQuestion) -> float:
+def _of_file(row: queries.CodeRow, question: CodeQuestion) -> float:
     if "test" in row.workspace_path.lower() and not question.wants_tests:
         return weight("in_tests")
     return weight("asked_kind") if _is_called(row.workspace_path, question.asked_kind) else 0.0
@@ -230,7 +228,7 @@ def _is_called(path: str, kind: str | None) -> bool:
     return kind is not None and kind in map(singular, parts_of(path))
 
 
-def _span(row: CodeRow) -> dict[str, Any]:
+def _span(row: queries.CodeRow) -> dict[str, Any]:
     """Where the chunk stands: a chunk of source code has one span."""
     span: dict[str, Any] = json.loads(row.source_spans_json)[0]
     return span
@@ -253,7 +251,7 @@ def _gained(defined: Defined, path: str, question: CodeQuestion) -> float:
     return gained if question.words_beside <= FEW_WORDS else gained * weight("among_words")
 
 
-def _place_in(row: CodeRow, places: Sequence[Place]) -> Place | None:
+def _place_in(row: queries.CodeRow, places: Sequence[Place]) -> Place | None:
     """The place of a stack trace that the chunk holds: the end of one path is the other, whole names."""
     if not places:
         return None

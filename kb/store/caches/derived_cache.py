@@ -7,44 +7,17 @@ import time
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 from kb.domain.ingest.derived import DerivedName
 from kb.errors import StoreCorrupt
+from kb.store import queries
 from kb.store.caches.cache_file import cache_size, open_cache, open_empty, trim
-from kb.store.connection import Connection, scrub, sqlite_errors
-from kb.store.sqlfile import sql
+from kb.store.connection import scrub, sqlite_errors
 
 _DAY_S = 86_400
 
 # What a step has so far stands beside the results, under the name of the result with this after it.
 _UNFINISHED = "-unfinished"
-
-
-class DerivedRow(NamedTuple):
-    """One derived result, compressed."""
-
-    data: bytes
-
-
-@sql("cache/select_derived.sql")
-def select_derived(db: Connection, *, content_hash: str, name: str, engine: str) -> DerivedRow | None: ...
-
-
-@sql("cache/insert_derived.sql")
-def insert_derived(db: Connection, *, content_hash: str, name: str, engine: str, data: bytes, used_at: int) -> None: ...
-
-
-@sql("cache/delete_derived.sql")
-def delete_derived(db: Connection, *, content_hash: str, name: str, engine: str) -> None: ...
-
-
-@sql("cache/delete_other_derived.sql")
-def delete_other_derived(db: Connection, *, hashes_json: str) -> None: ...
-
-
-@sql("cache/touch_derived.sql")
-def touch_derived(db: Connection, *, content_hash: str, name: str, engine: str, used_at: int) -> None: ...
 
 
 class DerivedCache:
@@ -70,10 +43,10 @@ class DerivedCache:
         key = {"content_hash": content_hash, "name": name, "engine": engine}
         try:
             with sqlite_errors(self._path):
-                row = select_derived(self._db, **key)
+                row = queries.select_derived(self._db, **key)
                 if row is None:
                     return None
-                touch_derived(self._db, **key, used_at=int(time.time()) // _DAY_S * _DAY_S)
+                queries.touch_derived(self._db, **key, used_at=int(time.time()) // _DAY_S * _DAY_S)
                 return zlib.decompress(row.data)
         except (StoreCorrupt, zlib.error):
             self._start_over()
@@ -83,7 +56,7 @@ class DerivedCache:
         """Keeps what the engine derived from that content, in place of what it had so far."""
         self._put(content_hash, name, engine, data)
         with sqlite_errors(self._path):
-            delete_derived(self._db, content_hash=content_hash, name=name + _UNFINISHED, engine=engine)
+            queries.delete_derived(self._db, content_hash=content_hash, name=name + _UNFINISHED, engine=engine)
 
     def put_unfinished(self, content_hash: str, name: DerivedName, engine: str, so_far: bytes) -> None:
         """Keeps what the engine has derived so far, in place of what it had before."""
@@ -93,7 +66,7 @@ class DerivedCache:
         packed = zlib.compress(data, level=1)
         try:
             with sqlite_errors(self._path):
-                insert_derived(
+                queries.insert_derived(
                     self._db,
                     content_hash=content_hash,
                     name=name,
@@ -107,7 +80,7 @@ class DerivedCache:
     def keep_only(self, content_hashes: Iterable[str]) -> None:
         """Forgets what was derived from any other content, and leaves no trace of it in the file."""
         with sqlite_errors(self._path):
-            delete_other_derived(self._db, hashes_json=json.dumps(list(content_hashes)))
+            queries.delete_other_derived(self._db, hashes_json=json.dumps(list(content_hashes)))
             scrub(self._db)
 
     def size(self) -> tuple[int, int]:

@@ -10,45 +10,11 @@ from typing import NamedTuple
 
 from kb.domain.ids import content_hash
 from kb.errors import StoreCorrupt
+from kb.store import queries
 from kb.store.caches.cache_file import cache_size, open_cache, open_empty, trim
-from kb.store.connection import Connection, scrub, sqlite_errors
-from kb.store.sqlfile import sql, sql_many
+from kb.store.connection import scrub, sqlite_errors
 
 _DAY_S = 86_400
-
-
-class CachedRow(NamedTuple):
-    """One cached vector, by its text's hash in hex."""
-
-    text_hash: str
-    vector: bytes
-    token_count: int
-
-
-class CacheInsert(NamedTuple):
-    """One row of the cache."""
-
-    text_hash: bytes
-    model: str
-    vector: bytes
-    token_count: int
-    used_at: int
-
-
-@sql("cache/select_vectors.sql")
-def select_vectors(db: Connection, *, model: str, hashes_json: str) -> list[CachedRow]: ...
-
-
-@sql("cache/touch_vectors.sql")
-def touch_vectors(db: Connection, *, model: str, hashes_json: str, used_at: int) -> None: ...
-
-
-@sql("cache/delete_other_vectors.sql")
-def delete_other_vectors(db: Connection, *, hashes_json: str) -> None: ...
-
-
-@sql_many("cache/insert_vector.sql")
-def insert_vectors(db: Connection, rows: Iterable[CacheInsert]) -> None: ...
 
 
 class CachedVector(NamedTuple):
@@ -79,10 +45,10 @@ class VectorCache:
         hashes_json = json.dumps(list(by_hash))
         try:
             with sqlite_errors(self._path):
-                rows = select_vectors(self._db, model=self._model, hashes_json=hashes_json)
+                rows = queries.select_vectors(self._db, model=self._model, hashes_json=hashes_json)
                 if rows:
                     today = int(time.time()) // _DAY_S * _DAY_S
-                    touch_vectors(self._db, model=self._model, hashes_json=hashes_json, used_at=today)
+                    queries.touch_vectors(self._db, model=self._model, hashes_json=hashes_json, used_at=today)
         except StoreCorrupt:
             self._start_over()
             return {}
@@ -91,19 +57,19 @@ class VectorCache:
     def put(self, vectors: Mapping[str, CachedVector]) -> None:
         """Keeps vectors by their texts."""
         now = int(time.time())
-        rows = [
-            CacheInsert(
-                bytes.fromhex(content_hash(text.encode("utf-8", "surrogatepass"))),
-                self._model,
-                cached.vector,
-                cached.token_count,
-                now,
-            )
+        rows: list[queries.CacheInsert] = [
+            {
+                "text_hash": bytes.fromhex(content_hash(text.encode("utf-8", "surrogatepass"))),
+                "model": self._model,
+                "vector": cached.vector,
+                "token_count": cached.token_count,
+                "used_at": now,
+            }
             for text, cached in vectors.items()
         ]
         try:
             with sqlite_errors(self._path), self._db:
-                insert_vectors(self._db, rows)
+                queries.insert_vectors(self._db, rows)
         except StoreCorrupt:
             self._start_over()
 
@@ -111,7 +77,7 @@ class VectorCache:
         """Forgets the vectors of any other text, of all models, and leaves no trace of them in the file."""
         hashes = [content_hash(text.encode("utf-8", "surrogatepass")) for text in texts]
         with sqlite_errors(self._path):
-            delete_other_vectors(self._db, hashes_json=json.dumps(hashes))
+            queries.delete_other_vectors(self._db, hashes_json=json.dumps(hashes))
             scrub(self._db)
 
     def size(self) -> tuple[int, int]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows.mirror_queries import select_mirror
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
@@ -44,7 +44,7 @@ def load_mirror(db: Connection, dimensions: int) -> LoadedMirror:
     chunk_ids: list[str] = []
     parts: list[bytes] = []
     last = 0
-    while page := select_mirror(db, after_rowid=last, row_limit=_PAGE_VECTORS):
+    while page := queries.select_mirror(db, after_rowid=last, row_limit=_PAGE_VECTORS):
         chunk_ids += [row.chunk_id for row in page]
         parts += [row.embedding for row in page]
         last = page[-1].chunk_rowid

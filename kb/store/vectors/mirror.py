@@ -8,9 +8,8 @@ from contextlib import contextmanager
 import apsw
 
 from kb.errors import DiskFull
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import mirror_queries as queries
-from kb.store.rows.mirror_queries import MirrorCounts, MirrorKey, MirrorRow
 from kb.store.vectors.vector_tables import has_mirror
 
 
@@ -37,19 +36,20 @@ def vector_transaction(db: Connection) -> Iterator[None]:
         raise
 
 
-def write_vectors(db: Connection, rows: Sequence[MirrorRow]) -> None:
+def write_vectors(db: Connection, rows: Sequence[queries.MirrorRow]) -> None:
     """Puts vectors into the mirror, in place of those their chunks had."""
-    queries.delete_mirror(db, [MirrorKey(row.chunk_rowid) for row in rows])
+    queries.delete_mirror(db, [{"chunk_rowid": row["chunk_rowid"]} for row in rows])
     queries.insert_mirror(db, rows)
 
 
 def forget_vectors(db: Connection, workspace_path: str) -> None:
     """Removes the vectors of a document's chunks from the mirror; Lance follows by its tombstones."""
     if has_mirror(db):
-        queries.delete_mirror(db, queries.select_chunk_rowids_of_path(db, workspace_path=workspace_path))
+        rows = queries.select_chunk_rowids_of_path(db, workspace_path=workspace_path)
+        queries.delete_mirror(db, [{"chunk_rowid": row.chunk_rowid} for row in rows])
 
 
-def count_vectors(db: Connection, lance_table: str) -> MirrorCounts | None:
+def count_vectors(db: Connection, lance_table: str) -> queries.MirrorCounts | None:
     """What the mirror holds against what it should; None where its table is not there."""
     return queries.count_mirror(db, lance_table=lance_table) if has_mirror(db) else None
 

@@ -13,8 +13,8 @@ import apsw
 
 from kb.domain.embeddings import EmbeddingModel
 from kb.errors import StoreError
+from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.rows import embed_queries as queries
 
 MAX_DIMENSIONS = 8192
 

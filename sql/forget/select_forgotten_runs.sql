@@ -1,5 +1,5 @@
 -- List the evaluation runs that found, expected or cited something at a hidden path.
--- version 1
+-- returns many RunId
 -- column run_id TEXT  the run
 SELECT DISTINCT r.run_id
 FROM main.eval_query_results AS r

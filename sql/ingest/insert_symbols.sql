@@ -1,5 +1,5 @@
 -- Store one definition of a source file.
--- version 2
+-- batch SymbolRow
 -- param doc_id TEXT  its document
 -- param position INTEGER  in the file, from 0
 -- param path TEXT  path below the workspace root

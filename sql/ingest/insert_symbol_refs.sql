@@ -1,5 +1,5 @@
 -- Store one line on which a name is called or constructed.
--- version 1
+-- batch SymbolRefRow
 -- param doc_id TEXT  the document
 -- param line INTEGER  from 1
 -- param name TEXT  what is called

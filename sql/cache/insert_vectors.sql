@@ -1,5 +1,5 @@
 -- Keep a vector for the next time its text is embedded.
--- version 1
+-- batch CacheInsert
 -- param text_hash BLOB  BLAKE3 of the text
 -- param model TEXT  model and version
 -- param vector BLOB  float32 little-endian, L2 = 1

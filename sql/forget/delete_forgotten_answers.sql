@@ -1,5 +1,4 @@
 -- Forget the answers and conversations that rest on hidden paths, and what ingests said of these.
--- version 1
 DELETE FROM main.answers
 WHERE trace_id IN (SELECT h.trace_id FROM temp.hidden_answers AS h)
   OR conversation_id IN (SELECT h.session_id FROM temp.hidden_sessions AS h);

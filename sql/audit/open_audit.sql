@@ -1,5 +1,4 @@
 -- Make the record of what agents were given, a file of its own: writing it must not make readers of the index look again.
--- version 1
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
 CREATE TABLE IF NOT EXISTS disclosures (

@@ -1,5 +1,5 @@
 -- The passages of some documents, with their lines where the document has lines.
--- version 2
+-- returns many PassageLines
 -- param paths_json TEXT  JSON array of paths
 -- column workspace_path TEXT  path below the workspace root
 -- column source_path TEXT  absolute path on this machine

@@ -1,5 +1,5 @@
 -- Put down one chunk that is to be stored with others.
--- version 1
+-- batch ChunkRow
 -- param chunk_id TEXT  the chunk
 -- param doc_id TEXT  its document
 -- param ordinal INTEGER  position in the document, from 0

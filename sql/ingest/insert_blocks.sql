@@ -1,5 +1,5 @@
 -- Store one block.
--- version 1
+-- batch BlockRow
 -- param block_id TEXT  the block
 -- param doc_id TEXT  its document
 -- param kind TEXT  heading, paragraph, list, code, table, quote, image_ref or audio_ref

@@ -1,6 +1,6 @@
 -- Announce a vector before it is written to either store. One that is there already keeps its passage version until the
 -- new one is committed: only then is it the new one.
--- version 2
+-- batch EmbeddingRecord
 -- param embedding_id TEXT  id of chunk and model
 -- param chunk_id TEXT  the chunk
 -- param model_id TEXT  the model

@@ -1,5 +1,5 @@
 -- Tag a document.
--- version 1
+-- batch TagRow
 -- param doc_id TEXT  the document
 -- param tag TEXT  without #, NFC
 INSERT INTO document_tags (
