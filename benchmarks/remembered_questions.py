@@ -15,7 +15,7 @@ from kb.embed import adapters
 from kb.embed.adapters import query_encoder
 from kb.embed.codec import FLOAT_BYTES
 from kb.embed.providers.provider import Provider
-from kb.store.caches.vector_cache import CachedVector, VectorCache
+from kb.store.caches import CachedVector, VectorCache
 
 _MOST_BYTES = 1_000_000_000
 

@@ -38,11 +38,10 @@ from kb.operations.session.vectors import ann_neighbours
 from kb.retrieve.hybrid import search_hybrid
 from kb.retrieve.maxsim import add_maxsim
 from kb.retrieve.terms import read_query
-from kb.store import queries
+from kb.store import mirror, queries
 from kb.store.connection import Connection, transaction
-from kb.store.vectors import mirror
-from kb.store.vectors.lance_table import LanceTable
-from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, ensure_mirror, load_vector_functions
+from kb.store.lance_table import LanceTable
+from kb.store.mirror import ANN_PAYS_ABOVE_CHUNKS, ensure_mirror, load_vector_functions
 
 SIZES = (10_000, 100_000, 1_000_000)
 QUESTIONS = 40

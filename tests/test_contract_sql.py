@@ -18,6 +18,7 @@ from conftest import cpu_limited, tool
 from kb.retrieve.maxsim import add_maxsim
 from kb.store import queries
 from kb.store.migrate import migrate, repeatable_files
+from kb.store.mirror import load_vector_functions, remake_mirror
 from kb.store.schema_version import migrations
 from kb.store.sqlfile import (
     SQL_DIR,
@@ -30,7 +31,6 @@ from kb.store.sqlfile import (
     statement,
     statement_files,
 )
-from kb.store.vectors.vector_tables import load_vector_functions, remake_mirror
 
 FILES = sorted(str(path.relative_to(SQL_DIR)) for path in SQL_DIR.rglob("*.sql"))
 

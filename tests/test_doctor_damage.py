@@ -16,7 +16,7 @@ from conftest import Ran, Vault, copy_vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels, models
 
 from kb.store.migrate import made_objects
-from kb.store.vectors.vector_tables import load_vector_functions
+from kb.store.mirror import load_vector_functions
 
 __all__ = ["models"]
 

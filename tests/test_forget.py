@@ -97,7 +97,7 @@ def files_with(vault: Vault, *needles: bytes) -> set[str]:
 
 def traces(vault: Vault) -> tuple[bytes, ...]:
     """The bytes by which the note would be known: its marker as text, its chunks' ids and their vectors."""
-    from kb.store.vectors.vector_tables import load_vector_functions
+    from kb.store.mirror import load_vector_functions
 
     db = apsw.Connection(str(vault.sqlite), flags=apsw.SQLITE_OPEN_READONLY)
     load_vector_functions(db)

@@ -26,7 +26,7 @@ from kb.extract.pdf import text as pdf_text  # noqa: E402
 from kb.extract.pdf.document import assemble_pdf  # noqa: E402
 from kb.extract.registry import EXTRACTORS, Step  # noqa: E402
 from kb.operations.ingest import engine_files, prepare  # noqa: E402
-from kb.store.caches.derived_cache import DerivedCache  # noqa: E402
+from kb.store.caches import DerivedCache  # noqa: E402
 from kb.workers.pool import ExtractPool  # noqa: E402
 
 pytestmark = pytest.mark.slow

@@ -23,7 +23,7 @@ from conftest import write_notes
 from fake_embedder import PRIMARY
 from faults import KINDS, Blow, FaultyKb, Suffered, faulty_kb
 
-from kb.store.vectors.vector_tables import load_vector_functions
+from kb.store.mirror import load_vector_functions
 
 __all__ = ["faulty_kb"]
 

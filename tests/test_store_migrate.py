@@ -18,8 +18,8 @@ from kb.store import migrate as migrating
 from kb.store import queries, schema_version
 from kb.store.connection import APPLICATION_ID, open_reader, open_writer
 from kb.store.migrate import migrate, repeatable_hash, repeatable_names
+from kb.store.mirror import load_vector_functions, mirrored
 from kb.store.schema_version import Migration, latest_version, migrations, schema_state
-from kb.store.vectors.vector_tables import load_vector_functions, mirrored
 
 NOW = "2026-01-01T00:00:00Z"
 

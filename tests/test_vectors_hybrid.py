@@ -28,12 +28,10 @@ from kb.operations.session.session import open_session
 from kb.retrieve.maxsim import add_maxsim
 from kb.retrieve.terms import bm25_max
 from kb.store import queries
+from kb.store.lance_table import AnnHit
 from kb.store.migrate import migrate
+from kb.store.mirror import ensure_mirror, load_mirror, load_vector_functions, write_vectors
 from kb.store.sqlfile import SQL_DIR
-from kb.store.vectors.lance_table import AnnHit
-from kb.store.vectors.loaded_mirror import load_mirror
-from kb.store.vectors.mirror import write_vectors
-from kb.store.vectors.vector_tables import ensure_mirror, load_vector_functions
 from kb.wire.schemas import validate
 
 __all__ = ["fake_models"]

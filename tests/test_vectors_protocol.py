@@ -39,10 +39,9 @@ from kb.operations.opening.writer import writing
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 from kb.private import kept_private
-from kb.store import queries
-from kb.store.caches import vector_cache
-from kb.store.caches.vector_cache import CachedVector, VectorCache
-from kb.store.vectors.lance_table import LanceTable
+from kb.store import caches, queries
+from kb.store.caches import CachedVector, VectorCache
+from kb.store.lance_table import LanceTable
 
 __all__ = ["fake_models"]
 
@@ -1005,7 +1004,7 @@ def test_the_cache_forgets_what_was_used_least(tmp_path: Path, monkeypatch: pyte
     vectors = {f"text {at}": CachedVector(bytes(1500), at) for at in range(500)}
 
     def on_day(number: int, max_bytes: int) -> VectorCache:
-        monkeypatch.setattr(vector_cache.time, "time", lambda: number * day + 5)
+        monkeypatch.setattr(caches.time, "time", lambda: number * day + 5)
         return VectorCache(path, "m@1", max_bytes)
 
     cache = on_day(1, 10_000_000)

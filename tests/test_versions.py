@@ -14,8 +14,7 @@ from kb.operations.ingest import prepare
 from kb.store import migrate as migrating
 from kb.store import sqlfile
 from kb.store.connection import open_writer
-from kb.store.fts_version import note_fts_version
-from kb.store.migrate import migrate, repeatable_files, repeatable_hash, repeatable_names
+from kb.store.migrate import migrate, note_fts_version, repeatable_files, repeatable_hash, repeatable_names
 from kb.store.schema_version import schema_state
 from kb.store.sqlfile import SQL_DIR, header_of, statement_label
 

@@ -16,7 +16,7 @@ from kb.domain.text import stored_text
 from kb.language.korean import has_hangul
 from kb.language.names.identifiers import squashed
 from kb.store import queries
-from kb.store.vectors.mirror import forget_vectors
+from kb.store.mirror import forget_vectors
 
 SCHEMA_VERSION = 1
 

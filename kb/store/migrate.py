@@ -17,14 +17,17 @@ import apsw
 
 from kb.domain.ids import content_hash
 from kb.store import queries
-from kb.store.bare_sql import bare_sql
 from kb.store.connection import APPLICATION_ID, open_in_memory, transaction
-from kb.store.fts_version import build_fts, builds_same_rows, defined_fts_version, note_fts_version
+from kb.store.mirror import load_vector_functions
 from kb.store.schema_version import latest_version, migrations, require_known_schema, schema_state
-from kb.store.sqlfile import SQL_DIR
-from kb.store.vectors.vector_tables import load_vector_functions
+from kb.store.sqlfile import SQL_DIR, bare_sql
 
 _CREATED = re.compile(r"^CREATE (?:VIEW|TRIGGER) (\w+)", re.MULTILINE)
+
+_LABEL_CHARS = 8
+
+# Definitions, and the later one that builds the same rows of what they indexed and is only written otherwise.
+_WRITTEN_ANEW = {"fts-2a38f465": "fts-a6e85fe5", "fts-93a400b8": "fts-a6e85fe5"}
 
 
 @functools.cache
@@ -138,3 +141,25 @@ def _bring_up_to_date(db: apsw.Connection, state: queries.SchemaVersion, now: st
     queries.upsert_meta(db, key="schema_version", value=str(latest_version()))
     queries.upsert_meta(db, key="repeatable_hash", value=repeatable_hash())
     db.pragma("application_id", APPLICATION_ID)
+
+
+def defined_fts_version(db: apsw.Connection) -> str:
+    """`fts-<hash>` of the definition in the file, comments left out; '' where there is none yet."""
+    statements = [bare_sql(row.statement) for row in queries.select_fts_definition(db)]
+    return f"fts-{content_hash(chr(0).join(statements).encode())[:_LABEL_CHARS]}" if statements else ""
+
+
+def builds_same_rows(db: apsw.Connection, version: str) -> bool:
+    """Whether the definition in the file builds the rows that the one of that label built; '' built none."""
+    return defined_fts_version(db) in (version, _WRITTEN_ANEW.get(version)) or not version
+
+
+def build_fts(db: apsw.Connection) -> None:
+    """Builds the rows of the lexical index again from the chunks and notes by which definition; in a transaction."""
+    queries.rebuild_fts(db)
+    note_fts_version(db)
+
+
+def note_fts_version(db: apsw.Connection) -> None:
+    """Notes that the rows of the lexical index were built by the definition in the file."""
+    queries.upsert_meta(db, key="fts_version", value=defined_fts_version(db))

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -30,6 +31,9 @@ from kb.records import NamedTuple
 
 TYPES = {"TEXT": "str", "INTEGER": "int", "REAL": "float", "BLOB": "bytes"}
 SHAPES = ("one", "many", "each", "changes")
+
+# A quoted text, a comment, or white space; quotes first, because "--" and blanks inside them mean something.
+_TOKEN = r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\])|(?:--[^\n]*|/\*.*?(?:\*/|\Z)|\s)+"""
 
 # Made into a file when it is migrated; no function runs them.
 _REPEATABLE_FOLDERS = ("views", "triggers")
@@ -105,6 +109,11 @@ def _field(line: str, declared: str) -> Field:
     if not name.isidentifier() or kind.removesuffix("?") not in TYPES or not meaning.strip():
         raise ValueError(f"{line!r} is not: -- param|column name TYPE[?]  meaning, with its unit")
     return Field(name, kind, meaning)
+
+
+def bare_sql(text: str) -> str:
+    """`text` without comments, each run of white space one blank: two texts that SQLite acts on alike are the same."""
+    return re.sub(_TOKEN, lambda match: match[1] or " ", text, flags=re.DOTALL).strip()
 
 
 @functools.cache

@@ -8,8 +8,7 @@ from kb.config import Config
 from kb.domain.results.upkeep import CachePart, CacheReport
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.ingest.requests import extraction_plan
-from kb.store.caches.derived_cache import DerivedCache
-from kb.store.caches.vector_cache import VectorCache
+from kb.store.caches import DerivedCache, VectorCache
 from kb.writable import require_writable
 
 

@@ -31,13 +31,12 @@ from kb.operations.session.exposure import hidden_paths, parsed_rules
 from kb.operations.session.session import open_session
 from kb.scan.assets import unreferenced_assets
 from kb.store import queries
-from kb.store.caches.artifacts import remove_artifacts_of_others
-from kb.store.caches.audit_log import open_audit
-from kb.store.caches.derived_cache import DerivedCache
-from kb.store.caches.vector_cache import VectorCache
+from kb.store.artifacts import remove_artifacts_of_others
+from kb.store.audit_log import open_audit
+from kb.store.caches import DerivedCache, VectorCache
 from kb.store.connection import Connection, scrub, sqlite_errors, transaction
 from kb.store.documents import remove_document
-from kb.store.vectors.vector_tables import has_vectors
+from kb.store.mirror import has_vectors
 from kb.writable import require_writable
 
 _UNFINISHED = "forgetting"

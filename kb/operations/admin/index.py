@@ -14,7 +14,7 @@ from kb.operations.opening.writer import writing
 from kb.operations.session.session import Session
 from kb.store import queries
 from kb.store.connection import transaction
-from kb.store.fts_version import build_fts
+from kb.store.migrate import build_fts
 
 
 @dataclass(frozen=True, slots=True)

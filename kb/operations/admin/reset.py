@@ -17,11 +17,11 @@ from kb.operations.answers.audit import audit_file
 from kb.operations.opening.writer import writing
 from kb.operations.session.session import open_session
 from kb.store import queries
-from kb.store.caches.artifacts import remove_artifacts_of_others
+from kb.store.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, transaction, writer_lock
 from kb.store.documents import remove_document
-from kb.store.vectors.lance_table import remove_tables, table_sizes
-from kb.store.vectors.vector_tables import drop_mirror, has_mirror
+from kb.store.lance_table import remove_tables, table_sizes
+from kb.store.mirror import drop_mirror, has_mirror
 from kb.writable import require_writable
 
 RESET_PARTS: tuple[ResetPart, ...] = get_args(ResetPart)

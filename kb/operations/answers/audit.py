@@ -15,7 +15,7 @@ from kb.operations.session.loaded_models import LoadedModels
 from kb.operations.session.token_counter import token_counter
 from kb.private import is_read_only
 from kb.store import queries
-from kb.store.caches.audit_log import open_audit, write_disclosures
+from kb.store.audit_log import open_audit, write_disclosures
 
 _FILE = "audit.sqlite"
 # A call after a pause is written at once. What follows it so soon is counted and written together, not while the next

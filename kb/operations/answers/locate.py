@@ -13,7 +13,7 @@ from kb.errors import NotFound
 from kb.extract.cited_text import cited_text
 from kb.operations.session.session import Session
 from kb.store import queries
-from kb.store.caches.artifacts import read_artifact
+from kb.store.artifacts import read_artifact
 
 
 class Located(NamedTuple):

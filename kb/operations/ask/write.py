@@ -13,6 +13,7 @@ from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError
 from kb.operations.ask.findings import Findings, Written
 from kb.operations.session.knowledge_base import KnowledgeBase
+from kb.store import queries
 
 EXTRACTIVE = ModelRef("extractive-v1", "extractive")
 
@@ -110,8 +111,6 @@ def _quote_instead(base: KnowledgeBase, found: Findings, passages: tuple[Passage
 
 
 def _holds_chunks(base: KnowledgeBase) -> bool:
-    from kb.store import queries
-
     totals = (queries.select_chunk_total(base.db), queries.select_code_total(base.db))
     return any(total is not None and total.chunks > 0 for total in totals)
 

@@ -27,8 +27,7 @@ from kb.private import is_read_only
 from kb.scan.assets import has_size
 from kb.store import queries
 from kb.store.connection import Connection, open_reader, open_writer, sqlite_errors, sqlite_version
-from kb.store.fts_version import defined_fts_version
-from kb.store.migrate import damaged_objects, foreign_triggers, made_objects, repeatable_hash
+from kb.store.migrate import damaged_objects, defined_fts_version, foreign_triggers, made_objects, repeatable_hash
 from kb.store.schema_version import latest_version, schema_state
 
 _REBUILD = "move the file away and run kb ingest, which rebuilds it from your files; keep it: answers are in it alone"

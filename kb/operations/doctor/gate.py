@@ -8,7 +8,7 @@ from kb.answer.fitted import fitted
 from kb.domain.checks import Check
 from kb.embed.model_files import ENCODER
 from kb.store.connection import Connection
-from kb.store.vectors.vector_tables import mirrored
+from kb.store.mirror import mirrored
 
 
 def check_gate(db: Connection) -> Iterator[Check]:

@@ -16,11 +16,10 @@ from kb.errors import KbError, ModelMissing
 from kb.operations.embedding.plan import configured_model, embedding_provider, require_dimensions
 from kb.operations.embedding.vector_upkeep import model_of
 from kb.operations.session.pair_scorers import open_pair_scorer
-from kb.store import queries
+from kb.store import mirror, queries
 from kb.store.connection import Connection
-from kb.store.vectors import mirror
-from kb.store.vectors.lance_table import LanceTable
-from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, load_vector_functions, mirrored
+from kb.store.lance_table import LanceTable
+from kb.store.mirror import ANN_PAYS_ABOVE_CHUNKS, load_vector_functions, mirrored
 
 # Vectors compared between the two stores, other ones each time, and questions put to the ANN index.
 _SAMPLED = 4_096

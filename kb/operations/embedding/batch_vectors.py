@@ -21,7 +21,7 @@ from kb.operations.embedding.lookahead import in_order
 from kb.operations.embedding.plan import EmbeddingPlan, require_dimensions
 from kb.operations.embedding.progress import Tally
 from kb.store import queries
-from kb.store.caches.vector_cache import CachedVector, VectorCache
+from kb.store.caches import CachedVector, VectorCache
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors

@@ -21,11 +21,10 @@ from kb.operations.embedding.batch_vectors import BatchVectors, LazyEmbedder, te
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.embedding.progress import start_tally
 from kb.operations.opening.clock import now_utc
-from kb.store import queries
+from kb.store import mirror, queries
 from kb.store.connection import Connection, transaction
-from kb.store.vectors import mirror
-from kb.store.vectors.lance_table import LanceTable, Making, has_table, remove_leftovers
-from kb.store.vectors.vector_tables import ensure_mirror, holds, lance_table_name, mirrored
+from kb.store.lance_table import LanceTable, Making, has_table, remove_leftovers
+from kb.store.mirror import ensure_mirror, holds, lance_table_name, mirrored
 
 # Chunks written to both stores at once.
 BATCH_CHUNKS = 256

@@ -6,8 +6,8 @@ from kb.domain.results.upkeep import VectorTable
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.store import queries
 from kb.store.connection import Connection, transaction
-from kb.store.vectors.lance_table import remove_tables, table_sizes
-from kb.store.vectors.vector_tables import mirrored
+from kb.store.lance_table import remove_tables, table_sizes
+from kb.store.mirror import mirrored
 
 
 def vector_tables(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:

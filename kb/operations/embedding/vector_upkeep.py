@@ -12,11 +12,10 @@ import numpy as np
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import ModelMissing, StoreError, VectorsUnusable
-from kb.store import queries
+from kb.store import mirror, queries
 from kb.store.connection import Connection, transaction
-from kb.store.vectors import mirror
-from kb.store.vectors.lance_table import LanceTable, build_dir, remove_tables, replace_table, table_sizes
-from kb.store.vectors.vector_tables import has_mirror, mirrored, remake_mirror
+from kb.store.lance_table import LanceTable, build_dir, remove_tables, replace_table, table_sizes
+from kb.store.mirror import has_mirror, mirrored, remake_mirror
 
 _BATCH = 4096
 

@@ -22,7 +22,7 @@ from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
 from kb.store import queries
 from kb.store.connection import Connection, transaction
-from kb.store.vectors.vector_tables import mirrored
+from kb.store.mirror import mirrored
 
 # Where things lie, and what is measured against, decide nothing about what is found.
 _PLACES = ("workspace", "storage", "indexing", "eval")

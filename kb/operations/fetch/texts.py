@@ -14,7 +14,7 @@ from kb.errors import FileVanished, NotFound
 from kb.extract.cited_text import cited_text
 from kb.extract.decode import decode
 from kb.operations.fetch.places import line_range
-from kb.store.caches.artifacts import read_artifact
+from kb.store.artifacts import read_artifact
 
 
 class PlaceText(NamedTuple):

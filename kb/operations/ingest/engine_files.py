@@ -33,7 +33,7 @@ from kb.operations.ingest.prepare import Cut, OpenFile, cut_file
 from kb.operations.ingest.reading import Reading
 from kb.operations.ingest.run import IngestRun
 from kb.scan.events import ScannedFile
-from kb.store.caches.derived_cache import DerivedCache
+from kb.store.caches import DerivedCache
 from kb.workers.pool import ExtractPool
 from kb.workers.worker import StepFailed, StepKept, StepProgress, StepsDone, Work
 

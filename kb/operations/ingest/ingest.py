@@ -33,7 +33,7 @@ from kb.scan.assets import has_size, restore_asset, unreferenced_assets
 from kb.scan.events import FailedFile, OutsideLink, ScannedFile, SkippedFile
 from kb.scan.walk import walk
 from kb.store import queries
-from kb.store.caches.artifacts import remove_artifacts_of_others
+from kb.store.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, sqlite_errors, transaction
 from kb.store.documents import remove_document
 

@@ -32,7 +32,7 @@ from kb.scan.assets import store_asset
 from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes
 from kb.store import queries
-from kb.store.caches.artifacts import write_artifacts
+from kb.store.artifacts import write_artifacts
 from kb.store.documents import IndexedText, PreparedDocument, SourceFile
 
 Morphemes: TypeAlias = Mapping[str, str]

@@ -26,7 +26,7 @@ from kb.operations.session.session import Session
 from kb.retrieve.filters import eligible_documents
 from kb.retrieve.unmatched import filter_notes
 from kb.store import queries
-from kb.store.caches.artifacts import list_artifacts
+from kb.store.artifacts import list_artifacts
 from kb.store.connection import Connection
 
 Row = TypeVar("Row")

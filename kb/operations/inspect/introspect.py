@@ -13,7 +13,7 @@ from kb.language.korean import analysis_version
 from kb.operations.inspect.capabilities import SEARCH_MODES, capabilities, search_modes
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.session.session import Session
-from kb.store.vectors.vector_tables import mirrored
+from kb.store.mirror import mirrored
 
 
 def introspect(session: Session, commands: Collection[str]) -> Introspection:

@@ -17,8 +17,8 @@ from kb.errors import StoreReadOnly, UsageError
 from kb.operations.search.search import bind_question
 from kb.operations.session.session import Session
 from kb.store.connection import BUSY_TIMEOUT_MS
+from kb.store.mirror import has_vectors, vector_functions_path
 from kb.store.sqlfile import SQL_DIR
-from kb.store.vectors.vector_tables import has_vectors, vector_functions_path
 
 # The first words of an init file: what begins otherwise is not kb's to overwrite.
 _SIGNATURE = "-- kb sql --rc"

@@ -18,7 +18,7 @@ from kb.operations.ingest.requests import extraction_plan
 from kb.operations.inspect.view import kept_file, view_document
 from kb.operations.session.session import Session
 from kb.private import is_read_only
-from kb.store.caches.derived_cache import DerivedCache
+from kb.store.caches import DerivedCache
 from kb.workers.pool import ExtractPool
 from kb.workers.worker import StepFailed, StepsDone, Work
 

@@ -7,7 +7,7 @@ from kb.domain.text import stored_text
 from kb.errors import NotFound
 from kb.operations.session.session import Session
 from kb.store import queries
-from kb.store.vectors.vector_tables import load_vector_functions, mirrored
+from kb.store.mirror import load_vector_functions, mirrored
 
 # So many of one list are worth showing.
 _SHOWN = 500

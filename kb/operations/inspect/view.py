@@ -17,7 +17,7 @@ from kb.domain.text import stored_text
 from kb.errors import FileVanished, InvalidCitation, NotFound
 from kb.operations.session.session import Session
 from kb.store import queries
-from kb.store.caches.artifacts import read_artifact
+from kb.store.artifacts import read_artifact
 from kb.store.connection import Connection
 
 _HINT = "kb list docs shows what is indexed; kb ingest reads what is new"

@@ -9,7 +9,7 @@ from pathlib import Path
 from kb.operations.opening.clock import now_utc
 from kb.store.connection import Connection, open_in_memory, open_reader, open_writer, sqlite_errors, writer_lock
 from kb.store.migrate import migrate
-from kb.store.vectors.vector_tables import has_vectors, load_vector_functions
+from kb.store.mirror import has_vectors, load_vector_functions
 
 
 @contextmanager

@@ -76,7 +76,6 @@ def _told(base: KnowledgeBase, query: SearchQuery, asked: SearchQuery, result: S
 def _without_documents(base: KnowledgeBase, result: SearchResult) -> SearchResult:
     """A result without hits, which says so where nothing is indexed yet, or the first ingest has not ended."""
     from kb.retrieve.notes import first_ingest_not_ended, nothing_indexed  # most questions have hits
-    from kb.store import queries
 
     if not queries.select_pipelines(base.db):
         return result._replace(note=nothing_indexed(result.query.text))  # what else is lacking follows from it

@@ -61,7 +61,7 @@ class KnowledgeBase:
         """
         from kb.operations.session.vectors import VectorSource
         from kb.retrieve.maxsim import add_maxsim
-        from kb.store.vectors.vector_tables import load_vector_functions
+        from kb.store.mirror import load_vector_functions
 
         source = VectorSource(self.db, self.config, self.models, many=self._many)
         if not self._has_vector_functions:

@@ -18,12 +18,11 @@ from kb.operations.session.loaded_models import LoadedModels, SharedEncoder
 from kb.records import NamedTuple
 from kb.store import queries
 from kb.store.connection import Connection
-from kb.store.vectors.vector_tables import ANN_PAYS_ABOVE_CHUNKS, mirrored
+from kb.store.mirror import ANN_PAYS_ABOVE_CHUNKS, LoadedMirror, load_mirror, mirrored
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import EncodedQuestion
-    from kb.store.vectors.lance_table import LanceTable
-    from kb.store.vectors.loaded_mirror import LoadedMirror
+    from kb.store.lance_table import LanceTable
 
 # How much of a question is encoded: an encoder takes up to a millisecond a token, and its attention grows with the
 # square of their number. The longest of 5,800 questions of the development sets has 302 bytes of UTF-8.
@@ -135,8 +134,6 @@ class VectorSource:
         self._asked += 1
         if not self._in_memory or self._asked < _LOAD_MIRROR_AT:
             return None
-        from kb.store import queries  # a process that answers one question does without
-        from kb.store.vectors.loaded_mirror import load_mirror
 
         if self._state is None:
             found = queries.select_mirror_state(self._db)
@@ -163,7 +160,7 @@ def _ann_table(db: Connection, config: Config, models: LoadedModels, held: queri
     total = queries.select_chunk_total(db)
     if total is None or total.chunks < ANN_PAYS_ABOVE_CHUNKS:
         return None
-    from kb.store.vectors.lance_table import LanceTable, changed_at
+    from kb.store.lance_table import LanceTable, changed_at
 
     model = EmbeddingModel(held.model_id, held.model_version, held.dimensions, None)
 

@@ -1,20 +1,27 @@
 """The mirror: a sqlite-vec table, for nearest neighbours and exact cosines inside SQL.
 
 `vec_primary` holds the vectors of the model that `embedding_slots` names. Its DDL is the one SQL text made in Python,
-because a vec0 table's dimensions are in its declaration.
+because a vec0 table's dimensions are in its declaration. A process that answers many questions loads the vectors into
+memory: sqlite-vec compares a question with 10,000 of them in 5 ms, one matrix product does in half of one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
 from kb.domain.embeddings import EmbeddingModel
-from kb.errors import StoreError
+from kb.errors import DiskFull, StoreError
 from kb.store import queries
 from kb.store.connection import Connection
+
+if TYPE_CHECKING:
+    from kb.domain.embeddings import Vectors
 
 MAX_DIMENSIONS = 8192
 
@@ -34,6 +41,10 @@ _BLOCK_VECTORS = 256
 _MMAP_BYTES = 1 << 30
 
 _UNUSED_DIMENSIONS = 1
+
+# What two vectors as near as each other may differ by in float32: both are near enough then.
+_AS_NEAR = 1e-6
+_PAGE_VECTORS = 4_096
 
 
 def vector_functions_path() -> str:
@@ -134,3 +145,85 @@ def remake_mirror(db: Connection, dimensions: int) -> None:
         f"lang TEXT PARTITION KEY, embedding FLOAT[{int(dimensions)}] distance_metric=cosine, "
         f"chunk_size={_BLOCK_VECTORS})"
     )
+
+
+@contextmanager
+def vector_transaction(db: Connection) -> Iterator[None]:
+    """One transaction that writes vectors, or makes a table of them.
+
+    Raises: DiskFull. sqlite-vec tells a full disk in words, or not at all: then what gives it away is that SQLite has
+    rolled the transaction back by itself.
+    """
+    try:
+        with db:
+            yield
+    except apsw.SQLError as error:
+        cause = error.__context__
+        if isinstance(cause, DiskFull):  # of a transaction inside this one
+            raise cause from cause.__cause__
+        rolled_back = "rollback" in str(error) or "savepoint" in str(error)
+        if "disk is full" in str(error) or (rolled_back and isinstance(cause, apsw.Error)):
+            raise DiskFull(
+                f"no room left on the disk of {db.filename}",
+                "free some space; kb index --embeddings goes on from there",
+            ) from error
+        raise
+
+
+def write_vectors(db: Connection, rows: Sequence[queries.MirrorRow]) -> None:
+    """Puts vectors into the mirror, in place of those their chunks had."""
+    queries.delete_mirror(db, [{"chunk_rowid": row["chunk_rowid"]} for row in rows])
+    queries.insert_mirror(db, rows)
+
+
+def forget_vectors(db: Connection, workspace_path: str) -> None:
+    """Removes the vectors of a document's chunks from the mirror; Lance follows by its tombstones."""
+    if has_mirror(db):
+        rows = queries.select_chunk_rowids_of_path(db, workspace_path=workspace_path)
+        queries.delete_mirror(db, [{"chunk_rowid": row.chunk_rowid} for row in rows])
+
+
+def count_vectors(db: Connection, lance_table: str) -> queries.MirrorCounts | None:
+    """What the mirror holds against what it should; None where its table is not there."""
+    return queries.count_mirror(db, lance_table=lance_table) if has_mirror(db) else None
+
+
+def count_rows(db: Connection) -> int | None:
+    """How many vectors the mirror holds; None where its table is not there."""
+    if not has_mirror(db):
+        return None
+    found = queries.count_mirror_rows(db)
+    return found.rows if found else 0
+
+
+class LoadedMirror(NamedTuple):
+    """The vectors, float32[n, dimensions], and their chunks."""
+
+    chunk_ids: list[str]
+    vectors: Vectors
+
+    def nearest(self, vector: bytes, depth: int) -> list[tuple[str, float]]:
+        """The `depth` nearest chunks with 1 - cosine, and those as near as the last of them."""
+        import numpy as np
+
+        cosines = self.vectors @ np.frombuffer(vector, dtype="<f4")
+        if len(cosines) > depth:
+            least = np.partition(cosines, -depth)[-depth] - _AS_NEAR
+            found = np.flatnonzero(cosines >= least)
+        else:
+            found = np.arange(len(cosines))
+        return [(self.chunk_ids[at], 1.0 - float(cosines[at])) for at in found]
+
+
+def load_mirror(db: Connection, dimensions: int) -> LoadedMirror:
+    """The mirror as `db` sees it now."""
+    import numpy as np
+
+    chunk_ids: list[str] = []
+    parts: list[bytes] = []
+    last = 0
+    while page := queries.select_mirror(db, after_rowid=last, row_limit=_PAGE_VECTORS):
+        chunk_ids += [row.chunk_id for row in page]
+        parts += [row.embedding for row in page]
+        last = page[-1].chunk_rowid
+    return LoadedMirror(chunk_ids, np.frombuffer(b"".join(parts), dtype="<f4").reshape(-1, dimensions))

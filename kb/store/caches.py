@@ -1,0 +1,217 @@
+"""Caches beside the knowledge base: SQLite files that may be deleted, and are rebuilt when they are damaged.
+
+Vectors are kept by the hash of their text, what engines derived by content and engine: what was embedded or read once
+is not embedded or read again, wherever the text or the file goes.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from kb.domain.ids import content_hash
+from kb.domain.ingest.derived import DerivedName
+from kb.errors import StoreCorrupt, StoreError, StoreReadOnly
+from kb.private import make_private_folder
+from kb.store import queries
+from kb.store.connection import BUSY_TIMEOUT_MS, Connection, open_private, scrub, sqlite_errors
+
+CacheTable = Literal["vectors", "derived"]
+
+# When a cache has outgrown its size it is cut to this share of it, so that it is not cut again at once.
+_TRIMMED_TO = 0.9
+
+_DAY_S = 86_400
+
+# What a step has so far stands beside the results, under the name of the result with this after it.
+_UNFINISHED = "-unfinished"
+
+
+class _Cache:
+    """One table of a cache file. A damaged file is thrown away: it holds nothing that cannot be remade.
+
+    Each method raises StoreError and its kin where the file cannot be read or written.
+    """
+
+    def __init__(self, path: Path, table: CacheTable, max_bytes: int) -> None:
+        self._path = path
+        self._table = table
+        self._max_bytes = max_bytes
+        self._db = _open_cache(path, table)
+
+    def size(self) -> tuple[int, int]:
+        """Entries and bytes, of all models and engines."""
+        with sqlite_errors(self._path):
+            count, size = queries.count_entries(self._db, table=self._table), queries.select_size(self._db)
+        return count.entries if count else 0, size.bytes if size else 0
+
+    def close(self) -> None:
+        """Trims the cache to its size, the least used going first, and closes it."""
+        with suppress(StoreError), sqlite_errors(self._path):  # what cannot be trimmed now is trimmed next time
+            # Pages are freed whole, so that one deletion may not be enough.
+            while (size := queries.select_size(self._db)) and size.bytes > self._max_bytes:
+                share = 1 - _TRIMMED_TO * self._max_bytes / size.bytes
+                if not queries.delete_least_used(self._db, table=self._table, share=share):
+                    break
+            self._db.execute("PRAGMA incremental_vacuum").fetchall()  # it frees a page each time it is stepped
+        self._db.close()
+
+    def _start_over(self) -> None:
+        self._db.close(True)
+        self._db = _open_empty(self._path, self._table)
+
+
+class CachedVector(NamedTuple):
+    """A text's vector as bytes: float32, little-endian, L2 = 1, or int8 where the model's label says so.
+
+    With the text's tokens under the model; 0 where nobody asks for them.
+    """
+
+    vector: bytes
+    token_count: int
+
+
+class VectorCache(_Cache):
+    """One model's part of the cache of vectors."""
+
+    def __init__(self, path: Path, model: str, max_bytes: int) -> None:
+        super().__init__(path, "vectors", max_bytes)
+        self._model = model
+
+    def get(self, texts: Sequence[str]) -> Mapping[str, CachedVector]:
+        """The cached vectors of texts, by text."""
+        by_hash = {content_hash(text.encode("utf-8", "surrogatepass")): text for text in texts}
+        hashes_json = json.dumps(list(by_hash))
+        try:
+            with sqlite_errors(self._path):
+                rows = queries.select_vectors(self._db, model=self._model, hashes_json=hashes_json)
+                if rows:
+                    today = int(time.time()) // _DAY_S * _DAY_S
+                    queries.touch_vectors(self._db, model=self._model, hashes_json=hashes_json, used_at=today)
+        except StoreCorrupt:
+            self._start_over()
+            return {}
+        return {by_hash[row.text_hash]: CachedVector(row.vector, row.token_count) for row in rows}
+
+    def put(self, vectors: Mapping[str, CachedVector]) -> None:
+        """Keeps vectors by their texts."""
+        now = int(time.time())
+        rows: list[queries.CacheInsert] = [
+            {
+                "text_hash": bytes.fromhex(content_hash(text.encode("utf-8", "surrogatepass"))),
+                "model": self._model,
+                "vector": cached.vector,
+                "token_count": cached.token_count,
+                "used_at": now,
+            }
+            for text, cached in vectors.items()
+        ]
+        try:
+            with sqlite_errors(self._path), self._db:
+                queries.insert_vectors(self._db, rows)
+        except StoreCorrupt:
+            self._start_over()
+
+    def keep_only(self, texts: Iterable[str]) -> None:
+        """Forgets the vectors of any other text, of all models, and leaves no trace of them in the file."""
+        hashes = [content_hash(text.encode("utf-8", "surrogatepass")) for text in texts]
+        with sqlite_errors(self._path):
+            queries.delete_other_vectors(self._db, hashes_json=json.dumps(hashes))
+            scrub(self._db)
+
+
+class DerivedCache(_Cache):
+    """The cache of what engines derived."""
+
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        super().__init__(path, "derived", max_bytes)
+
+    def get(self, content_hash: str, name: DerivedName, engine: str) -> bytes | None:
+        """What the engine derived from that content before."""
+        return self._get(content_hash, name, engine)
+
+    def get_unfinished(self, content_hash: str, name: DerivedName, engine: str) -> bytes | None:
+        """What the engine had derived from that content when it was stopped."""
+        return self._get(content_hash, name + _UNFINISHED, engine)
+
+    def _get(self, content_hash: str, name: str, engine: str) -> bytes | None:
+        key = {"content_hash": content_hash, "name": name, "engine": engine}
+        try:
+            with sqlite_errors(self._path):
+                row = queries.select_derived(self._db, **key)
+                if row is None:
+                    return None
+                queries.touch_derived(self._db, **key, used_at=int(time.time()) // _DAY_S * _DAY_S)
+                return zlib.decompress(row.data)
+        except (StoreCorrupt, zlib.error):
+            self._start_over()
+            return None
+
+    def put(self, content_hash: str, name: DerivedName, engine: str, data: bytes) -> None:
+        """Keeps what the engine derived from that content, in place of what it had so far."""
+        self._put(content_hash, name, engine, data)
+        with sqlite_errors(self._path):
+            queries.delete_derived(self._db, content_hash=content_hash, name=name + _UNFINISHED, engine=engine)
+
+    def put_unfinished(self, content_hash: str, name: DerivedName, engine: str, so_far: bytes) -> None:
+        """Keeps what the engine has derived so far, in place of what it had before."""
+        self._put(content_hash, name + _UNFINISHED, engine, so_far)
+
+    def _put(self, content_hash: str, name: str, engine: str, data: bytes) -> None:
+        packed = zlib.compress(data, level=1)
+        try:
+            with sqlite_errors(self._path):
+                queries.insert_derived(
+                    self._db,
+                    content_hash=content_hash,
+                    name=name,
+                    engine=engine,
+                    data=packed,
+                    used_at=int(time.time()),
+                )
+        except StoreCorrupt:
+            self._start_over()
+
+    def keep_only(self, content_hashes: Iterable[str]) -> None:
+        """Forgets what was derived from any other content, and leaves no trace of it in the file."""
+        with sqlite_errors(self._path):
+            queries.delete_other_derived(self._db, hashes_json=json.dumps(list(content_hashes)))
+            scrub(self._db)
+
+
+def _open_cache(path: Path, table: CacheTable) -> Connection:
+    """The cache in `path`, made where there is none, or none that can be read.
+
+    Raises: StoreReadOnly; StoreError for any other failure.
+    """
+    try:
+        make_private_folder(path.parent)
+    except OSError as error:
+        raise StoreReadOnly(
+            f"{path.parent} cannot be made: {error.strerror}", "set storage.cache_dir to a directory that is yours"
+        ) from error
+    try:
+        return _open(path, table)
+    except StoreCorrupt:
+        return _open_empty(path, table)
+
+
+def _open_empty(path: Path, table: CacheTable) -> Connection:
+    """An empty cache in `path`."""
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    return _open(path, table)
+
+
+def _open(path: Path, table: CacheTable) -> Connection:
+    with sqlite_errors(path):
+        db = open_private(path)
+        db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        queries.open_cache(db)
+        (queries.create_vectors if table == "vectors" else queries.create_derived)(db)
+        return db
