@@ -129,7 +129,7 @@ def json_option(help_text: str) -> Callable[[Command], Command]:
 
 
 def print_json(value: object) -> None:
-    """Writes one JSON value on one line."""
+    """Writes the wire form of one value on one line."""
     as_utf8(sys.stdout).write(json_line(value) + "\n")
     sys.stdout.flush()
 
@@ -145,7 +145,9 @@ def print_json_with_list(value: Mapping[str, object], key: str, items: Iterable[
 
 
 def json_line(value: object) -> str:
-    """`value` as JSON without a line end in it."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    """The wire form of `value` as JSON without a line end in it."""
+    from kb.wire.derive import to_wire
+
+    text = json.dumps(to_wire(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     # A lone surrogate, from an argument that is no UTF-8, goes out as JSON's own escape of it.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

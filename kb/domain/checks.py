@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
+from kb.domain.on_wire import on_wire
 from kb.records import NamedTuple
 
 State = Literal["ok", "failed", "absent", "unchecked"]
 
 
+@on_wire(fields="name ok=has_not_failed state detail hint")
 class Check(NamedTuple):
-    """One check's outcome. `hint` says what to do where it is not ok.
+    """One check. `ok` is false for a fault alone; `absent` is something optional that is not here, `unchecked` what
+    could not be looked at. `hint` says what mends it, or what brings it."""
 
-    `ok` is what was found, and None where nothing could be looked at; without what is not `needed`, kb is whole.
-    """
+    # Inside, `ok` is what was found, None where nothing could be looked at; without what is not `needed`, kb is whole.
 
     name: str
     ok: bool | None
@@ -29,3 +31,19 @@ class Check(NamedTuple):
         if self.ok:
             return "ok"
         return "failed" if self.needed else "absent"
+
+    def has_not_failed(self) -> bool:
+        """Whether it is no fault."""
+        return self.state != "failed"
+
+
+@on_wire("doctor.v1", title="DoctorV1", fields="ok checks")
+class Diagnosis(NamedTuple):
+    """All checks; `ok` when none failed."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is at fault."""
+        return all(check.has_not_failed() for check in self.checks)

@@ -43,9 +43,7 @@ def prune(call: Call, max_size: str, as_json: bool) -> None:
 
 def _show(report: CacheReport, as_json: bool) -> None:
     if as_json:
-        from kb.wire.upkeep.cache_report import cache_report_v1
-
-        print_json(cache_report_v1(report))
+        print_json(report)
         return
     for part in report.parts:
         echo_folded(plain_line(str(part.path)), head=f"{part.name:<8} {part.entries:>9,}  {_shown(part.byte_len):>9}  ")

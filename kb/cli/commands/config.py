@@ -7,8 +7,9 @@ import os
 import click
 
 from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
-from kb.config import default_path
+from kb.config import Config, default_path
 from kb.config.showing import items, to_toml
+from kb.domain.results.upkeep import ConfigReport, ConfigValue
 
 
 @click.group("config", cls=CommandGroup)
@@ -22,9 +23,7 @@ def command() -> None:
 def show(call: Call, as_json: bool) -> None:
     """Print every key as TOML; a comment says where a value that is not the default came from."""
     if as_json:
-        from kb.wire.upkeep.config_report import config_report_v1
-
-        print_json(config_report_v1(call.config.file, items(call.config)))
+        _print_report(call.config)
     else:
         click.echo(to_toml(call.config, with_origins=True), nl=False)
 
@@ -35,8 +34,11 @@ def show(call: Call, as_json: bool) -> None:
 def path(call: Call, as_json: bool) -> None:
     """Print the path of the configuration file, whether it exists or not."""
     if as_json:
-        from kb.wire.upkeep.config_report import config_report_v1
-
-        print_json(config_report_v1(call.config.file, items(call.config)))
+        _print_report(call.config)
     else:
         click.echo(str(call.config.file or default_path(os.environ)))
+
+
+def _print_report(config: Config) -> None:
+    values = {key: ConfigValue(value, origin) for key, value, origin in items(config)}
+    print_json(ConfigReport(config.file, values))

@@ -12,7 +12,7 @@ from kb.cli.interrupt import interruptible
 from kb.cli.output.printing import BAD, GOOD, QUIET, Style, echo_folded, styled
 from kb.cli.output.progress import show_stage
 from kb.cli.output.terminal import plain_line
-from kb.domain.checks import State
+from kb.domain.checks import Diagnosis, State
 from kb.operations.doctor.doctor import diagnose
 
 _MARKS: Mapping[State, tuple[str, Style]] = {
@@ -36,9 +36,7 @@ def command(call: Call, quick: bool, as_json: bool) -> int:
         checks = diagnose(call.config, quick=quick, handle=handle)
     states = Counter(check.state for check in checks)
     if as_json:
-        from kb.wire.upkeep.doctor import doctor_v1
-
-        print_json(doctor_v1(checks))
+        print_json(Diagnosis(tuple(checks)))
     else:
         for check in checks:
             mark, style = _MARKS[check.state]

@@ -57,9 +57,7 @@ def command(
         with show_progress() as on_event, interruptible(on_event) as handle:
             report = forget(call.config, named, handle, ignore=ignore)
     if as_json:
-        from kb.wire.upkeep.forget_report import forget_report_v1
-
-        print_json(forget_report_v1(report))
+        print_json(report)
     elif not report.paths:
         click.echo("kb keeps nothing of it")
     elif report.done:

@@ -62,9 +62,7 @@ def command(
     plan = embedding_plan(call.config)
     report = _rebuilt(call, request, plan) if request != RebuildRequest() else show_tables(call.session, plan)
     if as_json:
-        from kb.wire.ingest.index_report import index_report_v1
-
-        print_json(index_report_v1(report))
+        print_json(report)
     elif request != RebuildRequest():
         _show_done(request, report)
         _show_next(request, report)

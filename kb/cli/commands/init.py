@@ -48,9 +48,7 @@ def command(call: Call, root: str | None, data_dir: str | None, force: bool, as_
     config = load(str(path), settings) if exists else load(os.devnull, [*own, *settings], {}).with_file(path)
     report = set_up(config, path, force=force)
     if as_json:
-        from kb.wire.upkeep.init_report import init_report_v1
-
-        print_json(init_report_v1(report))
+        print_json(report)
         return
     for name, place in (("config", report.config), ("data_dir", report.data_dir), ("root", report.root)):
         echo_folded(str(place), head="created " if report.created[name] else "kept    ")

@@ -72,10 +72,8 @@ def verify(call: Call, names: tuple[str, ...], as_json: bool) -> int:
 
 def _show(statuses: Sequence[ModelStatus], as_json: bool) -> None:
     if as_json:
-        from kb.wire.upkeep.model_status import model_status_v1
-
         for status in statuses:
-            print_json(model_status_v1(status))
+            print_json(status)
         return
     for status in statuses:
         mark = "✗" if status.problem else "✓" if status.installed else " "

@@ -49,9 +49,7 @@ def command(call: Call, part: ResetPart, yes: bool, as_json: bool) -> None:
         with show_progress() as on_event, interruptible(on_event) as handle:
             report = reset(call.config, part, handle)
     if as_json:
-        from kb.wire.upkeep.reset_report import reset_report_v1
-
-        print_json(reset_report_v1(report))
+        print_json(report)
     else:
         _show(report)
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
+from kb.domain.on_wire import Wire, on_wire
 from kb.records import NamedTuple
 
 
+@on_wire(
+    "init_report.v1",
+    title="InitReportV1",
+    fields="config data_dir sqlite root created database_schema=schema_version",
+)
 @dataclass(frozen=True, slots=True)
 class SetupReport:
-    """What was made and what was there already."""
+    """The places, and which of them are new."""
 
     config: Path
     data_dir: Path
@@ -23,7 +29,7 @@ class SetupReport:
 
 
 class CachePart(NamedTuple):
-    """One cache file."""
+    """One cache file: `vectors` by text and model, or what engines `derived` by content and engine."""
 
     name: str
     path: Path
@@ -31,8 +37,9 @@ class CachePart(NamedTuple):
     byte_len: int
 
 
+@on_wire("cache_report.v1", fields="byte_len freed_bytes parts")
 class CacheReport(NamedTuple):
-    """The caches as they are now, and what was given back."""
+    """All caches, and what a prune gave back."""
 
     parts: tuple[CachePart, ...]
     freed_bytes: int = 0
@@ -47,7 +54,7 @@ ResetPart: TypeAlias = Literal["vectors", "index", "answers", "everything"]
 
 
 class RemovedPart(NamedTuple):
-    """What a reset removes of one kind: how many there were, the bytes of their files, their place on the disk."""
+    """One kind of things: how many, the bytes of their files where counted, and their path if it goes whole."""
 
     name: str
     entries: int
@@ -55,19 +62,20 @@ class RemovedPart(NamedTuple):
     path: Path | None = None
 
 
+@on_wire("reset_report.v1", fields="part done parts")
 class ResetReport(NamedTuple):
-    """What a reset has removed, or (`done` False) would remove."""
+    """`done` false: a dry run, nothing was removed."""
 
     part: ResetPart
     parts: tuple[RemovedPart, ...]
     done: bool
 
 
+@on_wire("forget_report.v1", fields="done paths parts stays ignore_file ignore_lines ignored")
 class ForgetReport(NamedTuple):
-    """What was forgotten, or (`done` False) would be: paths below the workspace root, and what is kept of them.
+    """`done` false: a dry run, nothing was forgotten. `stays`: files that are still there.
 
-    `stays` are those whose files are still there: the next ingest reads them again, unless `ignore_lines` are in
-    `ignore_file`; `ignored` says whether they were written there.
+    The next ingest reads those again, unless `ignore_lines` stand in `ignore_file`; `ignored`: they were written there.
     """
 
     paths: tuple[str, ...]
@@ -82,10 +90,11 @@ class ForgetReport(NamedTuple):
 Purpose: TypeAlias = Literal["embedding", "language", "speech"]
 
 
+@on_wire("model_status.v1")
 class ModelStatus(NamedTuple):
-    """One model: what it is, whether it is installed whole, whether the configuration uses it.
+    """One model. `used_as` says which slot the configuration has for it; `problem` what verifying found.
 
-    `purpose` is None for a model the catalogue does not hold; `dimensions` is 0 for one that makes no vectors.
+    `purpose` is null for a model kb cannot assemble itself; `dimensions` is 0 for one that makes no vectors.
     """
 
     name: str
@@ -95,21 +104,24 @@ class ModelStatus(NamedTuple):
     licence: str
     size_bytes: int
     installed: bool
-    used_as: str | None
+    used_as: Annotated[str | None, Wire(type=Literal["primary", "secondary", "speech"] | None)]
     problem: str | None = None
 
 
 class VectorTable(NamedTuple):
-    """One table. `model` is None where nothing in SQLite knows it; `used_as` is a slot, `configured`, or None."""
+    """One vector table. `used_as` is primary or secondary, `configured` until a run has come to it, null = unused."""
+
+    # `model` is None where nothing in SQLite knows the table.
 
     lance_table: str
     model: str | None
     dimensions: int | None
     vectors: int
     size_bytes: int
-    used_as: str | None
+    used_as: Annotated[str | None, Wire(type=Literal["primary", "secondary", "configured"] | None)]
 
 
+@on_wire("index_report.v1", title="IndexReportV1")
 @dataclass(slots=True)
 class RebuildReport:
     """What was rebuilt: rows of the lexical index, vectors embedded, taken from the cache, or restored; what there is.
@@ -126,3 +138,18 @@ class RebuildReport:
     aborted: bool = False
     tables: list[VectorTable] = field(default_factory=list)
     dropped: list[VectorTable] = field(default_factory=list)
+
+
+class ConfigValue(NamedTuple):
+    """One value. `origin` is default, file, flag or the environment variable."""
+
+    value: Any
+    origin: str
+
+
+@on_wire("config_report.v1")
+class ConfigReport(NamedTuple):
+    """Every key, `section.key`, in order; `file` is null when there is none."""
+
+    file: Path | None
+    values: Mapping[str, ConfigValue]
