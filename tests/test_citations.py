@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from kb.domain.citations import Citation, LineCitation, cite, parse_citation
 from kb.domain.media_citations import CaptionCitation, PageCitation, RegionCitation, TimeCitation
-from kb.domain.spans import Box, CaptionSpan, LineSpan, PageSpan, RegionSpan, SourceSpan, TimeSpan
+from kb.domain.media_citations import Box
+from kb.domain.spans import CaptionSpan, LineSpan, PageSpan, RegionSpan, SourceSpan, TimeSpan
 from kb.errors import InvalidCitation
 
 paths = st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.sampled_from(

@@ -12,7 +12,8 @@ from ingest_fixtures import Workspace
 from kb.domain.citations import Citation, LineCitation
 from kb.domain.ingest.derived import DerivedName, ModelCaption, OcrRegion, OcrText, Transcript, TranscriptSegment
 from kb.domain.media_citations import CaptionCitation, PageCitation, RegionCitation, TimeCitation
-from kb.domain.spans import Box
+from kb.domain.media_citations import Box
+
 from kb.errors import NotFound
 from kb.extract.cited_text import cited_text
 from kb.extract.ocr.recognised_pages import page_ocr_json

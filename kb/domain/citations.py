@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kb.domain.on_wire import on_wire, wire_kind
 from kb.domain.symbols import shown_name
 from kb.errors import InvalidCitation
 from kb.records import NamedTuple
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 _EXAMPLES = "notes/a.md#L12-L34, paper.pdf#page=13, photo.png#xywh=120,40,520,180 or talk.mp3#t=822,850"
 
 
+@on_wire("citation.v1", kind="line", fields="path uri=to_uri start end section")
 class LineCitation(NamedTuple):
-    """Whole lines of a text file, from 1, both ends included: `notes/a.md#L12-L34`."""
+    """Whole lines of a text file, from 1, both ends included."""
 
     path: str
     start: int
@@ -30,8 +32,12 @@ class LineCitation(NamedTuple):
         return f"{self.path}#{lines}"
 
 
+@on_wire("citation.v1", kind="code", fields="path uri=to_uri line_start line_end symbol symbol_kind lang")
 class CodeCitation(NamedTuple):
-    """Whole lines of a source file and what they define: `src/a.rs#L10-L42`; only path and lines are in the URI."""
+    """Whole lines of a source file, from 1, both ends included.
+
+    `symbol` is what they define, `symbol_kind` what that is (function, class, …), `lang` the language.
+    """
 
     path: str
     line_start: int
@@ -102,20 +108,9 @@ def cited_lines(citation: Citation | None) -> LineCitation | None:
     return citation if isinstance(citation, LineCitation) else None
 
 
-def citation_kind(citation: Citation) -> str:
-    """What a citation points into, as `citation.v1` names it: line, code, page, region, caption or time."""
-    if isinstance(citation, LineCitation):
-        return "line"
-    if isinstance(citation, CodeCitation):
-        return "code"
-    from kb.domain.media_citations import KINDS
-
-    return next(kind for kind, made in KINDS.items() if type(citation) is made)
-
-
 def citation_to_json(citation: Citation) -> dict[str, Any]:
     """The stored form of a citation: its kind and fields."""
-    return {"kind": citation_kind(citation), **citation._asdict()}
+    return {"kind": wire_kind(citation), **citation._asdict()}
 
 
 def citation_from_json(stored: Mapping[str, Any]) -> Citation:
@@ -125,10 +120,10 @@ def citation_from_json(stored: Mapping[str, Any]) -> Citation:
         return LineCitation(**fields)
     if stored["kind"] == "code":
         return CodeCitation(**fields)
-    from kb.domain.media_citations import KINDS
+    from kb.domain.media_citations import KINDS, Box
 
     if "regions" in fields:
-        fields["regions"] = tuple(tuple(box) for box in fields["regions"])
+        fields["regions"] = tuple(Box(*box) for box in fields["regions"])
     return KINDS[stored["kind"]](**fields)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol, TypeAlias
 
+from kb.domain.on_wire import Wire, on_wire
 from kb.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -49,12 +50,13 @@ class EncodedQuestion(NamedTuple):
     tokens: bytes | None = None
 
 
+@on_wire(title="CoverageV1")
 class SlotCoverage(NamedTuple):
-    """How many chunks a model in use has embedded."""
+    """How many passages a model in use has embedded; those of source code are not."""
 
-    slot: str
+    slot: Annotated[str, Wire(type=Literal["primary", "secondary"])]
     model_id: str
-    chunks: int
+    chunks: Annotated[int, Wire("passages")]
     embedded: int
 
 

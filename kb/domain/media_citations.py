@@ -9,29 +9,45 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kb.domain.on_wire import on_wire
 from kb.records import NamedTuple
 
 
-class PageCitation(NamedTuple):
-    """A page of a PDF, from 1: `paper.pdf#page=13`.
+@on_wire(title="RectangleV1")
+class Box(NamedTuple):
+    """A rectangle on a page: points (1/72 inch) from the top left of the page as it is shown."""
 
-    `label` is the number printed on it. `regions` are the (x, y, w, h) in points from the page's top left that hold the
-    passage; like `section` and `label` they are not part of the URI.
-    """
+    # Of an image: pixels of the original.
+
+    x: int
+    y: int
+    w: int
+    h: int
+
+    def joined(self, other: Box) -> Box:
+        """The smallest box around both."""
+        x, y = min(self.x, other.x), min(self.y, other.y)
+        return Box(x, y, max(self.x + self.w, other.x + other.w) - x, max(self.y + self.h, other.y + other.h) - y)
+
+
+@on_wire("citation.v1", kind="page", fields="path uri=to_uri page label section regions")
+class PageCitation(NamedTuple):
+    """A page of a PDF, from 1; `label` is the number printed on it, `regions` where on it the passage stands."""
 
     path: str
     page: int
     section: str | None = None
     label: str | None = None
-    regions: tuple[tuple[int, int, int, int], ...] = ()
+    regions: tuple[Box, ...] = ()
 
     def to_uri(self) -> str:
         """The citation as `path#page=13`."""
         return f"{self.path}#page={self.page}"
 
 
+@on_wire("citation.v1", kind="region", fields="path uri=to_uri x y w h")
 class RegionCitation(NamedTuple):
-    """A rectangle of an image, in pixels of the original from its top left: `photo.png#xywh=120,40,520,180`."""
+    """A rectangle of an image, in pixels of the original from its top left."""
 
     path: str
     x: int
@@ -44,8 +60,9 @@ class RegionCitation(NamedTuple):
         return f"{self.path}#xywh={self.x},{self.y},{self.w},{self.h}"
 
 
+@on_wire("citation.v1", kind="caption", fields="path uri=to_uri model")
 class CaptionCitation(NamedTuple):
-    """What a vision model said of an image: `photo.png#caption=qwen2.5-vl:7b`."""
+    """What a vision model said of an image."""
 
     path: str
     model: str
@@ -55,8 +72,9 @@ class CaptionCitation(NamedTuple):
         return f"{self.path}#caption={self.model}"
 
 
+@on_wire("citation.v1", kind="time", fields="path uri=to_uri start_ms end_ms speaker")
 class TimeCitation(NamedTuple):
-    """A stretch of a recording, in milliseconds: `talk.mp3#t=822,850.5` (the URI counts in seconds)."""
+    """A stretch of a recording, in milliseconds from its start."""
 
     path: str
     start_ms: int
@@ -64,7 +82,7 @@ class TimeCitation(NamedTuple):
     speaker: str | None = None
 
     def to_uri(self) -> str:
-        """The citation as `path#t=822,850.5`."""
+        """The citation as `path#t=822,850.5`, in seconds."""
         return f"{self.path}#t={_seconds(self.start_ms)},{_seconds(self.end_ms)}"
 
 
@@ -83,7 +101,7 @@ def cite_media(path: str, spans: Sequence[Mapping[str, Any]], section: str | Non
     first, last = spans[0], spans[-1]
     match first["kind"]:
         case "page":
-            boxes = tuple((span["x"], span["y"], span["w"], span["h"]) for span in spans if "x" in span)
+            boxes = tuple(Box(span["x"], span["y"], span["w"], span["h"]) for span in spans if "x" in span)
             return PageCitation(path, first["page"], section, first.get("label"), boxes)
         case "region":
             x, y = min(span["x"] for span in spans), min(span["y"] for span in spans)

@@ -47,3 +47,10 @@ def on_wire(
         return record
 
     return mark
+
+
+def wire_kind(record: object) -> str:
+    """The `kind` of a record on the wire."""
+    form: Form = type(record).__wire__  # type: ignore[attr-defined]
+    assert form.kind is not None
+    return form.kind

@@ -7,28 +7,17 @@ text for a page, of the document's `source_text` for the others. They tell which
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kb.domain.ids import Json
+from kb.domain.media_citations import Box
+from kb.domain.on_wire import on_wire
 
 
-class Box(NamedTuple):
-    """A rectangle, its origin at the top left: pixels of the original image, or points (1/72 inch) of a page."""
-
-    x: int
-    y: int
-    w: int
-    h: int
-
-    def joined(self, other: Box) -> Box:
-        """The smallest box around both."""
-        x, y = min(self.x, other.x), min(self.y, other.y)
-        return Box(x, y, max(self.x + self.w, other.x + other.w) - x, max(self.y + self.h, other.y + other.h) - y)
-
-
+@on_wire(kind="line")
 @dataclass(frozen=True, slots=True)
 class LineSpan:
-    """Whole lines `start`..`end` of a text file, counted from 1, both included."""
+    """Whole lines, from 1, both ends included."""
 
     start: int
     end: int
@@ -38,9 +27,10 @@ class LineSpan:
         return {"kind": "line", "start": self.start, "end": self.end}
 
 
+@on_wire(kind="code", fields="line_start line_end symbol? symbol_kind? lang?")
 @dataclass(frozen=True, slots=True)
 class CodeSpan:
-    """Whole lines of a source file, from 1, both included, and what they define: `Foo.bar`, `method`, `rust`."""
+    """Whole lines of a source file, from 1, both ends included, and what they define."""
 
     line_start: int
     line_end: int
@@ -55,12 +45,12 @@ class CodeSpan:
         return span | {name: value for name, value in named.items() if value is not None}
 
 
+@on_wire(kind="page", fields="page label? char_start char_end x=box.x y=box.y w=box.w h=box.h")
 @dataclass(frozen=True, slots=True)
 class PageSpan:
-    """Characters of page `page` (from 1) of a PDF, where they are on it, and the number printed on that page.
+    """Characters of a page's text (the end excluded), and the rectangle around them in points."""
 
-    `box` is in points of the page as it is shown, its rotation applied; `label` is None where the PDF names none.
-    """
+    # `page` counts from 1, `label` is printed on it; `box` is of the page as it is shown, its rotation applied.
 
     page: int
     char_start: int
@@ -78,9 +68,12 @@ class PageSpan:
         return span
 
 
+@on_wire(kind="region", fields="x=box.x y=box.y w=box.w h=box.h char_start char_end")
 @dataclass(frozen=True, slots=True)
 class RegionSpan:
-    """A rectangle of an image, in pixels of the original file as they are stored (before any EXIF turn)."""
+    """A rectangle of an image in pixels, and the characters of its text that are there."""
+
+    # The pixels of the original file as they are stored, before any EXIF turn.
 
     box: Box
     char_start: int
@@ -91,9 +84,10 @@ class RegionSpan:
         return {"kind": "region", **self.box._asdict(), **_chars(self)}
 
 
+@on_wire(kind="time", fields="start_ms end_ms speaker? char_start char_end")
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """A stretch of a recording, in milliseconds from its start."""
+    """A stretch of a recording, and the characters of its transcript that are spoken there."""
 
     start_ms: int
     end_ms: int
@@ -109,9 +103,10 @@ class TimeSpan:
         return span
 
 
+@on_wire(kind="caption")
 @dataclass(frozen=True, slots=True)
 class CaptionSpan:
-    """What a vision model said of a whole image."""
+    """The characters of an image's text that a vision model wrote."""
 
     model: str
     char_start: int

@@ -142,7 +142,7 @@ def list_text(listing: Listing) -> str:
     return "\n".join((f"{columns}. {fence.said}", fence.around("\n".join(lines)), *more))
 
 
-def status_text(status: BaseStatus, kb_version: str) -> str:
+def status_text(status: BaseStatus) -> str:
     """What is indexed, how fresh it is, what is missing."""
     by = "words and meaning" if status.by_meaning else "words only"
     counted = [
@@ -152,7 +152,7 @@ def status_text(status: BaseStatus, kb_version: str) -> str:
     ]
     return "\n".join(
         (
-            f"kb {kb_version}: {status.documents} documents, {status.passages} passages, searched by {by}",
+            f"kb {status.kb_version}: {status.documents} documents, {status.passages} passages, searched by {by}",
             *counted,
             f"last ingest: {status.last_ingest_at or 'never'} (corpus revision {status.corpus_revision})",
             *(f"missing: {visible_line(each)}" for each in status.missing),

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import kb
 from kb.domain.results.fetched import Fetched, Picture, Pictures
 from kb.domain.results.listing import ListedKind
 from kb.domain.run_handle import RunHandle
@@ -24,12 +23,11 @@ from kb.operations.inspect.listing import base_status, list_things
 from kb.operations.search.pages import search_page
 from kb.operations.session.exposure import shown_below
 from kb.operations.session.session import Session
-from kb.wire.tools.base_status import base_status_v1
+from kb.wire.derive import to_wire
 from kb.wire.tools.fetch_arguments import fetch_request
 from kb.wire.tools.fetched_texts import fetched_texts_v1
 from kb.wire.tools.found_passages import found_passages_v1
 from kb.wire.tools.given_answer import given_answer_v1
-from kb.wire.tools.listing import listing_v1
 from kb.wire.tools.taken_in import taken_in_v1
 
 DEFAULT_HITS = 8
@@ -123,12 +121,12 @@ def _list(session: Session, given: Any, _: RunHandle, __: str) -> Result:
     places = tuple(each.name for each in listing.items)
     if what in ("documents", "sources", "symbols"):
         listing = listing._replace(items=tuple(each._replace(name=as_name(each.name)) for each in listing.items))
-    return Result(list_text(listing), listing_v1(listing), places)
+    return Result(list_text(listing), to_wire(listing), places)
 
 
 def _status(session: Session, given: Any, _: RunHandle, __: str) -> Result:
     status = base_status(session)
-    return Result(status_text(status, kb.__version__), base_status_v1(status, kb.__version__))
+    return Result(status_text(status), to_wire(status))
 
 
 def _add_note(session: Session, given: Any, handle: RunHandle, client: str) -> Result:

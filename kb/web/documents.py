@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from kb.domain.results.viewing import NearDocuments, ShownDocument
 from kb.errors import UsageError
 from kb.operations.inspect.inspect import list_documents, list_folder
 from kb.operations.inspect.shown import line_html, rendered
@@ -15,12 +16,7 @@ from kb.operations.inspect.vault_map import near_documents, vault_map
 from kb.operations.inspect.view import kept_file, note_named, view_document
 from kb.operations.session.session import Session
 from kb.web.parameters import filters_of, path_of
-from kb.wire.inspect.doc_summary import doc_summary_v1
-from kb.wire.inspect.doc_view import doc_view_v1
-from kb.wire.inspect.folder import folder_v1
-from kb.wire.inspect.near_documents import near_documents_v1
-from kb.wire.inspect.symbol_summary import symbol_summary_v1
-from kb.wire.inspect.vault_map import vault_map_v1
+from kb.wire.derive import to_wire
 
 # How a browser is told what a file is. It is told to believe it, and nothing that a browser would run is among them.
 _CONTENT_TYPES = {
@@ -52,32 +48,32 @@ def document_routes(session: Session, thumbnails: Thumbnails) -> list[Route]:
 
     def document(request: Request) -> Response:
         view = view_document(session, path_of(request, "at"), request.query_params.get("passage"))
-        return JSONResponse(doc_view_v1(view, rendered(view), line_html(view)))
+        return JSONResponse(to_wire(ShownDocument(view, rendered(view), line_html(view))))
 
     def documents(request: Request) -> Response:
         rows = list_documents(session, filters_of(request, session.defaults), _MOST_LISTED)
-        return JSONResponse([doc_summary_v1(row) for row in rows])
+        return JSONResponse([to_wire(row) for row in rows])
 
     def folder(request: Request) -> Response:
         start = request.query_params.get("start", "0")
         if not start.isdecimal():
             raise UsageError(f"start: {start!r} is no number", "it counts what is left out first")
         listed = list_folder(session, request.query_params.get("path", ""), limit=_FOLDER_PAGE, start=int(start))
-        return JSONResponse(folder_v1(listed))
+        return JSONResponse(to_wire(listed))
 
     def linked(request: Request) -> Response:
         found = note_named(session, path_of(request, "name"), request.query_params.get("from", ""))
-        return JSONResponse(doc_summary_v1(found))
+        return JSONResponse(to_wire(found.summary))
 
     def near(request: Request) -> Response:
         path = path_of(request)
-        return JSONResponse(near_documents_v1(path, near_documents(session, path)))
+        return JSONResponse(to_wire(NearDocuments(path, near_documents(session, path))))
 
     def mapped(request: Request) -> Response:
-        return JSONResponse(vault_map_v1(vault_map(session)))
+        return JSONResponse(to_wire(vault_map(session)))
 
     def symbols(request: Request) -> Response:
-        return JSONResponse([symbol_summary_v1(each) for each in outline(session, path_of(request))])
+        return JSONResponse([to_wire(each) for each in outline(session, path_of(request))])
 
     def thumbnail(request: Request) -> Response:
         drawn = thumbnails.draw(session, path_of(request, "at"), request.query_params.get("passage"))

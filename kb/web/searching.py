@@ -6,12 +6,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from kb.domain.results.viewing import Facets
 from kb.operations.inspect.facets import count_facets
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.search.search import search
 from kb.operations.session.session import Session
 from kb.web.parameters import asked, filters_of
-from kb.wire.inspect.facets import facets_v1
+from kb.wire.derive import to_wire
 from kb.wire.inspect.web_start import web_start_v1
 from kb.wire.search_response import search_response_v1
 
@@ -23,7 +24,7 @@ def search_routes(session: Session, csrf: str, *, may_write: bool) -> list[Route
         return JSONResponse(search_response_v1(search(session, asked(request, session.defaults))))
 
     def facets(request: Request) -> Response:
-        return JSONResponse(facets_v1(count_facets(session, filters_of(request, session.defaults))))
+        return JSONResponse(to_wire(Facets.of(count_facets(session, filters_of(request, session.defaults)))))
 
     def start(request: Request) -> Response:
         with session.reading_views() as base:

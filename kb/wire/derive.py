@@ -125,7 +125,8 @@ def annotation_of(record: type, attribute: str) -> tuple[Any, str]:
     """The annotation of a field as it is written, or that of what a property or method returns; its module."""
     for each in record.__mro__:
         if attribute in vars(each).get("__annotations__", ()):
-            return each.__annotations__[attribute], each.__module__
+            annotation = each.__annotations__[attribute]
+            return getattr(annotation, "__forward_arg__", annotation), each.__module__
     function = getattr(record, attribute)
     function = getattr(function, "fget", function)
     return function.__annotations__["return"], function.__module__

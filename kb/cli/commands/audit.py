@@ -37,10 +37,8 @@ def list_(call: Call, client: str | None, tool: str | None, limit: int, as_json:
     """List calls with what was given, the last first. Exit code 1 when there is none."""
     rows = disclosures(call.config, client=client, tool=tool, limit=limit)
     if as_json:
-        from kb.wire.inspect.disclosure import disclosure_v1
-
         for row in rows:
-            print_json(disclosure_v1(row))
+            print_json(row)
         return 0 if rows else 1
     for row in rows:
         places = json.loads(row.places_json)

@@ -31,9 +31,7 @@ def doc(call: Call, id: str, as_json: bool) -> None:
     """Show a document: by its id, the start of one, or its path."""
     found = inspect_document(call.session, id)
     if as_json:
-        from kb.wire.inspect.doc_inspection import doc_inspection_v1
-
-        print_json(doc_inspection_v1(found))
+        print_json(found)
         return
     document = found.document
     parser, engines = read_labels(document.parser_version)
@@ -72,9 +70,7 @@ def chunk(call: Call, id: str, as_json: bool) -> None:
     """Show a chunk, by its id or the start of one: its text and the words it is found by."""
     inspected = inspect_chunk(call.session, id)
     if as_json:
-        from kb.wire.inspect.chunk_inspection import chunk_inspection_v1
-
-        print_json(chunk_inspection_v1(inspected))
+        print_json(inspected)
         return
     found = inspected.chunk
     echo_folded(f"{plain_line(found.workspace_path)}#{_place(found.source_spans_json)}")
@@ -105,9 +101,7 @@ def symbol(call: Call, name: str, as_json: bool) -> None:
     """Show where source code defines a name, and the lines that call or construct what is called so."""
     found = inspect_symbol(call.session, name)
     if as_json:
-        from kb.wire.inspect.symbol_inspection import symbol_inspection_v1
-
-        print_json(symbol_inspection_v1(found))
+        print_json(found)
         return
     for each in found.definitions:
         echo_folded(plain_line(f"{each.path}#L{each.line_start}-L{each.line_end}"))

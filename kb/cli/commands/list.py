@@ -43,10 +43,8 @@ def docs(
     """List documents in the order of their paths. Exit code 1 when there is none."""
     rows = list_documents(call.session, filters, limit)
     if as_json:
-        from kb.wire.inspect.doc_summary import doc_summary_v1
-
         for row in rows:
-            print_json(doc_summary_v1(row))
+            print_json(row)
     else:
         for row in rows:
             path, title = plain_line(row.workspace_path), plain_line(row.title)
@@ -75,10 +73,8 @@ def symbols(call: Call, filters: SearchFilters, path: str | None, limit: int | N
     globs = filters.path_globs if path is None else (*filters.path_globs, path)
     rows = list_symbols(call.session, filters._replace(path_globs=globs), limit)
     if as_json:
-        from kb.wire.inspect.symbol_summary import symbol_summary_v1
-
         for row in rows:
-            print_json(symbol_summary_v1(row))
+            print_json(row)
     else:
         for row in rows:
             place = f"{row.path}#L{row.line_start}-L{row.line_end}"

@@ -61,9 +61,7 @@ def command(
     if rc is not None:
         _give_init_file(rc, init_lines(config.sqlite, bound, writable=writable), config.sqlite, writable)
     elif as_json:
-        from kb.wire.inspect.sql_query import sql_query_v1
-
-        print_json(sql_query_v1(bound))
+        print_json(bound)
     elif query is not None:
         click.echo("\n".join(query_lines(bound)))
     else:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import click
 
-from kb import __version__
 from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.output.printing import echo_fields
 from kb.cli.output.terminal import plain_line
@@ -25,9 +24,7 @@ def command(call: Call, as_json: bool) -> None:
     """
     status = base_status(call.session)
     if as_json:
-        from kb.wire.tools.base_status import base_status_v1
-
-        print_json(base_status_v1(status, __version__))
+        print_json(status)
         return
     run = last_run(call.session)
     last = "none has ended yet" if status.last_ingest_at is None else local_time(status.last_ingest_at)

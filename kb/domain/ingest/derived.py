@@ -13,7 +13,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple, cast
 
 from kb.domain.ids import Json
-from kb.domain.spans import Box
+from kb.domain.on_wire import on_wire
+from kb.domain.media_citations import Box
+
 
 DerivedName = Literal["pdf-text", "ocr", "caption", "transcript", "plugin-text", "thumbnail"]
 """`thumbnail` is drawn to be looked at, and part of no document."""
@@ -126,9 +128,10 @@ class ModelCaption:
         return asdict(self)
 
 
+@on_wire(title="SpokenV1", fields="start_ms end_ms text")
 @dataclass(frozen=True, slots=True)
 class TranscriptSegment:
-    """A stretch of speech: milliseconds from the start of the recording, and the words."""
+    """A stretch of speech in a recording, in milliseconds from its start."""
 
     start_ms: int
     end_ms: int

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import json
+from typing import Annotated, NamedTuple
+
+from kb.domain.on_wire import Wire, on_wire
 
 
+@on_wire("disclosure.v1")
 class Disclosure(NamedTuple):
-    """One call: who asked by which tool, where what was given stands, and its tokens.
+    """One call. `client` is the agent as it names itself; `places` are the citations, paths or ids it was given.
 
-    `outcome` is `given`, or the code of the error that was given instead. `places_json` is a JSON array.
+    `tokens` are those of the whole result; `outcome` is `given`, or the code of an error.
     """
 
     disclosed_at: str
     client: str
     tool: str
     asked: str
-    places_json: str
+    places_json: Annotated[str, Wire("places", list[str], json.loads)]
     tokens: int
     outcome: str

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+from kb.domain.documents import BlockKind, TrustLevel
+from kb.domain.on_wire import Wire, on_wire
+from kb.domain.spans import SourceSpan
 
 
+@on_wire("doc_summary.v1", title="DocSummaryV1")
 class DocumentRow(NamedTuple):
-    """One document, as it is listed."""
+    """One document."""
 
     doc_id: str
-    workspace_path: str
+    workspace_path: Annotated[str, Wire("doc_path")]
     title: str
     lang: str
-    tags_json: str
-    trust_level: str
+    tags_json: Annotated[str, Wire("tags", list[str], json.loads)]
+    trust_level: Annotated[str, Wire(type=TrustLevel)]
     source_type: str
     media_type: str
     byte_len: int
@@ -52,23 +58,31 @@ class DocumentDetail(NamedTuple):
     metadata_json: str
     provenance_json: str
 
+    @property
+    def summary(self) -> DocumentRow:
+        """The document as it is listed."""
+        return DocumentRow(*self[: len(DocumentRow._fields)])
 
+
+@on_wire(title="BlockV1")
 class BlockDetail(NamedTuple):
-    """One block of a document."""
+    """One block; `payload` depends on `kind`."""
 
     block_id: str
-    kind: str
-    heading_path_json: str
-    source_span_json: str
-    payload_json: str
+    kind: Annotated[str, Wire(type=BlockKind)]
+    heading_path_json: Annotated[str, Wire("heading_path", list[str], json.loads)]
+    source_span_json: Annotated[str, Wire("span", SourceSpan, json.loads)]
+    payload_json: Annotated[str, Wire("payload", dict[str, Any], json.loads)]
 
 
+@on_wire(title="DocChunkV1", fields="chunk_id section_label source_spans_json token_estimate")
 class ChunkSummary(NamedTuple):
-    """One chunk of a document, of its text only the opening."""
+    """One chunk, without its text."""
 
+    # Inside, with the opening of its text.
     chunk_id: str
     section_label: str | None
-    source_spans_json: str
+    source_spans_json: Annotated[str, Wire("source_spans", list[SourceSpan], json.loads)]
     token_estimate: int
     opening: str
 
@@ -79,11 +93,11 @@ class ChunkDetail(NamedTuple):
     chunk_id: str
     doc_id: str
     workspace_path: str
-    heading_path_json: str
+    heading_path_json: Annotated[str, Wire("heading_path", list[str], json.loads)]
     section_label: str | None
     text: str
-    source_spans_json: str
-    block_ids_json: str
+    source_spans_json: Annotated[str, Wire("source_spans", list[SourceSpan], json.loads)]
+    block_ids_json: Annotated[str, Wire("block_ids", list[str], json.loads)]
     token_estimate: int
     chunker_version: str
     policy_hash: str
@@ -93,15 +107,16 @@ class ChunkDetail(NamedTuple):
     name_text: str
 
 
+@on_wire(fields="model=model_id model_version dimensions embedding_id tokens=token_count slot")
 class ChunkEmbedding(NamedTuple):
-    """One vector of a chunk; `slot` is None where searches do not use it."""
+    """One vector of a chunk. `used_as` is null where searches do not use it; `tokens` is what the model saw."""
 
     embedding_id: str
     model_id: str
     model_version: str
     dimensions: int
     token_count: int | None
-    slot: str | None
+    slot: Annotated[str | None, Wire("used_as", Literal["primary", "secondary"] | None)]
 
 
 class DocumentEmbedding(NamedTuple):
@@ -113,31 +128,40 @@ class DocumentEmbedding(NamedTuple):
     embedded_at: str
 
 
+@on_wire(title="StatsV1")
 class CorpusStats(NamedTuple):
-    """How much the knowledge base holds."""
+    """What the knowledge base holds."""
 
     assets: int
     documents: int
     blocks: int
     chunks: int
     source_bytes: int
-    documents_by_lang_json: str
-    documents_by_media_json: str
+    documents_by_lang_json: Annotated[str, Wire("documents_by_lang", dict[str, int], json.loads)]
+    documents_by_media_json: Annotated[str, Wire("documents_by_media", dict[str, int], json.loads)]
     corpus_revision: int
     last_ingest_at: str | None
 
 
 class Artifact(NamedTuple):
-    """What an engine derived from the document's file, as it lies on disk. `engine` has its version and settings."""
+    """What an engine derived from the file: `pdf-text`, `ocr`, `caption` or `transcript`, a JSON file at `path`."""
 
+    # `engine` has its version and settings.
     name: str
     engine: str | None
     path: Path
     byte_len: int
 
 
+@on_wire(
+    "doc_inspection.v1",
+    title="DocInspectionV1",
+    fields="""document=document.summary asset_id=document.asset_id checksum=document.checksum storage_kind
+        storage_path=document.storage_path source_path=document.source_path doc_version=document.doc_version metadata
+        provenance blocks chunks artifacts""",
+)
 class DocumentInspection(NamedTuple):
-    """One document with its blocks and chunks, and what was derived from its file."""
+    """All that is stored of one document."""
 
     document: DocumentDetail
     blocks: list[BlockDetail]
@@ -145,9 +169,39 @@ class DocumentInspection(NamedTuple):
     artifacts: list[Artifact]
     embeddings: list[DocumentEmbedding]
 
+    def storage_kind(self) -> Annotated[str, Wire(type=Literal["copied", "reference"])]:
+        """Whether kb keeps a copy of the file."""
+        return self.document.storage_kind
 
+    def metadata(self) -> dict[str, Any]:
+        """What the document says of itself."""
+        found: dict[str, Any] = json.loads(self.document.metadata_json)
+        return found
+
+    def provenance(self) -> dict[str, Any]:
+        """What happened to the document; a model's vectors come after it is stored, and go when they are made again."""
+        embedded = [
+            {
+                "at": each.embedded_at,
+                "agent": f"{each.model_id} {each.model_version}",
+                "kind": "embedded",
+                "note": f"{each.chunks} chunks",
+            }
+            for each in self.embeddings
+        ]
+        return {"events": [*json.loads(self.document.provenance_json)["events"], *embedded]}
+
+
+@on_wire(
+    "chunk_inspection.v1",
+    fields="""chunk_id=chunk.chunk_id doc_id=chunk.doc_id doc_path=chunk.workspace_path
+        heading_path=chunk.heading_path_json section_label=chunk.section_label text=chunk.text lang=chunk.lang
+        source_spans=chunk.source_spans_json block_ids=chunk.block_ids_json token_estimate=chunk.token_estimate
+        chunker_version=chunk.chunker_version policy_hash=chunk.policy_hash indexed_headings=chunk.heading_text
+        indexed_morphemes=chunk.tokenized_korean_text indexed_names=chunk.name_text embeddings""",
+)
 class ChunkInspection(NamedTuple):
-    """One chunk with the vectors it has."""
+    """All that is stored of one chunk."""
 
     chunk: ChunkDetail
     embeddings: list[ChunkEmbedding]
@@ -161,13 +215,21 @@ class Introspection(NamedTuple):
     stats: CorpusStats | None
 
 
+def _plain_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value.hex() if isinstance(value, bytes) else value for name, value in params.items()}
+
+
+@on_wire("sql_query.v1", title="SqlQueryV1", fields="query=text terms statement params")
 class BoundQuery(NamedTuple):
-    """A question as the statement in `statement` is bound to it."""
+    """A question, the words it was read as, the file of the statement that answers it, and its named parameters.
+
+    Lists are JSON arrays as text, vectors hexadecimal digits of their bytes; null filters accept everything.
+    """
 
     text: str
     terms: tuple[str, ...]
     statement: Path
-    params: Mapping[str, object]
+    params: Annotated[Mapping[str, object], Wire(type=dict[str, str | int | float | None], by=_plain_params)]
     with_vectors: bool
 
 
@@ -207,9 +269,41 @@ class FolderEntry(NamedTuple):
     chunk_count: int | None
 
 
+class Subfolder(NamedTuple):
+    """A folder in it, and how many documents are below that."""
+
+    name: str
+    documents: int
+
+
+class FolderDocument(NamedTuple):
+    """A document in it."""
+
+    doc_path: str
+    title: str
+    media_type: str
+    lang: str | None
+    passages: int
+
+
+@on_wire("folder.v1", title="FolderV1", fields="path=folder folders documents has_more")
 class FolderPage(NamedTuple):
-    """A page of what lies in a folder, "" being the top; `has_more`: there is another page behind it."""
+    """What lies in the folder `path`, "" being the top; folders first. `has_more`: there is another page behind it."""
 
     folder: str
     entries: tuple[FolderEntry, ...]
     has_more: bool
+
+    def folders(self) -> list[Subfolder]:
+        """The folders among the entries."""
+        return [Subfolder(each.name, each.documents) for each in self.entries if each.workspace_path is None]
+
+    def documents(self) -> list[FolderDocument]:
+        """The documents among the entries."""
+        return [
+            FolderDocument(
+                each.workspace_path, each.title or each.name, each.media_type or "", each.lang, each.chunk_count or 0
+            )
+            for each in self.entries
+            if each.workspace_path is not None
+        ]

@@ -3,34 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from kb.domain.on_wire import Wire, on_wire
 
 ListedKind = Literal["documents", "sources", "tags", "properties", "symbols"]
 
 
 class Listed(NamedTuple):
-    """One thing of a list: a path, folder, tag or key, or the citation of a definition.
+    """One of them: its `name` (a path, a tag, a key, a citation), what it is called or is, and how much it holds.
 
-    `size` counts the passages of a document, else documents.
+    `count` is of passages for documents, else of documents; `date` is of a document.
     """
 
     name: str
     detail: str | None
-    size: int | None
+    size: Annotated[int | None, Wire("count")]
     date: str | None
 
 
+@on_wire("listing.v1")
 class Listing(NamedTuple):
-    """A page of one kind of things, in the order of their names."""
+    """A page of them. `next_cursor` gives more, as long as the corpus does not change."""
 
     what: ListedKind
     items: tuple[Listed, ...]
     next_cursor: str | None
 
 
+@on_wire(
+    "base_status.v1",
+    fields="kb_version documents passages languages kinds last_ingest_at corpus_revision searched_by missing",
+)
 class BaseStatus(NamedTuple):
-    """What is indexed, when it was last updated, and what is missing, each with what to do."""
+    """What the knowledge base holds now. `searched_by` is what a question is searched by by default.
 
+    `missing` says what would make it better, each with what to do. `languages` and `kinds` count documents.
+    """
+
+    kb_version: str
     documents: int
     passages: int
     languages: Mapping[str, int]
@@ -39,3 +50,7 @@ class BaseStatus(NamedTuple):
     corpus_revision: int
     by_meaning: bool
     missing: tuple[str, ...]
+
+    def searched_by(self) -> Literal["words and meaning", "words"]:
+        """What a question is searched by by default."""
+        return "words and meaning" if self.by_meaning else "words"

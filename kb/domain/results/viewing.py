@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from kb.domain.citations import Citation
 from kb.domain.embeddings import SlotCoverage
 from kb.domain.ingest.derived import TranscriptSegment
+from kb.domain.on_wire import Wire, on_wire
 from kb.domain.results.inspection import DocumentDetail
 
 FacetName = Literal["media", "lang", "tag", "folder", "trust", "kind", "code_lang"]
@@ -29,6 +32,25 @@ class DocumentView(NamedTuple):
     speech: tuple[TranscriptSegment, ...] = ()
 
 
+@on_wire(
+    "doc_view.v1",
+    title="DocViewV1",
+    fields="""document=view.document.summary citation=view.citation html lines place_text=view.place_text
+        speech=view.speech is_current=view.is_current""",
+)
+class ShownDocument(NamedTuple):
+    """A document with its text as HTML in which nothing runs, and the place in it that was asked for.
+
+    `html`: a note as it reads, each block with its lines as `data-from` and `data-to`; null for other kinds. `lines`:
+    each line of a text, from 1; null where the kind is not cited by lines. Of other kinds `place_text` is what was read
+    at the place, and `speech` what is said in a recording. `is_current`: the file is as it was indexed.
+    """
+
+    view: DocumentView
+    html: str | None
+    lines: list[str] | None
+
+
 class KeptFile(NamedTuple):
     """The content of a document as it was indexed, as a file: kb's copy, or the file itself where that is too large."""
 
@@ -36,16 +58,36 @@ class KeptFile(NamedTuple):
     media_type: str
 
 
+@on_wire(title="FacetValueV1", fields="value documents")
 class FacetCount(NamedTuple):
-    """How many documents have that value of a facet."""
+    """A value and its documents."""
 
     facet: str
     value: str
     documents: int
 
 
+@on_wire("facets.v1")
+class Facets(NamedTuple):
+    """The values of each filter, the commonest first, each counted with the other filters in force."""
+
+    media: list[FacetCount]
+    lang: list[FacetCount]
+    tag: list[FacetCount]
+    folder: list[FacetCount]
+    trust: list[FacetCount]
+    kind: list[FacetCount]
+    code_lang: list[FacetCount]
+
+    @classmethod
+    def of(cls, counts: Sequence[FacetCount]) -> Facets:
+        """The counts by their facets."""
+        return cls(*([each for each in counts if each.facet == facet] for facet in cls._fields))
+
+
+@on_wire(title="MonthV1")
 class MonthCount(NamedTuple):
-    """How many documents of that kind and language are of a month."""
+    """Documents of a month, by language and kind."""
 
     month: str
     lang: str | None
@@ -61,36 +103,57 @@ class CopyRow(NamedTuple):
     title: str
 
 
+@on_wire(title="NamedDocumentV1")
 class PathRow(NamedTuple):
     """A document, by its path."""
 
-    workspace_path: str
+    workspace_path: Annotated[str, Wire("doc_path")]
     title: str
 
 
+@on_wire(title="UnembeddedV1")
 class UnembeddedRow(NamedTuple):
-    """A document of which `missing` of its `chunks` have no vector."""
+    """A document of which `missing` of its `passages` have no vector under the primary model."""
 
-    workspace_path: str
+    workspace_path: Annotated[str, Wire("doc_path")]
     title: str
-    chunks: int
+    chunks: Annotated[int, Wire("passages")]
     missing: int
 
 
+@on_wire(fields="doc_path=workspace_path title cosine")
 class NearDocument(NamedTuple):
-    """A document near another one; `distance` is 1 − cosine of the nearest two of their passages."""
+    """A document; `cosine` is that of the nearest two of their passages."""
 
     doc_id: str
     workspace_path: str
     title: str
     distance: float
 
+    def cosine(self) -> float:
+        """1 − distance, to four digits."""
+        return round(1 - self.distance, 4)
 
+
+@on_wire("near_documents.v1")
+class NearDocuments(NamedTuple):
+    """The nearest first."""
+
+    doc_path: str
+    near: list[NearDocument]
+
+
+@on_wire("vault_map.v1", fields="months copies=copied unlinked coverage unembedded")
 class VaultMap(NamedTuple):
-    """What a list of documents does not show: their spread over time, copies, loose notes, what is not embedded."""
+    """Documents over time, groups of files with the same bytes, notes that link to nothing, what is embedded."""
 
     months: list[MonthCount]
     copies: list[CopyRow]
     unlinked: list[PathRow]
     coverage: list[SlotCoverage]
     unembedded: list[UnembeddedRow]
+
+    def copied(self) -> list[list[PathRow]]:
+        """The documents that share their content, by that."""
+        groups = groupby(self.copies, key=lambda each: each.asset_id)
+        return [[PathRow(each.workspace_path, each.title) for each in group] for _, group in groups]

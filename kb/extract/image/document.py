@@ -15,7 +15,8 @@ from kb.domain.documents import Document, Metadata, Text, Warning
 from kb.domain.ids import AssetId
 from kb.domain.ingest.derived import NOT_DERIVED, Derived, DerivedName, ModelCaption, OcrText, labelled_version
 from kb.domain.paths import WorkspacePath
-from kb.domain.spans import Box, CaptionSpan, PageSpan, RegionSpan
+from kb.domain.media_citations import Box
+from kb.domain.spans import CaptionSpan, PageSpan, RegionSpan
 from kb.extract.numbered_blocks import DerivedBlocks
 from kb.extract.ocr.recognised_pages import read_whole_words
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from kb.domain.spans import Box
+from kb.domain.media_citations import Box
+
 
 
 class Rectangle(NamedTuple):

@@ -12,7 +12,8 @@ from kb.domain.documents import Document, Heading, Metadata, Payload, Table, Tex
 from kb.domain.ids import AssetId, Json
 from kb.domain.ingest.derived import NOT_DERIVED, Derived, DerivedName, OcrText, labelled_version
 from kb.domain.paths import WorkspacePath
-from kb.domain.spans import Box, PageSpan
+from kb.domain.media_citations import Box
+from kb.domain.spans import PageSpan
 from kb.extract.numbered_blocks import DerivedBlocks, NumberedBlocks
 from kb.extract.ocr.recognised_pages import read_whole_words
 from kb.extract.pdf.pages import REPAIRED_NOTE, PageBlock, PdfPage, PdfText, read_pdf_text

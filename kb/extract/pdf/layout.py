@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from kb.domain.spans import Box
+from kb.domain.media_citations import Box
+
 from kb.extract.pdf.pages import OutlineEntry, PageBlock, PageBlockKind, PdfPage
 from kb.extract.pdf.raw_pages import RawBlock, RawPage, body_height
 from kb.extract.pdf.reading_order import reading_order

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
+import kb
 from kb.domain.results.listing import BaseStatus, Listed, ListedKind, Listing
 from kb.domain.search import SearchFilters
 from kb.domain.symbols import shown_name
@@ -119,6 +120,7 @@ def base_status(session: Session) -> BaseStatus:
         if not stats.documents:
             missing = ["nothing is indexed yet (kb ingest)"]  # what else is missing follows from it
         return BaseStatus(
+            kb.__version__,
             stats.documents,
             stats.chunks,
             json.loads(stats.documents_by_lang_json),
