@@ -52,12 +52,19 @@ from typing import ClassVar
 
 
 class KbError(Exception):
-    """A failure the user can read: what happened, and what to do about it."""
+    """What happened and what to do about it. `code` is stable; `message` and `hint` are for people.
+
+    `details` are for programs: `path` (not_indexed), `key` or the file's `path` (config_invalid), `endpoint`
+    (model_unreachable); else {}.
+    """
 
     code: ClassVar[str] = "generic"
+    message: str
+    hint: str | None
+    details: dict[str, str]
 
     def __init__(self, message: str, hint: str | None = None, *, details: Mapping[str, str] | None = None) -> None:
-        """`details` are what a program needs of the message: the path, the key, the address it is about."""
+        """`details` are what a program needs of the message."""
         super().__init__(message)
         self.message = message
         self.hint = hint

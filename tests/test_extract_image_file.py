@@ -11,7 +11,6 @@ import pytest
 from media_fixtures import needs_pillow
 
 from kb.domain.media_citations import Box
-
 from kb.errors import ExtractFailed
 from kb.extract.image.file import MAX_FRAMES, Frame, frames
 from kb.extract.ocr.geometry import Rectangle

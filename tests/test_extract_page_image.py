@@ -8,7 +8,6 @@ import pytest
 from media_fixtures import needs_pillow
 
 from kb.domain.media_citations import Box
-
 from kb.extract.ocr.geometry import IDENTITY, Rectangle, turned_size, turning
 
 pytestmark = needs_pillow

@@ -18,8 +18,8 @@ from kb.domain.ids import asset_id, content_hash  # noqa: E402
 from kb.domain.ingest.derived import Derived, OcrRegion, OcrText, read_labels  # noqa: E402
 from kb.domain.ingest.steps import ExtractSettings, Job, OcrSettings  # noqa: E402
 from kb.domain.kinds import PDF  # noqa: E402
+from kb.domain.media_citations import Box  # noqa: E402
 from kb.domain.paths import WorkspacePath  # noqa: E402
-from kb.domain.media_citations import Box
 from kb.domain.spans import PageSpan  # noqa: E402
 from kb.errors import ExtractFailed  # noqa: E402
 from kb.extract.ocr.recognised_pages import page_ocr_json, read_page_ocr  # noqa: E402

@@ -9,15 +9,13 @@ from typing import BinaryIO
 
 from kb.cli.call import print_json
 from kb.config import Config
-from kb.domain.search import SearchDefaults, SearchMode
+from kb.domain.results.search_page import BulkSearchItem
+from kb.domain.search import SearchDefaults, SearchMode, SearchResponse
 from kb.errors import KbError, UsageError
 from kb.operations.search.search import search
 from kb.operations.session.session import Session, open_session
-from kb.wire.bulk_search_item import BulkSearchItemV1, bulk_search_item_v1
 from kb.wire.bulk_search_query import search_query
-from kb.wire.error import error_v1
 from kb.wire.schemas import read_bulk_query, read_json_line
-from kb.wire.search_response import search_response_v1
 
 MAX_LINE_BYTES = 1_000_000
 
@@ -39,7 +37,7 @@ def run_bulk(config: Config, mode: SearchMode | None, k: int | None) -> int:
                 item = _answer_line(session, index, line, defaults)
                 print_json(item)
                 index += 1
-                bad += item["error"] is not None
+                bad += item.error is not None
     if bad:
         raise UsageError(f"{bad} of {index} lines could not be answered", "their items say why")
     return 0
@@ -54,13 +52,13 @@ def _lines(stdin: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def _answer_line(session: Session, index: int, line: bytes, defaults: SearchDefaults) -> BulkSearchItemV1:
+def _answer_line(session: Session, index: int, line: bytes, defaults: SearchDefaults) -> BulkSearchItem:
     value: object = None
     try:
         if len(line) > MAX_LINE_BYTES:
             raise UsageError(f"a line of more than {MAX_LINE_BYTES:,} bytes", "a question is one line of JSON")
         value = read_json_line(line)
         query = search_query(read_bulk_query(value), defaults)
-        return bulk_search_item_v1(index, value, search_response_v1(search(session, query)), None)
+        return BulkSearchItem(index, value, SearchResponse(search(session, query)), None)
     except KbError as error:
-        return bulk_search_item_v1(index, value, None, error_v1(error))
+        return BulkSearchItem(index, value, None, error)

@@ -134,10 +134,9 @@ def print_json(value: object) -> None:
     sys.stdout.flush()
 
 
-def print_json_with_list(value: Mapping[str, object], key: str, items: Iterable[object]) -> None:
-    """Writes `value` with the list `items` under `key` on one line, an item at a time: the list may be long."""
-    head = json_line({name: part for name, part in value.items() if name != key})
-    as_utf8(sys.stdout).write(f"{head[:-1]},{json_line(key)}:[")
+def print_json_with_list(value: object, items: Iterable[object]) -> None:
+    """Writes the wire form of `value` with `items`, which may be many, one at a time in place of its last field."""
+    as_utf8(sys.stdout).write(json_line(value).removesuffix("null}") + "[")
     for position, item in enumerate(items):
         sys.stdout.write(f",{json_line(item)}" if position else json_line(item))
     sys.stdout.write("]}\n")

@@ -230,9 +230,8 @@ def _show(error: KbError, args: list[str]) -> None:
     if "--json" in args or "--bulk" in args:
         from kb.cli.call import json_line
         from kb.cli.output.streams import as_utf8
-        from kb.wire.error import error_v1
 
-        as_utf8(sys.stderr).write(json_line(error_v1(error)) + "\n")
+        as_utf8(sys.stderr).write(json_line(error) + "\n")
         sys.stderr.flush()
     else:
         _show_text(error, args)

@@ -19,7 +19,7 @@ from kb.config import Config
 from kb.domain.results.fetched import FetchRequest, FetchTarget
 from kb.domain.results.search_page import SearchPage
 from kb.domain.results.search_trace import SearchTrace
-from kb.domain.search import SearchDefaults, SearchHit, SearchQuery, SearchResult
+from kb.domain.search import SearchDefaults, SearchHit, SearchQuery, SearchResponse, SearchResult
 from kb.errors import UsageError
 from kb.operations.fetch.fetch import fetch
 from kb.operations.search.pages import search_page_in
@@ -104,7 +104,7 @@ def _print(config: Config, found: _Found, wanted: Otherwise, trace: SearchTrace 
 
     remember(config.data_dir, (shown_files if wanted.form == "paths" else shown_hits)(found.result))
     if wanted.form == "json":
-        _print_json(found, trace)
+        print_json(SearchResponse(found.result, found.page, trace))
         return
     if wanted.form == "text":
         from kb.cli.show.hits import show_hits
@@ -120,18 +120,6 @@ def _print(config: Config, found: _Found, wanted: Otherwise, trace: SearchTrace 
         counted = f"{found.page.tokens} tokens ({found.page.token_counter})"
         echo_folded(f"{counted}; more: the same question with", style=QUIET, err=True)
         click.echo(f"--cursor {found.page.next_cursor}", err=True)
-
-
-def _print_json(found: _Found, trace: SearchTrace | None) -> None:
-    from kb.wire.search_response import search_response_v1, search_trace_v1
-
-    response = search_response_v1(found.result)
-    if found.page is not None:
-        response["next_cursor"] = found.page.next_cursor
-        response["corpus_revision"] = found.page.corpus_revision
-    if trace is not None:
-        response["trace"] = search_trace_v1(trace)
-    print_json(response)
 
 
 def _show_trace(trace: SearchTrace) -> None:

@@ -38,7 +38,8 @@ def on_wire(
     """Sets the `schema_version`, schema title and `kind` of a record on the wire, and its fields where they differ.
 
     `fields` names them in order: a field, property or method; `name=path` where the path is another (`k=query.k`); `?`
-    behind it leaves None and () out. What is behind a None in a path is left out. `former`: numbers of an older kb.
+    behind it leaves None and () out; `*path` puts the fields of the record there in its place. What is behind a None in
+    a path is left out. `former`: numbers of an older kb.
     """
     form = Form(schema, title, kind, tuple(fields.split()), tuple(former.split()))
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
-from kb.domain.citations import Citation
+from kb.domain.citations import Citation, CodeCitation
+from kb.domain.on_wire import Wire, on_wire
 from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.domain.candidates import Candidate
     from kb.domain.code_hits import CodeFound
     from kb.domain.repositories import Repository
+    from kb.domain.results.search_page import SearchPage
+    from kb.domain.results.search_trace import SearchTrace
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 SubstitutionReason = Literal["spelling", "keyboard", "sound", "pair", "lexicon"]
@@ -131,23 +134,41 @@ class SearchDefaults(NamedTuple):
         return self.context_tokens if asked is None else asked
 
 
+@on_wire(
+    title="RetrievalV1",
+    fields="""method lexical_score vector_score fusion_score lexical_rank vector_rank secondary_score lexical_share
+        vector_share late_score""",
+    former="passage_score heading_score sentence_score reading_score",
+)
 class RetrievalDetail(NamedTuple):
-    """Each channel's rank (from 1) and score; None where the channel did not find the chunk.
+    """Each channel's score and rank (from 1); null where the channel did not find the passage.
 
-    `lexical_score` is −bm25, `vector_score` a cosine, `late_score` the late interaction with the passage's tokens.
-    `lexical_share` is bm25 / bm25max, what of the question's words the passage has. `fusion_score` is what hits are
-    ranked by; `is_own` whether the passage is in the question's language, or in none where that is English.
+    `late_score` is there where the model gives tokens, and `vector_share` is what meaning counted: that, or else the
+    cosine. `secondary_score` is null; an older kb had it, and the last four.
     """
 
+    # `lexical_score` is −bm25, `vector_score` a cosine, `late_score` the late interaction with the passage's tokens.
+    # `lexical_share` is bm25 / bm25max, what of the question's words the passage has. `fusion_score` is what hits are
+    # ranked by; `is_own` whether the passage is in the question's language, or in none where that is English.
     method: SearchMode
     lexical_score: float | None
     lexical_rank: int | None
     vector_score: float | None = None
     vector_rank: int | None = None
-    late_score: float | None = None
+    late_score: Annotated[float | None, Wire(type=NotRequired[float | None])] = None
     fusion_score: float | None = None
     lexical_share: float | None = None
     is_own: bool = True
+
+    @property
+    def vector_share(self) -> float | None:
+        """What meaning counted."""
+        return self.vector_score if self.late_score is None else self.late_score
+
+    @property
+    def secondary_score(self) -> float | None:
+        """Nothing: no second model ranks."""
+        return None
 
 
 class FusionRule(NamedTuple):
@@ -171,15 +192,26 @@ class QueryVectors(NamedTuple):
     neighbours: tuple[tuple[str, float], ...] | None = None
 
 
+@on_wire(
+    "search_hit.v1",
+    fields="""rank score score_kind chunk_id doc_id doc_path title heading_path section_label snippet snippet_full_text
+        snippet_matches citation retrieval index_version embedding_model chunker_version signature? code_lang?
+        repo=repository.name git_branch=repository.branch git_commit=repository.commit git_dirty=repository.is_dirty""",
+)
 class SearchHit(NamedTuple):
-    """One passage found. `score` is a ranking signal of the kind `score_kind`, not a confidence.
+    """One passage found. `score` ranks; it is not a confidence. `score_kind` says what it is.
 
-    `signature` is that of the definition, `repository` that of the file, of source code.
+    `snippet_matches` are the parts of the snippet that match, each as its first character and the one behind its last;
+    `signature` and `code_lang` are there for source code; so is `repo` where it is of a git repository, with its
+    branch, its commit (40 or 64 hex digits) and whether a tracked file was changed since, as of the last ingest; null:
+    unknown.
     """
 
     rank: int
     score: float
-    score_kind: ScoreKind
+    score_kind: Annotated[
+        ScoreKind, Wire(type=Literal["rrf", "bm25", "cosine", "linear", "late", "reading", "cross_encoder", "code"])
+    ]
     chunk_id: str
     doc_id: str
     doc_path: str
@@ -197,6 +229,11 @@ class SearchHit(NamedTuple):
     chunker_version: str
     signature: str | None = None
     repository: Repository | None = None
+
+    @property
+    def code_lang(self) -> str | None:
+        """The language of source code."""
+        return self.citation.lang if isinstance(self.citation, CodeCitation) else None
 
 
 class Term(NamedTuple):
@@ -216,10 +253,10 @@ class Term(NamedTuple):
 
 
 class Substitution(NamedTuple):
-    """A word of a question and what was searched for in its place, or beside it where documents have it.
+    """What was searched for in place of a word that no document has, or beside another, and how it was found.
 
-    `spelling` and `keyboard`: it is taken for a slip. `sound`: the same word in the other script; `pair`: the documents
-    write both behind each other; `lexicon`: its owner calls them the same.
+    A slip of the hand (`spelling`) or in the wrong `keyboard` layout; the word in the other script by its `sound`, or
+    as documents `pair` them; a synonym of the owner's `lexicon`.
     """
 
     asked: str
@@ -227,10 +264,11 @@ class Substitution(NamedTuple):
     reason: SubstitutionReason
 
 
+@on_wire(title="DaysV1")
 class DaysAsked(NamedTuple):
-    """The days a question speaks of, ISO 8601, both included; `phrase` is how it names them.
+    """The days a question speaks of (ISO 8601, both included), as it names them, and how many documents are of them.
 
-    Passages of the `documents` that say they are of these days are favoured.
+    What the documents say themselves counts: their frontmatter, a date in their name.
     """
 
     phrase: str
@@ -283,3 +321,21 @@ class SearchResult(NamedTuple):
     def judged_hits(self) -> tuple[SearchHit, ...]:
         """The hits in the order that evidence was fitted for, whatever order they are shown in."""
         return self.ordered_before or self.note_hits
+
+
+@on_wire(
+    "search_response.v1",
+    fields="""query=result.query.text mode=result.query.mode k=result.query.k terms=result.terms hits=result.hits
+        index_version=result.index_version ranking_version=result.ranking_version note=result.note
+        substitutions=result.substitutions days=result.days next_cursor=page.next_cursor
+        corpus_revision=page.corpus_revision trace?""",
+)
+class SearchResponse(NamedTuple):
+    """The hits of one question, best first. `terms` are the words and morphemes it was searched by; `ranking_version`
+    names the statements and weights that put the hits in order; `substitutions` are words searched for in place of the
+    question's own, or beside them; the documents of `days` are favoured. Where a page was asked for, `next_cursor`
+    gives the next one as long as the corpus is still at `corpus_revision`; `trace` is there where it was asked for."""
+
+    result: SearchResult
+    page: SearchPage | None = None
+    trace: SearchTrace | None = None

@@ -12,7 +12,7 @@ from kb.domain.results.search_page import SearchPage
 from kb.domain.search import SearchHit
 from kb.errors import KbError
 from kb.mcp.hidden import visible, visible_line
-from kb.wire.tools.taken_in import TakenInV1
+from kb.wire.agents import TakenIn
 
 
 class Fence:
@@ -160,17 +160,12 @@ def status_text(status: BaseStatus) -> str:
     )
 
 
-def taken_in_text(done: TakenInV1) -> str:
+def taken_in_text(done: TakenIn) -> str:
     """What a writing tool has done."""
-    added = [] if done["path"] is None else [f"{'was there already' if done['was_there'] else 'added'}: {done['path']}"]
-    counts = (
-        ("new", done["new"]),
-        ("updated", done["updated"]),
-        ("moved", done["moved"]),
-        ("removed", done["removed"]),
-    )
-    counted = ", ".join(f"{count} {name}" for name, count in (*counts, ("unchanged", done["unchanged"])))
-    failed = [f"{done['failed']} files could not be read; kb ingest names them"] if done["failed"] else []
+    added = [] if done.path is None else [f"{'was there already' if done.was_there else 'added'}: {done.path}"]
+    names = ("new", "updated", "moved", "removed", "unchanged")
+    counted = ", ".join(f"{getattr(done, name)} {name}" for name in names)
+    failed = [f"{done.failed} files could not be read; kb ingest names them"] if done.failed else []
     return "\n".join((*added, f"ingest: {counted}", *failed))
 
 

@@ -23,12 +23,9 @@ from kb.operations.inspect.listing import base_status, list_things
 from kb.operations.search.pages import search_page
 from kb.operations.session.exposure import shown_below
 from kb.operations.session.session import Session
+from kb.wire.agents import fetched_texts, found_passages, given_answer, taken_in
 from kb.wire.derive import to_wire
 from kb.wire.tools.fetch_arguments import fetch_request
-from kb.wire.tools.fetched_texts import fetched_texts_v1
-from kb.wire.tools.found_passages import found_passages_v1
-from kb.wire.tools.given_answer import given_answer_v1
-from kb.wire.tools.taken_in import taken_in_v1
 
 DEFAULT_HITS = 8
 DEFAULT_SEARCH_TOKENS = 4000
@@ -67,7 +64,7 @@ def _search(session: Session, given: Any, _: RunHandle, __: str) -> Result:
     places = tuple(hit.citation.to_uri() for hit in page.hits)
     hits = [hit._replace(citation=with_plain_path(hit.citation), doc_path=as_name(hit.doc_path)) for hit in page.hits]
     page = page._replace(hits=tuple(hits))
-    return Result(search_text(page), found_passages_v1(page), places)
+    return Result(search_text(page), to_wire(found_passages(page)), places)
 
 
 def _fetch(session: Session, given: Any, _: RunHandle, __: str) -> Result:
@@ -81,7 +78,7 @@ def _fetch(session: Session, given: Any, _: RunHandle, __: str) -> Result:
     places = (*(each.citation.to_uri() for each in fetched.places), *(f"picture {each.place}" for each in shown.given))
     fetched = with_plain_names(fetched)
     shown = shown._replace(given=tuple(each._replace(place=as_name(each.place)) for each in shown.given))
-    return Result(fetch_text(fetched, shown), fetched_texts_v1(fetched, shown), places, shown.given)
+    return Result(fetch_text(fetched, shown), to_wire(fetched_texts(fetched, shown.given)), places, shown.given)
 
 
 def with_plain_names(fetched: Fetched) -> Fetched:
@@ -111,7 +108,7 @@ def _ask(session: Session, given: Any, handle: RunHandle, _: str) -> Result:
         for hop in answer.hops
     ]
     answer = answer._replace(citations=tuple(citations), hops=tuple(hops))
-    return Result(answer_text(answer), given_answer_v1(answer), places)
+    return Result(answer_text(answer), to_wire(given_answer(answer)), places)
 
 
 def _list(session: Session, given: Any, _: RunHandle, __: str) -> Result:
@@ -134,8 +131,8 @@ def _add_note(session: Session, given: Any, handle: RunHandle, client: str) -> R
     content = ExternalContent(text, "note.md", given["title"], given.get("source_uri"), visible_line(client)[:100])
     added = add_external(session.config, content, handle)
     assert added.report is not None  # it was no dry run
-    done = taken_in_v1(added.report.counts, added.workspace_path, was_there=added.was_there)
-    return Result(taken_in_text(done), done, (added.workspace_path,))
+    done = taken_in(added.report.counts, added.workspace_path, was_there=added.was_there)
+    return Result(taken_in_text(done), to_wire(done), (added.workspace_path,))
 
 
 def _ingest(session: Session, given: Any, handle: RunHandle, _: str) -> Result:
@@ -158,8 +155,8 @@ def _ingest(session: Session, given: Any, handle: RunHandle, _: str) -> Result:
     counts.errors = sum(item.kind == "error" and not after.hides(item.doc_path) for item in report.items)
     if path is not None and not (before.documents or after.documents or counts.errors):
         raise nothing
-    done = taken_in_v1(counts)
-    return Result(taken_in_text(done), done)
+    done = taken_in(counts)
+    return Result(taken_in_text(done), to_wire(done))
 
 
 READING_TOOLS = (

@@ -21,11 +21,11 @@ from textual.worker import Worker, WorkerState
 
 from kb.domain.answers.answer import Answer
 from kb.domain.answers.answer_events import Generated, HopTaken, Retrieved
-from kb.domain.results.answers import AnswerCheck, AnswerSummary, SessionRow
+from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation, SessionRow
 from kb.domain.results.viewing import FacetCount
 from kb.domain.search import SearchFilters, SearchMode, SearchQuery, SearchResult
 from kb.errors import KbError
-from kb.operations.answers.history import Conversation, find_answer, list_answers, list_sessions, show_session
+from kb.operations.answers.history import find_answer, list_answers, list_sessions, show_session
 from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest

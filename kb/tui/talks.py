@@ -13,8 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from kb.domain.results.answers import SessionRow
-from kb.operations.answers.history import Conversation
+from kb.domain.results.answers import Conversation, SessionRow
 from kb.tui.clean import clean, clean_line
 from kb.tui.line import Line
 from kb.tui.rows import counted

@@ -18,12 +18,8 @@ from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.session.session import Session
-from kb.wire.answer.answer import answer_v1
-from kb.wire.answer.answer_check import answer_check_v1
-from kb.wire.answer.answer_event import answer_event_v1
-from kb.wire.answer.answer_summary import answer_summary_v1
 from kb.wire.bulk_search_query import search_query
-from kb.wire.error import error_v1
+from kb.wire.derive import to_wire
 from kb.wire.schemas import read_bulk_query
 
 # Earlier answers that are listed; more than anybody looks through.
@@ -38,14 +34,14 @@ def answer_routes(session: Session, *, may_write: bool) -> list[Route]:
         return StreamingResponse(_Answering(session, asked).lines(), media_type="application/x-ndjson")
 
     def answers(request: Request) -> Response:
-        return JSONResponse([answer_summary_v1(each) for each in list_answers(session, _MOST_LISTED)])
+        return JSONResponse([to_wire(each) for each in list_answers(session, _MOST_LISTED)])
 
     def answer(request: Request) -> Response:
-        return JSONResponse(answer_v1(find_answer(session, request.query_params.get("id"))))
+        return JSONResponse(to_wire(find_answer(session, request.query_params.get("id"))))
 
     def checks(request: Request) -> Response:
         wanted = request.query_params.get("id")
-        return JSONResponse([answer_check_v1(each) for each in verify(session, wanted, every=wanted is None)])
+        return JSONResponse([to_wire(each) for each in verify(session, wanted, every=wanted is None)])
 
     return [
         Route("/api/ask", asking, methods=["POST"]),
@@ -79,7 +75,7 @@ class _Answering:
 
     def __init__(self, session: Session, asked: AskRequest) -> None:
         self._told: SimpleQueue[object] = SimpleQueue()
-        self._handle = RunHandle(lambda event: self._told.put(answer_event_v1(event)))
+        self._handle = RunHandle(lambda event: self._told.put(to_wire(event)))
         self._thread = Thread(target=self._answer, args=(session, asked), daemon=True)
 
     def lines(self) -> Iterator[str]:
@@ -93,8 +89,8 @@ class _Answering:
 
     def _answer(self, session: Session, asked: AskRequest) -> None:
         try:
-            self._told.put(answer_v1(ask(session, asked, self._handle)))
+            self._told.put(to_wire(ask(session, asked, self._handle)))
         except KbError as error:
-            self._told.put(error_v1(error))
+            self._told.put(to_wire(error))
         finally:
             self._told.put(None)

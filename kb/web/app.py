@@ -24,7 +24,7 @@ from kb.web.documents import document_routes
 from kb.web.evaluations import evaluation_routes
 from kb.web.guard import Guard, Keys
 from kb.web.searching import search_routes
-from kb.wire.error import error_v1
+from kb.wire.derive import to_wire
 
 STATIC = Path(__file__).with_name("static")
 
@@ -50,11 +50,11 @@ def _page(request: Request) -> Response:
 
 def _error(request: Request, error: Exception) -> Response:
     assert isinstance(error, KbError)
-    return JSONResponse(error_v1(error), status_code=_status(error))
+    return JSONResponse(to_wire(error), status_code=_status(error))
 
 
 def _no_such_address(request: Request, error: Exception) -> Response:
-    return JSONResponse(error_v1(NotFound(f"nothing is at {request.url.path}", "the page is at /")), status_code=404)
+    return JSONResponse(to_wire(NotFound(f"nothing is at {request.url.path}", "the page is at /")), status_code=404)
 
 
 def _status(error: KbError) -> int:

@@ -7,33 +7,29 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, get_args
 
-from kb.domain.on_wire import Form, Wire
+from kb.domain.on_wire import Form, Wire, on_wire
+from kb.errors import KbError
 from kb.records import NamedTuple
+
+on_wire("error.v1", title="ErrorV1", fields="code message hint details")(KbError)
 
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 _AS_IT_IS = Wire()
 
 
 class WireField(NamedTuple):
-    """A field of a wire form: its name there, the attributes that lead to it, and how it is converted.
+    """A field of a wire form: its name there, and the attributes that lead to it.
 
-    `optional`: left out where it is None or ().
+    `optional`: left out where it is None or (). A name of "" puts the fields of the record there among the others.
     """
 
     name: str
     path: tuple[str, ...]
-    wire: Wire
     optional: bool
 
 
-class Plan(NamedTuple):
-    """How records of one class go on the wire: the head that all have, and their fields."""
-
-    head: Mapping[str, str]
-    fields: tuple[WireField, ...]
-
-
-_plans: dict[type, Plan | None] = {}
+_wires: dict[tuple[type, str], Wire] = {}
+_plans: dict[type, tuple[Mapping[str, str], tuple[WireField, ...]] | None] = {}
 
 
 def to_wire(value: Any) -> Any:
@@ -43,8 +39,9 @@ def to_wire(value: Any) -> Any:
         return value
     plan = _plans[kind] if kind in _plans else _plans.setdefault(kind, _plan_of(kind))
     if plan is not None:
-        made: dict[str, Any] = dict(plan.head)
-        for field in plan.fields:
+        head, fields = plan
+        made: dict[str, Any] = dict(head)
+        for field in fields:
             _put(made, field, value)
         return made
     if isinstance(value, Mapping):
@@ -55,27 +52,19 @@ def to_wire(value: Any) -> Any:
 
 
 def _put(made: dict[str, Any], field: WireField, value: Any) -> None:
+    wire = _AS_IT_IS
     for name in field.path:
         if value is None:
             return
-        value = getattr(value, name)
-    if field.wire.by is not None:
-        value = field.wire.by(value)
+        wire, value = _wire_of(type(value), name), getattr(value, name)
+    if wire.by is not None:
+        value = wire.by(value)
     elif callable(value):
         value = value()
-    if not (field.optional and (value is None or value == ())):
+    if not field.name:
+        made |= to_wire(value)
+    elif not (field.optional and (value is None or value == ())):
         made[field.name] = to_wire(value)
-
-
-def form_of(record: type) -> Form:
-    """What `on_wire` says of a class, with what it leaves open."""
-    form: Form = getattr(record, "__wire__", Form())
-    version = form.schema.rpartition(".")[2].upper() if form.schema else "V1"
-    kind = form.kind or vars(record).get("kind")
-    fields = form.fields or getattr(record, "_fields", None) or tuple(getattr(record, "__dataclass_fields__", ()))
-    return form._replace(
-        title=form.title or record.__name__ + version, kind=kind if isinstance(kind, str) else None, fields=fields
-    )
 
 
 def is_record(kind: type) -> bool:
@@ -83,42 +72,21 @@ def is_record(kind: type) -> bool:
     return any(hasattr(kind, mark) for mark in ("__wire__", "_fields", "__dataclass_fields__"))
 
 
+def form_of(record: type) -> Form:
+    """What `on_wire` says of a class, with what it leaves open."""
+    form: Form = getattr(record, "__wire__", Form())
+    version = form.schema.rpartition(".")[2].upper() if form.schema else "V1"
+    kind = form.kind or vars(record).get("kind")
+    return form._replace(
+        title=form.title or record.__name__ + version,
+        kind=kind if isinstance(kind, str) else None,
+        fields=form.fields or _field_names(record),
+    )
+
+
 def fields_of(record: type) -> tuple[WireField, ...]:
     """The wire fields of a class, in order."""
     return tuple(_field(record, written) for written in form_of(record).fields)
-
-
-def _plan_of(kind: type) -> Plan | None:
-    if not is_record(kind):
-        return None
-    form = form_of(kind)
-    head = {"schema_version": form.schema, "kind": form.kind}
-    return Plan({name: said for name, said in head.items() if said is not None}, fields_of(kind))
-
-
-def _field(record: type, written: str) -> WireField:
-    name, _, path = written.rstrip("?").partition("=")
-    attributes = tuple((path or name).split("."))
-    wire = _wire_of(record, attributes[0]) if len(attributes) == 1 else _AS_IT_IS
-    return WireField(name if path else wire.name or name, attributes, wire, written.endswith("?"))
-
-
-def _wire_of(record: type, attribute: str) -> Wire:
-    """What `Wire` says at a field or a property; only annotations that hold one are evaluated."""
-    annotation, module = annotation_of(record, attribute)
-    if "Wire(" not in str(annotation):
-        return _AS_IT_IS
-    names = _Names(vars(sys.modules[module]))
-    return next(each for each in get_args(eval(annotation, {}, names))[1:] if isinstance(each, Wire))
-
-
-class _Names(dict[str, Any]):
-    """What a module's annotations may name; anything that only a type checker imports is Any."""
-
-    def __missing__(self, name: str) -> Any:
-        import builtins
-
-        return getattr(builtins, name, Any)
 
 
 def annotation_of(record: type, attribute: str) -> tuple[Any, str]:
@@ -130,3 +98,50 @@ def annotation_of(record: type, attribute: str) -> tuple[Any, str]:
     function = getattr(record, attribute)
     function = getattr(function, "fget", function)
     return function.__annotations__["return"], function.__module__
+
+
+def _field_names(record: type) -> tuple[str, ...]:
+    if hasattr(record, "_fields"):
+        return tuple(record._fields)
+    from dataclasses import fields
+
+    return tuple(each.name for each in fields(record))
+
+
+def _plan_of(kind: type) -> tuple[Mapping[str, str], tuple[WireField, ...]] | None:
+    if not is_record(kind):
+        return None
+    form = form_of(kind)
+    head = {"schema_version": form.schema, "kind": form.kind}
+    return {name: said for name, said in head.items() if said is not None}, fields_of(kind)
+
+
+def _field(record: type, written: str) -> WireField:
+    name, _, path = written.strip("?*").partition("=")
+    attributes = tuple((path or name).split("."))
+    if written.startswith("*"):
+        name = ""
+    elif not path:
+        name = _wire_of(record, name).name or name
+    return WireField(name, attributes, written.endswith("?"))
+
+
+def _wire_of(record: type, attribute: str) -> Wire:
+    """What `Wire` says at a field or a property; only annotations that hold one are evaluated."""
+    key = record, attribute
+    if key not in _wires:
+        annotation, module = annotation_of(record, attribute)
+        _wires[key] = _AS_IT_IS
+        if "Wire(" in str(annotation):
+            parts = get_args(eval(annotation, {}, _Names(vars(sys.modules[module]))))
+            _wires[key] = next(each for each in parts[1:] if isinstance(each, Wire))
+    return _wires[key]
+
+
+class _Names(dict[str, Any]):
+    """What a module's annotations may name; anything that only a type checker imports is Any."""
+
+    def __missing__(self, name: str) -> Any:
+        import builtins
+
+        return getattr(builtins, name, Any)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import PurePath
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NewType, NotRequired, Required, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, NewType, NotRequired, Required, Union, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
@@ -46,6 +46,8 @@ def _shape(hint: Any) -> Any:
     if origin is Annotated:
         wire = next((each for each in parts[1:] if isinstance(each, Wire)), None)
         return hint if wire is None else _shape(parts[0] if wire.type is None else wire.type)
+    if origin is ClassVar:
+        return _shape(parts[0])
     if origin in (Union, UnionType):
         return Union[tuple(_shape(each) for each in parts)]  # noqa: UP007 (made of what is known at run time)
     if origin in (NotRequired, Required):
@@ -58,16 +60,24 @@ def _shape(hint: Any) -> Any:
 
 
 @functools.cache
-def _typed_dict(record: type) -> Any:
-    """The TypedDict of a record's wire form, with the record's docstring."""
+def _typed_dict(record: type, head: tuple[tuple[str, Any], ...] = ()) -> Any:
+    """The TypedDict of a record's wire form, with the record's docstring; `head` are fields before its own.
+
+    Several where the record holds one of several, whose fields are among its own.
+    """
     form = form_of(record)
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = dict(head)
     if form.schema is not None:
         fields["schema_version"] = Literal[form.schema]
     if form.kind is not None:
         fields["kind"] = Literal[form.kind]
     for field in fields_of(record):
         *behind, hint = (_hint(record, field.path[:end]) for end in range(1, len(field.path) + 1))
+        if not field.name:
+            if get_origin(hint) in (Union, UnionType):
+                return Union[tuple(_typed_dict(each, tuple(fields.items())) for each in get_args(hint))]  # noqa: UP007
+            fields |= _typed_dict(hint).__annotations__
+            continue
         shape = _shape(_without_none(hint) if field.optional else hint)
         may_lack = field.optional or any(NoneType in get_args(each) for each in behind)
         fields[field.name] = NotRequired[shape] if may_lack else shape

@@ -27,9 +27,7 @@ def list_(call: Call, limit: int, as_json: bool) -> int:
     rows = list_answers(call.session, limit)
     for row in rows:
         if as_json:
-            from kb.wire.answer.answer_summary import answer_summary_v1
-
-            print_json(answer_summary_v1(row))
+            print_json(row)
         else:
             quoted = row.model_provider == "extractive"
             is_sure = row.state == "answered"
@@ -57,9 +55,7 @@ def show(call: Call, id: str | None, explain: bool, as_json: bool) -> None:
     answer = find_answer(call.session, id)
     remember(call.config.data_dir, shown_answer(answer))
     if as_json:
-        from kb.wire.answer.answer import answer_v1
-
-        print_json(answer_v1(answer))
+        print_json(answer)
         return
     from kb.cli.show.answer import show_answer
 

@@ -89,17 +89,15 @@ def command(
     from kb.operations.answers.last_shown import shown_answer
 
     if as_json:
-        from kb.wire.answer.answer import answer_v1
-        from kb.wire.answer.answer_event import answer_event_v1
 
         def tell(event: AskEvent) -> None:
             if stream:
-                print_json(answer_event_v1(event))
+                print_json(event)
 
         with open_session(config) as opened:
             answer = ask(opened, request, RunHandle(tell))
         remember(config.data_dir, shown_answer(answer))
-        print_json(answer_v1(answer))
+        print_json(answer)
     else:
         from kb.cli.show.answer import show_answer, show_tokens
 

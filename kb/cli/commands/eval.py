@@ -80,9 +80,9 @@ def run(
             err=True,
         )
     if as_json:
-        from kb.wire.evaluate.eval_run import eval_run_v1
+        from kb.domain.results.measured import EvalRun
 
-        print_json(eval_run_v1(report.run, report.groups))
+        print_json(EvalRun(report.run, report.groups))
     else:
         show_run(report)
     return 0 if report.run.finished_at else 1
@@ -94,13 +94,13 @@ def run(
 def list_(call: Call, as_json: bool) -> int:
     """List the runs, the newest first. Exit code 1 when there is none."""
     from kb.cli.show.eval import show_runs
+    from kb.domain.results.measured import EvalRun
     from kb.operations.evaluate.runs import list_runs
-    from kb.wire.evaluate.eval_run import eval_run_v1, kept_groups
 
     runs = list_runs(call.session)
     if as_json:
         for row in runs:
-            print_json(eval_run_v1(row, kept_groups(row)))
+            print_json(EvalRun(row, row.kept_groups))
     else:
         show_runs(runs)
     return 0 if runs else 1
@@ -156,10 +156,10 @@ def compare(
     if report is not None:
         write_report(comparison, report)
     if as_json:
+        from kb.domain.results.comparison import ExplainedComparison
         from kb.eval.report_html import verdict_reason
-        from kb.wire.evaluate.eval_comparison import eval_comparison_v1
 
-        print_json(eval_comparison_v1(comparison, verdict_reason(comparison), moved=moved))
+        print_json(ExplainedComparison(comparison, verdict_reason(comparison), comparison.moved[:moved]))
     else:
         from kb.cli.show.comparison import show_comparison
 
@@ -186,10 +186,8 @@ def impact(call: Call, suite: str | None, as_json: bool) -> int:
     file = suite_file(call.config, suite)
     found = (find_impact if suite or file.exists() else impact_now)(call.session, file)
     if as_json:
-        from kb.wire.evaluate.eval_impact import eval_impact_v1
-
         for each in found:
-            print_json(eval_impact_v1(each))
+            print_json(each)
     else:
         from kb.cli.show.eval import show_impact
 

@@ -40,9 +40,7 @@ def command(call: Call, answerable: Path | None, unanswerable: Path | None, as_j
     with many as session, show_count() as on_event, interruptible(on_event) as handle:
         report = calibrate(session, answerable, unanswerable, handle)
     if as_json:
-        from kb.wire.evaluate.eval_calibration import eval_calibration_v2
-
-        print_json(eval_calibration_v2(report))
+        print_json(report)
     else:
         from kb.cli.show.calibration import show_calibration
 

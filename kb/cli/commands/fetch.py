@@ -55,9 +55,7 @@ def command(
     targets = tuple(FetchTarget(_numbered(call, place)) for place in places)
     fetched = fetch(call.session, FetchRequest(targets, context_lines, max_tokens, cursor))
     if as_json:
-        from kb.wire.fetch import fetch_v1
-
-        print_json(fetch_v1(fetched))
+        print_json(fetched)
     else:
         from kb.cli.show.fetched import show_fetched
 

@@ -62,17 +62,15 @@ def command(
         families=None if media is None else media_families(media, call.config),
     )
     if as_json:
+        from kb.domain.ingest.ingest_events import ToldEvent
         from kb.operations.opening.clock import now_utc
-        from kb.wire.ingest.ingest_progress import ingest_progress_v1
-        from kb.wire.ingest.ingest_report import ingest_item_v1, ingest_report_v1
 
-        with interruptible(lambda event: print_json(ingest_progress_v1(event, now_utc()))) as handle:
+        with interruptible(lambda event: print_json(ToldEvent(now_utc(), event))) as handle:
             report = ingest(request, handle)
-        summary = ingest_report_v1(report, summary_only=True)
         if summary_only:
-            print_json(summary)
+            print_json(report)
         else:
-            print_json_with_list(summary, "items", map(ingest_item_v1, report.items))
+            print_json_with_list(report, report.items)
     else:
         from kb.cli.output.progress import show_progress
         from kb.cli.show.report import show_report

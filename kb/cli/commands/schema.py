@@ -32,29 +32,29 @@ def command(call: Call, wire: str | None, as_json: bool) -> None:
             raise UsageError(f"no wire schema {wire!r}", "one of " + ", ".join(schemas))
         as_utf8(sys.stdout).write(json.dumps(schemas[wire], indent=2, ensure_ascii=False) + "\n")
         return
-    from kb.wire.schema import schema_v1
+    from kb.wire.schema import self_report
 
     ctx = click.get_current_context().find_root()
     program = cast(click.Group, ctx.command)
-    found = schema_v1(introspect(call.session, program.list_commands(ctx)))
+    found = self_report(introspect(call.session, program.list_commands(ctx)))
     if as_json:
         print_json(found)
         return
-    stats = found["stats"]
-    click.echo(f"kb {found['kb_version']}")
-    able = found["capabilities"]
+    stats = found.stats
+    click.echo(f"kb {found.kb_version}")
+    able = found.capabilities
     rows = [
         ("can", ", ".join(name for name, there in able.items() if there) or "-"),
         ("not here", ", ".join(name for name, there in able.items() if not there) or "-"),
-        *found["models"].items(),
-        ("wire", ", ".join(found["wire"]["schemas"])),
+        *found.models.items(),
+        ("wire", ", ".join(found.wire.schemas)),
     ]
     if stats is not None:
-        last = stats["last_ingest_at"]
+        last = stats.last_ingest_at
         counts = (
-            f"{stats['documents']:,} documents",
-            f"{stats['chunks']:,} chunks",
-            f"{stats['source_bytes']:,} bytes",
+            f"{stats.documents:,} documents",
+            f"{stats.chunks:,} chunks",
+            f"{stats.source_bytes:,} bytes",
         )
         rows.append(("indexed", ", ".join(counts)))
         rows.append(("last ingest", local_time(last) if last else "none has ended yet"))

@@ -8,7 +8,7 @@ from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.filters import filter_options
 from kb.cli.options import Number, QuestionCommand, WholeNumber, help_option, option
 from kb.cli.output.streams import question_of
-from kb.domain.search import SearchFilters, SearchMode
+from kb.domain.search import SearchFilters, SearchMode, SearchResponse
 from kb.errors import UsageError
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
@@ -108,9 +108,7 @@ def command(
 
     remember(config.data_dir, shown_hits(result))
     if as_json:
-        from kb.wire.search_response import search_response_v1
-
-        print_json(search_response_v1(result))
+        print_json(SearchResponse(result))
     else:
         from kb.cli.show.hits import show_hits
 

@@ -8,6 +8,7 @@ from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
 from kb.cli.output.printing import echo_folded, echo_text
 from kb.cli.output.terminal import plain_line
 from kb.cli.output.times import local_time
+from kb.domain.results.answers import Conversation
 from kb.operations.answers.history import delete_session, list_sessions, show_session
 from kb.operations.opening.clock import from_ns
 
@@ -25,9 +26,7 @@ def list_(call: Call, as_json: bool) -> int:
     rows = list_sessions(call.session)
     for row in rows:
         if as_json:
-            from kb.wire.answer.chat_session import chat_session_v1
-
-            print_json(chat_session_v1(row, ()))
+            print_json(Conversation(row))
         else:
             when = local_time(from_ns(row.updated_at * 1_000_000_000))
             name = plain_line(row.session_id)
@@ -45,9 +44,7 @@ def show(call: Call, name: str, as_json: bool) -> None:
     """Show a conversation from its first question."""
     found = show_session(call.session, name)
     if as_json:
-        from kb.wire.answer.chat_session import chat_session_v1
-
-        print_json(chat_session_v1(found.session, found.turns))
+        print_json(found)
         return
     for turn in found.turns:
         echo_folded(plain_line(turn.question), head="> ")

@@ -46,10 +46,8 @@ def command(call: Call, id: str | None, every: bool, as_json: bool) -> int:
         raise UsageError("an id and --all at once", "give one of them")
     checks = verify(call.session, id, every=every)
     if as_json:
-        from kb.wire.answer.answer_check import answer_check_v1
-
         for check in checks:
-            print_json(answer_check_v1(check))
+            print_json(check)
     else:
         for check in checks:
             _show(check)

@@ -5,10 +5,11 @@ Tuples, not dataclasses: they lie on the path of a cold answer, where each class
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from kb.domain.answers.generation import Message, ModelRef, TokenUsage
 from kb.domain.citations import Citation
+from kb.domain.on_wire import Wire, on_wire
 from kb.domain.passages import Passage
 from kb.domain.search import SearchHit, SearchMode
 from kb.records import NamedTuple
@@ -29,23 +30,18 @@ JudgedBy = Channel | Literal["code"]
 AnswerState = Literal["answered", "unsure", "refused"]
 """`answered`: kb is sure of it; `unsure`: perhaps it is there; `refused`: nothing near was found."""
 
-
 HopReason = Literal["whole", "part", "side", "planned", "needed"]
-"""Why a step of an answer was taken: the question as it was asked; a part of it, by rules; one side of a comparison; a
-part that a model asked for; what a model still needed after what was found."""
 
 
 class Evidence(NamedTuple):
-    """How likely the hits hold an answer: `value` in [0, 1], by the calibration `version` of `channel`.
+    """How likely the passages hold an answer: `value` is what the gate compared; the rest says how it came about."""
 
-    `lexical` is the share of the question's words in the best passage, `nearness` its score by meaning, and
-    `lexical_margin` by how much its score is above that of others. `right` is how likely what is shown answers the
-    question; None in answers that were kept before.
-    """
-
+    # `value` in [0, 1] by the calibration `version` of `channel`. `lexical` is the share of the question's words in the
+    # best passage, `nearness` its score by meaning, and `lexical_margin` by how much its score is above that of others.
+    # `right` is how likely what is shown answers the question; None in answers that were kept before.
     value: float
-    channel: JudgedBy
-    version: str
+    channel: Annotated[JudgedBy, Wire(type=Literal["late", "cosine", "lexical", "code", "own", "cross", "read"])]
+    version: Annotated[str, Wire("calibration")]
     lexical: float
     lexical_margin: float
     nearness: float | None
@@ -60,15 +56,21 @@ class SecondVerdict(NamedTuple):
     rules: Literal["support", "contradiction", "unknown"]
 
 
-class Claim(NamedTuple):
-    """A sentence of an answer, without its markers. `quote` is what it rests on, word for word, at `citation`.
+def _markers(passages: tuple[int, ...]) -> list[str]:
+    return [f"[{number}]" for number in passages]
 
-    `passages` are the numbers it cites; `reason` says what failed where it is not supported; `second` is there where a
-    second judge was asked.
+
+@on_wire(fields="text passages status quote citation reason second?")
+class Claim(NamedTuple):
+    """A sentence of the answer and what it rests on; `dropped` ones are not part of `answer`.
+
+    `second` is there where a second judge was asked (`rag.claim_judge`).
     """
 
+    # `text` is without its markers, `passages` the numbers it cites; `quote` is word for word at `citation`; `reason`
+    # says what failed where it is not supported.
     text: str
-    passages: tuple[int, ...]
+    passages: Annotated[tuple[int, ...], Wire("markers", list[str], _markers)]
     status: ClaimStatus
     quote: str | None = None
     citation: Citation | None = None
@@ -76,10 +78,11 @@ class Claim(NamedTuple):
     second: SecondVerdict | None = None
 
 
+@on_wire(fields="marker citation chunk_id label quote score git_commit=commit?")
 class AnswerCitation(NamedTuple):
-    """A place an answer points at. `marker` is `[1]`, or None for a candidate of a refusal; `score` is the hit's.
+    """A place the answer points at. `marker` is null for a candidate of a refusal; `quote` is there verbatim.
 
-    `commit`: that of the repository that source code was of.
+    `git_commit` is there for source code of a git repository: what that was at.
     """
 
     marker: str | None
@@ -92,8 +95,11 @@ class AnswerCitation(NamedTuple):
     commit: str | None = None
 
 
+@on_wire(title="AnswerRetrievalV1")
 class RetrievalSummary(NamedTuple):
-    """How the passages were found. `chunks_used` of the `chunks_returned` hits were given to the answerer."""
+    """How the passages were found."""
+
+    # `chunks_used` of the `chunks_returned` hits were given to the answerer.
 
     trace_id: str
     mode: SearchMode
@@ -104,8 +110,10 @@ class RetrievalSummary(NamedTuple):
     chunks_used: int
 
 
+@on_wire(title="EmbeddingV1", fields="id provider dimensions")
 class EmbeddingRef(NamedTuple):
-    """The model that searched by meaning, and what computed the question's vector with it."""
+    """The model that searched by meaning; `provider` is what computed the question's vector, `unknown` where an older
+    kb did not keep it."""
 
     id: str
     dimensions: int
@@ -122,9 +130,10 @@ class HopPlace(NamedTuple):
 
 
 class Hop(NamedTuple):
-    """One step of a deep answer: what was asked and searched for, why, and what came of it.
+    """One step of a deep answer; `state` is what its evidence is enough for.
 
-    `state` is what was found would be enough for; `evidence` how likely it holds an answer.
+    `why`: the `whole` question; by rules a `part` of it, or one `side` of a comparison; a part that a model `planned`,
+    or what it still `needed` after what was found.
     """
 
     number: int
@@ -136,12 +145,19 @@ class Hop(NamedTuple):
     places: tuple[HopPlace, ...]
 
 
+@on_wire(
+    "answer.v1",
+    fields="""question search_query answer=text citations claims grounded state refusal_reason evidence model embedding
+        prompt_template_version retrieval usage notes conversation_id turn_index created_at index_version
+        ranking_version hops?""",
+)
 class Answer(NamedTuple):
-    """One answer or refusal, with all that went into it; `text` carries the markers.
+    """An answer, or a refusal where `refusal_reason` is set. `grounded`: what each sentence cites supports it.
 
-    `grounded` is True only where every sentence is supported by what it cites.
+    `state` says whether kb is sure of it: `answered` (enough for `rag.answer_precision`), `unsure`, or `refused`.
     """
 
+    # `text` carries the markers.
     question: str
     search_query: str
     text: str
@@ -170,7 +186,7 @@ class Answer(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One turn of a conversation. `search_query` is what was searched for: the question, resolved."""
+    """One turn. `search_query` is what was searched for: the question, resolved."""
 
     turn_index: int
     question: str

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from kb.domain.answers.answer import Evidence, Hop
+from kb.domain.on_wire import on_wire
 from kb.domain.search import SearchResult
 from kb.records import NamedTuple
 
 
+@on_wire("answer_event.v1", fields="kind hits=result.hits evidence score_gate")
 class Retrieved(NamedTuple):
     """The passages are found; an answer follows where the evidence reaches the gate."""
 
@@ -22,8 +24,11 @@ class Retrieved(NamedTuple):
         return "retrieved"
 
 
+@on_wire("answer_event.v1", title="TokenV1", fields="kind text")
 class Generated(NamedTuple):
-    """The next piece of a generated text, with markers of given passages only."""
+    """The next piece of the text, before its sentences are checked."""
+
+    # With markers of given passages only.
 
     text: str
 
@@ -33,8 +38,9 @@ class Generated(NamedTuple):
         return "token"
 
 
+@on_wire("answer_event.v1", fields="kind hop")
 class HopTaken(NamedTuple):
-    """A step of a deep answer is done: what it asked, and what it found."""
+    """A step of a deep answer is done."""
 
     hop: Hop
 

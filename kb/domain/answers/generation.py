@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Literal, Protocol, TypeAlias
 
+from kb.domain.on_wire import on_wire
 from kb.records import NamedTuple
 
 ChatRole = Literal["system", "user", "assistant"]
@@ -15,8 +16,9 @@ FinishReason = Literal["stop", "length"]
 """`stop`: the model or a stop string ended the text; `length`: `max_tokens` or the context window did."""
 
 
+@on_wire(title="ModelV1")
 class ModelRef(NamedTuple):
-    """Which model answered, as `answer.v1` names it."""
+    """Which model answered, and who ran it."""
 
     id: str
     provider: str
@@ -39,8 +41,11 @@ class GenerateRequest(NamedTuple):
     seed: int | None = None
 
 
+@on_wire(title="UsageV1")
 class TokenUsage(NamedTuple):
-    """What a text cost. `latency_ms` counts from the request to its last piece."""
+    """What the answer cost; `latency_ms` counts from the question to its end."""
+
+    # Of one text: from the request to its last piece.
 
     prompt_tokens: int
     completion_tokens: int

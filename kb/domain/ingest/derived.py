@@ -13,9 +13,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple, cast
 
 from kb.domain.ids import Json
-from kb.domain.on_wire import on_wire
 from kb.domain.media_citations import Box
-
+from kb.domain.on_wire import on_wire
 
 DerivedName = Literal["pdf-text", "ocr", "caption", "transcript", "plugin-text", "thumbnail"]
 """`thumbnail` is drawn to be looked at, and part of no document."""

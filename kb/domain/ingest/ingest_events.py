@@ -6,14 +6,16 @@ The `kind` of an event is its name on the wire, and its fields are what the wire
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
+
+from kb.domain.on_wire import on_wire
 
 Result = Literal["new", "updated", "moved", "unchanged", "removed", "error"]
 
 
 @dataclass(frozen=True, slots=True)
 class ScanStarted:
-    """The walk over the workspace begins."""
+    """The walk begins."""
 
     kind: ClassVar = "scan_started"
 
@@ -22,7 +24,7 @@ class ScanStarted:
 
 @dataclass(frozen=True, slots=True)
 class ScanCompleted:
-    """The walk is over: `total` files are to be read, `unchanged` need not be."""
+    """The walk is over; `total` files are to be read."""
 
     kind: ClassVar = "scan_completed"
 
@@ -44,7 +46,7 @@ class AssetStarted:
 
 @dataclass(frozen=True, slots=True)
 class AssetFinished:
-    """File `idx` of `total` is done, stored or not."""
+    """File `idx` of `total` is done."""
 
     kind: ClassVar = "asset_finished"
 
@@ -57,7 +59,7 @@ class AssetFinished:
 
 @dataclass(frozen=True, slots=True)
 class ExtractProgress:
-    """`engine` has read `done` of `total` (pages, or milliseconds of sound; 0 = not known yet) of a file."""
+    """An engine has read `done` of `total` (pages, or milliseconds of sound; 0 = not known yet) of a file."""
 
     kind: ClassVar = "extract_progress"
 
@@ -69,7 +71,7 @@ class ExtractProgress:
 
 @dataclass(frozen=True, slots=True)
 class EmbedProgress:
-    """`done` of the `total` chunks that had no vector under `model` when the run began have one now, or are cached."""
+    """`done` of the `total` chunks that had no vector under `model` have one now; first with `done` 0."""
 
     kind: ClassVar = "embed_progress"
 
@@ -90,7 +92,7 @@ class EmbedBatchStarted:
 
 @dataclass(frozen=True, slots=True)
 class EmbedBatchFinished:
-    """`n_chunks` chunks have their vectors under `model` in both stores, after `ms` milliseconds."""
+    """`n_chunks` chunks have their vectors, after `ms` milliseconds."""
 
     kind: ClassVar = "embed_batch_finished"
 
@@ -101,7 +103,7 @@ class EmbedBatchFinished:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The last event of every run: completed, or aborted after the document in hand."""
+    """The last event of every run."""
 
     kind: Literal["completed", "aborted"]
     counts: IngestCounts
@@ -109,7 +111,7 @@ class Finished:
 
 @dataclass(slots=True)
 class IngestCounts:
-    """Running totals of one ingest."""
+    """Totals up to this point."""
 
     scanned: int = 0
     new: int = 0
@@ -131,11 +133,19 @@ class IngestCounts:
 IngestEvent = (
     ScanStarted
     | ScanCompleted
-    | ExtractProgress
     | AssetStarted
     | AssetFinished
+    | ExtractProgress
     | EmbedProgress
     | EmbedBatchStarted
     | EmbedBatchFinished
     | Finished
 )
+
+
+@on_wire("ingest_progress.v1", fields="ts *event")
+class ToldEvent(NamedTuple):
+    """An event, and when it was told: RFC 3339 UTC."""
+
+    ts: str
+    event: IngestEvent

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from kb.domain.answers.answer import SecondVerdict
+from kb.domain.answers.answer import AnswerState, SecondVerdict, Turn
 from kb.domain.citations import Citation
+from kb.domain.on_wire import Wire, on_wire
 from kb.records import NamedTuple
 
 Standing = Literal["stands", "moved", "changed", "missing", "unreadable"]
 
 
+@on_wire(fields="quote citation=cited standing now_at git_commit=commit? now_git_commit=now_commit? second? now_text?")
 class QuoteCheck(NamedTuple):
-    """One quotation of an answer and how it fares; `now_at` is where it is now, if anywhere.
+    """One quotation: whether it stands where it was cited, and where it is now.
 
-    `commit` is what the repository of its file was at, `now_commit` what it is at, where that is another; `second` is
-    what a second judge said of the sentence that rests on it; `now_text` what is there in place of one that changed.
+    `git_commit` and `now_git_commit` are there where the file's repository is at another commit than it was,
+    `second` where a second judge was asked about the sentence, `now_text` where it changed and the like is there.
     """
 
     quote: str
@@ -28,8 +30,9 @@ class QuoteCheck(NamedTuple):
     now_text: str | None = None
 
 
+@on_wire("answer_check.v1", fields="trace_id question holds quotes")
 class AnswerCheck(NamedTuple):
-    """An answer with its quotations."""
+    """An answer with its quotations; `holds`: each of them still stands somewhere."""
 
     trace_id: str
     question: str
@@ -41,19 +44,20 @@ class AnswerCheck(NamedTuple):
         return all(quote.standing in ("stands", "moved") for quote in self.quotes)
 
 
+@on_wire("answer_summary.v1")
 class AnswerSummary(NamedTuple):
-    """One answer in a list."""
+    """One answer, without what went into it."""
 
     trace_id: str
     created_at: str
     query: str
     answer: str
-    grounded: int
+    grounded: Annotated[int, Wire(type=bool, by=bool)]
     refusal_reason: str | None
     model_id: str
     model_provider: str
     conversation_id: str | None
-    state: str | None
+    state: Annotated[str | None, Wire(type=AnswerState | None)]
 
 
 class SessionRow(NamedTuple):
@@ -64,3 +68,16 @@ class SessionRow(NamedTuple):
     turns: int
     created_at: int
     updated_at: int
+
+
+@on_wire(
+    "chat_session.v1",
+    title="ChatSessionV1",
+    fields="""session_id=session.session_id title=session.title turn_count=session.turns created_at=session.created_at
+        updated_at=session.updated_at turns""",
+)
+class Conversation(NamedTuple):
+    """A conversation; times in seconds since 1970. A list leaves `turns` empty and says their number."""
+
+    session: SessionRow
+    turns: tuple[Turn, ...] = ()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from kb.domain.on_wire import on_wire
 from kb.records import NamedTuple
 
 
+@on_wire(title="GatePointV2", fields="threshold kept refused balanced")
 class GatePoint(NamedTuple):
-    """What a threshold does: the shares of answerable questions kept and of unanswerable ones refused."""
+    """What a `rag.score_gate` does: the shares of answerable questions kept, of others refused, and their mean."""
 
     threshold: float
     kept: float
@@ -32,12 +34,12 @@ class Separation(NamedTuple):
         return next(point for point in self.table if point.threshold == threshold)
 
 
+@on_wire(title="AnswerPointV2")
 class AnswerPoint(NamedTuple):
-    """What a precision asked for does, at `rag.score_gate`.
+    """What a `rag.answer_precision` does: the least of `right` that stands for it, and what is answered then.
 
-    `limit` is the least of `right` that stands for it, None where none is known; `answered` the share of answerable
-    questions that are answered; `right` the share of right ones among those answered whose place is known, None of
-    none; `unanswerable` the share of unanswerable questions that are answered.
+    `answered`: of the answerable questions; `right`: of those answered whose place is known; `unanswerable`: of such
+    questions, the share that is answered all the same.
     """
 
     precision: float
@@ -47,11 +49,14 @@ class AnswerPoint(NamedTuple):
     unanswerable: float
 
 
+@on_wire(
+    "eval_calibration.v2",
+    title="EvalCalibrationV2",
+    fields="""asked version score_gate answer_precision answerable unanswerable placed auroc=gate.auroc gates=gate.table
+        answers""",
+)
 class CalibrationReport(NamedTuple):
-    """What thresholds do to the questions of two files, as `kb ask` judges them; `version` is that of its likelihoods.
-
-    `placed` counts the answerable questions that say where their answer stands.
-    """
+    """`asked` names the files, `version` the likelihoods; `placed` of the answerable questions say where they stand."""
 
     asked: str
     version: str

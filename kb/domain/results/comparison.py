@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from kb.domain.results.measured import GroupMetrics, Metric, QueryMetrics, RunRow
+from kb.domain.on_wire import on_wire
+from kb.domain.results.measured import EvalRun, GroupMetrics, Metric, QueryMetrics, RunRow
 
 Verdict = Literal["better", "worse", "undecided", "not_comparable"]
 
@@ -17,8 +18,9 @@ PRIMARY = "ndcg_at_10"
 SURE_BELOW_P = 0.05
 
 
+@on_wire(title="RankedV1", fields="rank citation grade")
 class Hit(NamedTuple):
-    """One hit of a ranking; `grade` 0 = not relevant."""
+    """One hit; `grade` 0 = not relevant."""
 
     rank: int
     citation: str
@@ -41,9 +43,14 @@ class MeasuredRun(NamedTuple):
     groups: tuple[GroupMetrics, ...]
     answered: Mapping[str, Answered]
 
+    def summary(self) -> EvalRun:
+        """The run without its questions."""
+        return EvalRun(self.run, self.groups)
 
+
+@on_wire(fields="name=metric.name questions before after difference low high p_value regressed")
 class MetricChange(NamedTuple):
-    """A metric's means over the questions that both runs say something of, and their difference, `after` − `before`."""
+    """Means over the questions both runs say something of; `difference` is after − before, with its 95 % interval."""
 
     metric: Metric
     questions: int
@@ -56,8 +63,13 @@ class MetricChange(NamedTuple):
     regressed: bool
 
 
+@on_wire(
+    title="MovedV1",
+    fields="""query_id query=after.query lang=after.metrics.lang category=after.metrics.category ndcg_at_10_before
+        ndcg_at_10_after before=before.hits after=after.hits""",
+)
 class MovedQuestion(NamedTuple):
-    """A question whose ranking changed in worth."""
+    """A question whose nDCG@10 changed, with both rankings."""
 
     query_id: str
     before: Answered
@@ -66,7 +78,17 @@ class MovedQuestion(NamedTuple):
     @property
     def change(self) -> float:
         """By how much, in nDCG@10."""
-        return (self.after.metrics.ndcg_at_10 or 0) - (self.before.metrics.ndcg_at_10 or 0)
+        return self.ndcg_at_10_after - self.ndcg_at_10_before
+
+    @property
+    def ndcg_at_10_before(self) -> float:
+        """That of the first run."""
+        return self.before.metrics.ndcg_at_10 or 0.0
+
+    @property
+    def ndcg_at_10_after(self) -> float:
+        """That of the second run."""
+        return self.after.metrics.ndcg_at_10 or 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +120,18 @@ class Comparison:
             for change in self.metrics
         )
         return "better" if rose else "undecided"
+
+
+@on_wire(
+    "eval_comparison.v1",
+    title="EvalComparisonV1",
+    fields="""verdict=found.verdict reason tolerance=found.tolerance obstacles=found.obstacles differs=found.differs
+        metrics=found.metrics moved before=found.before.summary after=found.after.summary""",
+)
+class ExplainedComparison(NamedTuple):
+    """Two runs compared; with `obstacles` neither is called better."""
+
+    # `reason` is that of the verdict, `moved` are the questions that changed most.
+    found: Comparison
+    reason: str
+    moved: tuple[MovedQuestion, ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kb.domain.citations import Citation
+from kb.domain.on_wire import on_wire
 from kb.errors import KbError
 
 
@@ -42,18 +43,18 @@ class FetchRequest(NamedTuple):
 
 
 class Neighbour(NamedTuple):
-    """The passage before or behind a place: where it stands, and under which headings."""
+    """The passage before or behind: its citation, which can be fetched, and the headings over it."""
 
     uri: str
     heading_path: tuple[str, ...]
 
 
 class FetchedPlace(NamedTuple):
-    """One place. `text` is word for word what kb indexed there; `hash` is its BLAKE3.
+    """One place. `text` is what was indexed there, word for word, and `hash` its BLAKE3; `document_hash` the file's.
 
-    Where the file has lines, `first_line` is the number of the first line of `text` (from 1) and `total_lines` how many
-    the file has; the lines of `citation` are those asked for, the others of `text` stand around them. `is_current` says
-    whether the file still has the content that was indexed. `is_cut`: more of it comes with the next cursor.
+    `first_line` is the number of the first line of `text` in the file and `total_lines` how many that has; null where a
+    file has no lines. `citation` names the lines asked for; those of `text` beyond them are context. `is_cut`: the rest
+    comes with `next_cursor`. `is_current`: the file has not changed since it was indexed.
     """
 
     target: str
@@ -83,8 +84,13 @@ class FetchFailure(NamedTuple):
     error: KbError
 
 
+@on_wire("fetch.v1", title="FetchV1")
 class Fetched(NamedTuple):
-    """What was fetched, in the order it was asked for. `tokens` are those of all texts, as `token_counter` counts."""
+    """What was fetched. `tokens` are those of all texts, counted by the vocabulary of `token_counter`.
+
+    `token_counter` is `estimate` where no model with a vocabulary is installed. `next_cursor` goes on where the budget
+    ended, as long as the corpus is still at `corpus_revision`.
+    """
 
     places: tuple[FetchedPlace, ...]
     failures: tuple[FetchFailure, ...]
@@ -94,8 +100,11 @@ class Fetched(NamedTuple):
     corpus_revision: int
 
 
+@on_wire(title="GivenPictureV1", fields="place media_type")
 class Picture(NamedTuple):
-    """A picture at a place: the bytes of a file, or drawn."""
+    """A picture that comes beside the text, in the same order."""
+
+    # `data` are the bytes of a file, or drawn.
 
     place: str
     media_type: str

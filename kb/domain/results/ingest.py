@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from time import perf_counter_ns
+from typing import Annotated, Literal, NamedTuple
 
 from kb.domain.ingest.ingest_events import IngestCounts, Result
+from kb.domain.on_wire import Wire, on_wire
 from kb.errors import KbError
 
 EXAMPLES_PER_REASON = 5
@@ -17,11 +19,23 @@ LINKS_NAMED = 50
 ITEMS_PER_PACK = 200
 
 
+class IngestItemError(NamedTuple):
+    """Why one file could not be indexed."""
+
+    code: str
+    message: str
+    hint: str | None
+
+
+@on_wire(
+    fields="""kind doc_path doc_id? asset_id? moved_from? byte_len? block_count? chunk_count? parser_version?
+        chunker_version? warnings error=failure""",
+)
 @dataclass(frozen=True, slots=True)
 class IngestItem:
-    """One file that changed or failed; files that stayed as they were are only counted."""
+    """One file that changed or failed."""
 
-    kind: Result
+    kind: Annotated[Result, Wire(type=Literal["new", "updated", "moved", "removed", "error"])]
     doc_path: str
     doc_id: str | None = None
     asset_id: str | None = None
@@ -33,6 +47,10 @@ class IngestItem:
     chunker_version: str | None = None
     warnings: tuple[str, ...] = ()
     error: KbError | None = None
+
+    def failure(self) -> IngestItemError | None:
+        """Why it could not be indexed."""
+        return None if self.error is None else IngestItemError(self.error.code, self.error.message, self.error.hint)
 
 
 class ItemLog:
@@ -83,25 +101,77 @@ class StageTimes:
         return {stage: ns // 1_000_000 for stage, ns in self.ns.items()}
 
 
+class OutsideLink(NamedTuple):
+    """A link that leads out of the workspace, and the real path it leads to."""
+
+    doc_path: str
+    target: str
+
+
 @dataclass(slots=True)
 class LinksOutside:
-    """The links that lead out of the workspace: how many, and the first of them, each with its target."""
+    """How many links lead out of the workspace, whether they were followed, and the first fifty of them."""
 
     count: int = 0
     followed: bool = True
-    named: list[tuple[str, str]] = field(default_factory=list)
+    named: list[OutsideLink] = field(default_factory=list)
 
     def add(self, path: str, target: str, followed: bool) -> None:
         """Count one; all links of a run are followed, or none is."""
         self.count += 1
         self.followed = followed
         if len(self.named) < LINKS_NAMED:
-            self.named.append((path, target))
+            self.named.append(OutsideLink(path, target))
 
 
+class IngestScope(NamedTuple):
+    """What the ingest was about."""
+
+    root: str
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+
+
+class SkippedByRule(NamedTuple):
+    """How many files and folders each rule left out."""
+
+    skipped_gitignore: int
+    skipped_kbignore: int
+    skipped_builtin_blacklist: int
+    skipped_config: int
+    skipped_generated: int
+    skipped_size_exceeded: int
+
+
+# The rules in that order, and those whose counters have a name of their own.
+_RULES = ("gitignore", "kbignore", "builtin", "config", "generated", "too large")
+_NAMED = {"builtin": "builtin_blacklist", "too large": "size_exceeded"}
+
+
+def _by_rule(examples: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {_NAMED.get(rule, rule): paths for rule, paths in examples.items()}
+
+
+def _sorted(unsupported: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(unsupported.items()))
+
+
+@on_wire(
+    "ingest_report.v1",
+    fields="""scope dry_run aborted scanned=counts.scanned new=counts.new updated=counts.updated moved=counts.moved
+        removed=counts.removed unchanged=counts.unchanged skipped=counts.skipped errors=counts.errors duration_ms
+        *skipped_by_rule unsupported=unsupported_count unsupported_by_extension=unsupported not_included links_outside
+        skip_examples stages_ms=stages.to_ms embeddings_indexed=counts.embeddings_indexed notes items=no_items""",
+)
 @dataclass(slots=True)
 class IngestReport:
-    """One run of ingest, as it is shown and kept in `ingest_runs`."""
+    """Counts, the files that changed or failed (null with --summary-only), and milliseconds by stage.
+
+    `skipped` counts files and folders left out by a rule, `skipped_*` those of one rule, and `skip_examples` names some
+    of each; a file that stayed as it was is `unchanged`. `unsupported` counts files of kinds that kb does not read,
+    `unsupported_by_extension` by kind (`""` for names that tell none); `not_included` those that `workspace.include`
+    does not ask for.
+    """
 
     root: str
     include: tuple[str, ...]
@@ -113,13 +183,32 @@ class IngestReport:
     duration_ms: int = 0
     counts: IngestCounts = field(default_factory=IngestCounts)
     skipped_by_reason: dict[str, int] = field(default_factory=dict)
-    skip_examples: dict[str, list[str]] = field(default_factory=dict)
-    unsupported: Mapping[str, int] = field(default_factory=dict)  # files of kinds kb does not read, by extension
+    skip_examples: Annotated[dict[str, list[str]], Wire(by=_by_rule)] = field(default_factory=dict)
+    unsupported: Annotated[Mapping[str, int], Wire(by=_sorted)] = field(default_factory=dict)
     not_included: int = 0
     links_outside: LinksOutside = field(default_factory=LinksOutside)
     notes: list[str] = field(default_factory=list)
     items: ItemLog = field(default_factory=ItemLog)
     stages: StageTimes = field(default_factory=StageTimes)
+
+    @property
+    def scope(self) -> IngestScope:
+        """What the ingest was about."""
+        return IngestScope(self.root, self.include, self.exclude)
+
+    @property
+    def skipped_by_rule(self) -> SkippedByRule:
+        """How many files and folders each rule left out."""
+        return SkippedByRule(*(self.skipped_by_reason.get(rule, 0) for rule in _RULES))
+
+    @property
+    def unsupported_count(self) -> int:
+        """Files of kinds that kb does not read."""
+        return sum(self.unsupported.values())
+
+    def no_items(self) -> list[IngestItem] | None:
+        """None: there may be many, so they are written one at a time."""
+        return None
 
     def skip(self, reason: str, path: str) -> None:
         """Count a file or folder that a rule left out."""
@@ -138,6 +227,6 @@ class IngestReport:
 def item_json(item: IngestItem) -> dict[str, object]:
     """One item as it is kept and sent; keys without a value are left out."""
     values: dict[str, object] = {field.name: getattr(item, field.name) for field in fields(item)}
-    if item.error is not None:
-        values["error"] = {"code": item.error.code, "message": item.error.message, "hint": item.error.hint}
+    if (failure := item.failure()) is not None:
+        values["error"] = failure._asdict()
     return {name: value for name, value in values.items() if value not in (None, ())}

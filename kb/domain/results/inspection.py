@@ -61,7 +61,7 @@ class DocumentDetail(NamedTuple):
     @property
     def summary(self) -> DocumentRow:
         """The document as it is listed."""
-        return DocumentRow(*self[: len(DocumentRow._fields)])
+        return DocumentRow._make(self[: len(DocumentRow._fields)])
 
 
 @on_wire(title="BlockV1")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+import json
+from typing import Annotated, Literal, NamedTuple
 
+from kb.domain.on_wire import Wire, on_wire
 from kb.domain.results.answers import Standing
+from kb.domain.search import SearchMode
 
 
 class Metric(NamedTuple):
@@ -22,7 +25,7 @@ class RunRow(NamedTuple):
     run_no: int
     name: str | None
     suite: str
-    mode: str
+    mode: Annotated[str, Wire(type=SearchMode)]
     k: int
     questions: int
     answered: int
@@ -35,6 +38,12 @@ class RunRow(NamedTuple):
     commit_hash: str | None
     created_at: str
     finished_at: str | None
+
+    @property
+    def kept_groups(self) -> tuple[GroupMetrics, ...]:
+        """The means a whole run was closed with."""
+        kept = json.loads(self.aggregate_json)
+        return (GroupMetrics(**{**dict.fromkeys(GroupMetrics._fields), **kept}),) if kept else ()
 
 
 class QueryMetrics(NamedTuple):
@@ -61,9 +70,9 @@ class QueryMetrics(NamedTuple):
 
 
 class GroupMetrics(NamedTuple):
-    """The mean metrics of a group of questions."""
+    """Means over a group of questions, each over those that say something about it; null where none does."""
 
-    grouping: str
+    grouping: Annotated[str, Wire(type=Literal["all", "lang", "category"])]
     label: str
     questions: int
     hit_at_1: float | None
@@ -83,8 +92,35 @@ class GroupMetrics(NamedTuple):
     latency_p95_ms: float
 
 
+@on_wire(
+    "eval_run.v1",
+    fields="""run_id=run.run_id name=run.name suite=run.suite mode=run.mode k=run.k questions=run.questions
+        answered=run.answered suite_hash=run.suite_hash corpus_hash=run.corpus_hash corpus_revision=run.corpus_revision
+        commit_hash=run.commit_hash created_at=run.created_at finished_at=run.finished_at groups index_version
+        ranking_version""",
+)
+class EvalRun(NamedTuple):
+    """A run; `finished_at` is null while questions are still to be asked.
+
+    `ranking_version` is null in runs of a kb that did not keep it.
+    """
+
+    run: RunRow
+    groups: tuple[GroupMetrics, ...]
+
+    def index_version(self) -> str:
+        """What was measured."""
+        return str(json.loads(self.run.versions_json)["index"])
+
+    def ranking_version(self) -> str | None:
+        """What put the hits in order."""
+        found: str | None = json.loads(self.run.versions_json).get("ranking")
+        return found
+
+
+@on_wire("eval_impact.v1", title="EvalImpactV1")
 class Impact(NamedTuple):
-    """Something cited that is not as it was. `cited` and `now_at` spell citations; `now_at` None: it is gone."""
+    """A golden question or a stored answer; `now_at` is null where what it cites is nowhere in its file."""
 
     kind: Literal["question", "answer"]
     id: str

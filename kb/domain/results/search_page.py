@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from kb.domain.search import SearchHit, SearchResult
+from kb.domain.on_wire import on_wire
+from kb.domain.search import SearchHit, SearchResponse, SearchResult
+from kb.errors import KbError
 
 
 class SearchPage(NamedTuple):
@@ -22,3 +25,14 @@ class SearchPage(NamedTuple):
     token_counter: str
     next_cursor: str | None
     corpus_revision: int
+
+
+@on_wire("bulk_search_item.v1")
+@dataclass(frozen=True, slots=True)
+class BulkSearchItem:
+    """One question's outcome: `response`, or `error`. `query` is the line as it was read, null where it was no JSON."""
+
+    index: int
+    query: Any
+    response: SearchResponse | None
+    error: KbError | None

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from kb.domain.on_wire import Wire, on_wire
 
 
+def _to_microseconds(ms: float) -> float:
+    return round(ms, 3)
+
+
+@on_wire(title="StatementV1")
+class StatementRuns(NamedTuple):
+    """A statement of `sql/`, how often it was run, and what that took."""
+
+    statement: str
+    runs: int
+    ms: Annotated[float, Wire(by=_to_microseconds)]
+
+
+@on_wire(title="StageV1", fields="stage=name ms count=things unit statements")
 class Stage(NamedTuple):
-    """A stage of a search: what it took, of how many `things` it was (`unit`), and its statements with their runs."""
+    """A stage of a search: what it took and of how many things it was."""
 
     name: str
-    ms: float
+    ms: Annotated[float, Wire(by=_to_microseconds)]
     things: int
     unit: str
-    statements: tuple[tuple[str, int, float], ...] = ()
+    statements: tuple[StatementRuns, ...] = ()
 
 
 class SearchTrace(NamedTuple):
-    """All stages in their order, and the whole."""
+    """What a search spent its time on."""
 
     stages: tuple[Stage, ...]
-    total_ms: float
+    total_ms: Annotated[float, Wire(by=_to_microseconds)]

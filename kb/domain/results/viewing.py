@@ -12,6 +12,7 @@ from kb.domain.embeddings import SlotCoverage
 from kb.domain.ingest.derived import TranscriptSegment
 from kb.domain.on_wire import Wire, on_wire
 from kb.domain.results.inspection import DocumentDetail
+from kb.domain.search import SearchMode
 
 FacetName = Literal["media", "lang", "tag", "folder", "trust", "kind", "code_lang"]
 
@@ -157,3 +158,18 @@ class VaultMap(NamedTuple):
         """The documents that share their content, by that."""
         groups = groupby(self.copies, key=lambda each: each.asset_id)
         return [[PathRow(each.workspace_path, each.title) for each in group] for _, group in groups]
+
+
+@on_wire("web_start.v1")
+class WebStart(NamedTuple):
+    """How a question is asked that does not say itself, and what there is to search; `csrf` goes with every POST."""
+
+    version: str
+    csrf: str
+    workspace: str
+    mode: SearchMode
+    k: int
+    documents: int
+    passages: int
+    last_ingest_at: str | None
+    may_write: bool

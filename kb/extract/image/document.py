@@ -14,8 +14,8 @@ from itertools import groupby
 from kb.domain.documents import Document, Metadata, Text, Warning
 from kb.domain.ids import AssetId
 from kb.domain.ingest.derived import NOT_DERIVED, Derived, DerivedName, ModelCaption, OcrText, labelled_version
-from kb.domain.paths import WorkspacePath
 from kb.domain.media_citations import Box
+from kb.domain.paths import WorkspacePath
 from kb.domain.spans import CaptionSpan, PageSpan, RegionSpan
 from kb.extract.numbered_blocks import DerivedBlocks
 from kb.extract.ocr.recognised_pages import read_whole_words

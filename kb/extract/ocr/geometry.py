@@ -8,7 +8,6 @@ from typing import NamedTuple
 from kb.domain.media_citations import Box
 
 
-
 class Rectangle(NamedTuple):
     """Pixels of an image by their edges; right and bottom are exclusive."""
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from kb.domain.documents import Document, Heading, Metadata, Payload, Table, Text, Warning
 from kb.domain.ids import AssetId, Json
 from kb.domain.ingest.derived import NOT_DERIVED, Derived, DerivedName, OcrText, labelled_version
-from kb.domain.paths import WorkspacePath
 from kb.domain.media_citations import Box
+from kb.domain.paths import WorkspacePath
 from kb.domain.spans import PageSpan
 from kb.extract.numbered_blocks import DerivedBlocks, NumberedBlocks
 from kb.extract.ocr.recognised_pages import read_whole_words

@@ -14,7 +14,6 @@ from itertools import groupby
 from typing import Literal, NamedTuple
 
 from kb.domain.media_citations import Box
-
 from kb.extract.pdf.pages import OutlineEntry, PageBlock, PageBlockKind, PdfPage
 from kb.extract.pdf.raw_pages import RawBlock, RawPage, body_height
 from kb.extract.pdf.reading_order import reading_order

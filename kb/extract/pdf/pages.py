@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple
 
 from kb.domain.media_citations import Box
 
-
 # The note of a PDF that MuPDF had to put in order; every other note is about a page that cannot be read.
 REPAIRED_NOTE = "the PDF is damaged; it was repaired while it was read"
 

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from kb.domain.answers.answer import Answer, Turn
-from kb.domain.results.answers import AnswerSummary, SessionRow
+from kb.domain.answers.answer import Answer
+from kb.domain.results.answers import AnswerSummary, Conversation, SessionRow
 from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
 from kb.operations.answers.records import conversation, stored_answer
 from kb.operations.session.session import Session
 from kb.store import queries
 from kb.store.connection import Connection, open_writer, sqlite_errors, transaction
-
-
-class Conversation(NamedTuple):
-    """A session and its turns."""
-
-    session: SessionRow
-    turns: tuple[Turn, ...]
 
 
 def list_answers(session: Session, limit: int | None) -> list[AnswerSummary]:

@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TypeVar
 
 from kb.config import Config
-from kb.domain.results.search_trace import SearchTrace, Stage
+from kb.domain.results.search_trace import SearchTrace, Stage, StatementRuns
 from kb.domain.search import SearchResult
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
@@ -49,7 +49,7 @@ def traced(
     stages += [Stage("encode", 1000 * encode_s, encoded, "vectors")] if encoded else []
     for name in ("terms", "candidates", "code", "other"):
         if of := spent.get(name):
-            rows = tuple((file, runs, ms) for file, (runs, ms) in of.items())
+            rows = tuple(StatementRuns(file, runs, ms) for file, (runs, ms) in of.items())
             count, unit = counts.get(name, (sum(runs for _, runs, _ in rows), "statements"))
             stages.append(Stage(name, sum(ms for _, _, ms in rows), count, unit, rows))
     rest = total_ms - sum(stage.ms for stage in stages)
