@@ -83,8 +83,9 @@ def test_text_is_a_note_but_for_what_builds_and_installs(name: str, media_type: 
     assert kinds.media_type_of(name) == media_type
 
 
-def test_the_readme_lists_the_files_that_are_read() -> None:
-    rows = re.findall(r"^\| (\w+) \| (`.*?`) \|", (CHECKOUT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+def test_the_page_on_use_lists_the_files_that_are_read() -> None:
+    page = (CHECKOUT / "docs/using.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w+) \| (`.*?`) \|", page, re.MULTILINE)
     listed = {
         family: [spelled.removeprefix(".") for spelled in re.findall(r"`(.+?)`", files)] for family, files in rows
     }

@@ -1,4 +1,4 @@
-"""The README does what it says: its commands run, its figures are measured ones, its list of directories is whole.
+"""The README and the page on daily use do what they say: commands run, the list of directories is whole.
 
 KB_TEST_MODEL_DIR names installed models; with them the session shown is compared line by line.
 """
@@ -21,12 +21,13 @@ from kb.cli.main import cli
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+USING = (CHECKOUT / "docs/using.md").read_text(encoding="utf-8")
 MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR", Path.home() / ".cache/kb-test/models"))
 
 
 def section(title: str) -> str:
     """The text below a heading."""
-    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
+    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", README + USING, re.MULTILINE | re.DOTALL)
     assert found, title
     return found[1]
 
@@ -81,7 +82,8 @@ def home(tmp_path: Path) -> Home:
 
 
 def test_every_command_and_option_shown_exists() -> None:
-    lines = [line for block in (*blocks(README, "sh"), *blocks(README, "console")) for line in block.splitlines()]
+    shown = [*blocks(README + USING, "sh"), *blocks(README, "console")]
+    lines = [line for block in shown for line in block.splitlines()]
     called = [line for line in lines if re.match(r"(\$ )?kb ", line)]
     assert len(called) > 15
     for line in called:
