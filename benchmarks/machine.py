@@ -13,18 +13,14 @@ from kb import __version__
 LIBRARIES = ("apsw", "click", "kiwipiepy", "markdown-it-py")
 
 
-def describe() -> str:
-    """One paragraph of Markdown: the versions."""
+def machine() -> str:
+    """One line: the versions, the processor and its cores."""
     libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     return (
         f"kb {__version__}, {platform.python_implementation()} {platform.python_version()}, "
-        f"SQLite {apsw.sqlite_lib_version()}, {libraries}."
+        f"SQLite {apsw.sqlite_lib_version()}, {libraries}; "
+        f"{platform.system()} on {platform.machine()}, {_model()}, {os.cpu_count()} cores"
     )
-
-
-def processor() -> str:
-    """The processor a section's figures are of, and how many cores of it there are."""
-    return f"{platform.system()} on {platform.machine()}, {_model()}, {os.cpu_count()} cores"
 
 
 def _model() -> str:

@@ -1,7 +1,6 @@
 """What `kb eval run` measures on the judged sets: every mode, words and both with intervals, refusals, kinds, claims.
 
-It writes docs/quality.md: `python -m benchmarks quality --data DIR --write docs/quality.md`. It needs the installed
-models; the judged questions are sampled in even steps.
+It needs the installed models; the judged questions are sampled in even steps.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The questions of the four vaults are in an owner's own words; those of `held-out` are asked over all passages of three
 question files together, two of whose twins differ in what is asked. Judged sets are asked in even steps. `pooled` is
-over the four vaults, with a bootstrap interval. docs/answers.md says on which of the sets answers were fitted.
+over the four vaults, with a bootstrap interval. RESULTS.md says on which sets the judge was fitted.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))
 
 from benchmarks import peer_engines  # noqa: E402
-from benchmarks.__main__ import page  # noqa: E402
 from benchmarks.generated_notes import write_notes  # noqa: E402
 from benchmarks.judged_set import JudgedSet, sample_questions  # noqa: E402
 from benchmarks.measurement import Measurement, Table, Target  # noqa: E402
@@ -51,23 +50,6 @@ def test_a_missed_target_shows() -> None:
     assert not missed.met
     assert "| speed  |" in missed.to_markdown()
     assert "NO" in missed.to_markdown()
-
-
-def test_a_page_keeps_the_sections_of_other_benchmarks() -> None:
-    def measured(name: str, figure: int) -> Measurement:
-        return Measurement(name, (Table("t", ("a",), ((figure,),)),))
-
-    first = page("", [measured("scale", 1), measured("memory", 2)])
-    assert first.index("## Memory") < first.index("## Scale")
-    second = page(first, [measured("memory", 3), measured("cold", 4)])
-    assert [line for line in second.splitlines() if line.startswith("##")] == [
-        "## Memory",
-        "## Cold",
-        "## Scale",
-    ]
-    assert "|   2 |" not in second
-    assert second.count("|   3 |") == second.count("|   1 |") == 1
-    assert page(second, []) == second
 
 
 def test_a_sample_of_questions_is_spread_and_keeps_its_judgements() -> None:

@@ -2,7 +2,7 @@
 
 Two judgements, each 1 / (1 + exp(−Σ weight · feature)): `about`, whether these notes hold anything on the question,
 and `right`, whether the pieces shown answer it. The weights are data (`data/weights.tsv`), a model for each measure
-that the first passage was found by; how they were fitted and what they reach stands in docs/answers.md.
+that the first passage was found by; benchmarks/RESULTS.md describes the fit and its figures.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ class AudioConfig(Section):
 
 
 class SearchConfig(Section):
-    """How hits are found and shown. By what `words_weight` was chosen stands in docs/retrieval.md."""
+    """How hits are found and shown. benchmarks/RESULTS.md shows how `words_weight` was chosen."""
 
     default_k: int = 10
     mode: str = "hybrid"

@@ -172,7 +172,7 @@ class RetrievalDetail(NamedTuple):
 
 
 class FusionRule(NamedTuple):
-    """How words and meaning are joined: `SearchConfig`; docs/retrieval.md says by what it was chosen."""
+    """How words and meaning are joined: `SearchConfig`; benchmarks/RESULTS.md shows how it was chosen."""
 
     fusion: Fusion
     words_weight: float
