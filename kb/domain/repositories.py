@@ -8,19 +8,21 @@ from kb.records import NamedTuple
 class Repository(NamedTuple):
     """A checkout: `branch` None where none is checked out, `commit` in hex, None where there is none yet or unknown.
 
-    `is_dirty`: a tracked file differs from what git has noted of it; None where that cannot be told. `path` is that of
-    the checkout's folder on this machine.
+    `path` is that of the checkout's folder on this machine.
     """
 
     path: str
     name: str
     branch: str | None
     commit: str | None
-    is_dirty: bool | None
 
     @property
     def label(self) -> str:
-        """`kb main@3f2a91c04d5e`, with `*` where it is dirty; as much of it as is known."""
+        """`kb main@3f2a91c04d5e`; as much of it as is known."""
         commit = self.commit[:12] if self.commit else "no commit"
-        mark = "*" if self.is_dirty else ""
-        return f"{self.name} {self.branch or ''}@{commit}{mark}"
+        return f"{self.name} {self.branch or ''}@{commit}"
+
+    @property
+    def is_dirty(self) -> bool | None:
+        """None: kb does not compare files with their commit."""
+        return None

@@ -11,7 +11,6 @@ import re
 from typing import NamedTuple
 
 from kb.domain.repositories import Repository
-from kb.scan.git_index import is_dirty
 from kb.scan.read import shown
 
 _HEX = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
@@ -47,8 +46,8 @@ def read_repository(top: str) -> FoundRepository:
         branch, commit = _head(git_dir, common)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        return FoundRepository(Repository(shown(top), shown(name), None, None, None), shown(str(reason)))
-    return FoundRepository(Repository(shown(top), shown(name), branch, commit, is_dirty(top, git_dir)))
+        return FoundRepository(Repository(shown(top), shown(name), None, None), shown(str(reason)))
+    return FoundRepository(Repository(shown(top), shown(name), branch, commit))
 
 
 def commit_at(top: str) -> str | None:

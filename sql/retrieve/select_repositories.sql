@@ -6,8 +6,7 @@
 -- column name TEXT  what it is called
 -- column branch TEXT?  the branch that was checked out; NULL = none
 -- column commit_id TEXT?  its commit in hex; NULL = none yet, or unknown
--- column is_dirty INTEGER?  1 where a tracked file was changed since; NULL = unknown
-SELECT d.doc_id, r.path, r.name, r.branch, r.commit_id, r.is_dirty
+SELECT d.doc_id, r.path, r.name, r.branch, r.commit_id
 FROM json_each(:doc_ids_json) AS wanted
 JOIN documents AS d ON d.doc_id = wanted.value
 JOIN repositories AS r ON r.path = d.repository_path

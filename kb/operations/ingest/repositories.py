@@ -37,7 +37,6 @@ def note_repositories(run: IngestRun) -> None:
                 name=repository.name,
                 branch=repository.branch,
                 commit_id=repository.commit,
-                is_dirty=None if repository.is_dirty is None else int(repository.is_dirty),
                 read_at=run.report.started_at,
             )
         for doc_id, now, before in places:

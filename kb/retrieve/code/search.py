@@ -138,12 +138,7 @@ def _worded(scored: Sequence[_Scored], text: str) -> list[_Scored]:
 def with_repositories(db: Connection, hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
     """The hits, each with the repository that its file is of."""
     rows = queries.select_repositories(db, doc_ids_json=json.dumps([hit.doc_id for hit in hits]))
-    of_document = {
-        row.doc_id: Repository(
-            row.path, row.name, row.branch, row.commit_id, None if row.is_dirty is None else bool(row.is_dirty)
-        )
-        for row in rows
-    }
+    of_document = {row.doc_id: Repository(row.path, row.name, row.branch, row.commit_id) for row in rows}
     return tuple(hit._replace(repository=of_document.get(hit.doc_id)) for hit in hits)
 
 
