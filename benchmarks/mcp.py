@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import signal
 import subprocess
@@ -18,7 +19,6 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import httpx2 as httpx
-import psutil
 from mcp import StdioServerParameters, stdio_client
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -27,6 +27,7 @@ from benchmarks.agent_questions import AgentQuestion, crossing_questions, noted_
 from benchmarks.embedded_base import embedded
 from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
+from benchmarks.processes import Memory, memory_of, process_tree
 from benchmarks.progress import step
 from kb.mcp.door import described
 from kb.mcp.tools import READING_TOOLS
@@ -153,13 +154,6 @@ def turned(texts: Sequence[str], by: int) -> Iterator[str]:
         yield " ".join([*words[at:], *words[:at]])
 
 
-class Memory(NamedTuple):
-    """A process's resident memory in MB, and what of it are files that it maps: others may use those pages too."""
-
-    resident_mb: float
-    mapped_mb: float
-
-
 class Turns(NamedTuple):
     """Seconds from the server's start to its first answer, median milliseconds of a search, the server's memory."""
 
@@ -206,10 +200,8 @@ async def looped(
 
 
 def _server_memory() -> Memory:
-    children = psutil.Process().children(recursive=True)
-    server = next(each for each in children if "mcp" in each.cmdline())
-    held = server.memory_info()
-    return Memory(held.rss / 1e6, getattr(held, "shared", 0) / 1e6)  # which macOS does not tell
+    _, *children = process_tree(os.getpid())
+    return memory_of(next(pid for pid, _, command in children if "mcp" in command.split()))
 
 
 async def _clients(base: KnowledgeBase, words: Sequence[str]) -> tuple[float, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -52,6 +53,14 @@ class Peak(NamedTuple):
     told: str
 
 
+class Memory(NamedTuple):
+    """Megabytes of a process: resident, of them files that it maps, and what no other process uses."""
+
+    resident_mb: float
+    mapped_mb: float
+    own_mb: float
+
+
 def main_command(config_path: Path, *arguments: str) -> list[str]:
     """kb with these arguments, in a process of its own."""
     return [sys.executable, "-c", _MAIN, "--config", str(config_path), *arguments]
@@ -66,7 +75,7 @@ def watched(command: Sequence[str]) -> Peak:
         subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env=environment()) as process,
     ):
         while process.poll() is None:
-            resident_mb = _tree_mb(process.pid)
+            resident_mb = [resident_mb for _, resident_mb, _ in process_tree(process.pid)]
             one_mb = max(one_mb, *resident_mb, 0.0)
             if sum(resident_mb) > all_mb:
                 all_mb, processes = sum(resident_mb), len(resident_mb)
@@ -79,21 +88,30 @@ def watched(command: Sequence[str]) -> Peak:
     return Peak(round(all_mb), round(one_mb), processes, round(seconds, 1), told)
 
 
-def _tree_mb(root: int) -> list[float]:
-    """Resident megabytes of a process and of all that came of it."""
-    listed = subprocess.run(["ps", "-Ao", "pid=,ppid=,rss="], capture_output=True, text=True, check=True).stdout
+def process_tree(root: int) -> list[tuple[int, float, str]]:
+    """Of a process and of all that came of it: number, resident megabytes, command line."""
+    listed = subprocess.run(["ps", "-Ao", "pid=,ppid=,rss=,args="], capture_output=True, text=True, check=True).stdout
     children: defaultdict[int, list[int]] = defaultdict(list)
-    resident_kb: dict[int, int] = {}
+    told: dict[int, tuple[float, str]] = {}
     for line in listed.splitlines():
-        pid, parent, kb = map(int, line.split())
+        numbers, command = line.split()[:3], "".join(line.split(maxsplit=3)[3:])
+        pid, parent, kb = map(int, numbers)
         children[parent].append(pid)
-        resident_kb[pid] = kb
+        told[pid] = kb * 1024 / 1e6, command
     found, todo = [], [root]
     while todo:
         pid = todo.pop()
-        found.append(resident_kb.get(pid, 0) * 1024 / 1e6)
+        found.append((pid, *told.get(pid, (0.0, ""))))
         todo.extend(children[pid])
     return found
+
+
+def memory_of(pid: int) -> Memory:
+    """The memory of a process, as Linux tells it."""
+    told = "".join(Path(f"/proc/{pid}/{name}").read_text(encoding="utf-8") for name in ("status", "smaps_rollup"))
+    mb = {name: int(kb) * 1024 / 1e6 for name, kb in re.findall(r"^(\w+):\s+(\d+) kB$", told, re.MULTILINE)}
+    mapped_mb = mb["RssFile"] + mb["RssShmem"]
+    return Memory(mb["VmRSS"], mapped_mb, mb["Private_Clean"] + mb["Private_Dirty"])
 
 
 def search_command(config_path: Path, mode: str, question: str) -> list[str]:

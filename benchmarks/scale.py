@@ -20,12 +20,12 @@ from time import perf_counter, process_time
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from benchmarks.knowledge_base import knowledge_base
 from benchmarks.measurement import Cell, Measurement, Table, Target
 from benchmarks.parent import end_with_parent
+from benchmarks.processes import memory_of
 from benchmarks.progress import step
 from kb.config import Config, load
 from kb.domain.embeddings import EmbeddingModel
@@ -194,7 +194,7 @@ def _searched(config_path: Path, filled: Filled) -> Searched:
                 if round_number:
                     wall_ms.append(1000 * (perf_counter() - wall))
                     cpu_ms.append(1000 * (process_time() - cpu))
-        resident_mb = psutil.Process().memory_info().rss / 1e6
+        resident_mb = memory_of(os.getpid()).resident_mb
         for question in filled.questions:
             words = " OR ".join(question.text.split())
             words_ms.append(_cpu_ms(partial(_words, base.db, words, depth)))

@@ -22,12 +22,11 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-import psutil
-
 from benchmarks.embedded_base import embedded
 from benchmarks.generated_notes import write_notes
 from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.measurement import Measurement, Table, Target
+from benchmarks.processes import memory_of
 from kb.domain.search import SearchFilters
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.search.search import search
@@ -104,12 +103,12 @@ def _alone(session: Session, text: str) -> float:
 
 
 @contextmanager
-def _served(base: KnowledgeBase) -> Iterator[tuple[str, psutil.Process]]:
+def _served(base: KnowledgeBase) -> Iterator[tuple[str, int]]:
     command = [sys.executable, "-m", "kb", "--config", str(base.config_path), "web", "--no-open"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         try:
-            yield process.stdout.readline().rpartition(" ")[2].strip(), psutil.Process(process.pid)
+            yield process.stdout.readline().rpartition(" ")[2].strip(), process.pid
         finally:
             process.terminate()
 
@@ -118,7 +117,7 @@ def _page(base: KnowledgeBase, session: Session) -> dict[str, Any]:
     from playwright.sync_api import sync_playwright
 
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    with _served(base) as (address, process), sync_playwright() as playing:
+    with _served(base) as (address, pid), sync_playwright() as playing:
         browser = playing.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         context = browser.new_context()
         pages = [context.new_page() for _ in range(TABS)]
@@ -133,10 +132,10 @@ def _page(base: KnowledgeBase, session: Session) -> dict[str, Any]:
         _asked(first, session, [f"{text} warm" for text in _questions()[:5]])
         alone, keys = _asked(first, session, _questions())
         tabs = _at_once(pages)
-        memory = process.memory_full_info()
+        memory = memory_of(pid)
         browser.close()
-    own_mb, mb = memory.uss // 1_000_000, memory.rss // 1_000_000
-    return {"paint": paint, "keys": keys, "alone": alone, "tabs": tabs, "own_mb": own_mb, "mb": mb}
+    told_mb = {"own_mb": int(memory.own_mb), "mb": int(memory.resident_mb)}
+    return {"paint": paint, "keys": keys, "alone": alone, "tabs": tabs} | told_mb
 
 
 def _asked(page: Any, session: Session, texts: list[str]) -> tuple[list[float], list[float]]:

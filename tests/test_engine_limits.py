@@ -11,12 +11,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import wave
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 from ingest_fixtures import Workspace, analyse_by_word, counted
 from media_fixtures import MODELS, needs_decoder, needs_whisper
@@ -26,6 +26,7 @@ from kb.extract.registry import EXTRACTORS, Step
 from kb.operations.ingest import prepare
 from kb.workers import pool
 from kb.workers import worker as extract_worker
+from kb.workers.processor_time import spent_by_process
 
 pytestmark = pytest.mark.slow
 
@@ -156,10 +157,11 @@ def ingest_in_hand(workspace: Workspace, scratch_home: Path) -> Iterator[subproc
 def test_a_killed_ingest_leaves_no_engine_and_no_folder(
     ingest_in_hand: subprocess.Popen[str], scratch_home: Path
 ) -> None:
-    (worker,) = psutil.Process(ingest_in_hand.pid).children()
+    (worker,) = (pid for pid, (parent, _) in spent_by_process().items() if parent == ingest_in_hand.pid)
     assert [path.name[:7] for path in scratch_home.iterdir()] == ["kb-ocr-"]
     ingest_in_hand.send_signal(signal.SIGKILL)
-    worker.wait()
+    while worker in spent_by_process():
+        time.sleep(0.05)
     assert list(scratch_home.iterdir()) == []
 
 
