@@ -214,3 +214,17 @@ def test_what_is_no_score_is_refused() -> None:
     for logits in ((), (float("nan"),), (1.0, 2.0)):
         with pytest.raises(ModelError, match="no finite score"):
             in_pair_order(_Scores(*logits), "q", [passage], [])
+
+
+def test_a_model_of_a_hub_without_fastembed_is_refused_with_what_to_install(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kb.models.requirements.find_spec", lambda name: None)
+    lacking = "models that are not in `kb models list` need fastembed, which is not installed"
+    ran = call(vault, "models", "install", NOMIC)
+    assert ran.code == 2
+    assert lacking in " ".join(ran.stderr.split())
+    assert "hub" in ran.stderr.partition("hint: ")[2]
+    settings = ("--set", "rerank.provider=fastembed", "--set", f"rerank.model={BGE}")
+    checks = {check["name"]: check for check in call(vault, *settings, "doctor", "--json").json["checks"]}
+    assert (checks["reranker"]["state"], checks["reranker"]["detail"]) == ("failed", lacking)

@@ -16,6 +16,7 @@ from kb.embed.codec import normalised
 from kb.embed.model_files import HUB
 from kb.embed.providers.families import TextForm, family_form
 from kb.errors import ModelError, ModelMissing
+from kb.models.requirements import lacking_packages, require
 from kb.private import fetching, unreported
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def hub_model(name: str, provider: Provider | None = None) -> EmbeddingModel:
 
     What stands before a text is part of the version, unless it is what kb put there before it knew families.
 
-    Raises: ModelMissing when fastembed does not know it.
+    Raises: ModelMissing when fastembed does not know it, or is not installed.
     """
     for known in _text_embedding().list_supported_models():
         full = known["model"].lower()
@@ -163,13 +164,19 @@ def _form(name: str, provider: Provider | None) -> TextForm:
 
 
 def _text_embedding() -> Any:
-    """The class that fastembed's text models are made by, its log lines off: the error tells a failure once."""
+    """The class that fastembed's text models are made by."""
+    return load_fastembed().TextEmbedding
+
+
+def load_fastembed() -> Any:
+    """The library, its log lines off: the error tells a failure once. Raises: ModelMissing without it."""
+    require("models that are not in `kb models list`", lacking_packages(("fastembed",), "hub"))
     with unreported():
+        import fastembed
         import loguru
-        from fastembed import TextEmbedding
 
     loguru.logger.disable("fastembed")
-    return TextEmbedding
+    return fastembed
 
 
 def _content_offsets(encoding: Any) -> list[tuple[int, int]]:

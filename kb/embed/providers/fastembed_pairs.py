@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from kb.embed.model_files import HUB
-from kb.embed.providers.fastembed_adapter import HUB_DIRECTORY
+from kb.embed.providers.fastembed_adapter import HUB_DIRECTORY, load_fastembed
 from kb.embed.text import encoder_text
 from kb.errors import ModelCorrupt, ModelError, ModelMissing
-from kb.private import fetching, unreported
+from kb.private import fetching
 
 _BATCH_PAIRS = 4
 
@@ -89,10 +89,8 @@ def fetch_hub_scorer(model_dir: Path, name: str) -> str:
 
 
 def _cross_encoder() -> Any:
-    """The class that fastembed's cross-encoders are made by, its log lines off."""
-    with unreported():
-        import loguru
-        from fastembed.rerank.cross_encoder import TextCrossEncoder
+    """The class that fastembed's cross-encoders are made by."""
+    load_fastembed()
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
 
-    loguru.logger.disable("fastembed")
     return TextCrossEncoder
