@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
-from kb.config.plain_toml import plain_tables
 from kb.errors import ConfigError
 
 MAX_BYTES = 1_000_000
@@ -33,11 +33,6 @@ def read_toml(file: Path) -> dict[str, Any]:
         text = _text(file)
         if _has_long_key(text):
             raise _too_deep(file)
-        plain = plain_tables(text)
-        if plain is not None:
-            return plain
-        import tomllib
-
         table = tomllib.loads(text)
         if _has_huge_number(table):
             raise invalid_file(file, "a number beyond 64 bits", "TOML has none so large; write a smaller one")
