@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -26,7 +25,6 @@ def run_bulk(config: Config, mode: SearchMode | None, k: int | None) -> int:
     A bad line is an item with an error, and once all are answered an error of the whole.
     Raises: NotIndexed and its kin; UsageError where a line was bad.
     """
-    gc.enable()  # there may be millions of questions
     with open_session(config, many=True) as session:
         with session.reading():
             pass  # what cannot be read at all is no fault of a line

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import gc
 import os
+import sys
+from contextlib import suppress
 from typing import NoReturn
 
 
 def run() -> NoReturn:
     """Runs kb on the process's arguments and exits.
 
-    Without garbage collection: a cold command ends before a collection would pay, importing included. Commands that
-    work longer turn it on again. What is raised before `kb.cli.main` can take it, or while it tells of an error, ends
-    the process here: Ctrl-C at any moment, and a library that cannot be imported.
+    What is raised before `kb.cli.main` can take it, or while it tells of an error, ends the process here: Ctrl-C at any
+    moment, and a library that cannot be imported.
     """
-    gc.disable()
     try:
         from kb.cli.deferred import defer
 
@@ -30,10 +29,9 @@ def run() -> NoReturn:
 
 def _end(error: BaseException) -> NoReturn:
     said, code = ("aborted", 130) if isinstance(error, KeyboardInterrupt) else (_said(error), 2)
-    try:
+    with suppress(OSError):  # nobody reads it
         os.write(2, f"{said}\n".encode(errors="replace"))
-    finally:
-        os._exit(code)
+    sys.exit(code)
 
 
 def _said(error: BaseException) -> str:

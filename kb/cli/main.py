@@ -143,10 +143,11 @@ def run() -> NoReturn:
     replace_what_cannot_be_shown()
     code = main(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # the reader went away, or its disk is full: main has told
+        try:
             stream.flush()
-    # Everything is written and closed. Taking the interpreter apart would cost a cold search a tenth of its time.
-    os._exit(code)
+        except OSError:  # the reader went away, or its disk is full: main has told, and Python is not to tell again
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    sys.exit(code)
 
 
 def main(args: list[str]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 
 import click
@@ -17,7 +16,6 @@ from kb.domain.search import SearchMode
 @click.group("eval", cls=CommandGroup)
 def command() -> None:
     """Measure how well questions find what they should, and whether a change made it better."""
-    gc.enable()
 
 
 for each in (import_, judge, calibrate):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import shlex
 import sys
 
@@ -46,7 +45,6 @@ def command(
     evaluation runs, records of what agents were given, logs. The files themselves stay, and the next kb ingest reads
     them again unless they are removed or ignored. Exit code 1 where nothing is kept of them, or it was not wanted.
     """
-    gc.enable()
     named = Named(path, tag, path_glob)
     report = plan_forget(call.config, named)
     if report.paths and not as_json:

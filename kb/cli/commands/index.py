@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-
 import click
 
 from kb.cli.call import Call, json_option, pass_call, print_json
@@ -55,7 +53,6 @@ def command(
     To change the model: embed with --model while the old one still answers, then name it in the configuration and
     run kb ingest, which then only switches to the new vectors.
     """
-    gc.enable()
     request = RebuildRequest(fts, mirror, lance, embeddings or resume, ann, drop_unused, model)
     if model is not None and not request.embeddings:
         raise UsageError("--model goes with --embeddings", f"kb index --embeddings --model {model}")

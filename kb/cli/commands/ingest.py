@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-
 import click
 
 from kb.cli.call import Call, json_option, pass_call, print_json, print_json_with_list
@@ -51,7 +49,6 @@ def command(
     PATH is a file or folder below the workspace root. Ctrl-C stops after the current document; the next run continues
     from there. Searching works meanwhile.
     """
-    gc.enable()
     request = ingest_request(
         call.config,
         path,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 
 import click
@@ -51,7 +50,6 @@ def command(
     The copy goes to _external/ and is named by its content, so that the same content twice is one file. It is found,
     cited and kept by kb ingest as any other file there; delete it and run kb ingest to take it out again.
     """
-    gc.enable()
     config = call.config
     if path == "-":
         content = ExternalContent(_stdin(config.indexing.max_file_mb), name or _STDIN_NAME)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from pathlib import Path
 
@@ -49,7 +48,6 @@ def command(
         echo_folded(f"goes into {client_file(client)}; kb mcp install {client} writes it", err=True)
         return 0
     require_library()
-    gc.enable()  # it works on for days
     if not over_http:
         if port is not None:
             raise UsageError("--port goes with --http", "kb mcp --http --port 7500")

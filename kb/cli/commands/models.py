@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 
 import click
@@ -19,7 +18,6 @@ from kb.operations.admin.models import configured_installs, install_models, mode
 @click.group("models", cls=CommandGroup)
 def command() -> None:
     """Install and check models. Nothing is ever fetched during a search or an answer."""
-    gc.enable()
 
 
 @command.command(

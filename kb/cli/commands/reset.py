@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-
 import click
 
 from kb.cli.call import Call, json_option, pass_call, print_json
@@ -40,7 +38,6 @@ def command(call: Call, part: ResetPart, yes: bool, as_json: bool) -> None:
 
     Your files, the configuration, golden questions and installed models stay.
     """
-    gc.enable()
     if not yes:
         report = plan_reset(call.config, part)
     else:

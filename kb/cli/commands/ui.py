@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 
@@ -31,7 +30,6 @@ def command(call: Call, question: tuple[str, ...], plain: bool) -> int:
 
     The document stands beside the hits, at the place that is cited. What is asked is kept, as by kb ask.
     """
-    gc.enable()  # it works on for hours
     asked = " ".join(question)
     with open_session(call.config, many=True) as session:
         with session.reading():

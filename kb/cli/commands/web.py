@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-
 import click
 
 from kb.cli.call import Call, pass_call
@@ -35,8 +33,6 @@ def command(call: Call, question: tuple[str, ...], port: int | None, opens: bool
     """
     require("kb web", lacking_packages(("starlette", "uvicorn", "nh3"), "web"))
     from kb.web.serve import serve
-
-    gc.enable()  # it works on for days
 
     with open_session(call.config, many=True, audience="page") as session:
         with session.reading():
