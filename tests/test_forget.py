@@ -96,18 +96,37 @@ def files_with(vault: Vault, *needles: bytes) -> set[str]:
 
 
 def traces(vault: Vault) -> tuple[bytes, ...]:
-    """The bytes by which the note would be known: its marker as text, its chunks' ids and their vectors."""
+    """The bytes by which the note would be known: its marker as text, and its chunks' ids, vectors and tokens.
+
+    Vectors and tokens in pieces, as a store may part them; none of a piece that another passage has too.
+    """
+    ids = [chunk_id.encode() for chunk_id, *_ in embedded(vault, "=")]
+    pieces = [{piece for row in embedded(vault, "<>") for piece in pieces_of(row[at])} for at in (1, 2)]
+    own = [
+        {piece for row in embedded(vault, "=") for piece in pieces_of(row[at])} - others
+        for at, others in zip((1, 2), pieces, strict=True)
+    ]
+    assert ids
+    assert all(own)
+    return (MARKER.encode(), *ids, *own[0], *own[1])
+
+
+def embedded(vault: Vault, compared: str) -> list[tuple[str, bytes, bytes]]:
+    """Id, vector and tokens of the chunks of the note, or of all others."""
     from kb.store.mirror import load_vector_functions
 
     db = apsw.Connection(str(vault.sqlite), flags=apsw.SQLITE_OPEN_READONLY)
     load_vector_functions(db)
-    asked = """
-        SELECT c.chunk_id, v.embedding FROM documents AS d JOIN chunks AS c USING (doc_id)
-        JOIN vec_primary AS v ON v.chunk_rowid = c.chunk_rowid WHERE d.workspace_path = 'vault/code.md'
+    asked = f"""
+        SELECT c.chunk_id, v.embedding, t.tokens FROM documents AS d JOIN chunks AS c USING (doc_id)
+        JOIN vec_primary AS v ON v.chunk_rowid = c.chunk_rowid JOIN chunk_tokens AS t ON t.chunk_rowid = c.chunk_rowid
+        WHERE d.workspace_path {compared} 'vault/code.md'
     """
-    rows = list(db.execute(asked))
-    assert rows
-    return (MARKER.encode(), *(chunk_id.encode() for chunk_id, _ in rows), *(vector for _, vector in rows))
+    return list(db.execute(asked))
+
+
+def pieces_of(blob: bytes) -> set[bytes]:
+    return {blob[at : at + 16] for at in range(0, len(blob) - 15, 16)}
 
 
 def faults(vault: Vault) -> set[str]:
@@ -140,6 +159,17 @@ def test_what_is_forgotten_is_in_no_byte_of_what_kb_keeps(used: Vault) -> None:
     assert chunks == vectors
     again = kb("forget", "vault/code.md", "--yes")
     assert (again.code, again.stdout) == (1, "kb keeps nothing of it\n")
+
+
+def test_what_its_earlier_text_was_embedded_to_is_forgotten_too(used: Vault) -> None:
+    kb = kb_in(used)
+    needles = traces(used)
+    write_notes(used.root, {"vault/code.md": f"# Vault\n\nToday it is {MARKER} seven, and no longer what it was.\n"})
+    assert kb("ingest").code == 0
+    assert files_with(used, *needles[1:]), "the cache and free pages have them"
+    needles += traces(used)
+    assert kb("forget", "vault/code.md", "--yes").code == 0
+    assert files_with(used, *needles) == set()
 
 
 def test_nothing_is_forgotten_before_it_was_agreed_to(used: Vault) -> None:
