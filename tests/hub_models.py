@@ -1,6 +1,6 @@
-"""Tiny ONNX models in a hub cache: an encoder and a cross-encoder under names that fastembed knows, made here.
+"""Tiny ONNX models in a hub cache: encoders and a cross-encoder under names that fastembed knows, made here.
 
-A word has a direction of its own in the encoder's table, and a weight of its own in the cross-encoder's.
+A word has a direction of its own in an encoder's table, and a weight of its own in the cross-encoder's.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from fastembed import TextEmbedding
+from fastembed import LateInteractionTextEmbedding, TextEmbedding
 from fastembed.rerank.cross_encoder import TextCrossEncoder
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
@@ -22,21 +22,32 @@ from tokenizers.processors import TemplateProcessing
 from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
 from kb.embed.providers.fastembed_adapter import HUB_DIRECTORY
 
-MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _OPSETS = {"": 17}
 _REVISION = "0" * 40
+
+_Inputs: TypeAlias = list[tuple[str, int, Sequence[str | int]]]
 
 
 def put_encoder(model_dir: Path, name: str, words: Sequence[str]) -> None:
     """An encoder that knows `words` in the place of fastembed's model `name`."""
-    known = _described(TextEmbedding, name)
+    _put_encoder(model_dir, _described(TextEmbedding, name), words, _inputs())
+
+
+def put_token_encoder(model_dir: Path, name: str, words: Sequence[str]) -> None:
+    """The same in the place of fastembed's late-interaction model `name`, which reads a mask too."""
+    inputs = [*_inputs(), ("attention_mask", INT64, ("batch", "length"))]
+    _put_encoder(model_dir, _described(LateInteractionTextEmbedding, name), words, inputs)
+
+
+def _put_encoder(model_dir: Path, known: Mapping[str, Any], words: Sequence[str], inputs: _Inputs) -> None:
     vocabulary = [*MARKS, *words]
     table = np.random.default_rng(5).standard_normal((len(vocabulary), known["dim"])).astype(np.float32)
     table[: len(MARKS)] *= 0.01
     graph = GraphWriter()
     states = graph.node("Gather", (graph.tensor("table", table), "input_ids"), "last_hidden_state", axis=0)
     shape = ("batch", "length", known["dim"])
-    _put(model_dir, known, vocabulary, graph.model(_inputs(), [(states, FLOAT, shape)], _OPSETS))
+    _put(model_dir, known, vocabulary, graph.model(inputs, [(states, FLOAT, shape)], _OPSETS))
 
 
 def put_cross_encoder(model_dir: Path, name: str, weights: Mapping[str, float]) -> None:
@@ -65,7 +76,7 @@ def put_nli(folder: Path, words: Mapping[str, tuple[float, float, float]], label
     (folder / "config.json").write_text(json.dumps({"id2label": named}), encoding="utf-8")
 
 
-def _inputs() -> list[tuple[str, int, Sequence[str | int]]]:
+def _inputs() -> _Inputs:
     return [("input_ids", INT64, ("batch", "length"))]
 
 
@@ -87,7 +98,7 @@ def _put(model_dir: Path, known: Mapping[str, Any], vocabulary: Sequence[str], o
     for name, content in (
         ("config.json", {"pad_token_id": 0}),
         ("tokenizer_config.json", {"model_max_length": 512, "pad_token": "[PAD]"}),
-        ("special_tokens_map.json", {"pad_token": "[PAD]", "unk_token": "[UNK]"}),
+        ("special_tokens_map.json", {"pad_token": "[PAD]", "unk_token": "[UNK]", "mask_token": "[MASK]"}),
     ):
         (files / name).write_text(json.dumps(content), encoding="utf-8")
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels, fake_models
-from hub_models import put_cross_encoder, put_encoder
+from fastembed import LateInteractionTextEmbedding
+from fastembed.common.model_management import ModelManagement
+from hub_models import put_cross_encoder, put_encoder, put_token_encoder
 
 from kb.config import load
 from kb.domain.candidates import Candidate
 from kb.domain.search import SearchQuery
 from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
+from kb.embed.codec import normalised
+from kb.embed.passage_tokens import packed_tokens, unpacked
 from kb.embed.providers.fastembed_pairs import open_hub_scorer
 from kb.embed.providers.provider import Provider
 from kb.errors import ModelError, ModelMissing
@@ -25,6 +30,7 @@ __all__ = ["fake_models"]
 
 NOMIC = "nomic-ai/nomic-embed-text-v1.5"
 BGE = "BAAI/bge-reranker-base"
+COLBERT = "answerdotai/answerai-colbert-small-v1"
 WORDS = "search_query search_document : valve pump lamp the opens gateway retries".split()
 
 NOTES = {
@@ -107,6 +113,77 @@ def test_notes_are_found_by_a_hub_model(tmp_path: Path) -> None:
     assert call(made, "ingest", "--json").lines[-1]["embeddings_indexed"] == 3
     hits = call(made, "search", "lamp", "--mode", "vector", "--json").json["hits"]
     assert (hits[0]["doc_path"], hits[0]["embedding_model"]) == ("lamp.md", NOMIC)
+
+
+def known_to_fastembed(model_dir: Path) -> LateInteractionTextEmbedding:
+    return LateInteractionTextEmbedding(COLBERT, cache_dir=str(model_dir / "hub"), local_files_only=True)
+
+
+def test_a_model_made_for_tokens_gives_them_and_their_mean(tmp_path: Path) -> None:
+    put_token_encoder(tmp_path, COLBERT, WORDS)
+    model = embedding_model(tmp_path, "answerai-colbert-small-v1")
+    assert (model.name, model.dimensions, model.has_tokens) == (COLBERT, 96, True)
+    text = "the pump valve opens the lamp gateway retries valve pump"
+    states, short = map(normalised, known_to_fastembed(tmp_path).embed([text, "lamp"]))
+    embedder = bulk_embedder(tmp_path, COLBERT, 1)
+    vectors, tokens = embedder.embed_passages([text, "lamp", text])  # type: ignore[attr-defined]
+    assert tokens == [packed_tokens(states), packed_tokens(short), packed_tokens(states)]
+    np.testing.assert_allclose(vectors[0], normalised(states.mean(axis=0)[None])[0], atol=1e-6)
+    np.testing.assert_array_equal(vectors, embedder.embed([text, "lamp", text], "passage"))
+    assert embedder.embed([], "passage").shape == (0, 96)
+
+
+def test_a_question_has_the_tokens_of_its_own_side(tmp_path: Path) -> None:
+    put_token_encoder(tmp_path, COLBERT, WORDS)
+    (asked,) = map(normalised, known_to_fastembed(tmp_path).query_embed("when opens the valve"))
+    encoded = query_encoder(tmp_path, COLBERT).encode("when opens the valve")
+    assert encoded.tokens is not None
+    np.testing.assert_array_equal(np.frombuffer(encoded.tokens, "<f4").reshape(-1, 96), asked)
+    np.testing.assert_allclose(np.frombuffer(encoded.vector, "<f4"), normalised(asked.mean(axis=0)[None])[0], atol=1e-6)
+    assert len(asked) == 32 != len(next(iter(known_to_fastembed(tmp_path).embed(["when opens the valve"]))))
+
+
+def test_a_passage_longer_than_its_window_keeps_the_tokens_of_its_end(tmp_path: Path) -> None:
+    put_token_encoder(tmp_path, COLBERT, WORDS)
+    (valve,) = normalised(next(iter(known_to_fastembed(tmp_path).embed(["valve"])))[[2]])
+    for text, there in (("pump " * 600, False), ("pump " * 600 + "valve " * 24, True)):
+        _, (tokens,) = bulk_embedder(tmp_path, COLBERT, 1).embed_passages([text])  # type: ignore[attr-defined]
+        assert bool((unpacked(tokens) @ valve).max() > 0.9) is there
+
+
+def test_notes_are_ranked_by_the_tokens_of_a_hub_model(tmp_path: Path) -> None:
+    made = make_vault(tmp_path / "vault", NOTES)
+    put_token_encoder(tmp_path / "models", COLBERT, WORDS)
+    with made.config.open("a", encoding="utf-8") as file:
+        file.write(
+            f'cache_dir = "cache"\nmodel_dir = "{tmp_path / "models"}"\n'
+            f'[models.embedding]\nprovider = "fastembed"\nmodel = "{COLBERT}"\n'
+        )
+    assert call(made, "ingest", "--json").lines[-1]["embeddings_indexed"] == 3
+    with apsw.Connection(str(made.sqlite), flags=apsw.SQLITE_OPEN_READONLY) as db:
+        kept = list(db.execute("SELECT model_id, components, bits FROM chunk_tokens"))
+    assert kept == [(COLBERT, 96, 4)] * 3
+    hits = call(made, "search", "lamp", "--mode", "hybrid", "--json").json["hits"]
+    assert (hits[0]["doc_path"], hits[0]["embedding_model"], hits[0]["score_kind"]) == ("lamp.md", COLBERT, "late")
+    checks = {check["name"]: check for check in call(made, "doctor", "--json").json["checks"]}
+    assert checks["passage_tokens"]["state"] == "ok"
+
+
+def test_a_model_made_for_tokens_that_cannot_be_had_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ModelMissing, match="is not installed") as raised:
+        bulk_embedder(tmp_path, COLBERT, 1)
+    assert "where a model hub can be reached" in raised.value.hint
+
+    def unreachable(*_: object, **__: object) -> None:
+        raise ValueError("Could not load model from any source.")
+
+    monkeypatch.setattr(ModelManagement, "download_model", unreachable)
+    ran = run_kb("--set", f"storage.model_dir={tmp_path / 'models'}", "models", "install", COLBERT)
+    assert ran.code != 0
+    assert f"{COLBERT} could not be fetched" in ran.stderr
+    assert "a model hub must be reachable for it" in ran.stderr
 
 
 def test_scores_are_those_of_the_pairs_in_the_order_of_the_passages(tmp_path: Path) -> None:

@@ -90,9 +90,9 @@ def query_encoder(model_dir: Path, name: str, provider: Provider | None = None, 
         from kb.embed.providers.plugin_adapter import open_plugin_embedder
 
         return open_plugin_embedder(name)
-    from kb.embed.providers.fastembed_adapter import HubQueryEncoder, open_hub_embedder
+    from kb.embed.providers.fastembed_adapter import open_hub_embedder
 
-    return HubQueryEncoder(open_hub_embedder(model_dir, name, 1, provider))
+    return open_hub_embedder(model_dir, name, 1, provider)
 
 
 def open_embedder(directory: Path, installed: InstalledModel, threads: int) -> Embedder:

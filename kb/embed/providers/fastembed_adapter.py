@@ -1,17 +1,18 @@
 """Any other encoder that fastembed knows, by its name: for machines that reach a model hub.
 
 Only `kb models install NAME` fetches; indexing and search open what is in the hub cache below the model directory.
-fastembed adds no prefixes and cuts texts at the window, so both are seen to here.
+fastembed adds no prefixes and cuts texts at the window, so both are seen to here. A model made for late interaction
+(ColBERT) gives tokens: they are pooled and packed as those of kb's own encoder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, Role
+from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, PassageTokens, Role
 from kb.embed.codec import normalised
 from kb.embed.model_files import HUB
 from kb.embed.providers.families import TextForm, family_form
@@ -39,26 +40,32 @@ class _Piece:
 
 @dataclass(frozen=True, slots=True)
 class HubEmbedder:
-    """A fastembed model in memory. A text longer than the window is cut between tokens, its pieces averaged."""
+    """A fastembed model in memory, for many texts and for one; for one it starts no faster.
+
+    A text longer than the window is cut between tokens, its pieces averaged.
+    """
 
     model: EmbeddingModel
     _fastembed: Any
     _form: TextForm
 
+    @property
+    def provider(self) -> str:
+        """The library that knows the model by its name."""
+        return HUB
+
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """float32[n, dimensions], L2 = 1, in the order of `texts`."""
         import numpy as np
 
-        pieces = [
-            piece for index, text in enumerate(texts) for piece in self._pieces(index, self._form.text(text, role))
-        ]
-        pieces.sort(key=lambda piece: piece.tokens, reverse=True)
-        encode = self._fastembed.query_embed if role == "query" else self._fastembed.passage_embed
         sums = np.zeros((len(texts), self.model.dimensions), dtype=np.float32)
-        vectors = encode([piece.content for piece in pieces], batch_size=_BATCH_TEXTS)
-        for piece, vector in zip(pieces, vectors, strict=True):
+        for piece, vector in self._encoded(texts, role):
             sums[piece.text] += vector * max(piece.tokens, 1)
         return normalised(sums)
+
+    def encode(self, text: str) -> EncodedQuestion:
+        """The vector alone."""
+        return EncodedQuestion(self.embed([text], "query")[0].astype("<f4").tobytes())
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
         """The tokens of each text as the encoder sees it: prefix and marks included."""
@@ -68,6 +75,15 @@ class HubEmbedder:
             marks = sum(encoding.special_tokens_mask)
             counts.append(len(_content_offsets(encoding)) + marks)
         return counts
+
+    def _encoded(self, texts: Sequence[str], role: Role) -> Iterator[tuple[_Piece, Vectors]]:
+        """The pieces of the texts with what fastembed gives for each; those of one text in their order."""
+        pieces = [
+            piece for index, text in enumerate(texts) for piece in self._pieces(index, self._form.text(text, role))
+        ]
+        pieces.sort(key=lambda piece: piece.tokens, reverse=True)
+        encode = self._fastembed.query_embed if role == "query" else self._fastembed.passage_embed
+        return zip(pieces, encode([piece.content for piece in pieces], batch_size=_BATCH_TEXTS), strict=True)
 
     def _pieces(self, index: int, text: str) -> list[_Piece]:
         encoding = self._fastembed.model.tokenizer.encode(text)
@@ -82,25 +98,45 @@ class HubEmbedder:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class HubQueryEncoder:
-    """The same encoder for one question; it starts no faster than the embedder does."""
+class HubTokenEmbedder(HubEmbedder):
+    """A late-interaction model of fastembed: a vector for each token, of a question's and of a passage's differently.
 
-    _embedder: HubEmbedder
+    The vector of a text is the normalised mean of its token vectors, since the model gives no other. A longer text has
+    those of all its pieces.
+    """
 
-    @property
-    def model(self) -> EmbeddingModel:
-        """The vector space."""
-        return self._embedder.model
+    __slots__ = ()
 
-    @property
-    def provider(self) -> str:
-        """The library that knows the model by its name."""
-        return "fastembed"
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """float32[n, dimensions], L2 = 1, in the order of `texts`."""
+        return self._means(self._states(texts, role))
+
+    def embed_passages(self, texts: Sequence[str]) -> tuple[Vectors, list[PassageTokens]]:
+        """The same of passages, and the tokens of each, by one pass through the encoder."""
+        from kb.embed.passage_tokens import packed_tokens
+
+        states = self._states(texts, "passage")
+        return self._means(states), [packed_tokens(each) for each in states]
 
     def encode(self, text: str) -> EncodedQuestion:
-        """The vector alone."""
-        return EncodedQuestion(self._embedder.embed([text], "query")[0].astype("<f4").tobytes())
+        """The vector and the tokens."""
+        states = self._states([text], "query")
+        return EncodedQuestion(self._means(states)[0].astype("<f4").tobytes(), states[0].astype("<f4").tobytes())
+
+    def _states(self, texts: Sequence[str], role: Role) -> list[Vectors]:
+        """The token vectors of each text, float32[tokens, dimensions], each L2 = 1."""
+        import numpy as np
+
+        parts: list[list[Vectors]] = [[] for _ in texts]
+        for piece, states in self._encoded(texts, role):
+            parts[piece.text].append(normalised(states))
+        return [np.concatenate(each) for each in parts]
+
+    def _means(self, states: Sequence[Vectors]) -> Vectors:
+        import numpy as np
+
+        means = np.array([each.mean(axis=0) for each in states], dtype=np.float32)
+        return normalised(means.reshape(-1, self.model.dimensions))
 
 
 def hub_model(name: str, provider: Provider | None = None) -> EmbeddingModel:
@@ -110,14 +146,15 @@ def hub_model(name: str, provider: Provider | None = None) -> EmbeddingModel:
 
     Raises: ModelMissing when fastembed does not know it, or is not installed.
     """
-    for known in _text_embedding().list_supported_models():
-        full = known["model"].lower()
-        if name.lower() in (full, full.rpartition("/")[2]):
-            origin = known["sources"]["hf"] or known["sources"]["url"]
-            form = _form(known["model"], provider)
-            before = ("query: ", "passage: ") if "e5" in full else ("", "")
-            label = "" if (form.query_prefix, form.passage_prefix) == before else f"/{form.label}"
-            return EmbeddingModel(known["model"], f"{HUB}:{origin}{label}", known["dim"], None)
+    for has_tokens in (False, True):
+        for known in _fastembed_class(has_tokens=has_tokens).list_supported_models():
+            full = known["model"].lower()
+            if name.lower() in (full, full.rpartition("/")[2]):
+                origin = known["sources"]["hf"] or known["sources"]["url"]
+                form = _form(known["model"], provider)
+                before = ("query: ", "passage: ") if "e5" in full else ("", "")
+                label = "" if (form.query_prefix, form.passage_prefix) == before else f"/{form.label}"
+                return EmbeddingModel(known["model"], f"{HUB}:{origin}{label}", known["dim"], None, has_tokens)
     raise ModelMissing(
         f"no model is called {name}",
         "`kb models list` shows those that can be installed; any model name of fastembed works too",
@@ -128,14 +165,15 @@ def open_hub_embedder(model_dir: Path, name: str, threads: int, provider: Provid
     """The model called `name` from the hub cache, on `threads` cores. Raises: ModelMissing when it is not there."""
     model = hub_model(name, provider)
     try:
-        fastembed = _text_embedding()(
+        fastembed = _fastembed_class(has_tokens=model.has_tokens)(
             model.name, cache_dir=str(model_dir / HUB_DIRECTORY), threads=threads, local_files_only=True
         )
     except (ValueError, OSError) as error:
         raise ModelMissing(
             f"the model {name} is not installed", f"run `kb models install {name}` where a model hub can be reached"
         ) from error
-    return HubEmbedder(model, fastembed, _form(model.name, provider))
+    made = HubTokenEmbedder if model.has_tokens else HubEmbedder
+    return made(model, fastembed, _form(model.name, provider))
 
 
 def fetch_hub_model(model_dir: Path, name: str) -> EmbeddingModel:
@@ -149,7 +187,7 @@ def fetch_hub_model(model_dir: Path, name: str) -> EmbeddingModel:
 
 def _fetch(model: EmbeddingModel, hub: Path) -> None:
     try:
-        _text_embedding()(model.name, cache_dir=str(hub), lazy_load=True)
+        _fastembed_class(has_tokens=model.has_tokens)(model.name, cache_dir=str(hub), lazy_load=True)
     except (ValueError, OSError) as error:
         raise ModelError(
             f"{model.name} could not be fetched: {error}",
@@ -163,9 +201,10 @@ def _form(name: str, provider: Provider | None) -> TextForm:
     return form._replace(pooling="")
 
 
-def _text_embedding() -> Any:
+def _fastembed_class(*, has_tokens: bool) -> Any:
     """The class that fastembed's text models are made by."""
-    return load_fastembed().TextEmbedding
+    library = load_fastembed()
+    return library.LateInteractionTextEmbedding if has_tokens else library.TextEmbedding
 
 
 def load_fastembed() -> Any:
