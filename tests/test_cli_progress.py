@@ -14,6 +14,7 @@ from kb.cli.output.progress import show_progress
 from kb.domain.ingest.ingest_events import (
     AssetFinished,
     AssetStarted,
+    EmbedAgain,
     EmbedProgress,
     ScanCompleted,
     ScanStarted,
@@ -39,6 +40,35 @@ def test_embedding_shows_passages_rate_and_time_left_per_model(columns: int, mon
     assert "?" not in first
     assert "scanning" not in first
     assert "6,000/6,000 passages" in last
+
+
+@pytest.mark.parametrize(
+    ("seconds", "by_old", "said"),
+    [
+        (39.6, True, "some 40 s; searches use the old vectors until it is done"),
+        (750.0, True, "some 12 min; searches use the old vectors until it is done"),
+        (9000.0, False, "some 2.5 h; searches are by words until it is done"),
+    ],
+)
+def test_an_index_that_is_embedded_again_says_how_long_and_what_is_searched(
+    seconds: float, by_old: bool, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    event = EmbedAgain("kb-encoder-1", 6000, seconds, by_old)
+    line = f"embedding 6,000 passages again with kb-encoder-1, {said}"
+    with show_progress() as on_event:
+        on_event(event)
+        on_event(EmbedProgress("kb-encoder-1", 0, 6000))
+    assert capsys.readouterr().err == f"{line}\n"
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with Screen() as screen, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", screen.file)
+        with show_progress() as on_event:
+            on_event(EmbedProgress("kb-encoder-1", 0, 6000))
+            on_event(event)
+            screen.wait_for(line)
+            on_event(EmbedProgress("kb-encoder-1", 20, 6000))
+            screen.wait_for("20/6,000 passages")
 
 
 def test_a_long_path_in_hand_takes_one_line_and_keeps_its_end(monkeypatch: pytest.MonkeyPatch) -> None:

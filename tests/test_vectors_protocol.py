@@ -21,7 +21,7 @@ from fake_embedder import PRIMARY, WIDE, FakeModels, fake_models
 from ingest_fixtures import AskedToStop
 
 from kb.config import Config, load
-from kb.domain.ingest.ingest_events import EmbedBatchFinished
+from kb.domain.ingest.ingest_events import EmbedAgain, EmbedBatchFinished, EmbedBatchStarted
 from kb.domain.results.upkeep import RebuildReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery
@@ -512,6 +512,44 @@ def test_a_run_that_ends_on_the_way_back_to_a_model_is_finished_by_the_next(
     embed_all(vault)
     assert without_records(stores(vault.config), WIDE) == without_records(undisturbed, WIDE)
     assert len(found_by_vector(vault)) == chunk_count(vault)
+
+
+def test_an_index_that_is_embedded_again_tells_how_long_before_and_what_is_searched(
+    vault: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch, request: Any
+) -> None:
+    def told(*settings: str) -> list[tuple[str, int, bool]]:
+        events: list[object] = []
+        embed_all(vault, *settings, on_event=events.append)
+        again = [event for event in events if isinstance(event, EmbedAgain)]
+        begun = [at for at, event in enumerate(events) if isinstance(event, EmbedBatchStarted)]
+        assert all(event.seconds > 0 and events.index(event) < begun[0] for event in again)
+        return [(event.model, event.passages, event.by_old) for event in again]
+
+    monkeypatch.setattr(embed, "AGAIN_FROM_PASSAGES", BATCH_CHUNKS)
+    total = chunk_count(vault)
+    assert told() == [], "the first time"
+    assert told() == []
+    wide = f"models.embedding.model={WIDE}"
+    assert told(wide) == [(WIDE, total, True)]
+    assert told() == [], "its vectors are still there"
+    request.getfixturevalue("new_form")
+    assert told() == [(PRIMARY, total, True)]
+    fake_models.embedders[PRIMARY].model = fake_models.embedders[PRIMARY].model._replace(version="2")
+    assert told() == [(PRIMARY, total, False)], "no question can be encoded by the earlier version"
+    del fake_models.embedders[PRIMARY]
+    assert told(wide) == [(WIDE, total, False)]
+
+
+def test_ingest_says_that_it_embeds_again_and_its_lines_stay_what_they_were(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embed, "AGAIN_FROM_PASSAGES", BATCH_CHUNKS)
+    embed_all(vault)
+    ran = run_kb("--config", str(vault.config), "--set", f"models.embedding.model={WIDE}", "ingest", "--json")
+    assert ran.code == 0
+    assert ran.stderr.startswith(f"embedding {chunk_count(vault)} passages again with {WIDE}, some ")
+    assert ran.stderr.endswith("searches use the old vectors until it is done\n")
+    assert "embed_again" not in {line.get("kind") for line in ran.lines}
 
 
 def test_chunks_that_go_while_another_model_serves_are_forgotten_on_the_way_back(vault: Vault) -> None:

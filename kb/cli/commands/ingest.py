@@ -59,10 +59,9 @@ def command(
         families=None if media is None else media_families(media, call.config),
     )
     if as_json:
-        from kb.domain.ingest.ingest_events import ToldEvent
-        from kb.operations.opening.clock import now_utc
+        from kb.cli.output.progress import print_progress
 
-        with interruptible(lambda event: print_json(ToldEvent(now_utc(), event))) as handle:
+        with interruptible(print_progress) as handle:
             report = ingest(request, handle)
         if summary_only:
             print_json(report)

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from kb.cli.call import Call, json_option, pass_call, print_json, print_json_with_list
+from kb.cli.call import Call, json_option, pass_call, print_json_with_list
 from kb.cli.interrupt import interruptible
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
@@ -59,10 +59,9 @@ def command(
         content = read_external(config, path)
     content = content._replace(title=title, source_uri=source_uri)
     if as_json:
-        from kb.domain.ingest.ingest_events import ToldEvent
-        from kb.operations.opening.clock import now_utc
+        from kb.cli.output.progress import print_progress
 
-        with interruptible(lambda event: print_json(ToldEvent(now_utc(), event))) as handle:
+        with interruptible(print_progress) as handle:
             report = add_external(config, content, handle, embed=not no_embed, dry_run=dry_run).report
         print_json_with_list(report, report.items)
     else:

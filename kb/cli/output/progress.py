@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kb.cli.output.terminal import columns, end_within, plain_line
 from kb.domain.ingest.ingest_events import (
     AssetFinished,
     AssetStarted,
+    EmbedAgain,
     EmbedProgress,
     ExtractProgress,
     ScanCompleted,
@@ -43,10 +44,38 @@ def show_progress() -> Iterator[OnEvent]:
     The files, then the passages per model; or each part that is rebuilt.
     """
     if not sys.stderr.isatty():
-        yield lambda event: None
+        yield _say_again
         return
     with _progress() as bar:
         yield _Drawing(bar).draw
+
+
+def print_progress(event: Any) -> None:
+    """Prints the `ingest_progress.v1` line of an event; one that has none is told on stderr."""
+    if isinstance(event, EmbedAgain):
+        _say_again(event)
+        return
+    from kb.cli.call import print_json
+    from kb.domain.ingest.ingest_events import ToldEvent
+    from kb.operations.opening.clock import now_utc
+
+    print_json(ToldEvent(now_utc(), event))
+
+
+def _say_again(event: RunEvent) -> None:
+    """Says on stderr, on a line above any bar, that an index is embedded again; nothing of other events."""
+    if isinstance(event, EmbedAgain):
+        what = f"embedding {event.passages:,} passages again with {plain_line(event.model)}"
+        searches = "searches use the old vectors" if event.by_old else "searches are by words"
+        # Not click.echo: a progress display takes the place of sys.stderr.
+        print(f"{what}, some {_duration(event.seconds)}; {searches} until it is done", file=sys.stderr, flush=True)
+
+
+def _duration(seconds: float) -> str:
+    """A length of time as it can be guessed: `40 s`, `12 min`, `2.5 h`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
 
 
 def _progress() -> Progress:
@@ -77,6 +106,8 @@ class _Drawing:
         """Shows what an event tells."""
         if isinstance(event, ScanStarted):
             self._files = self._bar.add_task("scanning", total=None, state="", path="")
+        elif isinstance(event, EmbedAgain):
+            _say_again(event)
         elif isinstance(event, EmbedProgress):
             self._draw_model(event)
         elif isinstance(event, StepProgress):

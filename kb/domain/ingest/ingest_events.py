@@ -81,6 +81,21 @@ class EmbedProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbedAgain:
+    """`passages` that have a vector are to get one of another kind, in some `seconds` by the rate of a few of them.
+
+    `by_old`: searches use the vectors that are there until then; else they are by words. Not on the wire.
+    """
+
+    kind: ClassVar = "embed_again"
+
+    model: str
+    passages: int
+    seconds: float
+    by_old: bool
+
+
+@dataclass(frozen=True, slots=True)
 class EmbedBatchStarted:
     """`n_chunks` chunks are embedded with `model`."""
 

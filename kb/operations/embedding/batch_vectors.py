@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
@@ -16,7 +16,7 @@ from kb.domain.ingest.ingest_events import EmbedBatchStarted
 from kb.domain.run_handle import RunHandle
 from kb.embed.adapters import bulk_embedder, embedding_model, is_installed
 from kb.embed.passage import TOKEN_BITS, passage_text, passage_version, tokens_bytes
-from kb.errors import ModelError
+from kb.errors import KbError, ModelError
 from kb.operations.embedding.lookahead import in_order
 from kb.operations.embedding.plan import EmbeddingPlan, require_dimensions
 from kb.operations.embedding.progress import Tally
@@ -134,6 +134,14 @@ class LazyEmbedder:
                 f"kb models verify {self.model.name}",
             )
         return vectors
+
+
+def is_searchable(plan: EmbeddingPlan, held: queries.MirroredModel) -> bool:
+    """Whether questions can be encoded by the model whose vectors the mirror holds."""
+    with suppress(KbError):
+        there = embedding_model(plan.model_dir, held.model_id, plan.provider.of_version(held.model_version))
+        return (there.version, there.dimensions) == (held.model_version, held.dimensions)
+    return False
 
 
 def vectors_of_batches(

@@ -17,11 +17,12 @@ from kb.domain.ingest.ingest_events import EmbedBatchFinished
 from kb.domain.run_handle import RunHandle
 from kb.embed.passage import passage_version
 from kb.errors import VectorsUnusable
-from kb.operations.embedding.batch_vectors import BatchVectors, LazyEmbedder, text_of, vectors_of_batches
+from kb.operations.embedding.batch_vectors import BatchVectors, LazyEmbedder, is_searchable, text_of, vectors_of_batches
 from kb.operations.embedding.plan import EmbeddingPlan
-from kb.operations.embedding.progress import start_tally
+from kb.operations.embedding.progress import AGAIN_FROM_PASSAGES, Tally, start_tally
 from kb.operations.opening.clock import now_utc
 from kb.store import mirror, queries
+from kb.store.caches import VectorCache
 from kb.store.connection import Connection, transaction
 from kb.store.lance_table import LanceTable, Making, has_table, remove_leftovers
 from kb.store.mirror import ensure_mirror, holds, lance_table_name, mirrored
@@ -44,12 +45,13 @@ class EmbedReport:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One run under way."""
+    """One run under way. `searched`: the model that searches had when it began, where they are to have the run's."""
 
     db: Connection
     plan: EmbeddingPlan
     report: EmbedReport
     handle: RunHandle
+    searched: queries.MirroredModel | None = None
 
 
 def embed_missing(
@@ -64,10 +66,11 @@ def embed_missing(
     other. `db` is a writer with sqlite-vec loaded.
     Raises: ModelMissing, ModelCorrupt, ModelError, StoreError, DiskFull.
     """
-    run = _Run(db, plan, EmbedReport(), handle)
+    held = mirrored(db)
+    run = _Run(db, plan, EmbedReport(), handle, held)
     remove_leftovers(plan.vector_dir)
     if plan.model is not None:
-        embedder, held = LazyEmbedder(plan, plan.model), mirrored(db)
+        embedder = LazyEmbedder(plan, plan.model)
         if not (holds(held, embedder.model) and _is_complete(run, embedder)):
             if held is not None and held.lance_table != lance_table_name(embedder.model):
                 _embed_beside(run, embedder)
@@ -200,6 +203,7 @@ def _embed_chunks(run: _Run, embedder: LazyEmbedder, lance: LanceTable, *, is_mi
     cache = embedder.cache()
     written = 0
     try:
+        _tell_again(run, embedder, cache, tally)
         batches = vectors_of_batches(_without_vector(run.db, model, embedder.form), embedder, cache, run.handle, tally)
         with closing(batches):
             for made in batches:
@@ -217,6 +221,20 @@ def _embed_chunks(run: _Run, embedder: LazyEmbedder, lance: LanceTable, *, is_mi
         cache.close()
     if written and not run.report.aborted:
         lance.compact()
+
+
+def _tell_again(run: _Run, embedder: LazyEmbedder, cache: VectorCache, tally: Tally) -> None:
+    """Tells how long it takes, where passages are embedded again and the cache has not all of the first ones."""
+    if run.searched is None or tally.total < AGAIN_FROM_PASSAGES:
+        return
+    if holds(run.searched, embedder.model):
+        state = _progress(run, embedder)
+        if state is None or 2 * (state.committed - state.current) < tally.total:
+            return  # most of them are new
+    texts = [text_of(chunk) for chunk in next(_without_vector(run.db, embedder.model, embedder.form), [])]
+    found = cache.get(texts)
+    if missing := [text for text in texts if text not in found]:
+        tally.tell_again(missing, embedder.embed, by_old=is_searchable(run.plan, run.searched))
 
 
 def _without_vector(db: Connection, model: EmbeddingModel, form: str) -> Iterator[list[queries.UnembeddedChunk]]:
