@@ -32,7 +32,7 @@ QUESTIONS = 300
 
 VAULTS = ("ask-fastapi", "notes-ko", "manual", "archive")
 JUDGED = ("cranfield", "korquad-dev", "squad2-dev")
-WEIGHTS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
+WEIGHTS = (0.2, 0.3, 0.35, 0.4, 0.45, 0.5)
 CROSSING = "xling-fastapi"
 HITS = 10
 
@@ -51,7 +51,7 @@ def _meaning(each: Candidate) -> float:
 
 
 def _sum(weight: float) -> Rule:
-    return lambda each: _meaning(each) + weight * each.lexical_share
+    return lambda each: _meaning(each) + weight * each.lexical_share**1.5
 
 
 RULES: Mapping[str, Rule] = {

@@ -127,7 +127,7 @@ def oracle(passages: list[Passage], asked: Question, bm25: dict[str, float]) -> 
     k = asked.rrf_k
     score = {
         "cosine": lambda c: cosine[c],
-        "linear": lambda c: meaning[c] + asked.words_weight * lexical.get(c, 0) / ceiling,
+        "linear": lambda c: meaning[c] + asked.words_weight * (lexical.get(c, 0) / ceiling) ** 1.5,
         "rrf": lambda c: (
             ((1 / (k + by_words[c]) if c in by_words else 0) + (1 / (k + by_meaning[c]) if c in cosine else 0))
             * (k + 1)

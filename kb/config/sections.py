@@ -152,7 +152,7 @@ class SearchConfig(Section):
     default_k: int = 10
     mode: str = "hybrid"
     hybrid_fusion: str = "linear"
-    words_weight: float = 0.25
+    words_weight: float = 0.4
     rrf_k: int = 60
     candidate_depth: int = 50
     snippet_chars: int = 220

@@ -2,9 +2,10 @@
 --
 -- Candidates: the best by BM25 and the nearest by the vector, whatever language they are in. Each candidate gets its BM25,
 -- its cosine and, where the model gives tokens, its late interaction: the mean, over the question's tokens, of the best
--- product with one of the passage's. That is what its meaning scores, or else the cosine; its words add their share.
+-- product with one of the passage's. That is what its meaning scores, or else the cosine; its words add their share, less
+-- than in proportion: few words in common say little.
 -- `maxsim` is a function of kb: without it (the program sqlite3) `NULL` in its place leaves the cosine.
--- version 9
+-- version 10
 -- returns many kb.domain.candidates.Candidate
 -- param fusion TEXT  linear, rrf or cosine
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
@@ -181,7 +182,7 @@ scored AS MATERIALIZED (
     p.vector_rank,
     iif(t.is_favoured, 1.15, 1)
     * CASE :fusion
-      WHEN 'linear' THEN t.meaning + :words_weight * t.lexical_share
+      WHEN 'linear' THEN t.meaning + :words_weight * pow(t.lexical_share, 1.5)
       WHEN 'cosine' THEN t.vector_score
       -- Cormack, Clarke and Büttcher 2009, divided by what rank 1 in both channels would give.
       ELSE (
