@@ -220,7 +220,7 @@ def test_the_tokens_of_a_question_are_its_own(assembled: tuple[Path, dict[str, F
     directory, tensors = assembled
     encoder = open_installed_query_encoder(directory, MODEL, optimised=optimised)
     ids = encoder.vocabulary.token_ids("query: abc")
-    wanted = unit(states(tensors, [0, *ids, 2])[3:-1])
+    wanted = unit(states(tensors, [0, *ids, 2])[4:-1])
     got = rows(encoder.encode("abc").tokens)
     assert got.shape == wanted.shape
     assert (got * wanted).sum(axis=1).min() > 0.998
@@ -231,7 +231,7 @@ def test_a_long_question_has_the_tokens_of_all_its_windows(assembled: tuple[Path
     directory, _ = assembled
     encoder = open_installed_query_encoder(directory, MODEL, optimised=False)
     text = "abcdefghijabcdefghij"
-    assert len(rows(encoder.encode(text).tokens)) == len(encoder.vocabulary.token_ids(f"query: {text}")) - 2
+    assert len(rows(encoder.encode(text).tokens)) == len(encoder.vocabulary.token_ids(f"query: {text}")) - 3
 
 
 def test_passages_have_their_vectors_and_the_tokens_of_the_same_pass(
