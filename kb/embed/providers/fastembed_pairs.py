@@ -83,7 +83,7 @@ def fetch_hub_scorer(model_dir: Path, name: str) -> str:
         except (ValueError, OSError) as error:
             raise ModelError(
                 f"{full} could not be fetched: {error}",
-                "a model hub must be reachable for it; rerank.provider = reading needs none",
+                "a model hub must be reachable for it; rerank.provider = none does without",
             ) from error
     return full
 
