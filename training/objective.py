@@ -13,10 +13,11 @@ import torch
 import torch.nn.functional as functional
 from torch import Tensor
 
+from kb.embed.installed.encoder import PREFIX_TOKENS
 from training.batches import Batch
 
-# The marks and the three pieces of "query:" are not the question's own tokens.
-QUESTION_HEAD, QUESTION_TAIL = 4, 1
+# The marks and the pieces of "query:" are not the question's own tokens.
+QUESTION_HEAD, QUESTION_TAIL = 1 + PREFIX_TOKENS, 1
 SHORT_COMPONENTS = 128
 _VECTOR_TEMPERATURE = 0.02
 _TOKEN_TEMPERATURE = 0.03

@@ -41,7 +41,7 @@ PREFIXES: dict[Role, str] = {"query": "query: ", "passage": "passage: "}
 _FIRST, _LAST = 0, 2
 _MARK_TOKENS = 2
 # The three pieces of `query: ` say nothing of the question; so the update was trained.
-_PREFIX_TOKENS = 3
+PREFIX_TOKENS = 3
 # Tokenizing in slices keeps the token ids of a large library out of memory, and still leaves lengths to sort by.
 _SLICE_TEXTS = 2048
 
@@ -95,7 +95,7 @@ class InstalledQueryEncoder(NamedTuple):
             mean, tokens = self.graph.run(window)
             weight = max(len(window), 1)
             sums = [total + weight * value for total, value in zip(sums, mean, strict=True)]
-            first = 1 + (_PREFIX_TOKENS if at == 0 else 0)
+            first = 1 + (PREFIX_TOKENS if at == 0 else 0)
             kept += tokens[first * width : -width]
             every += tokens
         norm = sqrt(sum(map(mul, sums, sums))) or 1.0
