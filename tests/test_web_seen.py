@@ -125,7 +125,8 @@ def test_thumbnails_and_outlines_are_seen(served: Served) -> None:
         page.wait_for_selector(".outline")
         assert page.locator(".outline a[aria-current]").inner_text().split() == ["method", "add"]
         page.locator(".outline a", has_text="total").click()
-        page.wait_for_selector(".line.cited")
+        # The lines cited before stay until those of the other place are there.
+        page.locator(".line.cited", has_text="def total").wait_for()
         assert "def total" in page.locator(".line.cited").first.inner_text()
         watched.go(served, "/?page=changes")
         page.get_by_text("is in the files as it was").wait_for()
