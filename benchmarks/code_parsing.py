@@ -10,7 +10,7 @@ from time import process_time
 from tree_sitter import Parser
 
 from benchmarks.measurement import Table
-from kb.chunk.registry import cut_document
+from kb.chunk.chunkers import cut_document
 from kb.domain.chunks import ChunkPolicy
 from kb.domain.ids import AssetId
 from kb.domain.paths import to_posix

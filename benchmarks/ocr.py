@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measurement import Measurement, Table, Target
-from kb.domain.ingest.derived import OcrText
+from kb.domain.derived import OcrText
 from kb.extract.image.file import frames
 from kb.extract.ocr.recognise import recognise
 

@@ -24,7 +24,7 @@ def measure(data: Path | None) -> Measurement:
     """The two speeds of each PDF with a text layer, and their ratio over all pages; `data` may hold more PDFs."""
     import pymupdf
 
-    from kb.domain.ingest.steps import ExtractSettings, Job
+    from kb.domain.derived import ExtractSettings, Job
     from kb.domain.kinds import PDF
     from kb.extract.pdf.text import derive
 

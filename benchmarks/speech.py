@@ -9,8 +9,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from benchmarks.measurement import Measurement, Table, Target
-from kb.domain.ingest.derived import Transcript, TranscriptSegment
-from kb.domain.ingest.steps import ExtractSettings, Job, SpeechSettings
+from kb.domain.derived import ExtractSettings, Job, SpeechSettings, Transcript, TranscriptSegment
 
 SPEECH = Path(__file__).resolve().parents[1] / "fixtures" / "media" / "speech"
 MODEL = "whisper-base"

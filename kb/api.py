@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 OnEvent: TypeAlias = Callable[[Any], None]
-"""Takes what a long call tells of its progress: the objects of `kb.domain.ingest` and `kb.domain.answers`."""
+"""Takes what a long call tells of its progress: the objects of `kb.domain.ingest_events` and `kb.domain.answers`."""
 
 _EVERYTHING = SearchFilters()
 

@@ -47,6 +47,8 @@ A refusal and "no hit" are values, not exceptions.
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -183,6 +185,24 @@ class DiskFull(StoreError):
     """No room left; everything committed so far is kept."""
 
     code = "disk_full"
+
+
+_WHY_NO_ROOM = {
+    errno.ENOSPC: "no room left on the disk of {path}",
+    errno.EDQUOT: "your quota on the disk of {path} is used up",
+    errno.EFBIG: "{path} cannot grow: larger files are not allowed here",
+}
+
+NO_ROOM = frozenset(_WHY_NO_ROOM)
+"""The system's error numbers for a file that cannot grow."""
+
+
+def no_room(path: str | os.PathLike[str], number: int, then: str) -> DiskFull:
+    """The error for a file at `path` that the system would not let grow, and what to do `then`."""
+    why = _WHY_NO_ROOM.get(number, f"{{path}} cannot be written: {os.strerror(number)}")
+    is_limit = number == errno.EFBIG
+    hint = "raise the limit on the size of files (ulimit -f)" if is_limit else "free some space"
+    return DiskFull(why.format(path=path), f"{hint}{then}")
 
 
 class NotFound(KbError):

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kb.chunk.chunkers import chunk_by_headings
 from kb.chunk.cutting import WINDOW_TOKENS, policy_hash
-from kb.chunk.md_heading import CHUNKER_VERSION, chunk_document
 from kb.chunk.tokens import estimate_tokens
 from kb.domain.chunks import Chunk, ChunkPolicy
 from kb.domain.documents import Document
@@ -20,8 +20,8 @@ from kb.domain.ids import AssetId, chunk_id
 from kb.domain.paths import WorkspacePath
 from kb.extract.markdown.document import extract_markdown
 
-POLICY = ChunkPolicy(500, 80, True, CHUNKER_VERSION)
-SMALL = ChunkPolicy(60, 20, True, CHUNKER_VERSION)
+POLICY = ChunkPolicy(500, 80, True, "md-heading-v1")
+SMALL = ChunkPolicy(60, 20, True, "md-heading-v1")
 ENGLISH = "The index holds every word of the text. "
 KOREAN = "색인에는 본문의 모든 단어가 들어 있다. "
 
@@ -32,7 +32,7 @@ def read(text: str) -> Document:
 
 def cut(text: str, policy: ChunkPolicy = POLICY) -> tuple[Chunk, ...]:
     doc = read(text)
-    chunks = chunk_document(doc, policy)
+    chunks = chunk_by_headings(doc, policy)
     assert_sound(doc, chunks)
     return chunks
 
@@ -232,7 +232,7 @@ POLICIES = st.builds(
     target_tokens=st.integers(1, 900),
     overlap_tokens=st.integers(0, 300),
     respect_markdown_headings=st.booleans(),
-    chunker_version=st.just(CHUNKER_VERSION),
+    chunker_version=st.just("md-heading-v1"),
 )
 
 
@@ -246,7 +246,7 @@ def test_any_text_under_any_policy(text: str, policy: ChunkPolicy) -> None:
     doc = extract_markdown(
         text.encode("utf-8", errors="surrogatepass"), workspace_path=WorkspacePath("a.md"), asset_id=AssetId("0" * 32)
     )
-    assert_sound(doc, chunk_document(doc, policy))
+    assert_sound(doc, chunk_by_headings(doc, policy))
 
 
 @pytest.mark.skipif("KB_DATA" not in os.environ, reason="KB_DATA names no folder of sample corpora")
@@ -257,7 +257,7 @@ def test_chunks_of_real_notes(corpus: str, policy: ChunkPolicy) -> None:
     assert paths
     for path in paths:
         doc = extract_markdown(path.read_bytes(), workspace_path=WorkspacePath("a.md"), asset_id=AssetId("0" * 32))
-        assert_sound(doc, chunk_document(doc, policy))
+        assert_sound(doc, chunk_by_headings(doc, policy))
 
 
 def test_a_line_of_wide_spaces_between_blocks_counts() -> None:

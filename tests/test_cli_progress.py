@@ -11,7 +11,7 @@ from on_terminal import Screen
 
 from kb.cli.interrupt import interruptible
 from kb.cli.output.progress import show_progress
-from kb.domain.ingest.ingest_events import (
+from kb.domain.ingest_events import (
     AssetFinished,
     AssetStarted,
     EmbedAgain,

@@ -11,7 +11,7 @@ from kb.extract.code import apart
 from kb.extract.code.apart import is_suspicious, parse_apart
 from kb.extract.code.left_out import reason_left_out
 from kb.extract.code.syntax import parse
-from kb.scan.attributes import Attributes
+from kb.scan.rules import Attributes
 
 PYTHON = "#!/usr/bin/env python3\n\n\ndef run_it():\n    pass\n"
 

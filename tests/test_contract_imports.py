@@ -14,7 +14,7 @@ from conftest import Vault, cpu_limited, run_kb
 # Libraries of which each costs between 30 ms and 2 s, and rooms of kb that a question does not need.
 HEAVY = frozenset(
     "fastembed httpx jinja2 kiwipiepy lancedb llama_cpp markdown_it numpy onnxruntime pyarrow pydantic pymupdf rich "
-    "tokenizers xllamacpp yaml kb.chunk.md_heading kb.extract.markdown.document kb.llm.ollama "
+    "tokenizers xllamacpp yaml kb.chunk.chunkers kb.extract.markdown.document kb.llm.ollama "
     "kb.operations.ask.generate kb.operations.ingest.ingest kb.scan.walk kb.wire.schemas".split()
 )
 

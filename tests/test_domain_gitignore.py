@@ -15,9 +15,8 @@ from conftest import Kb, bounded_work
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.domain.ingest.gitignore import MalformedPattern, PathPatterns, parse_pattern
-from kb.domain.ingest.wildmatch import wildmatch_regex
-from kb.scan.ignore import Level, parse_rules
+from kb.domain.gitignore import MalformedPattern, PathPatterns, parse_pattern, wildmatch_regex
+from kb.scan.rules import Level, parse_rules
 
 KB_DATA = os.environ.get("KB_DATA")
 
@@ -41,8 +40,8 @@ def test_a_hostile_pattern_takes_linear_time(case: str, as_a_path: bool) -> None
     path = f"deep/{name}.md" if as_a_path else name
     program = (
         "import resource, sys\n"
-        "from kb.domain.ingest.gitignore import PathPatterns\n"
-        "from kb.scan.ignore import Level, parse_rules\n"
+        "from kb.domain.gitignore import PathPatterns\n"
+        "from kb.scan.rules import Level, parse_rules\n"
         "resource.setrlimit(resource.RLIMIT_CPU, (5, 5))\n"
         "pattern, path = sys.argv[1:]\n"
         "assert not PathPatterns([pattern]).matches(path)\n"

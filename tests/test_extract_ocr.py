@@ -10,8 +10,8 @@ import pytest
 from ingest_fixtures import Workspace
 from media_fixtures import IMAGES, LANGUAGES, needs_pillow, needs_tesseract, truth
 
+from kb.domain.derived import Derived, Engine
 from kb.domain.ids import AssetId
-from kb.domain.ingest.derived import Derived, Engine
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import RegionSpan
 from kb.errors import ModelMissing

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 pymupdf = pytest.importorskip("pymupdf")
 
-from kb.chunk.pdf_page import CHUNKER_VERSION, chunk_pages  # noqa: E402
+from kb.chunk.chunkers import chunk_pages  # noqa: E402
 from kb.domain.chunks import Chunk, ChunkPolicy  # noqa: E402
+from kb.domain.derived import Derived, ExtractSettings, Job, OcrRegion, OcrSettings, OcrText, read_labels  # noqa: E402  # noqa: E402
 from kb.domain.documents import Document, Heading, Table  # noqa: E402
 from kb.domain.ids import asset_id, content_hash  # noqa: E402
-from kb.domain.ingest.derived import Derived, OcrRegion, OcrText, read_labels  # noqa: E402
-from kb.domain.ingest.steps import ExtractSettings, Job, OcrSettings  # noqa: E402
 from kb.domain.kinds import PDF  # noqa: E402
 from kb.domain.media_citations import Box  # noqa: E402
 from kb.domain.paths import WorkspacePath  # noqa: E402
@@ -32,7 +31,7 @@ from kb.extract.pdf.text_quality import is_readable  # noqa: E402
 from kb.extract.registry import EXTRACTORS  # noqa: E402
 
 A4 = (595, 842)
-POLICY = ChunkPolicy(500, 80, True, CHUNKER_VERSION)
+POLICY = ChunkPolicy(500, 80, True, "pdf-page-v1")
 SENTENCE = "The gateway keeps a failed batch on disk and sends it again when the line is back. "
 
 
@@ -390,7 +389,7 @@ def test_a_chunk_is_what_stands_at_its_spans(target_tokens: int) -> None:
             fill(page, (60, 80 + 150 * part, 500, 220 + 150 * part), f"{number}.{part} " + SENTENCE * 5)
     document = document_of(pdf.tobytes())
     pages = document.source_text.split("\f")
-    chunks = chunk_pages(document, ChunkPolicy(target_tokens, 20, True, CHUNKER_VERSION))
+    chunks = chunk_pages(document, ChunkPolicy(target_tokens, 20, True, "pdf-page-v1"))
     assert len({chunk.chunk_id for chunk in chunks}) == len(chunks)
     for chunk in chunks:
         first, last = chunk.spans[0], chunk.spans[-1]

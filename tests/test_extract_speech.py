@@ -17,9 +17,17 @@ import pytest
 from media_fixtures import MODELS, SPEECH, needs_decoder, needs_whisper, truth
 from numpy.typing import NDArray
 
+from kb.domain.derived import (
+    Derived,
+    Engine,
+    ExtractSettings,
+    Job,
+    Progress,
+    SpeechSettings,
+    Transcript,
+    TranscriptSegment,
+)
 from kb.domain.ids import AssetId
-from kb.domain.ingest.derived import Derived, Engine, Transcript, TranscriptSegment
-from kb.domain.ingest.steps import ExtractSettings, Job, Progress, SpeechSettings
 from kb.domain.kinds import MediaType
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import TimeSpan

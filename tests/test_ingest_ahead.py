@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from ingest_fixtures import Workspace, counted
 
+from kb.domain.documents import SourceFile
 from kb.domain.kinds import MARKDOWN
 from kb.domain.paths import WorkspacePath
 from kb.operations.ingest import ahead
 from kb.operations.ingest.changed import BATCH_FILES
 from kb.operations.ingest.reading import Changed
-from kb.scan.events import ScannedFile
 from kb.workers.spawned import Spawned
 
 BATCHES = 5
@@ -98,7 +98,7 @@ def test_a_canceled_run_ends_its_processes(many: Workspace, processes: list[Spaw
 
 def test_what_is_read_ahead_is_bounded_by_number_and_size() -> None:
     def slots(count: int, byte_len: int) -> list[ahead._Slot]:
-        file = ScannedFile(WorkspacePath("a.md"), "/a.md", MARKDOWN, byte_len, 0)
+        file = SourceFile(WorkspacePath("a.md"), "/a.md", MARKDOWN, byte_len, 0)
         return [ahead._Slot([Changed(file, None, False)]) for _ in range(count)]
 
     assert ahead._may_go_ahead([])

@@ -14,10 +14,9 @@ from ingest_fixtures import Workspace, analyse_by_word, counted
 
 pymupdf = pytest.importorskip("pymupdf")
 
+from kb.domain.derived import Derived, Engine, ExtractSettings, Job  # noqa: E402  # noqa: E402
 from kb.domain.ids import AssetId  # noqa: E402
-from kb.domain.ingest.derived import Derived, Engine  # noqa: E402
-from kb.domain.ingest.ingest_events import AssetFinished, ExtractProgress  # noqa: E402
-from kb.domain.ingest.steps import ExtractSettings, Job  # noqa: E402
+from kb.domain.ingest_events import AssetFinished, ExtractProgress  # noqa: E402
 from kb.domain.kinds import MediaType  # noqa: E402
 from kb.domain.media_citations import PageCitation  # noqa: E402
 from kb.domain.paths import WorkspacePath  # noqa: E402

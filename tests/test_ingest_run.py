@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from ingest_fixtures import Workspace, counted
 
-from kb.domain.ingest.ingest_events import (
+from kb.domain.ingest_events import (
     AssetFinished,
     AssetStarted,
     Finished,

@@ -9,13 +9,13 @@ from typing import get_args
 import pytest
 from conftest import run_kb
 
-from kb.chunk.registry import CHUNKERS
+from kb.chunk.chunkers import CHUNKERS
 from kb.config.sections import WorkspaceConfig
 from kb.domain import kinds
+from kb.domain.documents import SourceFile
 from kb.domain.kinds import KINDS, FileType, Kind, Kinds, MediaFamily
 from kb.extract.registry import EXTRACTORS
-from kb.scan.events import ScannedFile, ScanTotals
-from kb.scan.walk import walk
+from kb.scan.walk import ScanTotals, walk
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
@@ -106,7 +106,7 @@ def test_a_kind_told_by_its_whole_name_is_walked_and_included(tmp_path: Path) ->
         path.parent.mkdir(exist_ok=True)
         path.write_text("x")
     events = list(walk(tmp_path, include=table.include_patterns(), exclude=[], kinds=table))
-    found = [event.workspace_path for event in events if isinstance(event, ScannedFile)]
+    found = [event.workspace_path for event in events if isinstance(event, SourceFile)]
     assert sorted(found) == ["A/Dockerfile", "Dockerfile", "note.md"]
     (totals,) = [event for event in events if isinstance(event, ScanTotals)]
     assert totals.unsupported == {"": 1}

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from conftest import Ran, Vault, make_vault, run_kb
 
+from kb.domain.documents import SourceFile
 from kb.domain.paths import WorkspacePath
 from kb.domain.results.ingest import LINKS_NAMED, LinksOutside
-from kb.scan.events import OutsideLink, ScanEvent, ScannedFile
-from kb.scan.walk import walk
+from kb.scan.walk import OutsideLink, ScanEvent, walk
 
 
 @pytest.fixture
@@ -82,12 +82,12 @@ def test_no_scope_leads_around_it(linked: Vault, scope: str) -> None:
     link = scope.split("/")[0]
     target = os.path.realpath(linked.root / link)
     forbidden = events(follow=False)
-    assert [event for event in forbidden if isinstance(event, ScannedFile)] == []
+    assert [event for event in forbidden if isinstance(event, SourceFile)] == []
     assert [event for event in forbidden if isinstance(event, OutsideLink)] == [
         OutsideLink(WorkspacePath(link), target, followed=False)
     ]
     followed = events(follow=True)
-    assert [event for event in followed if isinstance(event, ScannedFile)] != []
+    assert [event for event in followed if isinstance(event, SourceFile)] != []
     assert [event for event in followed if isinstance(event, OutsideLink)] == [
         OutsideLink(WorkspacePath(link), target, followed=True)
     ]

@@ -13,8 +13,7 @@ from conftest import run_kb
 from media_fixtures import IMAGES, needs_pillow
 from ollama_fixtures import playing
 
-from kb.domain.ingest.derived import ModelCaption
-from kb.domain.ingest.steps import CaptionSettings, ExtractSettings, Job
+from kb.domain.derived import CaptionSettings, ExtractSettings, Job, ModelCaption
 from kb.domain.kinds import PNG
 from kb.errors import ExtractFailed, ModelMissing
 from kb.llm.caption import derive, engine

@@ -10,7 +10,7 @@ import pytest
 from ingest_fixtures import Workspace
 
 from kb.domain.citations import Citation, LineCitation
-from kb.domain.ingest.derived import DerivedName, ModelCaption, OcrRegion, OcrText, Transcript, TranscriptSegment
+from kb.domain.derived import DerivedName, ModelCaption, OcrRegion, OcrText, Transcript, TranscriptSegment
 from kb.domain.media_citations import Box, CaptionCitation, PageCitation, RegionCitation, TimeCitation
 from kb.errors import NotFound
 from kb.extract.cited_text import cited_text

@@ -8,7 +8,7 @@ import pytest
 
 pymupdf = pytest.importorskip("pymupdf")
 
-from kb.domain.ingest.steps import ExtractSettings, Job  # noqa: E402
+from kb.domain.derived import ExtractSettings, Job  # noqa: E402
 from kb.domain.kinds import PDF  # noqa: E402
 from kb.extract.pdf.text import derive  # noqa: E402
 

@@ -10,7 +10,7 @@ import pytest
 
 pymupdf = pytest.importorskip("pymupdf")
 
-from kb.domain.ingest.steps import ExtractSettings, Job  # noqa: E402
+from kb.domain.derived import ExtractSettings, Job  # noqa: E402
 from kb.domain.kinds import PDF  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402
 from kb.extract.pdf.pages import PdfPage, PdfText, read_pdf_text  # noqa: E402

@@ -13,7 +13,7 @@ from ingest_fixtures import Workspace, analyse_by_word, counted
 pymupdf = pytest.importorskip("pymupdf")
 
 from kb.config.sections import ExtractConfig  # noqa: E402
-from kb.domain.ingest.steps import ExtractSettings  # noqa: E402
+from kb.domain.derived import ExtractSettings  # noqa: E402
 from kb.errors import ConfigError, PasswordNeeded  # noqa: E402
 from kb.operations.ingest import prepare  # noqa: E402
 from kb.operations.ingest.pdf_passwords import PdfPasswords  # noqa: E402

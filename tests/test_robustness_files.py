@@ -11,7 +11,7 @@ import pytest
 from conftest import run_kb
 from ingest_fixtures import Workspace, counted
 
-from kb.domain.ingest.ingest_events import IngestEvent, ScanCompleted
+from kb.domain.ingest_events import IngestEvent, ScanCompleted
 from kb.domain.results.ingest import IngestItem
 from kb.extract import numbered_blocks
 

@@ -17,7 +17,7 @@ import pytest
 from conftest import run_kb
 from ingest_fixtures import Workspace, counted
 
-from kb.domain.ingest.ingest_events import AssetFinished, Finished
+from kb.domain.ingest_events import AssetFinished, Finished
 from kb.errors import DiskFull, StoreReadOnly
 from kb.store.schema_version import latest_version
 

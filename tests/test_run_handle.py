@@ -16,7 +16,7 @@ from kb.assemble import embedding_models as catalog
 from kb.config import Config, load
 from kb.domain.answers.answer import Hop
 from kb.domain.answers.answer_events import Generated, HopTaken, Retrieved
-from kb.domain.ingest.ingest_events import EmbedBatchFinished, IngestCounts, IngestEvent, ToldEvent
+from kb.domain.ingest_events import EmbedBatchFinished, IngestCounts, IngestEvent, ToldEvent
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery, SearchResult
 from kb.errors import Canceled

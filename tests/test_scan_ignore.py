@@ -13,11 +13,11 @@ from typing import NamedTuple
 import pytest
 
 import kb.domain.kinds
-import kb.scan.ignore
+import kb.scan.rules
 import kb.scan.walk
+from kb.domain.documents import SourceFile
 from kb.domain.kinds import MARKDOWN
-from kb.scan.events import ScannedFile, SkippedFile
-from kb.scan.walk import walk
+from kb.scan.walk import SkippedFile, walk
 
 KB_DATA = os.environ.get("KB_DATA")
 
@@ -95,7 +95,7 @@ CASES = [
 def every_file_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of any name are scanned, and only ignore files decide, as in git."""
     monkeypatch.setattr(kb.domain.kinds.Kinds, "media_type_of", lambda table, name: MARKDOWN)
-    monkeypatch.setattr(kb.scan.ignore, "BUILTIN_PATTERNS", (".git/",))
+    monkeypatch.setattr(kb.scan.rules, "BUILTIN_PATTERNS", (".git/",))
 
 
 def write(root: Path, ignore_files: Mapping[str, str], paths: Iterable[str]) -> None:
@@ -106,7 +106,7 @@ def write(root: Path, ignore_files: Mapping[str, str], paths: Iterable[str]) -> 
 
 def scanned(root: Path, exclude: tuple[str, ...] = ()) -> set[str]:
     events = walk(root, include=["**"], exclude=exclude)
-    return {event.workspace_path for event in events if isinstance(event, ScannedFile)}
+    return {event.workspace_path for event in events if isinstance(event, SourceFile)}
 
 
 def skipped(root: Path, exclude: tuple[str, ...] = ()) -> dict[str, str]:

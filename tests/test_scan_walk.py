@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.config.sections import WorkspaceConfig
+from kb.domain.documents import SourceFile
 from kb.domain.kinds import KINDS
 from kb.domain.paths import to_posix
 from kb.errors import (
@@ -24,8 +25,7 @@ from kb.errors import (
     PathNotUnicode,
     UsageError,
 )
-from kb.scan.events import FailedFile, ScanEvent, ScannedFile, ScanTotals, SkippedFile
-from kb.scan.walk import walk
+from kb.scan.walk import FailedFile, ScanEvent, ScanTotals, SkippedFile, walk
 
 NFC_NAME = "한글.md"
 NFD_NAME = unicodedata.normalize("NFD", NFC_NAME)
@@ -42,7 +42,7 @@ def events_of(root: Path, scope: str = "", include: tuple[str, ...] = ("**/*.md"
 
 
 def paths_of(root: Path, scope: str = "", include: tuple[str, ...] = ("**/*.md",)) -> list[str]:
-    return [event.workspace_path for event in events_of(root, scope, include) if isinstance(event, ScannedFile)]
+    return [event.workspace_path for event in events_of(root, scope, include) if isinstance(event, SourceFile)]
 
 
 def failures_of(root: Path, scope: str = "") -> dict[str, FailedFile]:
@@ -67,7 +67,7 @@ def test_files_of_other_kinds_and_files_not_included_are_counted(tmp_path: Path)
     write(tmp_path, ".md", ".bashrc", "ignored.o", "notes/unasked.docx")
     (tmp_path / ".gitignore").write_text("*.o\n", encoding="utf-8")
     *files, totals = events_of(tmp_path, include=("/*.md",))
-    assert [event.workspace_path for event in files if isinstance(event, ScannedFile)] == ["a.md", "b.MD"]
+    assert [event.workspace_path for event in files if isinstance(event, SourceFile)] == ["a.md", "b.MD"]
     assert totals == ScanTotals(unsupported={".doc": 2, "": 2, ".hwp": 1}, not_included=2)
 
 
@@ -174,7 +174,7 @@ def test_a_link_brings_in_what_lies_outside_under_its_real_path(tmp_path: Path) 
     write(tmp_path, "out/x.md", "out/deep/y.md", "single.txt", "root/a.md")
     (tmp_path / "root/linked").symlink_to(tmp_path / "out")
     (tmp_path / "root/single.md").symlink_to(tmp_path / "single.txt")
-    scanned = {e.workspace_path: e.source_path for e in events_of(tmp_path / "root") if isinstance(e, ScannedFile)}
+    scanned = {e.workspace_path: e.source_path for e in events_of(tmp_path / "root") if isinstance(e, SourceFile)}
     real = os.path.realpath(tmp_path)
     assert scanned == {
         "a.md": f"{real}/root/a.md",
@@ -283,11 +283,11 @@ def test_files_and_folders_that_vanish_during_the_walk(tmp_path: Path) -> None:
     (tmp_path / "c/x.md").unlink()
     (tmp_path / "c").rmdir()
     rest = list(walking)
-    assert isinstance(first, ScannedFile)
+    assert isinstance(first, SourceFile)
     failures = {event.workspace_path: event.error for event in rest if isinstance(event, FailedFile)}
     assert list(failures) == ["b.md", "c"]
     assert all(isinstance(error, FileVanished) for error in failures.values())
-    assert [event.workspace_path for event in rest if isinstance(event, ScannedFile)] == ["d/x.md"]
+    assert [event.workspace_path for event in rest if isinstance(event, SourceFile)] == ["d/x.md"]
 
 
 # --- names ---
@@ -323,7 +323,7 @@ def test_of_two_names_with_one_spelling_the_composed_one_is_taken(tmp_path: Path
     write(tmp_path, NFD_NAME, NFC_NAME)
     if len(list(tmp_path.iterdir())) == 1:
         pytest.skip("this file system does not keep two spellings of one name apart")
-    (scanned,) = (event for event in events_of(tmp_path) if isinstance(event, ScannedFile))
+    (scanned,) = (event for event in events_of(tmp_path) if isinstance(event, SourceFile))
     assert scanned.workspace_path == NFC_NAME
     assert scanned.source_path.endswith("/" + NFC_NAME)
     assert list(failures_of(tmp_path)) == [NFC_NAME]
@@ -332,7 +332,7 @@ def test_of_two_names_with_one_spelling_the_composed_one_is_taken(tmp_path: Path
 
 def test_a_decomposed_name_is_stored_composed_and_read_as_it_is(tmp_path: Path) -> None:
     write(tmp_path, f"{unicodedata.normalize('NFD', '노트')}/{NFD_NAME}")
-    (scanned,) = (event for event in events_of(tmp_path) if isinstance(event, ScannedFile))
+    (scanned,) = (event for event in events_of(tmp_path) if isinstance(event, SourceFile))
     assert scanned.workspace_path == f"노트/{NFC_NAME}"
     assert Path(scanned.source_path).read_text()
 

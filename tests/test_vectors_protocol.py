@@ -21,7 +21,7 @@ from fake_embedder import PRIMARY, WIDE, FakeModels, fake_models
 from ingest_fixtures import AskedToStop
 
 from kb.config import Config, load
-from kb.domain.ingest.ingest_events import EmbedAgain, EmbedBatchFinished, EmbedBatchStarted
+from kb.domain.ingest_events import EmbedAgain, EmbedBatchFinished, EmbedBatchStarted
 from kb.domain.results.upkeep import RebuildReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery

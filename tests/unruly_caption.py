@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from kb.domain.ingest.derived import Engine, ModelCaption
-from kb.domain.ingest.steps import ExtractSettings, Job, Results
+from kb.domain.derived import Engine, ExtractSettings, Job, ModelCaption, Results
 
 
 def engine(settings: ExtractSettings) -> Engine:

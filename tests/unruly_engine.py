@@ -12,8 +12,7 @@ import sys
 import tempfile
 import time
 
-from kb.domain.ingest.derived import Engine
-from kb.domain.ingest.steps import ExtractSettings, Job, Progress, Results
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
 from kb.errors import ExtractFailed, ModelCorrupt
 from kb.extract.pdf import text as pdf_text
 from kb.extract.pdf.pages import PdfPage, PdfText

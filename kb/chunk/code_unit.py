@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from kb.chunk.cutting import MIN_TARGET_TOKENS, WINDOW_TOKENS, policy_hash
-from kb.chunk.pieces import line_atoms
+from kb.chunk.cutting import MIN_TARGET_TOKENS, WINDOW_TOKENS, line_atoms, policy_hash
 from kb.chunk.tokens import MARGIN_TOKENS, estimate_of_weight, token_weight
 from kb.domain.chunks import Chunk, ChunkPolicy
 from kb.domain.documents import Block, Document

@@ -1,18 +1,19 @@
-"""The cut that every chunker shares: a section of blocks → pieces near the target size → chunks.
+"""The cut that every chunker of texts shares: a section of blocks → atoms → chunks near the target size.
 
 A chunk is one contiguous, verbatim range of the source text, and it never exceeds the embedder's window. A section that
-fits is one chunk. In a longer one, blocks stay together where they can; code and tables are cut only where they exceed
-the window alone. What tells chunkers apart is where a section ends and how a chunk's place is named.
+fits is one chunk. A longer one is divided into atoms (by line, then by sentence, then between words, then between
+characters), which are packed into chunks. Blocks stay together where they fit; code and tables are cut only where they
+exceed the window alone. Chunkers differ in where a section ends and in how a chunk's place is named.
 """
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
-from kb.chunk.packing import Sizes, Unit, pack, with_overlap
-from kb.chunk.pieces import line_atoms, sentence_atoms, whole_atom
 from kb.chunk.tokens import MARGIN_TOKENS, estimate_tokens, token_weight
 from kb.domain.chunks import Chunk, ChunkPolicy
 from kb.domain.documents import Block, Document, Heading
@@ -26,15 +27,17 @@ WINDOW_TOKENS = 480
 # A target below this would cut words; sentences are the smallest pieces worth finding.
 MIN_TARGET_TOKENS = 32
 
+# A last chunk below this share of the limit is merged with the one before it, or evened out with it.
+TINY_SHARE = 0.15
+
 _UNBROKEN_KINDS = ("code", "table")
 
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A document with the range of characters of each of its blocks in its text."""
-
-    doc: Document
-    block_ranges: Sequence[tuple[int, int]]
+# What ends a sentence in English and Korean (`다.` and `요.` end in a full stop too) and in Chinese and Japanese, with
+# the quotes and brackets that close around it. A full stop needs white space after it: 3.14 and kb.toml are not ends.
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s)|[。！？]++[」』”’）]*+")
+_LAST_SPACE = re.compile(r"\s\S*\Z")
+# How far ahead to look for a cut; text with more characters per token than this is cut a little early.
+_CHARS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,35 @@ class Piece:
     end: int
     first_block: int
     last_block: int
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """The characters `start`..`end` of the source text, not to be cut further; `block` is their block's index.
+
+    `lead_tokens` counts what is hidden between the block before and this one: comments, link definitions.
+    """
+
+    start: int
+    end: int
+    weight_tokens: float
+    block: int
+    lead_tokens: float = 0.0
+    is_heading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """In estimated tokens: the size to fill, the size never to exceed, how much to repeat, and what is too small."""
+
+    limit: float
+    window: float
+    overlap: float
+    tiny: float
+
+
+_Atoms = list[Atom]
+_Ranges = Sequence[tuple[int, int]]
 
 
 @functools.cache
@@ -62,16 +94,21 @@ def policy_hash(policy: ChunkPolicy) -> str:
 
 
 def cut(
-    source: Source,
+    doc: Document,
+    block_ranges: _Ranges,
     sections: Iterator[range],
     spans_of: Callable[[Piece], tuple[SourceSpan, ...]],
     policy: ChunkPolicy,
-) -> Iterator[Chunk]:
-    """The chunks of `sections` (runs of block indexes, in order), their places named by `spans_of`."""
-    hashed = policy_hash(policy)
-    for section in sections:
-        for piece in _pieces(source, section, policy):
-            yield _chunk(source, piece, spans_of(piece), policy, hashed)
+) -> tuple[Chunk, ...]:
+    """The chunks of `sections` (runs of block indexes, in order), their places named by `spans_of`.
+
+    `block_ranges` are the characters of each block in the document's text.
+    """
+    return tuple(
+        _chunk(doc, block_ranges, piece, spans_of(piece), policy)
+        for section in sections
+        for piece in _pieces(doc, block_ranges, section, policy)
+    )
 
 
 def sections_at_headings(blocks: Sequence[Block], within: range, at_headings: bool) -> Iterator[range]:
@@ -86,44 +123,159 @@ def sections_at_headings(blocks: Sequence[Block], within: range, at_headings: bo
         yield range(start, within.stop)
 
 
-def _pieces(source: Source, section: range, policy: ChunkPolicy) -> Iterator[Piece]:
+def line_atoms(text: str, start: int, end: int, block: int, limit_tokens: float) -> Iterator[Atom]:
+    """The range by line; a line above `limit_tokens` by words."""
+    for line_start, line_end in _lines(text, start, end):
+        yield from _fitting(text, line_start, line_end, block, limit_tokens)
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """The range without white space at its edges."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _pieces(doc: Document, block_ranges: _Ranges, section: range, policy: ChunkPolicy) -> Iterator[Piece]:
     """The pieces one section is cut into."""
     limit = max(MIN_TARGET_TOKENS, min(policy.target_tokens, WINDOW_TOKENS))
-    start, end = source.block_ranges[section[0]][0], source.block_ranges[section[-1]][1]
-    if estimate_tokens(source.doc.source_text[start:end]) <= limit:
+    start, end = block_ranges[section[0]][0], block_ranges[section[-1]][1]
+    if estimate_tokens(doc.source_text[start:end]) <= limit:
         yield Piece(start, end, section[0], section[-1])
         return
-    sizes = Sizes(limit - MARGIN_TOKENS, WINDOW_TOKENS - MARGIN_TOKENS, min(policy.overlap_tokens, limit // 2))
-    for run in with_overlap(pack([_unit(source, block, sizes) for block in section], sizes), sizes):
-        yield Piece(run[0].start, run[-1].end, run[0].block, run[-1].block)
+    filled = limit - MARGIN_TOKENS
+    overlap = min(policy.overlap_tokens, limit // 2)
+    sizes = _Sizes(filled, WINDOW_TOKENS - MARGIN_TOKENS, overlap, filled * TINY_SHARE)
+    packed = _packed([_atoms(doc, block_ranges, block, sizes) for block in section], sizes)
+    for atoms in _with_overlap(packed, sizes):
+        yield Piece(atoms[0].start, atoms[-1].end, atoms[0].block, atoms[-1].block)
 
 
-def _unit(source: Source, block: int, sizes: Sizes) -> Unit:
-    """One block as atoms that move together where they can."""
-    text, (start, end) = source.doc.source_text, source.block_ranges[block]
-    kind = source.doc.blocks[block].kind
+def _atoms(doc: Document, block_ranges: _Ranges, block: int, sizes: _Sizes) -> _Atoms:
+    """The atoms of one block, one alone where it is not to be cut."""
+    text, (start, end) = doc.source_text, block_ranges[block]
+    kind = doc.blocks[block].kind
     if kind in _UNBROKEN_KINDS:
-        whole = whole_atom(text, start, end, block)
+        whole = Atom(start, end, token_weight(text[start:end]), block)
         fits = whole.weight_tokens <= sizes.window
-        atoms = (whole,) if fits else tuple(line_atoms(text, start, end, block, sizes.limit))
+        atoms = [whole] if fits else list(line_atoms(text, start, end, block, sizes.limit))
     else:
-        atoms = tuple(sentence_atoms(text, start, end, block, sizes.limit))
-    hidden = text[source.block_ranges[block - 1][1] : start] if block else ""
-    lead_tokens = token_weight(hidden)  # a line of wide spaces is hidden too, and weighs something
-    return Unit((replace(atoms[0], lead_tokens=lead_tokens, is_heading=kind == "heading"), *atoms[1:]))
+        atoms = list(_sentence_atoms(text, start, end, block, sizes.limit))
+    between = text[block_ranges[block - 1][1] : start] if block else ""
+    lead_tokens = token_weight(between)  # a line of wide spaces weighs something too
+    return [replace(atoms[0], lead_tokens=lead_tokens, is_heading=kind == "heading"), *atoms[1:]]
 
 
-def _chunk(source: Source, piece: Piece, spans: tuple[SourceSpan, ...], policy: ChunkPolicy, hashed: str) -> Chunk:
-    doc = source.doc
+def _sentence_atoms(text: str, start: int, end: int, block: int, limit_tokens: float) -> Iterator[Atom]:
+    """The range by line, each line by sentence; a sentence above `limit_tokens` by words."""
+    for line_start, line_end in _lines(text, start, end):
+        sentence_start = line_start
+        for mark in _SENTENCE_END.finditer(text, line_start, line_end):
+            yield from _fitting(text, sentence_start, mark.end(), block, limit_tokens)
+            sentence_start = mark.end()
+        yield from _fitting(text, sentence_start, line_end, block, limit_tokens)
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while start < end:
+        line_end = text.find("\n", start, end)
+        line_end = end if line_end < 0 else line_end
+        yield start, line_end
+        start = line_end + 1
+
+
+def _fitting(text: str, start: int, end: int, block: int, limit_tokens: float) -> Iterator[Atom]:
+    """The range as one atom where it fits, else cut between words or, where there are none, between characters."""
+    start, end = trimmed(text, start, end)
+    while start < end:
+        cut_at = min(end, start + int(limit_tokens * _CHARS_PER_TOKEN))
+        weight = token_weight(text[start:cut_at])
+        while weight > limit_tokens:
+            cut_at = start + max(1, int((cut_at - start) * 0.95 * limit_tokens / weight))
+            weight = token_weight(text[start:cut_at])
+        if cut_at == end:
+            yield Atom(start, end, weight, block)
+            return
+        if not text[cut_at].isspace():
+            space = _LAST_SPACE.search(text, start + (cut_at - start) // 2, cut_at)
+            cut_at = space.start() if space else cut_at
+        last = trimmed(text, start, cut_at)[1]
+        yield Atom(start, last, token_weight(text[start:last]), block)
+        start = trimmed(text, cut_at, end)[0]
+
+
+def _size_of(atoms: Sequence[Atom]) -> float:
+    """The tokens of neighbouring atoms, the hidden text between them counted."""
+    return sum(atom.weight_tokens + atom.lead_tokens for atom in atoms) - atoms[0].lead_tokens if atoms else 0.0
+
+
+def _packed(blocks: Sequence[_Atoms], sizes: _Sizes) -> list[_Atoms]:
+    """The atoms of `blocks` in groups of at most `sizes.limit` tokens; a block is cut only where it fits no group.
+
+    A tiny group takes an uncut block up to the window, and groups after the first leave room for overlap.
+    """
+    groups: list[_Atoms] = [[]]
+    size = 0.0
+    for block in blocks:
+        capacity = sizes.limit if len(groups) == 1 else sizes.limit - sizes.overlap
+        block_size = _size_of(block) + block[0].lead_tokens
+        keeps_tiny_company = 0 < size < sizes.tiny and len(block) == 1
+        if size + block_size <= (sizes.window if keeps_tiny_company else capacity):
+            groups[-1].extend(block)
+            size += block_size
+            continue
+        if size >= sizes.tiny and block_size <= capacity:
+            groups.append([])
+            size = 0.0
+        for atom in block:
+            capacity = sizes.limit if len(groups) == 1 else sizes.limit - sizes.overlap
+            if groups[-1] and size + atom.weight_tokens + atom.lead_tokens > capacity:
+                groups.append([])
+                size = 0.0
+            size += atom.weight_tokens + (atom.lead_tokens if groups[-1] else 0.0)
+            groups[-1].append(atom)
+    return _without_tiny_last(groups, sizes)
+
+
+def _without_tiny_last(groups: list[_Atoms], sizes: _Sizes) -> list[_Atoms]:
+    """`groups` without a tiny last one, where its neighbour can take it in or share with it."""
+    if len(groups) < 2 or _size_of(groups[-1]) >= sizes.tiny or groups[-1][0].is_heading:
+        return groups
+    atoms = [*groups[-2], *groups[-1]]
+    if _size_of(atoms) <= sizes.window:
+        return [*groups[:-2], atoms]
+    sums = list(accumulate(atom.weight_tokens + atom.lead_tokens for atom in atoms))
+    middle = min(range(1, len(atoms)), key=lambda at: max(sums[at - 1], sums[-1] - sums[at - 1]))
+    return [*groups[:-2], atoms[:middle], atoms[middle:]]
+
+
+def _with_overlap(groups: Sequence[_Atoms], sizes: _Sizes) -> Iterator[_Atoms]:
+    """Each group with up to `sizes.overlap` tokens of the group before it in front, never across a heading."""
+    previous: _Atoms = []
+    for atoms in groups:
+        room = min(sizes.overlap, sizes.limit - _size_of(atoms) - atoms[0].lead_tokens)
+        tail = len(previous)
+        while tail > 1 and not atoms[0].is_heading and not previous[tail - 1].is_heading:
+            room -= previous[tail - 1].weight_tokens + (previous[tail].lead_tokens if tail < len(previous) else 0.0)
+            if room < 0:
+                break
+            tail -= 1
+        yield [*previous[tail:], *atoms]
+        previous = atoms
+
+
+def _chunk(
+    doc: Document, block_ranges: _Ranges, piece: Piece, spans: tuple[SourceSpan, ...], policy: ChunkPolicy
+) -> Chunk:
     text = doc.source_text[piece.start : piece.end]
     blocks = doc.blocks[piece.first_block : piece.last_block + 1]
     block_ids = tuple(block.block_id for block in blocks)
-    cuts_a_block = (piece.start, piece.end) != (
-        source.block_ranges[piece.first_block][0],
-        source.block_ranges[piece.last_block][1],
-    )
+    whole = block_ranges[piece.first_block][0], block_ranges[piece.last_block][1]
     # Two pieces of one block have the same blocks; their starts tell them apart.
-    salted = f"{hashed}@{piece.start}" if cuts_a_block else hashed
+    hashed = policy_hash(policy)
+    salted = hashed if (piece.start, piece.end) == whole else f"{hashed}@{piece.start}"
     heading_path = _heading_path(blocks)
     return Chunk(
         chunk_id=chunk_id(doc.doc_id, policy.chunker_version, block_ids, salted),

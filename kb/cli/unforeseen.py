@@ -7,8 +7,7 @@ from pathlib import Path
 from kb.cli.call import Call
 from kb.cli.debug_log import keep_traceback, log_file
 from kb.config import Config
-from kb.domain.ingest.disk import NO_ROOM, no_room
-from kb.errors import FileError, KbError
+from kb.errors import NO_ROOM, FileError, KbError, no_room
 
 
 def unforeseen(error: BaseException, call: Call) -> KbError:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from kb.domain.ids import AssetId, BlockId, DocumentId, Json
+from kb.domain.kinds import MediaType
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import SourceSpan
 from kb.domain.symbols import Reference, Symbol
@@ -29,6 +30,20 @@ WarningKind = Literal[
 
 SOURCE_TYPES: tuple[SourceType, ...] = ("markdown", "note", "paper", "reference", "inbox")
 TRUST_LEVELS: tuple[TrustLevel, ...] = ("primary", "secondary", "generated")
+
+
+class SourceFile(NamedTuple):
+    """A file to index, as it was when it was last looked at. `source_path` is its real, absolute path as the file
+    system spells it; `mtime_ns` is 0 where the file must be read again next time.
+
+    A named tuple, not a dataclass: every run makes one for every file, and it is made in half the time.
+    """
+
+    workspace_path: WorkspacePath
+    source_path: str
+    media_type: MediaType
+    byte_len: int
+    mtime_ns: int
 
 
 @dataclass(frozen=True, slots=True)

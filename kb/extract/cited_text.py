@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from kb.domain.citations import Citation, CodeCitation, LineCitation
-from kb.domain.ingest.derived import DerivedName, ModelCaption, Transcript
+from kb.domain.derived import DerivedName, ModelCaption, Transcript
 from kb.domain.media_citations import Box, CaptionCitation, PageCitation, RegionCitation, TimeCitation
 
 # A line belongs to a region when so much of it lies inside.

@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import NamedTuple, cast
 
+from kb.domain.derived import Assemble, Derived, DerivedName, Extract, StepModule
 from kb.domain.documents import Document
 from kb.domain.ids import AssetId
-from kb.domain.ingest.derived import Derived, DerivedName
-from kb.domain.ingest.steps import Assemble, Extract, StepModule
 from kb.domain.kinds import KINDS, PLUGIN_EXTRACTOR, MediaFamily
 from kb.domain.paths import WorkspacePath
 from kb.extract.code.installed import parser_version
 
 
 class Step(NamedTuple):
-    """One result that is derived from a file, and the module that derives it (`kb.domain.ingest.steps`).
+    """One result that is derived from a file, and the module that derives it (`kb.domain.derived`).
 
     Without one that `is_required` there is no document at all. `plugin` is the extractor whose step it is, where
     another package brings it.

@@ -9,8 +9,7 @@ import base64
 import io
 import json
 
-from kb.domain.ingest.derived import Engine, ModelCaption
-from kb.domain.ingest.steps import CaptionSettings, ExtractSettings, Job, Results
+from kb.domain.derived import CaptionSettings, Engine, ExtractSettings, Job, ModelCaption, Results
 from kb.errors import ExtractFailed, ModelError, ModelMissing, worded
 from kb.llm.ollama import pulled_models, require_pulled
 from kb.models.requirements import lacking_packages, require

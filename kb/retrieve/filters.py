@@ -138,7 +138,7 @@ def _path_matcher(globs: tuple[str, ...]) -> Callable[[str], bool] | None:
     folders = tuple(stored_text(glob).removesuffix("**") for glob in globs)
     if all(glob.endswith("/**") and glob[0] != "/" and not _SPECIAL.intersection(glob[:-2]) for glob in globs):
         return lambda path: path.startswith(folders)
-    from kb.domain.ingest.gitignore import MalformedPattern, PathPatterns
+    from kb.domain.gitignore import MalformedPattern, PathPatterns
 
     try:
         patterns = PathPatterns(stored_text(glob) for glob in globs)

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from kb.domain.ids import AssetId, content_hash
-from kb.domain.ingest.disk import NO_ROOM, no_room
-from kb.errors import StoreError, StoreReadOnly
+from kb.errors import NO_ROOM, StoreError, StoreReadOnly, no_room
 from kb.private import make_private_folder
 
 _SHARD_CHARS = 2

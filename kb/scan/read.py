@@ -1,4 +1,4 @@
-"""A file's bytes, read whole and only if they held still: the step between the walk and the extractors."""
+"""Reads a file's bytes, whole and only if they held still, and says what is wrong with a file or its name."""
 
 from __future__ import annotations
 
@@ -6,10 +6,20 @@ import errno
 import os
 import stat
 import time
+import unicodedata
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from kb.domain.ids import content_hash
-from kb.errors import FileChanged, FileError, FileNotRegular, FileTooLarge, FileUnreadable, FileVanished
+from kb.errors import (
+    FileChanged,
+    FileError,
+    FileNotRegular,
+    FileTooLarge,
+    FileUnreadable,
+    FileVanished,
+    PathNotUnicode,
+)
 
 RACY_NS = 2_000_000_000
 """The coarsest time stamp in use (FAT) moves in steps of 2 s."""
@@ -83,6 +93,39 @@ def not_regular(path: str) -> FileNotRegular:
 def shown(path: str) -> str:
     """`path` as it can be printed and stored: bytes that are not UTF-8 as `\\xNN`."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def twins_among(names: AbstractSet[str]) -> set[str]:
+    """Those `names` whose NFC spelling belongs to another of them, which keeps it."""
+    respelled = sorted(n for n in names if not n.isascii() and not unicodedata.is_normalized("NFC", n))
+    if not respelled:
+        return set()
+    taken = set(names)
+    twins = set()
+    for name in respelled:
+        spelling = unicodedata.normalize("NFC", name)
+        if spelling in taken:
+            twins.add(name)
+        taken.add(spelling)
+    return twins
+
+
+def name_error(name: str, twins: AbstractSet[str]) -> FileError | None:
+    """Why the file called `name` cannot be told apart or spelled; None if it can."""
+    if shown(name) != name:
+        return PathNotUnicode(f"the name {shown(name)} is not UTF-8", "rename it, e.g. with `convmv`")
+    if name in twins:
+        return FileError(f"another file is called {name} too, spelled with other code points", "rename one of the two")
+    return None
+
+
+def stat_error(entry: os.DirEntry[str], error: OSError) -> FileError:
+    """Why the file behind an entry of a folder cannot be looked at."""
+    if isinstance(error, FileNotFoundError) and os.path.islink(entry.path):
+        return FileVanished(
+            f"the link {shown(entry.path)} leads nowhere", "repair or delete it, or list it in .kbignore"
+        )
+    return file_error(entry.path, error)
 
 
 def _read_once(path: str, max_bytes: int, limit: str) -> FileBytes | None:

@@ -9,22 +9,58 @@ from __future__ import annotations
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
-from kb.domain.kinds import KINDS, Kinds
+from kb.domain.documents import SourceFile
+from kb.domain.kinds import KINDS, Kinds, extension_of
 from kb.domain.paths import WorkspacePath
 from kb.errors import FileError, FileUnreadable, FileVanished, PathNotUnicode, UsageError
-from kb.scan.events import FailedFile, OutsideLink, ScanEvent, ScannedFile, ScanTotals, SkippedFile
-from kb.scan.folder import Folder, ignore_files_in, with_own_rules
-from kb.scan.ignore import IgnoreRules
-from kb.scan.include import IncludePatterns
-from kb.scan.names import name_error, stat_error, twins_among
-from kb.scan.read import file_error, not_regular, shown
-from kb.scan.text_kinds import TextKinds
-from kb.scan.unread import UnreadKinds
+from kb.scan.read import file_error, name_error, not_regular, shown, stat_error, twins_among
+from kb.scan.rules import Folder, IgnoreRules, Included, ignore_files_in, with_own_rules
+
+
+class SkippedFile(NamedTuple):
+    """A file kb could index, or a folder with all that is in it, left out by a rule."""
+
+    workspace_path: WorkspacePath
+    reason: str
+
+
+class OutsideLink(NamedTuple):
+    """A link that leads to `target`, a real path outside the workspace; what is there is indexed if `followed`."""
+
+    workspace_path: WorkspacePath
+    target: str
+    followed: bool
+
+
+class FailedFile(NamedTuple):
+    """A file that cannot be indexed, or a folder that cannot be listed: then nothing is known of what is below it.
+
+    Bytes of the name that are not UTF-8 are `\\xNN` in `workspace_path`.
+    """
+
+    workspace_path: WorkspacePath
+    error: FileError
+
+
+class ScanTotals(NamedTuple):
+    """What the walk passed over without an event: files of no known media type, and files no `include` asks for.
+
+    `unsupported` counts the former by `extension_of`; those that a rule leaves out, or that lie where nothing is asked
+    for, are not among them.
+    """
+
+    unsupported: Mapping[str, int]
+    not_included: int
+
+
+ScanEvent = SourceFile | SkippedFile | OutsideLink | FailedFile | ScanTotals
 
 
 def walk(
@@ -63,9 +99,7 @@ def walk(
         raise PathNotUnicode(f"the path {shown(real_root)} is not UTF-8", "rename the folder, or set workspace.root")
     start = _inside(real_root, scope)
     rules = IgnoreRules.at_root(exclude)
-    included = IncludePatterns(include)
-    texts = TextKinds(include, included.matches, kinds)
-    return _Walk(real_root, root_stat, included, texts, rules, follow_outside).events(start)
+    return _Walk(real_root, root_stat, Included(include, kinds), rules, follow_outside).events(start)
 
 
 def _inside(root: str, scope: str) -> str:
@@ -94,20 +128,14 @@ class _Walk:
     """One walk: the counts of what it passed over, and what its links have led to so far."""
 
     def __init__(
-        self,
-        root: str,
-        root_stat: os.stat_result,
-        include: IncludePatterns,
-        texts: TextKinds,
-        rules: IgnoreRules,
-        follow_outside: bool,
+        self, root: str, root_stat: os.stat_result, included: Included, rules: IgnoreRules, follow_outside: bool
     ) -> None:
         self._root = Folder(root, "", rules, behind_link=False)
         self._follow_outside = follow_outside
         self._led_out: list[OutsideLink] = []  # followed, and not yet told
-        self._included = include.matches
-        self._unread = UnreadKinds(include.matches, texts.kinds)
-        self._texts = texts
+        self._included = included
+        self._unsupported: Counter[str] = Counter()
+        self._is_asked_for: dict[str, bool] = {}  # whether files in a folder are, by its workspace path
         self._not_included = 0
         # Device and inode of what was reached through links; the root, lest a link to above it starts over.
         self._behind_links = {(root_stat.st_dev, root_stat.st_ino)}
@@ -137,7 +165,7 @@ class _Walk:
                     yield event
             only = None
             pending += reversed(folders)
-        yield ScanTotals(self._unread.counts, self._not_included)
+        yield ScanTotals(self._unsupported, self._not_included)
 
     def _entries(self, folder: Folder, only: str | None) -> Iterator[ScanEvent | Folder]:
         """The events of one folder's entries and the folders to enter next; `only` names the one that is wanted."""
@@ -149,7 +177,7 @@ class _Walk:
             return
         names = {entry.name for entry in entries}
         failures, folder = with_own_rules(folder, names)
-        yield from failures
+        yield from (FailedFile(*failure) for failure in failures)
         twins = twins_among(names)
         for entry in entries:
             if only is not None and entry.name != only:
@@ -173,7 +201,7 @@ class _Walk:
             if entry.is_dir(follow_symlinks=False)
             else self._file(entry, name, folder, problem)
         )
-        if folder.behind_link and isinstance(event, ScannedFile | Folder) and self._is_known(entry):
+        if folder.behind_link and isinstance(event, SourceFile | Folder) and self._is_known(entry):
             return None
         return event
 
@@ -191,25 +219,26 @@ class _Walk:
 
     def _file(
         self, entry: os.DirEntry[str], name: str, parent: Folder, problem: FileError | None
-    ) -> ScannedFile | SkippedFile | FailedFile | None:
+    ) -> SourceFile | SkippedFile | FailedFile | None:
         """The file called `name`, or why it is not indexed; None, and counted, if nobody would expect it to be.
 
         The order of the questions is that of their cost; `stat`, the only system call, comes last.
         """
-        media_type = self._texts.kinds.media_type_of(name)
+        included = self._included
+        media_type = included.kinds.media_type_of(name)
         is_told_by_name = media_type is not None
         if media_type is None:
-            media_type = self._texts.media_type(
+            media_type = included.text_type(
                 parent.prefix, name, entry.path, is_executable=lambda: _is_executable(entry)
             )
         if media_type is None:
-            self._unread.meet(parent.prefix, name, parent.rules)
+            self._count_unsupported(name, parent)
             return None
         path = WorkspacePath(parent.prefix + name)
-        if is_told_by_name and not self._included(path):
+        if is_told_by_name and not included.matches(path):
             self._not_included += 1
             return None
-        reason = parent.rules.source_ignoring(path, name, is_directory=False)
+        reason: str | None = parent.rules.source_ignoring(path, name, is_directory=False)
         if reason is None and media_type.startswith("code/"):
             reason = parent.attributes.reason(path, name)
         if reason is not None:
@@ -222,7 +251,18 @@ class _Walk:
             return FailedFile(path, stat_error(entry, error))
         if not stat.S_ISREG(status.st_mode):
             return FailedFile(path, not_regular(entry.path))
-        return ScannedFile(path, entry.path, media_type, status.st_size, status.st_mtime_ns)
+        return SourceFile(path, entry.path, media_type, status.st_size, status.st_mtime_ns)
+
+    def _count_unsupported(self, name: str, parent: Folder) -> None:
+        """Counts a file of no known kind, unless it is hidden, left out by a rule, or where nothing is asked for."""
+        folder = parent.prefix
+        if folder not in self._is_asked_for:
+            names = (folder + spelling.replace("*", "a") for spelling in self._included.kinds.spellings())
+            self._is_asked_for[folder] = any(map(self._included.matches, names))
+        if name.startswith(".") or not self._is_asked_for[folder]:
+            return
+        if parent.rules.source_ignoring(folder + name, name, is_directory=False) is None:
+            self._unsupported[extension_of(name)] += 1
 
     def _link(
         self, entry: os.DirEntry[str], name: str, parent: Folder, problem: FileError | None
@@ -242,7 +282,7 @@ class _Walk:
         event = (
             self._folder(source, name, parent, problem) if is_directory else self._file(entry, name, parent, problem)
         )
-        if not isinstance(event, ScannedFile | Folder):
+        if not isinstance(event, SourceFile | Folder):
             return event
         if led_out is not None and not led_out.followed:
             return led_out
@@ -286,9 +326,9 @@ class _Walk:
         path = folder.prefix + name
         if folder.rules.source_ignoring(path, name, is_directory) is not None:
             return False
-        if is_directory or self._texts.kinds.media_type_of(name) is not None:
-            return is_directory or self._included(path)
-        told = self._texts.media_type(
+        if is_directory or self._included.kinds.media_type_of(name) is not None:
+            return is_directory or self._included.matches(path)
+        told = self._included.text_type(
             folder.prefix, name, source, is_executable=lambda: os.path.isfile(source) and os.access(source, os.X_OK)
         )
         return told is not None

@@ -10,9 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from kb.domain.ingest.derived import DERIVED_NAMES, Derived, DerivedName
-from kb.domain.ingest.disk import NO_ROOM, no_room
-from kb.errors import StoreReadOnly
+from kb.domain.derived import DERIVED_NAMES, Derived, DerivedName
+from kb.errors import NO_ROOM, StoreReadOnly, no_room
 from kb.private import make_private_folder
 
 

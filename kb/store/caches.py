@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from kb.domain.derived import DerivedName
 from kb.domain.ids import content_hash
-from kb.domain.ingest.derived import DerivedName
 from kb.errors import StoreCorrupt, StoreError, StoreReadOnly
 from kb.private import make_private_folder
 from kb.store import queries

@@ -255,7 +255,7 @@ def _note_holder(descriptor: int, lock_path: Path) -> None:
 
 
 def _no_room(path: Path, number: int) -> DiskFull:
-    from kb.domain.ingest.disk import no_room  # which no search needs
+    from kb.errors import no_room  # which no search needs
 
     return no_room(path, number, " and run the same command again: it goes on from here")
 

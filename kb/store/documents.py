@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields
 import apsw
 
 from kb.domain.chunks import Chunk
+from kb.domain.derived import Derived, DerivedName
 from kb.domain.documents import Block, Document
-from kb.domain.ingest.derived import Derived, DerivedName
 from kb.domain.text import stored_text
 from kb.language.korean import has_hangul
 from kb.language.names.identifiers import squashed
@@ -30,7 +30,7 @@ _DERIVED_KINDS: dict[DerivedName, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class SourceFile:
+class StoredSource:
     """The file a document was read from, and where its bytes are kept."""
 
     source_path: str
@@ -72,7 +72,7 @@ class PreparedDocument:
     words: tuple[str, ...]
     sounds: tuple[tuple[str, str], ...]
     pairs: tuple[tuple[str, str], ...]
-    source: SourceFile
+    source: StoredSource
     pipeline_version: str
     created_at: str
     updated_at: str

@@ -19,8 +19,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from kb.domain.embeddings import EmbeddingModel
-from kb.domain.ingest.disk import NO_ROOM, no_room
-from kb.errors import StoreError, VectorsUnusable
+from kb.errors import NO_ROOM, StoreError, VectorsUnusable, no_room
 from kb.private import make_private_folder
 from kb.store.mirror import TABLE_PREFIX, lance_table_name
 

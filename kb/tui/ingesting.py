@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import ProgressBar, Static
 
-from kb.domain.ingest.ingest_events import AssetFinished, AssetStarted, EmbedProgress, ExtractProgress, ScanCompleted
+from kb.domain.ingest_events import AssetFinished, AssetStarted, EmbedProgress, ExtractProgress, ScanCompleted
 from kb.domain.results.ingest import IngestReport
 from kb.domain.results.inspection import FileProblem, LastIngest
 from kb.domain.run_handle import RunEvent, RunHandle

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kb.domain.answers.answer import Answer, AnswerState
-from kb.domain.ingest.ingest_events import IngestCounts
+from kb.domain.ingest_events import IngestCounts
 from kb.domain.on_wire import on_wire
 from kb.domain.results.fetched import Fetched, Picture
 from kb.domain.results.search_page import SearchPage

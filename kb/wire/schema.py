@@ -44,7 +44,7 @@ WIRE_SCHEMAS: Mapping[str, str] = {
     "given_answer.v1": "wire.agents:GivenAnswer",
     "index_report.v1": "domain.results.upkeep:RebuildReport",
     "ingest_arguments.v1": "wire.tools.ingest_arguments:IngestArgumentsV1",
-    "ingest_progress.v1": "domain.ingest.ingest_events:ToldEvent",
+    "ingest_progress.v1": "domain.ingest_events:ToldEvent",
     "ingest_report.v1": "domain.results.ingest:IngestReport",
     "init_report.v1": "domain.results.upkeep:SetupReport",
     "list_arguments.v1": "wire.tools.list_arguments:ListArgumentsV1",

@@ -16,8 +16,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TypeAlias
 
-from kb.domain.ingest.derived import DerivedName
-from kb.domain.ingest.steps import ExtractSettings, Job, OnKept, OnProgress, Progress, Results
+from kb.domain.derived import DerivedName, ExtractSettings, Job, OnKept, OnProgress, Progress, Results
 from kb.domain.kinds import MediaType
 from kb.errors import KbError, ModelMissing, worded
 from kb.extract.registry import Step

@@ -11,7 +11,7 @@ from kb.cli.output.printing import echo_fields, echo_folded
 from kb.cli.output.terminal import plain, plain_line
 from kb.cli.output.times import local_time
 from kb.domain.citations import cite
-from kb.domain.ingest.derived import NOT_DERIVED, read_labels
+from kb.domain.derived import NOT_DERIVED, read_labels
 from kb.domain.kinds import MediaType, family_of
 from kb.domain.symbols import shown_name
 from kb.operations.inspect.inspect import inspect_chunk, inspect_document

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kb.cli.output.terminal import columns, end_within, plain_line
-from kb.domain.ingest.ingest_events import (
+from kb.domain.ingest_events import (
     AssetFinished,
     AssetStarted,
     EmbedAgain,
@@ -56,7 +56,7 @@ def print_progress(event: Any) -> None:
         _say_again(event)
         return
     from kb.cli.call import print_json
-    from kb.domain.ingest.ingest_events import ToldEvent
+    from kb.domain.ingest_events import ToldEvent
     from kb.operations.opening.clock import now_utc
 
     print_json(ToldEvent(now_utc(), event))

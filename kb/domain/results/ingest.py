@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from time import perf_counter_ns
 from typing import Annotated, Literal, NamedTuple
 
-from kb.domain.ingest.ingest_events import IngestCounts, Result
+from kb.domain.ingest_events import IngestCounts, Result
 from kb.domain.on_wire import Wire, on_wire
 from kb.errors import KbError
 

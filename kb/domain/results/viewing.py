@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 from kb.domain.citations import Citation
+from kb.domain.derived import TranscriptSegment
 from kb.domain.embeddings import SlotCoverage
-from kb.domain.ingest.derived import TranscriptSegment
 from kb.domain.on_wire import Wire, on_wire
 from kb.domain.results.inspection import DocumentDetail
 from kb.domain.search import SearchMode

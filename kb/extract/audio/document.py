@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from kb.domain.derived import Derived, DerivedName, Transcript, labelled_version
 from kb.domain.documents import Document, Metadata, Text, Warning
 from kb.domain.ids import AssetId
-from kb.domain.ingest.derived import Derived, DerivedName, Transcript, labelled_version
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import TimeSpan
 from kb.extract.numbered_blocks import DerivedBlocks

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from kb.domain.ingest.derived import Engine, Transcript
-from kb.domain.ingest.steps import ExtractSettings, Job, Progress, Results
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results, Transcript
 from kb.errors import ModelMissing
 from kb.extract.audio.file import SAMPLE_RATE_HZ, duration_ms, samples
 from kb.extract.audio.sounding import sounding_stretches

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from kb.domain.ingest.derived import TranscriptSegment
+from kb.domain.derived import TranscriptSegment
 from kb.errors import ExtractFailed
 from kb.extract.audio.sounding import FRAME_MS, LEAST_LOUDNESS, Stretch
 from kb.extract.audio.whisper import log_of_whisper

@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, ModelCaption, OcrText, labelled_version
 from kb.domain.documents import Document, Metadata, Text, Warning
 from kb.domain.ids import AssetId
-from kb.domain.ingest.derived import NOT_DERIVED, Derived, DerivedName, ModelCaption, OcrText, labelled_version
 from kb.domain.media_citations import Box
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import CaptionSpan, PageSpan, RegionSpan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kb.domain.ingest.steps import Job, Progress, Results
+from kb.domain.derived import Job, Progress, Results
 from kb.extract.image.file import frames
 from kb.extract.ocr.engine import engine
 from kb.extract.ocr.recognise import recognise

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kb.domain.ingest.derived import Engine
-from kb.domain.ingest.steps import ExtractSettings
+from kb.domain.derived import Engine, ExtractSettings
 from kb.extract.ocr.recognise import ENGINE, METHOD_VERSION
 from kb.extract.ocr.tesseract import check_languages, tesseract_version
 

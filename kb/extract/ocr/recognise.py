@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.domain.ingest.derived import OcrRegion, OcrText
+from kb.domain.derived import OcrRegion, OcrText
 from kb.extract.ocr.geometry import Projection, Rectangle
 from kb.extract.ocr.labels import label_areas
 from kb.extract.ocr.page_blocks import column_blocks

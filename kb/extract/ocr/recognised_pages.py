@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kb.domain.ingest.derived import OcrText
+from kb.domain.derived import OcrText
 from kb.language.broken_lines import whole_across
 
 

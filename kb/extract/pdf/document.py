@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, OcrText, labelled_version
 from kb.domain.documents import Document, Heading, Metadata, Payload, Table, Text, Warning
 from kb.domain.ids import AssetId, Json
-from kb.domain.ingest.derived import NOT_DERIVED, Derived, DerivedName, OcrText, labelled_version
 from kb.domain.media_citations import Box
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import PageSpan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kb.domain.ingest.steps import Job, Progress, Results
+from kb.domain.derived import Job, Progress, Results
 from kb.extract.ocr.engine import engine
 from kb.extract.ocr.geometry import IDENTITY
 from kb.extract.ocr.recognise import recognise

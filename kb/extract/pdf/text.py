@@ -12,8 +12,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from kb.domain.ingest.derived import Engine
-from kb.domain.ingest.steps import ExtractSettings, Job, Progress, Results
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
 from kb.errors import ExtractFailed, PasswordNeeded, worded
 from kb.extract.pdf.grids import Rectangle, grids
 from kb.extract.pdf.hangul_spaces import SpacedText, lacks_spaces, whole_paragraphs

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.domain.ingest.steps import ExtractSettings, Job, Progress, Results
+from kb.domain.derived import ExtractSettings, Job, Progress, Results
 from kb.errors import ExtractFailed
 from kb.extract.pdf.text import engine as pdf_engine
 from kb.extract.pdf.text import open_pdf
@@ -16,7 +16,7 @@ from kb.extract.pdf.text import open_pdf
 if TYPE_CHECKING:
     import pymupdf
 
-    from kb.domain.ingest.derived import Engine
+    from kb.domain.derived import Engine
 
 _WIDTH = 336  # pixels; it is shown half as wide
 _SHAPE = 0.75  # height ÷ width

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kb.domain.ingest.derived import Engine
-from kb.domain.ingest.steps import ExtractSettings, Job, Results
+from kb.domain.derived import Engine, ExtractSettings, Job, Results
 from kb.domain.plugins import ExtractedText, TextBlock
 from kb.errors import EngineFailed, PluginFailed
 from kb.extract.decode import decode

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from kb.config import Config
-from kb.domain.ingest.gitignore import MalformedPattern, PathPatterns
+from kb.domain.gitignore import MalformedPattern, PathPatterns
 from kb.domain.paths import to_posix
 from kb.domain.results.upkeep import ForgetReport, RemovedPart
 from kb.domain.run_handle import RunHandle, StepProgress

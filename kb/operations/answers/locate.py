@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.domain.citations import Citation
+from kb.domain.derived import DERIVED_NAMES
 from kb.domain.ids import content_hash
-from kb.domain.ingest.derived import DERIVED_NAMES
 from kb.domain.text import stored_text
 from kb.errors import NotFound
 from kb.extract.cited_text import cited_text

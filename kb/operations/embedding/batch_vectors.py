@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from kb.domain.embeddings import Embedder, PassageTokens, TokenEmbedder
-from kb.domain.ingest.ingest_events import EmbedBatchStarted
+from kb.domain.ingest_events import EmbedBatchStarted
 from kb.domain.run_handle import RunHandle
 from kb.embed.adapters import bulk_embedder, embedding_model, is_installed
 from kb.embed.passage import TOKEN_BITS, passage_text, passage_version, tokens_bytes

@@ -13,7 +13,7 @@ from time import perf_counter_ns
 
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.ids import ChunkId, embedding_id
-from kb.domain.ingest.ingest_events import EmbedBatchFinished
+from kb.domain.ingest_events import EmbedBatchFinished
 from kb.domain.run_handle import RunHandle
 from kb.embed.passage import passage_version
 from kb.errors import VectorsUnusable

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from kb.domain.embeddings import EmbeddingModel
-from kb.domain.ingest.ingest_events import EmbedAgain, EmbedProgress
+from kb.domain.ingest_events import EmbedAgain, EmbedProgress
 from kb.domain.run_handle import RunHandle
 from kb.store import queries
 from kb.store.connection import Connection

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from kb.config import Config
 from kb.domain.citations import Citation, CodeCitation, LineCitation
+from kb.domain.derived import DERIVED_NAMES
 from kb.domain.ids import content_hash
-from kb.domain.ingest.derived import DERIVED_NAMES
 from kb.domain.results.inspection import DocumentDetail
 from kb.errors import FileVanished, NotFound
 from kb.extract.cited_text import cited_text

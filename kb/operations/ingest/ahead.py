@@ -21,15 +21,15 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeAlias
 
+from kb.domain.documents import SourceFile
 from kb.domain.results.ingest import StageTimes
 from kb.operations.ingest.reading import Changed, Reading, ReadingRules, read_changed
 from kb.operations.ingest.run import IngestRun
 from kb.private import kept_private
-from kb.scan.events import ScannedFile
 from kb.workers.spawned import Spawned, serve_parent, spawn
 
 Batch: TypeAlias = list[Changed]
-ReadBatch: TypeAlias = list[tuple[ScannedFile, Reading]]
+ReadBatch: TypeAlias = list[tuple[SourceFile, Reading]]
 
 _START = "from kb.operations.ingest.ahead import main; main()"
 

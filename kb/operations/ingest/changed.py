@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kb.domain.documents import SourceFile
 from kb.domain.kinds import family_of
 from kb.errors import FileError
 from kb.extract.registry import extractor_of
@@ -17,7 +18,6 @@ from kb.operations.ingest.prepare import OpenFile
 from kb.operations.ingest.reading import Changed, Reading, ReadingRules, open_changed
 from kb.operations.ingest.run import IngestRun
 from kb.operations.ingest.store import store_batch
-from kb.scan.events import ScannedFile
 from kb.store import queries
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ BATCH_FILES = 32
 BATCH_BYTES = 500_000
 
 
-def index_changed(run: IngestRun, changed: deque[ScannedFile]) -> None:
+def index_changed(run: IngestRun, changed: deque[SourceFile]) -> None:
     """Reads, cuts and stores the changed files, those that need engines last; empties `changed` as it goes."""
     request = run.request
     assets = None if request.dry_run else request.assets
@@ -44,7 +44,7 @@ def index_changed(run: IngestRun, changed: deque[ScannedFile]) -> None:
         _index_with_engines(run, changed, rules)
 
 
-def _batches(run: IngestRun, changed: deque[ScannedFile]) -> Iterator[Batch]:
+def _batches(run: IngestRun, changed: deque[SourceFile]) -> Iterator[Batch]:
     """Takes the files at the front that need no engines, so many at a time."""
     batch: Batch = []
     byte_len = 0
@@ -59,7 +59,7 @@ def _batches(run: IngestRun, changed: deque[ScannedFile]) -> Iterator[Batch]:
         yield batch
 
 
-def _changed(run: IngestRun, file: ScannedFile) -> Changed:
+def _changed(run: IngestRun, file: SourceFile) -> Changed:
     stored = queries.select_document_at(run.db, workspace_path=file.workspace_path)
     return Changed(
         file,
@@ -68,11 +68,11 @@ def _changed(run: IngestRun, file: ScannedFile) -> Changed:
     )
 
 
-def _index_with_engines(run: IngestRun, changed: deque[ScannedFile], rules: ReadingRules) -> None:
+def _index_with_engines(run: IngestRun, changed: deque[SourceFile], rules: ReadingRules) -> None:
     from kb.operations.ingest.engine_files import EngineFiles  # which a run over notes alone does without
 
     engines = EngineFiles(run)
-    batch: list[tuple[ScannedFile, Reading]] = []
+    batch: list[tuple[SourceFile, Reading]] = []
     try:
         while (changed or engines.in_hand) and not run.report.aborted:
             if run.handle.is_canceled():
@@ -92,7 +92,7 @@ def _index_with_engines(run: IngestRun, changed: deque[ScannedFile], rules: Read
         engines.close()
 
 
-def _read(run: IngestRun, engines: EngineFiles, file: ScannedFile, rules: ReadingRules) -> Reading | None:
+def _read(run: IngestRun, engines: EngineFiles, file: SourceFile, rules: ReadingRules) -> Reading | None:
     """What a changed file holds; None where a worker is at it, or its engine turned out not to be usable."""
     family = family_of(file.media_type)
     if not run.engines.can_read(family):

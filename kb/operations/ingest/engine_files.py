@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from kb.domain.documents import Document, Metadata
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, read_labels
+from kb.domain.documents import Document, Metadata, SourceFile
 from kb.domain.ids import asset_id, document_id
-from kb.domain.ingest.derived import NOT_DERIVED, Derived, DerivedName, read_labels
-from kb.domain.ingest.ingest_events import ExtractProgress
+from kb.domain.ingest_events import ExtractProgress
 from kb.errors import (
     EngineFailed,
     ExtractFailed,
@@ -32,7 +32,6 @@ from kb.extract.registry import Step
 from kb.operations.ingest.prepare import Cut, OpenFile, cut_file
 from kb.operations.ingest.reading import Reading
 from kb.operations.ingest.run import IngestRun
-from kb.scan.events import ScannedFile
 from kb.store.caches import DerivedCache
 from kb.workers.pool import ExtractPool
 from kb.workers.worker import StepFailed, StepKept, StepProgress, StepsDone, Work
@@ -101,9 +100,9 @@ class EngineFiles:
         self._submit(file)
         return None
 
-    def heard(self) -> list[tuple[ScannedFile, Reading]]:
+    def heard(self) -> list[tuple[SourceFile, Reading]]:
         """What the workers finished within a moment."""
-        done: list[tuple[ScannedFile, Reading]] = []
+        done: list[tuple[SourceFile, Reading]] = []
         with self._run.report.stages.measure("engines"):
             for number, reply in self._pool.replies(_POLL_S):
                 file = self.in_hand[number]

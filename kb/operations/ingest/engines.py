@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kb.domain.ingest.derived import NOT_DERIVED, DerivedName, Engine, read_labels
-from kb.domain.ingest.steps import ExtractSettings
+from kb.domain.derived import NOT_DERIVED, DerivedName, Engine, ExtractSettings, read_labels
 from kb.domain.kinds import MediaFamily
 from kb.errors import ModelError
 from kb.extract.registry import Step, extractor_of

@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager, suppress
 from sys import intern
 from time import perf_counter_ns
 
-from kb.domain.ingest.ingest_events import Finished, ScanCompleted, ScanStarted
+from kb.domain.documents import SourceFile
+from kb.domain.ingest_events import Finished, ScanCompleted, ScanStarted
 from kb.domain.kinds import family_of
 from kb.domain.results.ingest import IngestItem, IngestReport
 from kb.domain.run_handle import RunHandle
@@ -30,8 +31,7 @@ from kb.operations.opening.clock import now_utc
 from kb.operations.opening.privacy import close_to_others
 from kb.operations.opening.writer import in_memory, writing
 from kb.scan.assets import has_size, restore_asset, unreferenced_assets
-from kb.scan.events import FailedFile, OutsideLink, ScannedFile, SkippedFile
-from kb.scan.walk import walk
+from kb.scan.walk import FailedFile, OutsideLink, SkippedFile, walk
 from kb.store import queries
 from kb.store.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, sqlite_errors, transaction
@@ -124,7 +124,7 @@ def _conclude(run: IngestRun, start_ns: int) -> None:
         record_run(run.db, report)
 
 
-def _scan(run: IngestRun) -> deque[ScannedFile]:
+def _scan(run: IngestRun) -> deque[SourceFile]:
     """The files that must be read, in the walk's order but those that need engines last; counts the others."""
     request, report = run.request, run.report
     run.vanished = {
@@ -132,8 +132,8 @@ def _scan(run: IngestRun) -> deque[ScannedFile]:
         for row in queries.select_known_files(run.db)
     }
     known_count = len(run.vanished)
-    texts: deque[ScannedFile] = deque()
-    others: deque[ScannedFile] = deque()
+    texts: deque[SourceFile] = deque()
+    others: deque[SourceFile] = deque()
     families = request.extraction.families
     with report.stages.measure("scan"):
         for event in walk(
@@ -144,7 +144,7 @@ def _scan(run: IngestRun) -> deque[ScannedFile]:
             follow_outside=request.follow_outside,
             kinds=request.plugins.kinds,
         ):
-            if isinstance(event, ScannedFile):
+            if isinstance(event, SourceFile):
                 known = run.vanished.pop(event.workspace_path, None)
                 family = family_of(event.media_type)
                 if family not in families:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kb.config import Config
 from kb.domain.chunks import PluginChunker
-from kb.domain.ingest.derived import read_labels
+from kb.domain.derived import read_labels
 from kb.domain.kinds import KINDS, Kind, Kinds, plugin_kind
 from kb.errors import ConfigError, KbError, PluginFailed
 from kb.plugins import find_plugin, told_by

@@ -9,12 +9,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from kb.chunk.chunkers import cut_document, policy_of
 from kb.chunk.cutting import policy_hash
-from kb.chunk.registry import cut_document, policy_of
 from kb.domain.chunks import Chunk, ChunkPolicy
-from kb.domain.documents import Code, Document
+from kb.domain.derived import Derived, DerivedName
+from kb.domain.documents import Code, Document, SourceFile
 from kb.domain.ids import Json, asset_id
-from kb.domain.ingest.derived import Derived, DerivedName
 from kb.domain.kinds import MediaFamily, family_of
 from kb.domain.paths import WorkspacePath
 from kb.domain.results.ingest import StageTimes
@@ -29,11 +29,10 @@ from kb.language.written_words import written_pairs, written_words
 from kb.operations.ingest.code_words import CodeWords, code_words, path_words
 from kb.operations.opening.clock import from_ns
 from kb.scan.assets import store_asset
-from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes
 from kb.store import queries
 from kb.store.artifacts import write_artifacts
-from kb.store.documents import IndexedText, PreparedDocument, SourceFile
+from kb.store.documents import IndexedText, PreparedDocument, StoredSource
 
 Morphemes: TypeAlias = Mapping[str, str]
 """Korean text → the content morphemes and names in it, with a space between."""
@@ -58,7 +57,7 @@ class AssetPolicy:
 class OpenFile:
     """A changed file that is being read: its bytes, and what is stored of the document at its path."""
 
-    file: ScannedFile
+    file: SourceFile
     content: FileBytes
     stored: queries.StoredDocument | None
 
@@ -84,7 +83,7 @@ class WrittenDown:
     sounds: tuple[tuple[str, str], ...]
     pairs: tuple[tuple[str, str], ...]
     code: tuple[CodeWords, ...]
-    source: SourceFile
+    source: StoredSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +212,7 @@ def _created_at(cut: Cut) -> str:
     return document.metadata.created_at or named or from_ns(cut.opened.file.mtime_ns)
 
 
-def _store_source(cut: Cut, assets: AssetPolicy) -> SourceFile:
+def _store_source(cut: Cut, assets: AssetPolicy) -> StoredSource:
     storage = store_asset(
         cut.opened.content.data,
         cut.document.asset_id,
@@ -221,7 +220,7 @@ def _store_source(cut: Cut, assets: AssetPolicy) -> SourceFile:
         source_path=cut.opened.file.source_path,
         copy_threshold_bytes=assets.copy_threshold_bytes,
     )
-    return SourceFile(
+    return StoredSource(
         source_path=cut.opened.file.source_path,
         media_type=cut.opened.file.media_type,
         byte_len=cut.opened.content.byte_len,

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from kb.domain.chunks import ChunkPolicy
+from kb.domain.documents import SourceFile
 from kb.domain.ids import asset_id
 from kb.domain.kinds import family_of
 from kb.domain.results.ingest import StageTimes
 from kb.errors import FileError, StoreError
 from kb.extract.code.left_out import reason_left_out
 from kb.operations.ingest.prepare import AssetPolicy, Cut, OpenFile, cut_file, write_down
-from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes, read_bytes
 from kb.store import queries
 
@@ -30,7 +30,7 @@ Reading: TypeAlias = Cut | FileBytes | LeftOut | FileError
 class Changed(NamedTuple):
     """A file that must be read: what is stored of the document at its path, and whether it would be made so now."""
 
-    file: ScannedFile
+    file: SourceFile
     stored: queries.StoredDocument | None
     is_current: bool
 
@@ -74,7 +74,7 @@ def open_changed(changed: Changed, rules: ReadingRules, stages: StageTimes) -> O
     return OpenFile(file, content, stored)
 
 
-def _content(file: ScannedFile, rules: ReadingRules) -> FileBytes:
+def _content(file: SourceFile, rules: ReadingRules) -> FileBytes:
     """The bytes of a file that is no larger than files of its kind may be."""
     any_bytes, markdown_bytes = rules.max_file_bytes, rules.max_markdown_bytes
     if family_of(file.media_type) == "markdown" and markdown_bytes < any_bytes:

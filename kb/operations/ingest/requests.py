@@ -8,7 +8,7 @@ from typing import cast
 
 from kb.config import Config
 from kb.domain.chunks import ChunkPolicy
-from kb.domain.ingest.steps import CaptionSettings, ExtractSettings, OcrSettings, SpeechSettings
+from kb.domain.derived import CaptionSettings, ExtractSettings, OcrSettings, SpeechSettings
 from kb.domain.kinds import KINDS, Kinds, MediaFamily, extension_of
 from kb.errors import UsageError
 from kb.operations.embedding.plan import embedding_plan
@@ -19,8 +19,7 @@ from kb.operations.ingest.run import ExtractionPlan, IngestRequest
 from kb.operations.opening.privacy import private_places
 from kb.operations.opening.typed_path import as_on_disk, path_below
 from kb.operations.session.exposure import kept_from_models
-from kb.scan.include import IncludePatterns
-from kb.scan.text_kinds import TextKinds
+from kb.scan.rules import Included
 
 _MB = 1_000_000
 
@@ -135,10 +134,9 @@ def _refuse_unread_kind(config: Config, below: str, kinds: Kinds) -> None:
     if os.path.isdir(full) or kinds.media_type_of(full) is not None:
         return
     folder, slash, name = str(below).rpartition("/")
-    include = config.workspace.include
-    texts = TextKinds(include, IncludePatterns(include).matches)
     can_run = os.path.isfile(full) and os.access(full, os.X_OK)
-    if texts.media_type(folder + slash, name, full, is_executable=lambda: can_run) is not None:
+    included = Included(config.workspace.include)
+    if included.text_type(folder + slash, name, full, is_executable=lambda: can_run) is not None:
         return
     kind = extension_of(full)
     known = ", ".join(name.removeprefix("*.") for name in kinds.spellings())

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kb.domain.chunks import ChunkPolicy
-from kb.domain.ingest.derived import DerivedName
-from kb.domain.ingest.steps import ExtractSettings
+from kb.domain.derived import DerivedName, ExtractSettings
 from kb.domain.kinds import MediaFamily, MediaType, family_of
 from kb.domain.paths import to_posix
 from kb.domain.results.ingest import IngestReport

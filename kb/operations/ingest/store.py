@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
+from kb.domain.documents import SourceFile
 from kb.domain.ids import AssetId
-from kb.domain.ingest.ingest_events import AssetFinished, AssetStarted, Result
+from kb.domain.ingest_events import AssetFinished, AssetStarted, Result
 from kb.domain.results.ingest import IngestItem, IngestReport
 from kb.operations.ingest.prepare import Cut, finish
 from kb.operations.ingest.reading import LeftOut, Reading
 from kb.operations.ingest.run import IngestRun
-from kb.scan.events import ScannedFile
 from kb.scan.read import FileBytes
 from kb.store import queries
 from kb.store.connection import transaction
@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
 _TOLD_ONCE = ("no_text", "grammar_missing")
 
 
-def store_batch(run: IngestRun, batch: Sequence[tuple[ScannedFile, Reading]]) -> None:
+def store_batch(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> None:
     """Stores what was read, all in one transaction: each document is there whole or not at all.
 
     A batch that cannot be stored (a full disk) is stored a file at a time, as far as that goes. Canceled, it stops
@@ -63,12 +63,12 @@ def store_batch(run: IngestRun, batch: Sequence[tuple[ScannedFile, Reading]]) ->
             store_batch(run, [each])
 
 
-def _store_together(run: IngestRun, batch: Sequence[tuple[ScannedFile, Reading]]) -> list[tuple[ScannedFile, Outcome]]:
+def _store_together(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> list[tuple[SourceFile, Outcome]]:
     """Stores a batch in one transaction, and counts what became of each file."""
     request, report = run.request, run.report
     cuts = [reading for _, reading in batch if isinstance(reading, Cut)]
     prepared = iter([] if request.dry_run else list(finish(cuts, request.policy, request.assets, report.stages)))
-    done: list[tuple[ScannedFile, Outcome]] = []
+    done: list[tuple[SourceFile, Outcome]] = []
     vanished = {}
     try:
         with nullcontext() if request.dry_run else _storing(run):
@@ -94,7 +94,7 @@ def _storing(run: IngestRun) -> Iterator[None]:
         yield
 
 
-def _tell(run: IngestRun, stored: Sequence[tuple[ScannedFile, Outcome]]) -> None:
+def _tell(run: IngestRun, stored: Sequence[tuple[SourceFile, Outcome]]) -> None:
     for file, outcome in stored:
         run.finished += 1
         path = file.workspace_path
@@ -102,7 +102,7 @@ def _tell(run: IngestRun, stored: Sequence[tuple[ScannedFile, Outcome]]) -> None
         run.handle.tell(AssetFinished(run.finished, run.total, path, outcome.result, outcome.chunk_count))
 
 
-def _store(run: IngestRun, file: ScannedFile, reading: Reading, prepared: Iterator[PreparedDocument]) -> Outcome:
+def _store(run: IngestRun, file: SourceFile, reading: Reading, prepared: Iterator[PreparedDocument]) -> Outcome:
     """Stores what was read of one file."""
     if isinstance(reading, Cut):
         item = _store_document(run, reading, next(prepared, None))
@@ -140,7 +140,7 @@ def _store_document(run: IngestRun, cut: Cut, prepared: PreparedDocument | None)
     )
 
 
-def _leave_out(run: IngestRun, file: ScannedFile, left_out: LeftOut) -> Outcome:
+def _leave_out(run: IngestRun, file: SourceFile, left_out: LeftOut) -> Outcome:
     """Counts a file that is not indexed by its content; what is stored of it goes."""
     if queries.select_document_at(run.db, workspace_path=file.workspace_path) is None:
         return Outcome("unchanged", left_out=(left_out.reason, file.workspace_path))
@@ -151,7 +151,7 @@ def _leave_out(run: IngestRun, file: ScannedFile, left_out: LeftOut) -> Outcome:
     )
 
 
-def _remember_touch(run: IngestRun, file: ScannedFile, content: FileBytes) -> None:
+def _remember_touch(run: IngestRun, file: SourceFile, content: FileBytes) -> None:
     """Keeps the new time and place of a file whose bytes are the stored ones."""
     if not run.request.dry_run:
         queries.update_document_stat(

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from kb.domain.derived import read_labels
 from kb.domain.ids import ID_CHARS
-from kb.domain.ingest.derived import read_labels
 from kb.domain.paths import to_posix
 from kb.domain.results.inspection import (
     Artifact,

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from threading import Lock
 
 from kb.config import Config
+from kb.domain.derived import ExtractSettings
 from kb.domain.ids import content_hash
-from kb.domain.ingest.steps import ExtractSettings
 from kb.domain.kinds import MediaType
 from kb.domain.media_citations import PageCitation
 from kb.errors import FileVanished, NotFound

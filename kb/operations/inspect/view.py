@@ -7,8 +7,8 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from kb.domain.citations import Citation, cite, parse_citation
+from kb.domain.derived import DERIVED_NAMES, Transcript, TranscriptSegment
 from kb.domain.ids import content_hash
-from kb.domain.ingest.derived import DERIVED_NAMES, Transcript, TranscriptSegment
 from kb.domain.kinds import MediaType, kind_of
 from kb.domain.paths import to_posix
 from kb.domain.results.inspection import DocumentDetail

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kb.config import Config
 from kb.domain.ids import content_hash
-from kb.domain.ingest.ingest_events import IngestCounts
+from kb.domain.ingest_events import IngestCounts
 from kb.domain.text import stored_text
 from kb.errors import ConfigError, NotIndexed
 from kb.store import queries
 from kb.store.connection import Connection, snapshot
 
 if TYPE_CHECKING:
-    from kb.domain.ingest.gitignore import PathPatterns
+    from kb.domain.gitignore import PathPatterns
     from kb.operations.session.session import Session
 
 _REVISION_DIGITS = 12  # every JSON reader keeps so large a number whole
@@ -180,7 +180,7 @@ def _is_below(tag: str, rules: Sequence[str]) -> bool:
 
 
 def _matcher(globs: Sequence[str]) -> PathPatterns:
-    from kb.domain.ingest.gitignore import MalformedPattern, PathPatterns
+    from kb.domain.gitignore import MalformedPattern, PathPatterns
 
     try:
         return PathPatterns(globs)
