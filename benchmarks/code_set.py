@@ -22,8 +22,8 @@ from typing import Literal, NamedTuple
 
 from kb.domain.kinds import media_type_of
 from kb.extract.code.left_out import reason_left_out
-from kb.language.names.identifiers import parts_of
-from kb.language.stopwords import english
+from kb.language.lists import english_stopwords
+from kb.language.names import parts_of
 
 Kind = Literal["name", "bare name", "korean", "doc", "behaviour", "trace"]
 KINDS: dict[Kind, int] = {"name": 60, "bare name": 30, "korean": 30, "doc": 60, "behaviour": 60, "trace": 20}
@@ -184,7 +184,7 @@ def _described(kind: Kind, tag: _Tag, doc: str) -> str:
         return doc
     named = {part[:4] for part in parts_of(tag.name)}
     kept = [word for word in _WORD.findall(doc) if word.lower()[:4] not in named and word.lower() != tag.name.lower()]
-    content = [word for word in kept if word.lower() not in english()]
+    content = [word for word in kept if word.lower() not in english_stopwords()]
     return f"what code does this: {' '.join(kept)}" if len(content) >= _LEAST_WORDS else ""
 
 

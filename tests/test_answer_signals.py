@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
+import apsw
 import pytest
 
 from kb.answer.quotations import sentence_citation
 from kb.answer.signals import sentence_words
+from kb.answer.words import expectation, folded_term, words_of
 from kb.domain.citations import LineCitation
 from kb.domain.media_citations import PageCitation, TimeCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.domain.search import RetrievalDetail, SearchHit
-from kb.language.expectation import expectation
 from kb.language.sentences import sentences
-from kb.language.words import folded_term, words_of
 from kb.operations.ask.findings import hit_passage
+from kb.store.tokens import indexed_token, stem
 
 HARBOUR = """\
 # Harbour
@@ -142,3 +144,14 @@ def test_a_recording_is_cited_as_widely_as_it_is_quoted(quote: str, cited: str) 
     spoken = passage(1, SPOKEN)._replace(citation=TimeCitation("a.mp3", 600, 43_620), spans_json=json.dumps(SPANS))
     start = SPOKEN.index(quote)
     assert sentence_citation(spoken, Sentence(1, start, start + len(quote), quote)).to_uri() == cited
+
+
+@pytest.mark.parametrize("word", ["café", "Élysées", "RESUMÉS", "naïvely", "1990s", "retries", "y", "it", "a" * 70])
+def test_a_term_is_folded_as_the_index_folds_it(word: str) -> None:
+    assert folded_term(word) == indexed_token(apsw.Connection(":memory:"), word)
+
+
+def test_a_stem_is_of_the_whole_word_and_found_from_any_thread() -> None:
+    words = ["red-houses", "walked twice", "running", ""]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(stem, words)) == ["red-hous", "walked twic", "run", ""]

@@ -10,8 +10,8 @@ from ingest_fixtures import Workspace
 
 from kb.config import load
 from kb.domain.search import SearchQuery, SearchResult
-from kb.language.transliteration import sound_keys, transliterates
-from kb.language.written_words import written_pairs
+from kb.language.hangul import sound_keys, transliterates
+from kb.language.words import written_pairs
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 

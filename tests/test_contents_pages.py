@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import make_vault, run_kb
 
-from kb.language.contents import lists_pages
+from kb.language.pages import lists_pages
 
 CONTENTS = """Table of Contents
 

@@ -14,7 +14,7 @@ from kb.domain.derived import ExtractSettings, Job  # noqa: E402
 from kb.domain.kinds import PDF  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402
 from kb.extract.pdf.pages import PdfPage, PdfText, read_pdf_text  # noqa: E402
-from kb.language.broken_lines import whole_words  # noqa: E402
+from kb.language.pages import whole_words  # noqa: E402
 
 CASES = Path(os.environ.get("KB_DATA", "/nowhere")) / "pdf-cases"
 needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason="KB_DATA with pdf-cases is not set")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.language.time_expressions import time_span
+from kb.language.dates import time_span
 
 SUNDAY = date(2026, 11, 22)
 EVER, NEVER = "9999-12-31", "0001-01-01"

@@ -15,10 +15,8 @@ from ingest_fixtures import Workspace
 
 from kb.config import load
 from kb.domain.search import SearchMode, SearchQuery, SearchResult, Widening
-from kb.language.bare_words import bare_word, particle_of
-from kb.language.jamo import as_hangul, as_latin, compose, decompose
-from kb.language.spelling import letters, one_slip_away, slips_between
-from kb.language.written_words import written_words
+from kb.language.hangul import as_hangul, as_latin, compose, decompose
+from kb.language.words import bare_word, letters, one_slip_away, particle_of, slips_between, written_words
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 from kb.retrieve.terms import read_query

@@ -12,7 +12,7 @@ import pytest
 from conftest import kb_in, make_vault
 from ingest_fixtures import Workspace, counted
 
-from kb.language.names.files import name_date, name_words
+from kb.language.names import name_date, name_words
 from kb.operations.doctor.doctor import diagnose
 
 

@@ -14,12 +14,12 @@ from kb.answer.claims.reasons import in_words
 from kb.answer.claims.support import MOST_WORDS, carried_share
 from kb.answer.markers import take_markers
 from kb.answer.quotations import sentence_citation
+from kb.answer.words import Words, carried, words_of
 from kb.domain.answers.answer import Claim, ClaimStatus, SecondVerdict
 from kb.domain.answers.claims import ClaimJudge, Judged, ReasonKind, SecondJudge, because, stricter
 from kb.domain.passages import Passage, Sentence
 from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges, sentences
-from kb.language.words import Words, carried, words_of
 
 
 class Read(NamedTuple):

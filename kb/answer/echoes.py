@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kb.answer.words import carried, words_of
 from kb.domain.passages import Passage
 from kb.language.lists import pattern
 from kb.language.sentences import sentence_ranges
-from kb.language.words import carried, words_of
 
 REPEATED = 0.8
 """The share of a sentence's words that are in the instruction."""

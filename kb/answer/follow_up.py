@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 from kb.domain.answers.answer import Turn
 from kb.domain.text import stored_text
-from kb.language.lists import pattern
-from kb.language.stopwords import english, korean
+from kb.language.lists import is_stopword, pattern
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -28,5 +27,5 @@ def resolve(question: str, history: Sequence[Turn]) -> str:
 
 def follows_up(question: str) -> bool:
     """Whether a question cannot be understood without the one before it."""
-    content = [w for w in _WORD.findall(question) if w.lower() not in english() and not korean().fullmatch(w)]
+    content = [w for w in _WORD.findall(question) if not is_stopword(w)]
     return len(content) <= 1 or bool(pattern("follow_up", "points_back", re.IGNORECASE).search(question))

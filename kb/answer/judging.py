@@ -14,8 +14,8 @@ from typing import Literal, Protocol
 from kb.answer.fitted import Fitted, fitted
 from kb.answer.reading import has_strangers
 from kb.answer.signals import folded_weights, found_terms, sentence_words
+from kb.answer.words import words_of
 from kb.domain.passages import Passage, Sentence, TermWeight
-from kb.language.words import words_of
 from kb.records import NamedTuple
 
 READ_PASSAGES = 5

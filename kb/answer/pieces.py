@@ -16,8 +16,8 @@ from itertools import takewhile
 from kb.answer.markers import show_markers, without_brackets
 from kb.domain.media_citations import PageCitation, RegionCitation
 from kb.domain.passages import Passage, Sentence
-from kb.language.broken_lines import joined_lines
 from kb.language.markup import masked
+from kb.language.pages import joined_lines
 from kb.language.sentences import is_code
 from kb.records import NamedTuple
 

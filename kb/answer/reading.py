@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from kb.answer.words import denies, folded_term, is_denied, says_korean_opposite, says_opposite, words_of
 from kb.domain.passages import Passage
-from kb.language.lists import pattern, words
-from kb.language.opposites import denies, is_denied, says_korean_opposite, says_opposite
-from kb.language.stopwords import english
-from kb.language.words import folded_term, words_of
+from kb.language.lists import english_stopwords, pattern, words
 from kb.records import NamedTuple
 
 _PREFIX_CHARS = 5
@@ -64,7 +62,9 @@ def _content(asked: Sequence[str]) -> list[int]:
     """The places of the words, in an alphabet whose words are set apart, that say what is asked about."""
     named = _named_as_asked(asked)
     return [
-        at for at, word in enumerate(asked) if _is_latin(word) and word.lower() not in english() and at not in named
+        at
+        for at, word in enumerate(asked)
+        if _is_latin(word) and word.lower() not in english_stopwords() and at not in named
     ]
 
 

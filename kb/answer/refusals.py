@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 
 from kb.answer.markers import take_markers
+from kb.answer.words import Words, carried, words_of
 from kb.domain.passages import Passage
 from kb.language.lists import pattern
 from kb.language.sentences import sentence_ranges
-from kb.language.words import Words, carried, words_of
 
 CARRIED = 0.75
 """The share of a sentence's words from which on it is taken from a source, whatever it sounds like."""

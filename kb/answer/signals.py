@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kb.answer.words import Words, expectation, folded_term, words_of
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.domain.search import Term
-from kb.language.expectation import expectation
 from kb.language.sentences import sentences
-from kb.language.words import Words, folded_term, words_of
 from kb.retrieve.terms import term_counts
 from kb.store.connection import Connection
 

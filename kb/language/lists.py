@@ -31,18 +31,33 @@ def rows(name: str) -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def words(name: str, kind: str) -> frozenset[str]:
-    """The words of a kind, which white space sets apart."""
+    """The words of a kind, which white space separates."""
     return frozenset(" ".join(rows(name)[kind]).split())
 
 
 @functools.cache
 def pattern(name: str, kind: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
-    """The regular expressions of a kind as alternatives.
-
-    `<NAME>` in them stands for the line of that kind.
-    """
+    """The regular expressions of a kind as alternatives; `<NAME>` in them is replaced by the line of that kind."""
     return re.compile("|".join(_whole(name, text) for text in rows(name)[kind]), flags)
 
 
 def _whole(name: str, text: str) -> str:
     return re.sub(_NAMED, lambda part: _whole(name, rows(name)[part[0]][0]), text) if "<" in text else text
+
+
+def english_stopwords() -> frozenset[str]:
+    """Words of an English question that say nothing of its subject, in lower case.
+
+    They are left out of a question as long as another word remains; so are those of `korean_stopwords`.
+    """
+    return words("stopwords", "english")
+
+
+def korean_stopwords() -> re.Pattern[str]:
+    """Words of a Korean question that only ask or point back, with particles and endings: 언제, 누구인가, 그건."""
+    return pattern("stopwords", "korean")
+
+
+def is_stopword(word: str) -> bool:
+    """Whether a word, in any letter case, is a stopword of its language."""
+    return word.lower() in english_stopwords() if word.isascii() else korean_stopwords().fullmatch(word) is not None

@@ -1,77 +1,176 @@
-"""Whether a text has a question's terms: English by the stems of the index, Korean by morphemes inside its words."""
+"""Single words: without what inflects them, as a text writes them, and how far apart two spellings are.
+
+The lexical index holds stems. An unknown word of a question is compared with the words as they are written: Latin
+ones folded, Korean ones without the particle behind them. Slips of the hand are counted in letters, of Hangul in
+single jamo.
+"""
 
 from __future__ import annotations
 
-import functools
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Iterable
 
-from kb.domain.text import stored_text
-from kb.language.porter import stem
-from kb.language.stopwords import english
-from kb.records import NamedTuple
+from kb.language.hangul import decompose, is_hangul
+from kb.language.lists import words
 
-# Runs of Hangul apart from other letters and digits, as the index's terms are: 1989년 is two words.
-_WORD = re.compile(r"[가-힣]+|[^\W_가-힣]+")
+# A shorter word has so many neighbours that the nearest says nothing.
+LEAST_LATIN_LETTERS = 5
+LEAST_SYLLABLES = 3
+# Longer runs of letters are keys, hashes and data, none of them words that anybody types.
+MOST_LATIN_LETTERS = 24
+MOST_SYLLABLES = 12
+# From the first length on a Latin letter left out or put in is a slip, from the second on a vowel for another, and from
+# the third on two slips are looked for where one explains nothing: shorter words turn into others that way.
+_ADDED_LETTERS = 6
+_VOWEL_LETTERS = 7
+TWO_SLIPS_LETTERS = 10
 
-
-class Words(NamedTuple):
-    """A text, folded, with its words as written, their stems and the letters they begin with."""
-
-    folded: str
-    words: tuple[str, ...]
-    stems: frozenset[str]
-    initials: frozenset[str]
-
-    def has(self, term: str) -> bool:
-        """Whether `term`, folded by `folded_term`, is in the text.
-
-        A single syllable is looked for at the beginning of words only: inside them it is mostly part of another word.
-        """
-        if _is_latin(term):
-            return term in self.stems
-        return term in self.folded if len(term) > 1 else term in self.initials
+_LISTS = "particles"
+_LIQUID = 8  # the final ㄹ
 
 
-def words_of(text: str) -> Words:
-    """`text` as its words."""
-    text = stored_text(text)
-    words = tuple(_WORD.findall(text))
-    return Words(text.lower(), words, frozenset(map(_stem, words)), frozenset(word[0] for word in words))
-
-
-def folded_term(term: str) -> str:
-    """A question's term as `Words.has` takes it."""
-    return _stem(stored_text(term))
-
-
-def carried(words: Words, source: Words) -> float:
-    """The share, 0 to 1, of a sentence's content words that a source has; of Korean ones, of their pairs of syllables.
-
-    Korean endings differ between a sentence and its source where the meaning does not; pairs of syllables forgive that.
-    """
-    parts: list[float] = []
-    for word in words.words:
-        if word.isascii():
-            if word.lower() not in english():
-                parts.append(float(source.has(folded_term(word))))
-        else:
-            pairs = [word[at : at + 2] for at in range(len(word) - 1)] or [word]
-            parts.append(sum(pair in source.folded for pair in pairs) / len(pairs))
-    return sum(parts) / len(parts) if parts else 0.0
-
-
-@functools.lru_cache(maxsize=16_384)
-def _stem(word: str) -> str:
-    """`word` in lower case without accents; of one in Latin letters its stem."""
+def fold(word: str) -> str:
+    """A Latin word in lower case and without accents, as the tokenizer of the index folds it."""
     word = word.lower()
-    if not word.isascii():
-        if not _is_latin(word):
-            return word
-        word = "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
-    return stem(word)
+    if word.isascii():
+        return word
+    return "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char))
 
 
-def _is_latin(word: str) -> bool:
-    """Whether no letter of `word` stands beyond the alphabets whose words are set apart by spaces."""
-    return word.isascii() or max(word) < "\u1100"
+def bare_word(word: str) -> str:
+    """A Korean word without the particle it ends in, if two syllables are left of it."""
+    return word[: len(word) - len(particle_of(word))]
+
+
+def particle_of(word: str) -> str:
+    """The particle that a Korean word ends in, "" where less than two syllables would be left."""
+    for length in (3, 2, 1):
+        particle = word[-length:]
+        if len(word) - length < 2 or not is_syllable(word[-length - 1]):
+            continue
+        final = (ord(word[-length - 1]) - 0xAC00) % 28
+        follows_vowel = final == 0 or (final == _LIQUID and particle in words(_LISTS, "liquid"))
+        if particle in words(_LISTS, "any") or particle in words(_LISTS, "vowel" if follows_vowel else "final"):
+            return particle
+    return ""
+
+
+def is_syllable(char: str) -> bool:
+    """Whether a character is a whole Hangul syllable."""
+    return "가" <= char <= "힣"
+
+
+# --- the words of a text ----------------------------------------------------------------------------------------------
+
+# The letters of Latin script, without × and ÷.
+_LATIN = "A-Za-zÀ-ÖØ-öø-ɏ"
+# Strings: only an ingest needs the patterns.
+_WORDS = (
+    rf"(?<![0-9{_LATIN}])[{_LATIN}]{{3,{MOST_LATIN_LETTERS}}}+(?![0-9{_LATIN}])"
+    rf"|(?<![가-힣])[가-힣]{{2,{MOST_SYLLABLES}}}+(?![가-힣])"
+)
+_PAIRS = (
+    rf"(?<![가-힣])([가-힣]{{2,{MOST_SYLLABLES}}}) ?\(([{_LATIN}]{{3,{MOST_LATIN_LETTERS}}})\)"
+    rf"|(?<![{_LATIN}])([{_LATIN}]{{3,{MOST_LATIN_LETTERS}}}) ?\(([가-힣]{{2,{MOST_SYLLABLES}}})\)"
+)
+
+
+def written_words(texts: Iterable[str]) -> list[str]:
+    """The distinct words of the texts by their letters, sorted: Latin of three and more, Korean of two syllables."""
+    found = {match for text in texts for match in re.findall(_WORDS, text)}
+    return sorted({letters(bare_word(word)) if is_syllable(word[0]) else fold(word) for word in found})
+
+
+def written_pairs(texts: Iterable[str]) -> list[tuple[str, str]]:
+    """The words that texts give in both scripts, 도커(Docker) or Docker(도커): (Hangul, Latin) by letters."""
+    found = set()
+    for text in texts:
+        for hangul, latin, latin_first, hangul_second in re.findall(_PAIRS, text):
+            found.add((letters(bare_word(hangul or hangul_second)), fold(latin or latin_first)))
+    return sorted(found)
+
+
+# --- slips ------------------------------------------------------------------------------------------------------------
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_JAMO = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎㅏㅐㅑㅒㅓㅔㅕㅖㅗㅛㅜㅠㅡㅣ"
+_VOWELS = frozenset("aeiouy")
+_ENDING_LETTERS = 2
+
+
+def is_correctable(word: str) -> bool:
+    """Whether a word (in lower case) is of one of the two scripts, and of a length, to be taken for a slip."""
+    if is_hangul(word):
+        return LEAST_SYLLABLES <= len(word) <= MOST_SYLLABLES
+    is_latin = word.isascii() and word.isalpha() and word.islower()
+    return is_latin and LEAST_LATIN_LETTERS <= len(word) <= MOST_LATIN_LETTERS
+
+
+def letters(word: str) -> str:
+    """What slips are counted in: the word's letters, or its jamo."""
+    return word if word.isascii() else decompose(word)
+
+
+def is_slip(typed: str, wanted: str) -> bool:
+    """Whether the one slip between two strings of letters is one that hands make, and no other word.
+
+    It leaves the first letter. Of Latin letters two are swapped, one is left out or put in (but not at the end: planet,
+    plane), or a vowel is another; consonants that differ make other words (heating, heading). Of jamo any may differ.
+    """
+    if typed[0] != wanted[0]:
+        return False
+    if not typed.isascii() or sorted(typed) == sorted(wanted):
+        return True
+    if len(typed) != len(wanted):
+        return len(typed) >= _ADDED_LETTERS and typed[:-1] != wanted
+    differing = {letter for pair in zip(typed, wanted, strict=True) if pair[0] != pair[1] for letter in pair}
+    return len(typed) >= _VOWEL_LETTERS and differing <= _VOWELS
+
+
+def is_other_form(one: str, other: str) -> bool:
+    """Whether two words are the same but for how they end: executioner, execution."""
+    shorter = min(len(one), len(other)) - _ENDING_LETTERS
+    return one[:shorter] == other[:shorter]
+
+
+def one_slip_away(word: str) -> list[str]:
+    """Every string one slip away from letters of one script: one too many, too few, another one, or two swapped."""
+    alphabet = _LETTERS if word.isascii() else _JAMO
+    found: set[str] = set()
+    for at in range(len(word) + 1):
+        head, tail = word[:at], word[at:]
+        found.update(head + letter + tail for letter in alphabet)
+        if tail:
+            found.add(head + tail[1:])
+            found.update(head + letter + tail[1:] for letter in alphabet)
+        if len(tail) > 1:
+            found.add(head + tail[1] + tail[0] + tail[2:])
+    found.discard(word)
+    return sorted(found)
+
+
+def slips_between(one: str, other: str, most: int) -> int | None:
+    """How many slips turn one string into the other (optimal string alignment); None for more than `most`.
+
+    Damerau 1964: a letter inserted, left out, replaced, or swapped with its neighbour is one slip.
+    """
+    if abs(len(one) - len(other)) > most:
+        return None
+    counts = Counter(one)
+    counts.subtract(other)
+    if sum(abs(count) for count in counts.values()) > 2 * most:
+        return None
+    above: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        twice_above, above, row = above, row, [at]
+        for place, wanted in enumerate(other, 1):
+            cost = min(above[place] + 1, row[place - 1] + 1, above[place - 1] + (letter != wanted))
+            if at > 1 and place > 1 and letter == other[place - 2] and one[at - 2] == wanted:
+                cost = min(cost, twice_above[place - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return None
+    return row[-1] if row[-1] <= most else None

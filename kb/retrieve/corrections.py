@@ -2,7 +2,7 @@
 
 Only words that no document has come here, so a question of known words pays nothing. Most of them are no slips but
 words that these documents lack (`lemon`, `부산`), and nearly each of those has a neighbour that they have. So a word is
-taken for another only where the difference is one that hands make: see `kb.language.spelling.is_slip`. A word
+taken for another only where the difference is one that hands make: see `kb.language.words.is_slip`. A word
 typed in the wrong keyboard layout is read as its keys say.
 """
 
@@ -12,15 +12,17 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from kb.domain.search import Substitution
-from kb.language.bare_words import bare_word, fold, particle_of
-from kb.language.jamo import as_hangul, as_latin, compose, is_hangul
-from kb.language.spelling import (
+from kb.language.hangul import as_hangul, as_latin, compose, is_hangul
+from kb.language.words import (
     TWO_SLIPS_LETTERS,
+    bare_word,
+    fold,
     is_correctable,
     is_other_form,
     is_slip,
     letters,
     one_slip_away,
+    particle_of,
     slips_between,
 )
 from kb.store import queries

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kb.domain.search import DaysAsked
 from kb.errors import UsageError
-from kb.language.time_expressions import time_span
+from kb.language.dates import time_span
 from kb.store import queries
 from kb.store.connection import Connection
 

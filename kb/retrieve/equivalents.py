@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from kb.domain.search import Substitution
-from kb.language.bare_words import bare_word, fold
-from kb.language.jamo import compose, is_hangul
-from kb.language.spelling import letters
-from kb.language.stopwords import english
+from kb.language.hangul import compose, is_hangul
+from kb.language.lists import english_stopwords
+from kb.language.words import bare_word, fold, letters
 from kb.store import queries
 from kb.store.connection import Connection
 
@@ -80,7 +79,7 @@ def _written(word_letters: str) -> str:
 
 
 def _keys(piece: str) -> tuple[str, ...]:
-    from kb.language.transliteration import sound_keys
+    from kb.language.hangul import sound_keys
 
     return sound_keys(plain_word(piece))
 
@@ -90,10 +89,10 @@ def _distance(db: Connection, one: str, other: str) -> int | None:
 
     A short Hangul word must stand alone in the documents as a noun: 앱을 sounds like apple, and is an app.
     """
-    from kb.language.transliteration import LEAST_SYLLABLES, transliterates
+    from kb.language.hangul import LEAST_SYLLABLES, transliterates
 
     hangul, latin = (one, other) if is_hangul(one) else (other, one)
-    if latin in english():
+    if latin in english_stopwords():
         return None
     far = transliterates(hangul, latin)
     if far is None or len(hangul) > LEAST_SYLLABLES or (hangul == one and not _is_known(db, hangul)):

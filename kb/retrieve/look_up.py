@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from kb.domain.search import SearchHit, SearchQuery, SearchResult, Substitution, Term
-from kb.language.bare_words import bare_word
-from kb.language.lists import words
+from kb.language.lists import is_stopword, words
+from kb.language.words import bare_word
 from kb.records import NamedTuple
 from kb.retrieve.filters import passing
-from kb.retrieve.terms import MAX_WORDS_CHARS, QueryTerms, all_of, plain, says_nothing, words_in
+from kb.retrieve.terms import MAX_WORDS_CHARS, QueryTerms, all_of, plain, words_in
 from kb.store import queries
 from kb.store.connection import Connection
 
@@ -61,7 +61,7 @@ def look_up(db: Connection, query: SearchQuery, read: QueryTerms) -> QueryTerms:
     asked = [word for word in apart if word]
     if not 0 < len(asked) <= MOST_WORDS:
         return read
-    telling = [word for word in asked if not says_nothing(word)] or asked
+    telling = [word for word in asked if not is_stopword(word)] or asked
     parts = [_asked(db, word, read.substitutions) for word in telling]
     exact = " AND ".join(each.exact for each in parts)
     word = " AND ".join(each.word for each in parts)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from kb.domain.search import DaysAsked, Substitution, Term, Widening
 from kb.domain.text import stored_text
-from kb.language.bare_words import is_syllable
-from kb.language.stopwords import english, korean
+from kb.language.lists import is_stopword
+from kb.language.words import is_syllable
 from kb.records import NamedTuple
 from kb.store import queries
 from kb.store.connection import Connection
@@ -108,7 +108,7 @@ def read_query(db: Connection, text: str, widening: Widening = _ITS_OWN_WORDS) -
     if is_raw(text):
         return QueryTerms(text[1:-1], (), (), raw=True)
     words = list(dict.fromkeys(word[:MAX_WORDS_CHARS] for word in words_in(text[:READ_CHARS])))
-    content = _first([word for word in words if not says_nothing(word)] or words)
+    content = _first([word for word in words if not is_stopword(word)] or words)
     terms, unknown = _terms(db, content)
     substitutions = _substitutions(db, text, content, unknown, widening)
     meant = {each.asked: each.searched[0] for each in substitutions if each.asked in unknown}
@@ -298,11 +298,6 @@ def _is_in_splinters(cuts: Sequence[Cut]) -> bool:
 def _has_single_jamo(word: str) -> bool:
     """Whether single jamo are in a word, as when it was typed in the wrong layout."""
     return any("ㄱ" <= char <= "ㅣ" for char in word)
-
-
-def says_nothing(word: str) -> bool:
-    """Whether a word is one that most texts have."""
-    return word.lower() in english() if word.isascii() else korean().fullmatch(word) is not None
 
 
 def _unknown(db: Connection, word: str) -> Term:

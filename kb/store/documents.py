@@ -14,7 +14,7 @@ from kb.domain.derived import Derived, DerivedName
 from kb.domain.documents import Block, Document
 from kb.domain.text import stored_text
 from kb.language.korean import has_hangul
-from kb.language.names.identifiers import squashed
+from kb.language.names import squashed
 from kb.store import queries
 from kb.store.mirror import forget_vectors
 

@@ -6,8 +6,8 @@ import functools
 import re
 from collections.abc import Mapping
 
+from kb.answer.words import folded_term
 from kb.language.lists import table
-from kb.language.words import folded_term
 
 Pole = tuple[int, int]
 """Which pair of opposites a word belongs to, and to which of its sides, 1 or -1."""

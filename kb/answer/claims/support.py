@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kb.answer.fitted import fitted
+from kb.answer.words import Words, carried, words_of
 from kb.domain.passages import Passage
 from kb.language.detect import query_language
-from kb.language.words import Words, carried, words_of
 
 MOST_WORDS = 0.6
 FEWEST_WORDS = 0.2

@@ -24,7 +24,7 @@ from kb.answer.claims.vocabulary import (
     PARTS,
     WORD,
 )
-from kb.language.words import folded_term
+from kb.answer.words import folded_term
 
 
 class Term(NamedTuple):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kb.language.lists import pattern, rows, words
-from kb.language.stopwords import english
+from kb.language.lists import english_stopwords, pattern, rows, words
 
 _LISTS = "claim_words"
 
@@ -14,7 +13,7 @@ WORD = re.compile(r"[가-힣]+|[^\W_가-힣](?:[^\W가-힣]|['’-])*(?<=[^\W_])
 IRREGULAR = words(_LISTS, "irregular")
 """Past forms that do not end in -ed."""
 
-EMPTY = english() | words(_LISTS, "empty_english")
+EMPTY = english_stopwords() | words(_LISTS, "empty_english")
 KOREAN_EMPTY = words(_LISTS, "empty_korean")
 KOREAN_EMPTY_BEGINNINGS = tuple(words(_LISTS, "begins_empty_korean"))
 """Words, and beginnings of words, that say nothing by themselves."""

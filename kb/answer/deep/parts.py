@@ -13,8 +13,7 @@ from typing import NamedTuple
 from kb.answer.follow_up import follows_up
 from kb.domain.answers.answer import HopReason
 from kb.domain.text import stored_text
-from kb.language.lists import pattern
-from kb.language.stopwords import english, korean
+from kb.language.lists import is_stopword, pattern
 
 MOST_PARTS = 4
 
@@ -165,4 +164,4 @@ def _asks(text: str) -> bool:
 
 def _content(text: str) -> list[str]:
     """The words that say something."""
-    return [word for word in _WORD.findall(text) if word.lower() not in english() and not korean().fullmatch(word)]
+    return [word for word in _WORD.findall(text) if not is_stopword(word)]

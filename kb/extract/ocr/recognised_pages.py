@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kb.domain.derived import OcrText
-from kb.language.broken_lines import whole_across
+from kb.language.pages import whole_across
 
 
 def page_ocr_json(pages: Mapping[int, OcrText]) -> bytes:

@@ -17,7 +17,7 @@ from kb.domain.media_citations import Box
 from kb.extract.pdf.pages import OutlineEntry, PageBlock, PageBlockKind, PdfPage
 from kb.extract.pdf.raw_pages import RawBlock, RawPage, body_height
 from kb.extract.pdf.reading_order import reading_order
-from kb.language.broken_lines import ends_inside_words, joined_hangul, whole_across, whole_words
+from kb.language.pages import ends_inside_words, joined_hangul, whole_across, whole_words
 
 # Running heads and page numbers are in these shares of a page's height, and on so many pages.
 _MARGIN_SHARE = 0.12

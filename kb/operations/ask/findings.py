@@ -28,8 +28,8 @@ from kb.domain.citations import Citation, CodeCitation, cite
 from kb.domain.media_citations import RegionCitation, TimeCitation
 from kb.domain.passages import Passage, Sentence
 from kb.domain.search import SearchFilters, SearchHit, SearchMode, SearchResult
-from kb.language.contents import lists_pages
 from kb.language.detect import query_language
+from kb.language.pages import lists_pages
 from kb.language.sentences import sentence_ranges
 from kb.operations.opening.clock import now_utc
 from kb.records import NamedTuple

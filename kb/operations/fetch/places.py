@@ -21,7 +21,7 @@ from kb.domain.results.fetched import FetchTarget
 from kb.domain.results.inspection import DocumentDetail
 from kb.domain.text import stored_text
 from kb.errors import InvalidCitation, InvalidId, KbError, NotFound, UsageError
-from kb.language.names.identifiers import dotted
+from kb.language.names import dotted
 from kb.store import queries
 from kb.store.connection import Connection
 

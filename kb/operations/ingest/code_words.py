@@ -8,7 +8,7 @@ from kb.domain.chunks import Chunk
 from kb.domain.documents import Document
 from kb.domain.spans import CodeSpan
 from kb.domain.text import stored_text
-from kb.language.names.identifiers import inner_words, parts_of, spellings
+from kb.language.names import inner_words, parts_of, spellings
 
 
 class CodeWords(NamedTuple):

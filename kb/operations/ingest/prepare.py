@@ -21,11 +21,11 @@ from kb.domain.results.ingest import StageTimes
 from kb.domain.spans import LineSpan
 from kb.domain.text import stored_text
 from kb.extract.registry import Extractor, extractor_of
+from kb.language.hangul import word_sounds
 from kb.language.korean import analyse, analysis_version, has_hangul
 from kb.language.markup import without_components
-from kb.language.names.files import name_timestamp, name_words
-from kb.language.transliteration import word_sounds
-from kb.language.written_words import written_pairs, written_words
+from kb.language.names import name_timestamp, name_words
+from kb.language.words import written_pairs, written_words
 from kb.operations.ingest.code_words import CodeWords, code_words, path_words
 from kb.operations.opening.clock import from_ns
 from kb.scan.assets import store_asset

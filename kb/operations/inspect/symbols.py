@@ -8,7 +8,7 @@ from kb.domain.results.symbols import SymbolDetail, SymbolInspection
 from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import NotFound
-from kb.language.names.identifiers import dotted
+from kb.language.names import dotted
 from kb.operations.session.session import Session
 from kb.retrieve.filters import eligible_documents
 from kb.store import queries

@@ -10,7 +10,7 @@ from kb.config.lexicon import synonyms
 from kb.domain.search import FusionRule, QueryVectors, SearchFilters, SearchQuery, SearchResult, Term, Widening
 from kb.domain.text import stored_text
 from kb.errors import ModelError, ModelMissing, ModelNotPulled, ModelUnreachable
-from kb.language.time_signs import may_name_days
+from kb.language.dates import may_name_days
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session
 from kb.retrieve.filters import passing

@@ -9,9 +9,8 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from kb.language.lists import pattern, rows, words
-from kb.language.names.identifiers import singular, squashed
-from kb.language.stopwords import english, korean
+from kb.language.lists import is_stopword, pattern, rows, words
+from kb.language.names import singular, squashed
 from kb.records import NamedTuple
 from kb.store import queries
 
@@ -157,9 +156,8 @@ def _forms(name: str) -> set[str]:
 
 def _says_something(token: str) -> bool:
     word = (_bare(token) or token).lower()
-    if word in words("object_words", "filler") or word in words("code_words", "about") or word in english():
+    if word in words("object_words", "filler") or word in words("code_words", "about") or is_stopword(word):
         return False
     if word.isascii():
         return True
-    asks = pattern("object_words", "asking").match(word) or pattern("code_words", "about_korean").match(word)
-    return asks is None and korean().fullmatch(word) is None
+    return not (pattern("object_words", "asking").match(word) or pattern("code_words", "about_korean").match(word))

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kb.domain.symbols import OBJECT_KINDS
-from kb.language.lists import pattern, words
-from kb.language.names.identifiers import IDENTIFIER, dotted, is_identifier_like, parts_of, singular, squashed
-from kb.language.stopwords import english, korean
+from kb.language.lists import english_stopwords, is_stopword, pattern, words
+from kb.language.names import IDENTIFIER, dotted, is_identifier_like, parts_of, singular, squashed
 from kb.records import NamedTuple
 from kb.retrieve.code.objects import asked_objects, name_forms
 from kb.store import queries
@@ -157,7 +156,7 @@ def _candidates(text: str, written: Sequence[str]) -> list[str]:
     quoted = {part for each in _QUOTED.findall(text) for part in re.split(r"\W+", each) if part}
     parts = list(dict.fromkeys(part for name in written for part in dotted(name).split(".")))
     found = [part for part in parts if part in quoted or not _says_nothing(part)]
-    return found or [part for part in parts if len(parts) == 1 or part.lower() not in english()]
+    return found or [part for part in parts if len(parts) == 1 or part.lower() not in english_stopwords()]
 
 
 def _used(named: Sequence[str], qualified: Sequence[str], text: str, names: Sequence[str]) -> Iterator[str]:
@@ -238,10 +237,11 @@ def _searched(text: str, written: Sequence[str], terms: Sequence[str]) -> Iterat
 
 
 def _says_nothing(word: str) -> bool:
-    lower = word.lower()
-    if not word.isascii():
-        return korean().fullmatch(word) is not None or pattern("code_words", "about_korean").fullmatch(word) is not None
-    return lower in english() or lower in words("code_words", "about")
+    if is_stopword(word):
+        return True
+    if word.isascii():
+        return word.lower() in words("code_words", "about")
+    return pattern("code_words", "about_korean").fullmatch(word) is not None
 
 
 def _places(text: str) -> Iterator[Place]:

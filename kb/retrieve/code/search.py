@@ -13,7 +13,7 @@ from kb.domain.code_hits import CodeFound, CodeHit, FoundBy
 from kb.domain.repositories import Repository
 from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery
 from kb.language.lists import table
-from kb.language.names.identifiers import dotted, parts_of, singular, squashed
+from kb.language.names import dotted, parts_of, singular, squashed
 from kb.records import NamedTuple
 from kb.retrieve.code.question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, read_code_question
 from kb.retrieve.code.snippet import code_snippet

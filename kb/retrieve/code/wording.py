@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from kb.language.stopwords import english
+from kb.language.lists import english_stopwords
 
 _WORD = re.compile(r"[A-Za-z]+|[^\W\d_A-Za-z]+")
 # Words that begin alike are taken for one: retries, retried.
@@ -14,7 +14,7 @@ _BEGINNING_CHARS = 5
 
 def word_pairs(text: str) -> frozenset[tuple[str, str]]:
     """The pairs of words that follow one another in a text, words that say nothing left out."""
-    said = [word for word in map(str.lower, _WORD.findall(text)) if word not in english()]
+    said = [word for word in map(str.lower, _WORD.findall(text)) if word not in english_stopwords()]
     return frozenset(pairwise(word[:_BEGINNING_CHARS] for word in said))
 
 

@@ -1,8 +1,12 @@
-"""Whether a Hangul word writes a Latin one: 쿠버네티스 and kubernetes.
+"""Hangul: the keys that write it, what they write in Latin layout, and the Latin words it writes by sound.
 
-Two steps. `sound_keys` are the consonants of either, coarse enough to be equal wherever one may stand for the other: a
-key to look words up by. `transliterates` then reads the Latin word letter by letter in the ways that the orthography of
-loanwords (국립국어원, 외래어 표기법) and usage write each, and asks whether one of them is the Hangul word.
+Two-set keyboard (KS X 5002): a syllable is typed as one key a consonant or vowel, compound ones as two (ㅘ = ㅗ ㅏ,
+ㄳ = ㄱ ㅅ). A slip of the hand is a slip among these keys.
+
+Whether a Hangul word writes a Latin one (쿠버네티스, kubernetes) takes two steps. `sound_keys` are the consonants of
+either, coarse enough to be equal wherever one may stand for the other: a key to look words up by. `transliterates`
+then reads the Latin word letter by letter in the ways that the orthography of loanwords (국립국어원, 외래어 표기법)
+and usage write each, and tells whether one of them is the Hangul word.
 """
 
 from __future__ import annotations
@@ -11,9 +15,108 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
-from kb.language.jamo import compose, decompose, is_hangul
 from kb.language.lists import rows, table
 from kb.records import NamedTuple
+
+#
+# Two-set keyboard (KS X 5002): a syllable is typed as one key a consonant or vowel, compound ones as two (ㅘ = ㅗ ㅏ,
+# ㄳ = ㄱ ㅅ). A slip of the hand is a slip among these keys.
+
+_FIRST = 0xAC00
+_LAST = 0xD7A3
+
+_INITIALS = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
+_VOWELS = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ"
+_FINALS = " ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
+_COMPOUNDS = {
+    "ㅘ": "ㅗㅏ", "ㅙ": "ㅗㅐ", "ㅚ": "ㅗㅣ", "ㅝ": "ㅜㅓ", "ㅞ": "ㅜㅔ", "ㅟ": "ㅜㅣ", "ㅢ": "ㅡㅣ",
+    "ㄳ": "ㄱㅅ", "ㄵ": "ㄴㅈ", "ㄶ": "ㄴㅎ", "ㄺ": "ㄹㄱ", "ㄻ": "ㄹㅁ", "ㄼ": "ㄹㅂ", "ㄽ": "ㄹㅅ", "ㄾ": "ㄹㅌ",
+    "ㄿ": "ㄹㅍ", "ㅀ": "ㄹㅎ", "ㅄ": "ㅂㅅ",
+}  # fmt: skip
+_JOINED = {parts: compound for compound, parts in _COMPOUNDS.items()}
+
+# What each key of a Korean keyboard writes; a key without a shifted jamo writes the same with shift.
+_LATIN_KEYS = "qwertyuiopasdfghjklzxcvbnmQWERTOP"
+_HANGUL_KEYS = "ㅂㅈㄷㄱㅅㅛㅕㅑㅐㅔㅁㄴㅇㄹㅎㅗㅓㅏㅣㅋㅌㅊㅍㅠㅜㅡㅃㅉㄸㄲㅆㅒㅖ"
+_TO_LATIN = dict(zip(_HANGUL_KEYS, _LATIN_KEYS, strict=True))
+_TO_HANGUL = {key.upper(): jamo for jamo, key in _TO_LATIN.items() if key.islower()}
+_TO_HANGUL |= {key: jamo for jamo, key in _TO_LATIN.items()}
+
+
+def is_hangul(text: str) -> bool:
+    """Whether `text` is nothing but Hangul: syllables, and single jamo as an unfinished hand leaves them."""
+    return not text.isascii() and all("가" <= char <= "힣" or "ㄱ" <= char <= "ㅣ" for char in text)
+
+
+def decompose(text: str) -> str:
+    """The single jamo of Hangul, in the order they are typed; other characters as they are."""
+    return "".join(_keys_of(char) for char in text)
+
+
+@functools.cache
+def _keys_of(char: str) -> str:
+    code = ord(char) - _FIRST
+    if not 0 <= code <= _LAST - _FIRST:
+        return _COMPOUNDS.get(char, char)
+    initial, rest = divmod(code, 588)
+    vowel, final = divmod(rest, 28)
+    end = _FINALS[final].strip()
+    middle = _VOWELS[vowel]
+    return _INITIALS[initial] + _COMPOUNDS.get(middle, middle) + _COMPOUNDS.get(end, end)
+
+
+def compose(keys: str) -> str:
+    """The syllables that single jamo write, as a keyboard joins them; what makes no syllable stands alone."""
+    written: list[str] = []
+    at = 0
+    while at < len(keys):
+        initial = keys[at]
+        if initial not in _INITIALS or at + 1 == len(keys) or keys[at + 1] not in _VOWELS:
+            written.append(initial)
+            at += 1
+            continue
+        vowel, at = _vowel_at(keys, at + 1)
+        final, at = _final_at(keys, at)
+        code = (_INITIALS.index(initial) * 21 + _VOWELS.index(vowel)) * 28 + _FINALS.index(final)
+        written.append(chr(_FIRST + code))
+    return "".join(written)
+
+
+def _vowel_at(keys: str, at: int) -> tuple[str, int]:
+    both = _JOINED.get(keys[at : at + 2])
+    return (both, at + 2) if both else (keys[at], at + 1)
+
+
+def _final_at(keys: str, at: int) -> tuple[str, int]:
+    """The final consonant at `at`, " " for none: a consonant with a vowel behind it begins the next syllable."""
+
+    def closes(end: int) -> bool:
+        return not (end < len(keys) and keys[end] in _VOWELS)
+
+    both = _JOINED.get(keys[at : at + 2])
+    if both and both in _FINALS and closes(at + 2):
+        return both, at + 2
+    if at < len(keys) and keys[at] in _FINALS and closes(at + 1):
+        return keys[at], at + 1
+    return " ", at
+
+
+def as_hangul(latin: str) -> str | None:
+    """What the keys of a Latin word write in Korean layout (`dkssud` → 안녕); None where that is not all syllables."""
+    jamo = [_TO_HANGUL.get(char) for char in latin]
+    if None in jamo:
+        return None
+    written = compose("".join(char for char in jamo if char))
+    return written if all(_FIRST <= ord(char) <= _LAST for char in written) else None
+
+
+def as_latin(hangul: str) -> str | None:
+    """What the keys of Hangul write in Latin layout (`애찯ㄱ` → docker); None where a character is no key."""
+    keys = [_TO_LATIN.get(char) for char in decompose(hangul)]
+    return None if None in keys else "".join(key for key in keys if key).lower()
+
+
+# --- the Latin word that a Hangul one writes --------------------------------------------------------------------------
 
 LEAST_LATIN_LETTERS = 4
 LEAST_SYLLABLES = 2
@@ -21,9 +124,11 @@ _LEAST_CONSONANTS = 2
 _MOST_TOGETHER = 4
 _MOST_KEYS = 8
 
-_FINALS = str.maketrans("ㄱㅋㄷㅌㅅㅈㅊㄴㄹㅁㅂㅍㅇ", "kktttttnlmppg")
-_VOWELS = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅛㅜㅠㅡㅣ"
-_HANGUL_CLASSES = str.maketrans("ㄱㄲㅋkㄷㄸㅌtㅂㅃㅍpㅅㅆㅈㅉㅊㄴngㅁmㄹl", "KKKKTTTTPPPPSSSSSNNNMMLL", "ㅎ" + _VOWELS)
+_FINAL_SOUNDS = str.maketrans("ㄱㅋㄷㅌㅅㅈㅊㄴㄹㅁㅂㅍㅇ", "kktttttnlmppg")
+_VOWEL_SOUNDS = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅛㅜㅠㅡㅣ"
+_HANGUL_CLASSES = str.maketrans(
+    "ㄱㄲㅋkㄷㄸㅌtㅂㅃㅍpㅅㅆㅈㅉㅊㄴngㅁmㄹl", "KKKKTTTTPPPPSSSSSNNNMMLL", "ㅎ" + _VOWEL_SOUNDS
+)
 
 _SOFT = {"c": ("ㅅ", "ㅅㅡ"), "g": ("ㅈ",)}
 _LONGEST = 5
@@ -87,11 +192,11 @@ def _readings_of() -> Mapping[str, tuple[str, ...]]:
 def sound_keys(word: str) -> tuple[str, ...]:
     """The consonants of a Hangul word, or those a Latin one (in lower case) is heard with; none for a short word."""
     if is_hangul(word):
-        keys = [_joined(sounds(word).translate(_HANGUL_CLASSES))] if len(word) >= LEAST_SYLLABLES else []
+        keys = [_single(sounds(word).translate(_HANGUL_CLASSES))] if len(word) >= LEAST_SYLLABLES else []
     elif len(word) < LEAST_LATIN_LETTERS or not word.isascii():
         keys = []
     else:
-        keys = [_joined("".join(way)) for way in itertools.islice(itertools.product(*_classes(word)), _MOST_KEYS)]
+        keys = [_single("".join(way)) for way in itertools.islice(itertools.product(*_classes(word)), _MOST_KEYS)]
     return tuple(dict.fromkeys(key for key in keys if len(key) >= _LEAST_CONSONANTS))
 
 
@@ -105,7 +210,7 @@ def _sounds_of_letters(letters: str) -> tuple[tuple[str, str], ...]:
     return tuple((letters, key) for key in sound_keys(letters if letters.isascii() else compose(letters)))
 
 
-def _joined(key: str) -> str:
+def _single(key: str) -> str:
     return key.replace("LL", "L").replace("NN", "N").replace("MM", "M")
 
 
@@ -114,8 +219,8 @@ def sounds(hangul: str) -> str:
     heard = []
     for syllable in hangul:
         jamo = decompose(syllable)
-        at = max((place for place, one in enumerate(jamo) if one in _VOWELS), default=len(jamo) - 1) + 1
-        heard.append(jamo[:at].removeprefix("ㅇ") + jamo[at:].translate(_FINALS))
+        at = max((place for place, one in enumerate(jamo) if one in _VOWEL_SOUNDS), default=len(jamo) - 1) + 1
+        heard.append(jamo[:at].removeprefix("ㅇ") + jamo[at:].translate(_FINAL_SOUNDS))
     return "".join(heard)
 
 
@@ -136,7 +241,7 @@ def transliterates(hangul: str, latin: str) -> int | None:
                         known = cheapest[at + length]
                         known[end] = min(total, known.get(end, total))
     found = cheapest[-1].get(len(heard))
-    consonants = sum(sound not in _VOWELS for sound in heard)
+    consonants = sum(sound not in _VOWEL_SOUNDS for sound in heard)
     most = _MOST_OF_TWO_SYLLABLES if len(hangul) == LEAST_SYLLABLES else _MOST_BY_CONSONANTS.get(consonants, _MOST)
     return found if found is not None and found <= most else None
 

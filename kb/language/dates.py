@@ -7,14 +7,23 @@ its year is the last one that has begun. Weeks begin on Monday.
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import cache
-from typing import NamedTuple
 
-from kb.language.lists import rows
-from kb.language.time_signs import may_name_days
+from kb.language.lists import rows, words
+from kb.records import NamedTuple
+
+_SIGNS = "time_signs"
+_CENTURIES = ("19", "20")
+
+
+def may_name_days(text: str) -> bool:
+    """False where nothing in the text can name a day, a week, a month or a year: most questions end here."""
+    if any(sign in text for sign in rows(_SIGNS)["korean"]):
+        return True
+    written = (word.removesuffix("'s").strip(".,;:?!()\"'") for word in text.lower().split())
+    return any(word in words(_SIGNS, "english") or word.startswith(_CENTURIES) for word in written)
 
 
 class TimeSpan(NamedTuple):
@@ -56,7 +65,7 @@ _YEARS_OFF = _counted("year_korean")
 _OFF = _counted("which", "which_korean")
 _DAYS_OFF = _counted("day", "day_korean")
 
-_LEAD = re.compile(r"^(?:(?:in|on|from|of|during|for|the)\s+)+", re.IGNORECASE)
+_LEAD = r"(?i)^(?:(?:in|on|from|of|during|for|the)\s+)+"
 
 # What may follow Korean words of time and belongs to them; then the word must be over.
 _PARTICLE = r"(?:(?:에는|에서|에도|에|의|은|는|도|엔|자)?(?!\w))"
@@ -83,7 +92,7 @@ def time_span(text: str, today: date) -> TimeSpan | None:
     _, _, match, days = min(found, key=lambda each: each[:2])
     first, last = _opened(match, days)
     rest = _without(text, match)
-    return TimeSpan(_LEAD.sub("", match[0].strip()).removesuffix("'s"), first, last, rest or text, not rest)
+    return TimeSpan(re.sub(_LEAD, "", match[0].strip()).removesuffix("'s"), first, last, rest or text, not rest)
 
 
 def _checked(days_of: Callable[[re.Match[str], date], _Days | None], match: re.Match[str], today: date) -> _Days | None:
@@ -116,8 +125,12 @@ def _day(match: re.Match[str], today: date) -> _Days:
     return day, day
 
 
+def _days_of(year: int, month: int) -> int:
+    return (date(year + month // 12, month % 12 + 1, 1) - timedelta(1)).day
+
+
 def _month(year: int, month: int) -> _Days:
-    return date(year, month, 1), date(year, month, monthrange(year, month)[1])
+    return date(year, month, 1), date(year, month, _days_of(year, month))
 
 
 def _year(year: int) -> _Days:
@@ -226,7 +239,7 @@ def _up_to_today(match: re.Match[str], today: date) -> _Days:
     count, unit = _number(match["count"]), match["unit"].lower()
     if unit.startswith(("달", "개월", "month")):
         first = _months_off(today, -count)[0]
-        return first.replace(day=min(today.day, monthrange(first.year, first.month)[1])), today
+        return first.replace(day=min(today.day, _days_of(first.year, first.month))), today
     days = 7 if unit.startswith(("주", "week")) else 365 if unit.startswith(("년", "year")) else 1
     return today - timedelta(days * count), today
 
