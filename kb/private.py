@@ -1,7 +1,7 @@
 """What keeps a process of kb to itself: libraries report nothing, and what kb makes is its user's alone.
 
 Every process of kb's own enters `kept_private` before it loads a library: the command in `kb.cli.main`, a worker in
-`kb.workers.worker`. Environment and umask belong to the process, so they are set once, at its start, and
+`kb.workers.pool`. Environment and umask belong to the process, so they are set once, at its start, and
 the programs and libraries it starts inherit them. A Python program that opens a knowledge base keeps its own: there,
 what kb makes is closed as it is made (`make_private_folder`, `make_private_file`), and a library that would report
 anything is told not to while kb loads it (`unreported`). What is made for the user at a place of their own (a report, a

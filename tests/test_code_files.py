@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 from conftest import Vault, make_vault, run_kb
 
-from kb.extract.code import apart
-from kb.extract.code.apart import is_suspicious, parse_apart
 from kb.extract.code.left_out import reason_left_out
-from kb.extract.code.syntax import parse
+from kb.extract.code.syntax import is_suspicious, parse, parse_in_worker, parsers
 from kb.scan.rules import Attributes
 
 PYTHON = "#!/usr/bin/env python3\n\n\ndef run_it():\n    pass\n"
@@ -143,7 +141,7 @@ def test_a_file_that_parsers_explode_on_costs_itself_alone(tmp_path: Path, name:
 def test_a_large_file_is_parsed_in_a_process_of_its_own_to_the_same_end() -> None:
     source = "".join(f"def f{n}(a, b):\n    return g{n}(a)\n\n\n" for n in range(4_000)).encode()
     assert is_suspicious(source)
-    assert parse_apart(source, "python") == parse(source, "python")
+    assert parse_in_worker(source, "python") == parse(source, "python")
     assert not is_suspicious(b"cout << a << b << c;\nx = a < b;\n")
 
 
@@ -167,9 +165,8 @@ def test_a_file_is_generated_where_a_comment_says_so_not_where_a_string_holds_th
 
 def test_the_process_that_parses_large_files_is_started_again_where_it_was_ended() -> None:
     source = b"def f():\n    pass\n"
-    assert parse_apart(source, "python") == parse(source, "python")
-    running = apart._process()._running
-    assert running is not None
-    running.kill()
-    assert running.wait() != 0
-    assert parse_apart(source, "python") == parse(source, "python")
+    assert parse_in_worker(source, "python") == parse(source, "python")
+    (worker,) = parsers()._workers
+    worker.spawned.process.kill()
+    assert worker.spawned.process.wait() != 0
+    assert parse_in_worker(source, "python") == parse(source, "python")

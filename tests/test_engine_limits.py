@@ -25,8 +25,7 @@ from unruly_engine import STARVED
 from kb.extract.registry import EXTRACTORS, Step
 from kb.operations.ingest import prepare
 from kb.workers import pool
-from kb.workers import worker as extract_worker
-from kb.workers.processor_time import spent_by_process
+from kb.workers.process import spent_by_process
 
 pytestmark = pytest.mark.slow
 
@@ -99,7 +98,7 @@ def test_an_engine_that_gets_no_processor_is_waited_for(
 def test_an_engine_that_waits_for_ever_is_given_up_by_the_clock(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extract_worker, "_WALL_FACTOR", 1)
+    monkeypatch.setattr(pool, "_WALL_FACTOR", 1)
     workspace.write("a.pdf", b"holds a folder")
     assert failure_of(workspace) == "the engine gave no sign of progress for 1 s"
 

@@ -15,10 +15,11 @@ from ingest_fixtures import Workspace, counted
 from kb.domain.documents import SourceFile
 from kb.domain.kinds import MARKDOWN
 from kb.domain.paths import WorkspacePath
-from kb.operations.ingest import ahead
+from kb.operations.ingest import changed
 from kb.operations.ingest.changed import BATCH_FILES
 from kb.operations.ingest.reading import Changed
-from kb.workers.spawned import Spawned
+from kb.workers import pool
+from kb.workers.process import Spawned
 
 BATCHES = 5
 NOTES = BATCHES * BATCH_FILES
@@ -50,9 +51,9 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Spawned]]:
         started.append(spawn(start, *arguments))
         return started[-1]
 
-    spawn = ahead.spawn
-    monkeypatch.setattr(ahead, "spawn", noted)
-    monkeypatch.setattr(ahead.os, "cpu_count", lambda: 3)
+    spawn = pool.spawn
+    monkeypatch.setattr(pool, "spawn", noted)
+    monkeypatch.setattr(changed.os, "cpu_count", lambda: 3)
     yield started
     for each in started:
         assert each.process.poll() is not None, "a process outlived its run"
@@ -65,7 +66,7 @@ def test_what_is_stored_is_the_same(
     report = many.ingest()
     assert len(processes) == 2
     assert report.notes == []
-    monkeypatch.setattr(ahead.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(changed.os, "cpu_count", lambda: 1)
     assert counted(alone.ingest()) == counted(report)
     assert len(processes) == 2
     mine, other = (repr(each.contents()).replace(str(each.base), "") for each in (many, alone))
@@ -97,13 +98,13 @@ def test_a_canceled_run_ends_its_processes(many: Workspace, processes: list[Spaw
 
 
 def test_what_is_read_ahead_is_bounded_by_number_and_size() -> None:
-    def slots(count: int, byte_len: int) -> list[ahead._Slot]:
+    def batches(count: int, byte_len: int) -> list[changed._Ahead]:
         file = SourceFile(WorkspacePath("a.md"), "/a.md", MARKDOWN, byte_len, 0)
-        return [ahead._Slot([Changed(file, None, False)]) for _ in range(count)]
+        return [changed._Ahead([Changed(file, None, False)]) for _ in range(count)]
 
-    assert ahead._may_go_ahead([])
-    assert ahead._may_go_ahead(slots(5, 1_000))
-    assert not ahead._may_go_ahead(slots(6, 1_000))
-    assert ahead._may_go_ahead(slots(3, 500_000))
-    assert not ahead._may_go_ahead(slots(4, 500_000))
-    assert not ahead._may_go_ahead(slots(1, 3_000_000))
+    assert changed._may_go_ahead([])
+    assert changed._may_go_ahead(batches(5, 1_000))
+    assert not changed._may_go_ahead(batches(6, 1_000))
+    assert changed._may_go_ahead(batches(3, 500_000))
+    assert not changed._may_go_ahead(batches(4, 500_000))
+    assert not changed._may_go_ahead(batches(1, 3_000_000))

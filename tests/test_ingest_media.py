@@ -26,7 +26,7 @@ from kb.extract.pdf.document import assemble_pdf  # noqa: E402
 from kb.extract.registry import EXTRACTORS, Step  # noqa: E402
 from kb.operations.ingest import engine_files, prepare  # noqa: E402
 from kb.store.caches import DerivedCache  # noqa: E402
-from kb.workers.pool import ExtractPool  # noqa: E402
+from kb.workers.pool import WorkerPool  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +60,7 @@ def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object) -> None:
         raise AssertionError("an engine was started")
 
-    monkeypatch.setattr(ExtractPool, "submit", refuse)
+    monkeypatch.setattr(WorkerPool, "submit", refuse)
 
 
 def test_a_hit_names_its_page_and_the_region_on_it(workspace: Workspace) -> None:

@@ -17,7 +17,7 @@ from kb.domain.derived import ExtractSettings  # noqa: E402
 from kb.errors import ConfigError, PasswordNeeded  # noqa: E402
 from kb.operations.ingest import prepare  # noqa: E402
 from kb.operations.ingest.pdf_passwords import PdfPasswords  # noqa: E402
-from kb.workers import spawned  # noqa: E402
+from kb.workers import process  # noqa: E402
 
 SECRET = "open-Sesame-가나다-9317"
 
@@ -112,13 +112,13 @@ def test_passwords_stand_in_no_output_log_or_command_line(
     flags = (f"storage.cache_dir={tmp_path / 'cache'}", f"storage.log_dir={tmp_path / 'logs'}", "ocr.enabled=false")
     configure(workspace, tmp_path, *flags)
     commands: list[list[str]] = []
-    popen = spawned.subprocess.Popen
+    popen = process.subprocess.Popen
 
     def noted(command: list[str], **options: object) -> object:
         commands.append(command)
         return popen(command, **options)  # type: ignore[call-overload]
 
-    monkeypatch.setattr(spawned.subprocess, "Popen", noted)
+    monkeypatch.setattr(process.subprocess, "Popen", noted)
     base, env = ("--config", str(workspace.config_path), "--debug"), {"KB_EXTRACT_PDF_PASSWORDS": SECRET}
     asked = (
         ("ingest", "--no-embed"),

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from conftest import make_vault, run_kb, write_notes
 
 import kb.private
 from kb.private import QUIET, fetching, kept_private
+from kb.workers.pool import Done, Tell, WorkerPool
 
 MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR", "/nonexistent"))
 MEDIA = Path(__file__).parents[1] / "fixtures" / "media"
@@ -209,27 +211,15 @@ def test_someone_who_is_offline_on_purpose_stays_so(tmp_path: Path, monkeypatch:
         assert os.environ["HF_HUB_OFFLINE"] == "1"
 
 
-def test_a_worker_is_kept_private_too(tmp_path: Path) -> None:
+def surroundings(tell: Tell) -> tuple[str, int]:
+    return os.environ["ORT_DISABLE_TELEMETRY"], os.umask(0)
+
+
+def test_a_worker_is_kept_private_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers are started with the environment and umask of the process that starts them, and see to it themselves."""
-    probe = (
-        "import os, kb.private, kb.workers.worker as worker\n"
-        "worker._serve_all = lambda *_: print(os.environ['ORT_DISABLE_TELEMETRY'], oct(os.umask(0)))\n"
-        "worker.main()"
-    )
-    (read, write), (life, held) = os.pipe(), os.pipe()
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", probe, str(read), str(write), str(life), str(10**10), str(scratch)],
-        pass_fds=(read, write, life),
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for end in (read, write, life, held):
-        os.close(end)
-    assert done.stdout == "1 0o77\n"
+    monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
+    with closing(WorkerPool[None](1)) as pool:
+        assert pool.run(None, surroundings) == Done(("1", 0o77))
 
 
 def test_privacy_loads_nothing_of_its_own() -> None:

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from kb.workers.processor_time import spent_by_process, spent_by_ps, tree_cpu_s
+from kb.workers.process import spent_by_process, spent_by_ps, tree_cpu_s
 
 BUSY = "import time\nwhile time.process_time() < 0.3: pass"
 WAITING = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BUSY!r}]); print(flush=True); input()"

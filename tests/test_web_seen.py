@@ -79,7 +79,7 @@ def test_a_pdf_that_cannot_be_drawn_is_tried_once(tmp_path: Path, monkeypatch: p
     with serving(made, f"storage.cache_dir={tmp_path / 'cache'}") as served:
         asked = {"at": "handbook-en.pdf#page=999"}
         assert served.ask("/thumbnail", asked).status == 404
-        monkeypatch.setattr("kb.workers.pool.ExtractPool.submit", None)
+        monkeypatch.setattr("kb.workers.pool.WorkerPool.submit", None)
         assert served.ask("/thumbnail", asked).status == 404
 
 

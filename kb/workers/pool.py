@@ -1,34 +1,108 @@
-"""A few processes that run engines (`kb.workers.worker`): started when needed, killed at their limits."""
+"""The one pool of worker processes. Each runs one function at a time, within limits, and may be killed at any time.
+
+    submit(key, function, …) ─▶ a process ─▶ replies(): what the function tells, then what it returns
+
+Used for files that engines read (C libraries fed with what strangers wrote), for many notes at once, and for source
+files whose grammar may explode. A function that crashes, hangs or eats memory costs its task, not the run.
+"""
 
 from __future__ import annotations
 
+import functools
+import os
 import pickle
-from collections.abc import Iterator
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from multiprocessing.connection import wait
+from dataclasses import dataclass, field, fields, is_dataclass
+from io import BytesIO
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from kb.errors import EngineFailed
-from kb.workers.processor_time import tree_cpu_s
-from kb.workers.scratch import make_scratch, remove_left_behind, remove_scratch
-from kb.workers.spawned import Spawned, spawn
-from kb.workers.worker import Reply, StepFailed, StepKept, StepProgress, Work
+from kb.private import kept_private
+from kb.workers.process import (
+    Spawned,
+    make_scratch,
+    own_scratch,
+    remove_left_behind,
+    remove_scratch,
+    serve_parent,
+    spawn,
+    tree_cpu_s,
+)
 
 Key = TypeVar("Key")
 
-_START = "from kb.workers.worker import main; main()"
-_MB = 1_000_000
+Tell: TypeAlias = Callable[[object], None]
+"""What a function in a worker tells its parent by, while it runs: a sign of progress."""
 
+_START = "from kb.workers.pool import main; main()"
+
+# A machine that leaves a worker a tenth of a processor is slow, and nothing is wrong.
+_WALL_FACTOR = 10
 # How often the processor time of a worker that says nothing is looked at.
 _LOOK_S = 0.5
+# A worker that hangs and whose parent was killed ends by itself: so long after it should have been given up.
+_ORPHAN_GRACE_S = 30
 
 
-@dataclass(slots=True)
+class Limits(NamedTuple):
+    """What a worker may take: memory in all, and processor seconds without a sign of progress; None for no limit.
+
+    A worker that has nothing to do for `idle_s` ends; the next task starts another.
+    """
+
+    memory_bytes: int | None = None
+    quiet_cpu_s: int | None = None
+    idle_s: float | None = None
+
+    @property
+    def quiet_wall_s(self) -> int:
+        """How long a task may say nothing by the clock; 0 for as long as it likes."""
+        return _WALL_FACTOR * (self.quiet_cpu_s or 0)
+
+
+class Told(NamedTuple):
+    """Something that a function told while it runs."""
+
+    value: Any
+
+
+class Done(NamedTuple):
+    """What a function returned. A process that is not `is_sound` runs no other task."""
+
+    value: Any
+    is_sound: bool = True
+
+
+class Lost(NamedTuple):
+    """A task without a result: how its process ended, or which limit it passed."""
+
+    reason: str
+    by_limit: bool
+
+
+class Suspect(Exception):
+    """Raised by a function in a worker to return `value` from a process whose state nobody knows any more."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__(value)
+        self.value = value
+
+
+class _Task(NamedTuple, Generic[Key]):
+    key: Key
+    message: bytes
+
+
+@dataclass(eq=False, slots=True)
 class _Worker(Generic[Key]):
-    """One process, its temporary folder, and the file it has in hand.
+    """One process and the tasks it has in hand, the first of which it runs; a thread takes its answers off the pipe.
 
     Since its last sign of progress, `quiet_since` by the clock, its processes have taken what they took beyond
     `quiet_from_cpu_s`.
@@ -36,10 +110,7 @@ class _Worker(Generic[Key]):
 
     spawned: Spawned
     scratch: Path
-    key: Key | None = None
-    work: Work | None = None
-    data: bytes = b""
-    at_step: str = ""
+    tasks: deque[_Task[Key]] = field(default_factory=deque)
     served: int = 0
     quiet_since: float = 0.0
     quiet_from_cpu_s: float = 0.0
@@ -51,101 +122,193 @@ class _Worker(Generic[Key]):
         self.quiet_from_cpu_s = tree_cpu_s(self.spawned.process.pid)
         self.next_look = self.quiet_since + _LOOK_S
 
-    def exceeded(self) -> str | None:
-        """Which limit the step in hand has passed, in words; None while it has passed none."""
+    def exceeded(self, limits: Limits) -> str | None:
+        """Which limit the task in hand has passed, in words; None while it has passed none."""
         now = monotonic()
-        if self.work is None or now < self.next_look:
+        if limits.quiet_cpu_s is None or not self.tasks or now < self.next_look:
             return None
         self.next_look = now + _LOOK_S
-        if now - self.quiet_since > self.work.quiet_wall_s:
-            return f"the engine gave no sign of progress for {self.work.quiet_wall_s} s"
-        if tree_cpu_s(self.spawned.process.pid) - self.quiet_from_cpu_s > self.work.quiet_cpu_s:
-            return f"the engine took {self.work.quiet_cpu_s} s of processor time without a sign of progress"
+        if now - self.quiet_since > limits.quiet_wall_s:
+            return f"gave no sign of progress for {limits.quiet_wall_s} s"
+        if tree_cpu_s(self.spawned.process.pid) - self.quiet_from_cpu_s > limits.quiet_cpu_s:
+            return f"took {limits.quiet_cpu_s} s of processor time without a sign of progress"
         return None
 
 
-class ExtractPool(Generic[Key]):
-    """Up to `size` workers. Each takes one file, named by a key; what becomes of it comes out of `replies`."""
+class WorkerPool(Generic[Key]):
+    """Up to `size` processes with up to `in_hand` tasks each, named by keys; what becomes of them is in `replies`.
 
-    def __init__(self, size: int, memory_mb: int) -> None:
+    A task that is lost by a process that has run others is tried again in a new one: the cause may be left from them.
+    """
+
+    def __init__(self, size: int, limits: Limits | None = None, *, in_hand: int = 1) -> None:
         self._size = size
-        self._memory_bytes = memory_mb * _MB
-        self._idle: list[_Worker[Key]] = []
-        self._busy: list[_Worker[Key]] = []
+        self._limits = limits or Limits()
+        self._in_hand = in_hand
+        self._workers: list[_Worker[Key]] = []
+        self._answers: SimpleQueue[tuple[_Worker[Key], bytes | None]] = SimpleQueue()
         self._has_started = False
+        self._one_at_a_time = Lock()
 
     @property
     def has_room(self) -> bool:
-        """Whether another file can be taken."""
-        return len(self._busy) < self._size
+        """Whether another task can be taken."""
+        return len(self._workers) < self._size or any(len(each.tasks) < self._in_hand for each in self._workers)
 
-    def submit(self, key: Key, work: Work, data: bytes) -> None:
-        """Hands a file to a worker; there must be room."""
-        worker = self._idle.pop() if self._idle else self._start()
-        worker.key, worker.work, worker.data, worker.at_step = key, work, data, work.steps[0].name
-        worker.note_progress()
-        self._busy.append(worker)
-        with suppress(BrokenPipeError, ConnectionResetError):  # a dead worker shows in `replies`
-            worker.spawned.inbox.send_bytes(pickle.dumps(work))
-            worker.spawned.inbox.send_bytes(data)
+    def submit(self, key: Key, function: Callable[..., object], *arguments: object) -> None:
+        """Hands `function(tell, *arguments)` to a process; there must be room. It is named by its module."""
+        self._hand_over(_Task(key, _pickled((function, arguments, self._limits.quiet_wall_s))))
 
-    def replies(self, timeout_s: float) -> Iterator[tuple[Key, Reply]]:
-        """What the workers say within `timeout_s`; a worker that died or passed a limit has failed."""
-        ready = set(wait([worker.spawned.outbox for worker in self._busy], timeout_s))
-        for worker in list(self._busy):
-            key, work = worker.key, worker.work
-            if key is None or work is None:
-                continue
-            if worker.spawned.outbox in ready:
-                reply = self._receive(worker)
-                if worker.served and isinstance(reply, StepFailed) and reply.code == EngineFailed.code:
-                    self.submit(key, work, worker.data)  # what is wrong may be left from the files before
-                else:
-                    yield key, reply
-            elif passed := worker.exceeded():
+    def replies(self, timeout_s: float) -> Iterator[tuple[Key, Told | Done | Lost]]:
+        """What the processes say, waiting up to `timeout_s` for the first of it."""
+        while True:
+            try:
+                worker, answer = self._answers.get(timeout=timeout_s) if timeout_s else self._answers.get_nowait()
+            except Empty:
+                break
+            timeout_s = 0
+            if worker in self._workers:
+                yield from self._died(worker) if answer is None else self._answered(worker, pickle.loads(answer))
+        for worker in list(self._workers):
+            if passed := worker.exceeded(self._limits):
                 self._discard(worker)
-                yield key, _failed(worker, passed, "raise indexing.extract_timeout_s")
+                yield from [(task.key, Lost(passed, by_limit=True)) for task in worker.tasks]
+
+    def run(self, key: Key, function: Callable[..., object], *arguments: object) -> Done | Lost:
+        """Hands over one task and waits for its end; what it tells is not passed on. For a pool of one process."""
+        with self._one_at_a_time:
+            self.submit(key, function, *arguments)
+            while True:
+                for _, reply in self.replies(_LOOK_S):
+                    if not isinstance(reply, Told):
+                        return reply
 
     def close(self) -> None:
-        """Ends all workers, also in the middle of a file."""
-        for worker in [*self._busy, *self._idle]:
+        """Ends all processes, also in the middle of a task."""
+        for worker in list(self._workers):
             self._discard(worker)
-        self._idle.clear()
 
-    def _receive(self, worker: _Worker[Key]) -> Reply:
-        try:
-            reply: Reply = pickle.loads(worker.spawned.outbox.recv_bytes())
-        except (EOFError, ConnectionResetError):
-            self._discard(worker)
-            return _failed(worker, f"the engine's process {worker.spawned.ending()}", "save the file again")
-        if isinstance(reply, (StepProgress, StepKept)):
-            worker.note_progress()
-            worker.at_step = reply.name
-        elif isinstance(reply, StepFailed) and reply.code == EngineFailed.code:
-            self._discard(worker)  # nobody knows what state it is in
-        else:
-            worker.key = worker.work = None
-            worker.data = b""
+    def _hand_over(self, task: _Task[Key]) -> None:
+        for each in [each for each in self._workers if each.spawned.process.poll() is not None and not each.tasks]:
+            self._discard(each)
+        idlest = min(self._workers, key=lambda each: len(each.tasks), default=None)
+        worker = self._start() if idlest is None or (idlest.tasks and len(self._workers) < self._size) else idlest
+        worker.tasks.append(task)
+        worker.note_progress()
+        with suppress(BrokenPipeError, ConnectionResetError):  # a dead process shows in `replies`
+            worker.spawned.inbox.send_bytes(task.message)
+
+    def _answered(self, worker: _Worker[Key], reply: Told | Done) -> Iterator[tuple[Key, Told | Done | Lost]]:
+        worker.note_progress()
+        if isinstance(reply, Told):
+            yield worker.tasks[0].key, reply
+        elif reply.is_sound:
             worker.served += 1
-            self._busy.remove(worker)
-            self._idle.append(worker)
-        return reply
+            yield worker.tasks.popleft().key, reply
+        else:
+            self._discard(worker)
+            task, *waiting = worker.tasks
+            if worker.served:
+                self._hand_over(task)
+            else:
+                yield task.key, reply
+            for each in waiting:
+                self._hand_over(each)
+
+    def _died(self, worker: _Worker[Key]) -> Iterator[tuple[Key, Lost]]:
+        reason = worker.spawned.ending()
+        self._discard(worker)
+        for task in worker.tasks:
+            if worker.served:
+                self._hand_over(task)
+            else:
+                yield task.key, Lost(reason, by_limit=False)
 
     def _start(self) -> _Worker[Key]:
         if not self._has_started:
             remove_left_behind()
             self._has_started = True
-        scratch = make_scratch()
-        return _Worker(spawn(_START, str(self._memory_bytes), str(scratch)), scratch)
+        scratch, limits = make_scratch(), self._limits
+        worker: _Worker[Key] = _Worker(
+            spawn(_START, str(limits.memory_bytes or 0), str(limits.idle_s or 0), str(scratch)), scratch
+        )
+        self._workers.append(worker)
+        Thread(target=self._drain, args=(worker,), daemon=True).start()
+        return worker
+
+    def _drain(self, worker: _Worker[Key]) -> None:
+        """Takes the answers of a process off its pipe as they come, so that it can go on."""
+        try:
+            while True:
+                self._answers.put((worker, worker.spawned.outbox.recv_bytes()))
+        except (EOFError, OSError):
+            self._answers.put((worker, None))
 
     def _discard(self, worker: _Worker[Key]) -> None:
         worker.spawned.end()
         remove_scratch(worker.scratch)
-        if worker in self._busy:
-            self._busy.remove(worker)
+        self._workers.remove(worker)
 
 
-def _failed(worker: _Worker[Key], message: str, hint: str) -> StepFailed:
-    step = next(step for step in worker.work.steps if step.name == worker.at_step) if worker.work else None
-    name = step.name if step else "pdf-text"
-    return StepFailed(name, "engine_failed", message, f"{hint}, or list it in .kbignore", {})
+def main() -> None:
+    """In a process that a pool started: runs a task after the other, until the pipe is closed or none comes."""
+    _limit_memory(int(sys.argv[4]))
+    idle_s, scratch = float(sys.argv[5]), Path(sys.argv[6])
+    own_scratch(scratch)
+    pipes = serve_parent(before_end=lambda: remove_scratch(scratch))
+    with kept_private(), suppress(EOFError, BrokenPipeError):
+        while pipes.inbox.poll(idle_s or None):
+            function, arguments, quiet_wall_s = pickle.loads(pipes.inbox.recv_bytes())
+            until_given_up_s = quiet_wall_s + _ORPHAN_GRACE_S if quiet_wall_s else 0
+
+            def tell(value: object, alarm_s: int = until_given_up_s) -> None:
+                signal.alarm(alarm_s)
+                pipes.outbox.send_bytes(pickle.dumps(Told(value)))
+
+            signal.alarm(until_given_up_s)
+            try:
+                reply = Done(function(tell, *arguments))
+            except Suspect as suspect:
+                reply = Done(suspect.value, is_sound=False)
+            signal.alarm(0)
+            pipes.outbox.send_bytes(_pickled(reply))
+    remove_scratch(scratch)
+
+
+def _limit_memory(limit_bytes: int) -> None:
+    """Bounds what this process and its children may allocate, where the system can; 0 is no limit."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if not limit_bytes or sys.platform != "linux":
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard == resource.RLIM_INFINITY or hard > limit_bytes:
+        resource.setrlimit(resource.RLIMIT_DATA, (limit_bytes, hard))
+    os.nice(5)  # a search meanwhile goes first
+
+
+def _pickled(message: object) -> bytes:
+    """A message for `pickle.loads`, which takes a third of the time than for what `pickle.dumps` writes."""
+    written = BytesIO()
+    _FieldPickler(written, pickle.HIGHEST_PROTOCOL).dump(message)
+    return written.getvalue()
+
+
+class _FieldPickler(pickle.Pickler):
+    """Writes frozen dataclasses as a call of their class: pickle by itself sets their fields one by one."""
+
+    def reducer_override(self, each: Any) -> Any:
+        """The class and its fields; NotImplemented for anything else."""
+        kind: Any = type(each)
+        names = _field_names(kind)
+        return NotImplemented if names is None else (kind, tuple([getattr(each, name) for name in names]))
+
+
+@functools.lru_cache
+def _field_names(kind: Any) -> tuple[str, ...] | None:
+    """The fields of a frozen dataclass in the order its class takes them; None for other classes."""
+    is_plain = is_dataclass(kind) and all(each.init for each in fields(kind))
+    if not is_plain or not getattr(kind, "__dataclass_params__").frozen:  # noqa: B009 - typing does not know it
+        return None
+    return tuple(each.name for each in fields(kind))

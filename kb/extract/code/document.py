@@ -18,11 +18,10 @@ from kb.domain.kinds import media_type_of
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import CodeSpan
 from kb.domain.symbols import Reference, Symbol
-from kb.extract.code.apart import TooCostly, is_suspicious, parse_apart
 from kb.extract.code.grammars import GRAMMARS
 from kb.extract.code.installed import lacking_module, parser_version
 from kb.extract.code.sections import OVERLAP_LINES, PARAGRAPH_LINES, Part, objects_of, parts_of
-from kb.extract.code.syntax import parse
+from kb.extract.code.syntax import TooCostly, is_suspicious, parse, parse_in_worker
 from kb.extract.code.units import FileUnit, absorb_closers, units_of
 from kb.extract.decode import decode
 from kb.extract.numbered_blocks import NumberedBlocks
@@ -128,7 +127,7 @@ def _read(text: str, lines: Sequence[str], language: str, file_name: str) -> _Re
         return _Read(_paragraphs(lines), warnings=(Warning("grammar_missing", note),))
     source = text.encode("utf-8", "replace")
     try:
-        parsed = parse_apart(source, language) if is_suspicious(source) else parse(source, language)
+        parsed = parse_in_worker(source, language) if is_suspicious(source) else parse(source, language)
     except TooCostly as error:
         return _Read(_paragraphs(lines), warnings=(Warning("not_parsed", f"cut by paragraphs: {error}"),))
     if parsed is None:

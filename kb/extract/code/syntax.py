@@ -7,11 +7,12 @@ The marks alone decide how a file is cut into units (`kb.extract.code.units`), s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from kb.domain.symbols import Reference, Symbol
 from kb.extract.code.grammars import GRAMMARS, Grammar
@@ -20,11 +21,23 @@ from kb.extract.code.naming import body_of, doc_of, kind_of, name_of, signature_
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query
 
+    from kb.workers.pool import Tell, WorkerPool
+
 # Definitions of these kinds share a unit with the lines around them unless they are longer than this.
 _MINOR = frozenset(("constant", "variable", "field", "type", "macro"))
 _MINOR_LINES = 4
 # Files nested deeper than this are cut by paragraphs: no person wrote them.
 _DEEPEST = 200
+
+# Some grammars explode: 30 kB of `a<b<c<` take Java's three gigabytes. So a file that is large, or that opens so many
+# angle brackets in a row, none closed and no statement ended between them, is parsed in a worker process. To start one
+# takes longer than to parse any usual file, so it stays for the next one, for a while.
+_LARGE_BYTES = 100_000
+_MANY = 12
+_OPENED = re.compile(rb"(?:<[^<>;{}()]{0,40}){%d}" % _MANY)
+_MOST_CPU_S = 20
+_MOST_MB = 1_000
+_IDLE_S = 5
 
 
 class Mark(NamedTuple):
@@ -63,6 +76,41 @@ def parse(source: bytes, lang: str) -> Parsed | None:
         return None
     references = _references(root, lang, walk.symbols)
     return Parsed(tuple(walk.marks), tuple(walk.symbols), tuple(references), is_flat)
+
+
+class TooCostly(Exception):
+    """A file that cannot be parsed within the limits."""
+
+
+def is_suspicious(source: bytes) -> bool:
+    """Whether parsing a file may take unusual time or memory."""
+    return len(source) > _LARGE_BYTES or (source.count(b"<") >= _MANY and _OPENED.search(source) is not None)
+
+
+def parse_in_worker(source: bytes, lang: str) -> Parsed | None:
+    """What `parse` gives. Raises: TooCostly where that takes too much time or memory, or the parser breaks."""
+    from kb.workers.pool import Lost
+
+    reply = parsers().run(None, _parse_told, source, lang)
+    if isinstance(reply, Lost):
+        raise TooCostly(f"parsing takes more than {_MOST_CPU_S} s or {_MOST_MB} MB")
+    return cast("Parsed | None", reply.value)
+
+
+@cache
+def parsers() -> WorkerPool[None]:
+    """The process that parses suspicious files, started when it is first needed."""
+    import atexit
+
+    from kb.workers.pool import Limits, WorkerPool
+
+    pool: WorkerPool[None] = WorkerPool(1, Limits(_MOST_MB * 1_000_000, _MOST_CPU_S, _IDLE_S))
+    atexit.register(pool.close)
+    return pool
+
+
+def _parse_told(tell: Tell, source: bytes, lang: str) -> Parsed | None:
+    return parse(source, lang)
 
 
 @cache

@@ -1,32 +1,58 @@
 """Reads the files that changed and stores their documents: those without engines first, then those that engines read.
 
-bytes → known already? → the steps that are left, in a worker → document → chunks → stored, a batch at a time
+    bytes → known already? → the steps that are left, in a worker → document → chunks → stored, a batch at a time
+
+Many files without engines are read on all cores: batches go to worker processes, and come back in their order. What is
+stored, and in which order, is the same with and without them. A process that dies costs nothing but time: its batch is
+read here.
+
+    batches ─┬─▶ a process: read, cut, its words ─┬─▶ in order, to be stored
+             └─▶ here, while the next is not there ┘
 """
 
 from __future__ import annotations
 
+import os
 from collections import deque
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from kb.domain.documents import SourceFile
 from kb.domain.kinds import family_of
+from kb.domain.results.ingest import StageTimes
 from kb.errors import FileError
 from kb.extract.registry import extractor_of
-from kb.operations.ingest.ahead import Batch, read_all
 from kb.operations.ingest.prepare import OpenFile
-from kb.operations.ingest.reading import Changed, Reading, ReadingRules, open_changed
+from kb.operations.ingest.reading import Changed, Reading, ReadingRules, open_changed, read_changed
 from kb.operations.ingest.run import IngestRun
 from kb.operations.ingest.store import store_batch
 from kb.store import queries
 
 if TYPE_CHECKING:
     from kb.operations.ingest.engine_files import EngineFiles
+    from kb.workers.pool import Done, Lost, Tell, Told, WorkerPool
+
+Batch: TypeAlias = list[Changed]
+ReadBatch: TypeAlias = list[tuple[SourceFile, Reading]]
 
 # Files read before their Korean texts are analysed together, and the source bytes that end a batch earlier: what
 # Ctrl-C may have to wait for. A file that needed an engine ends a batch: what took long is stored at once.
 BATCH_FILES = 32
 BATCH_BYTES = 500_000
+
+# Fewer batches than this are read before a process has started.
+_LEAST_BATCHES = 5
+# Beyond this, storing is what takes the time.
+_MOST_PROCESSES = 4
+# One is read, the next one waits: a process is never idle while this one stores.
+_MOST_IN_HAND = 2
+# How many batches may be read and not yet stored, and how much source: a document takes many times its size.
+_MOST_AHEAD = 6
+_MOST_BYTES_AHEAD = 2_000_000
+# How long a look at the processes may take: what Ctrl-C may have to wait for.
+_POLL_S = 0.2
 
 
 def index_changed(run: IngestRun, changed: deque[SourceFile]) -> None:
@@ -34,7 +60,7 @@ def index_changed(run: IngestRun, changed: deque[SourceFile]) -> None:
     request = run.request
     assets = None if request.dry_run else request.assets
     rules = ReadingRules(request.max_file_bytes, request.max_markdown_bytes, request.policy, assets)
-    for batch in read_all(run, list(_batches(run, changed)), rules):
+    for batch in _read_all(run, list(_batches(run, changed)), rules):
         store_batch(run, batch)
         if run.report.aborted:
             return
@@ -68,11 +94,90 @@ def _changed(run: IngestRun, file: SourceFile) -> Changed:
     )
 
 
+def _read_all(run: IngestRun, batches: Sequence[Batch], rules: ReadingRules) -> Iterator[ReadBatch]:
+    """The batches in their order, each file with what it holds. Ends early where the run is canceled."""
+    processes = min(_MOST_PROCESSES, run.request.extraction.processes, (os.cpu_count() or 1) - 1)
+    if len(batches) < _LEAST_BATCHES or processes < 1 or rules.policy.chunkers:  # those of others stay in one process
+        for batch in batches:
+            if run.handle.is_canceled():
+                return
+            yield _read_here(batch, rules, run.report.stages)
+        return
+    from kb.workers.pool import WorkerPool
+
+    with closing(WorkerPool[int](processes, in_hand=_MOST_IN_HAND)) as pool:
+        yield from _in_order(run, deque(batches), pool, rules)
+
+
+@dataclass(eq=False, slots=True)
+class _Ahead:
+    """A batch that a process is at, or that is read and not yet stored."""
+
+    batch: Batch
+    read: ReadBatch | None = None
+
+    @property
+    def byte_len(self) -> int:
+        """How much source is in it."""
+        return sum(changed.file.byte_len for changed in self.batch)
+
+
+def _may_go_ahead(ahead: Sequence[_Ahead]) -> bool:
+    """Whether one more batch may be read before the first of these is stored."""
+    return len(ahead) < _MOST_AHEAD and sum(each.byte_len for each in ahead) < _MOST_BYTES_AHEAD
+
+
+def _in_order(run: IngestRun, left: deque[Batch], pool: WorkerPool[int], rules: ReadingRules) -> Iterator[ReadBatch]:
+    stages = run.report.stages
+    ahead: deque[_Ahead] = deque()
+    in_hand: dict[int, _Ahead] = {}
+    has_lost = False
+    while (ahead or left) and not run.handle.is_canceled():
+        while left and _may_go_ahead(ahead) and pool.has_room and not has_lost:
+            ahead.append(_Ahead(left.popleft()))
+            in_hand[len(left)] = ahead[-1]
+            pool.submit(len(left), read_batch, ahead[-1].batch, rules)
+        may_read_here = bool(left) and _may_go_ahead(ahead)
+        is_ready = bool(ahead) and ahead[0].read is not None
+        for number, reply in pool.replies(0 if is_ready or may_read_here else _POLL_S):
+            has_lost = _take(run, in_hand.pop(number), reply, rules) or has_lost
+        if ahead and (first := ahead[0].read) is not None:
+            yield first
+            ahead.popleft()
+        elif may_read_here:
+            batch = left.popleft()
+            ahead.append(_Ahead(batch, _read_here(batch, rules, stages)))
+
+
+def _take(run: IngestRun, ahead: _Ahead, reply: Told | Done | Lost, rules: ReadingRules) -> bool:
+    """Notes what a process has read, or reads it here where the process was lost: True then."""
+    from kb.workers.pool import Done, Lost
+
+    if isinstance(reply, Done):
+        ahead.read, times = reply.value
+        run.report.stages.add(times)
+    elif isinstance(reply, Lost):
+        note = f"a process that read files {reply.reason}: they were read by this one"
+        run.report.notes += [note] if note not in run.report.notes else []
+        ahead.read = _read_here(ahead.batch, rules, run.report.stages)
+    return isinstance(reply, Lost)
+
+
+def read_batch(tell: Tell, batch: Batch, rules: ReadingRules) -> tuple[ReadBatch, StageTimes]:
+    """In a worker: what the files of a batch hold, and how long that took."""
+    stages = StageTimes()
+    return _read_here(batch, rules, stages), stages
+
+
+def _read_here(batch: Batch, rules: ReadingRules, stages: StageTimes) -> ReadBatch:
+    return [(changed.file, read_changed(changed, rules, stages)) for changed in batch]
+
+
 def _index_with_engines(run: IngestRun, changed: deque[SourceFile], rules: ReadingRules) -> None:
     from kb.operations.ingest.engine_files import EngineFiles  # which a run over notes alone does without
 
     engines = EngineFiles(run)
-    batch: list[tuple[SourceFile, Reading]] = []
+    batch: ReadBatch = []
     try:
         while (changed or engines.in_hand) and not run.report.aborted:
             if run.handle.is_canceled():

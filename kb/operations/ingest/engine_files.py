@@ -26,18 +26,17 @@ from kb.errors import (
     ModelMissing,
     ModelNotPulled,
     ModelUnreachable,
-    PasswordNeeded,
 )
 from kb.extract.registry import Step
+from kb.extract.steps import StepKept, StepProgress, StepsDone, Work, derive_steps
 from kb.operations.ingest.prepare import Cut, OpenFile, cut_file
 from kb.operations.ingest.reading import Reading
 from kb.operations.ingest.run import IngestRun
 from kb.store.caches import DerivedCache
-from kb.workers.pool import ExtractPool
-from kb.workers.worker import StepFailed, StepKept, StepProgress, StepsDone, Work
+from kb.workers.pool import Done, Limits, Lost, WorkerPool
 
 # Failures of an engine that it would have with every file.
-_ENGINE_UNUSABLE = {error.code for error in (ModelMissing, ModelCorrupt, ModelUnreachable, ModelNotPulled)}
+_ENGINE_UNUSABLE = (ModelMissing, ModelCorrupt, ModelUnreachable, ModelNotPulled)
 
 # How long a look at the workers may take: what Ctrl-C may have to wait for.
 _POLL_S = 0.2
@@ -67,7 +66,7 @@ class EngineFiles:
         self.in_hand: dict[int, _Stepped] = {}
         self._run = run
         self._cache = None if run.request.dry_run else DerivedCache(plan.cache, plan.cache_bytes)
-        self._pool: ExtractPool[int] = ExtractPool(plan.processes, plan.memory_mb)
+        self._pool: WorkerPool[int] = WorkerPool(plan.processes, Limits(plan.memory_bytes, plan.quiet_cpu_s))
         self._numbers = count()
 
     @property
@@ -106,14 +105,14 @@ class EngineFiles:
         with self._run.report.stages.measure("engines"):
             for number, reply in self._pool.replies(_POLL_S):
                 file = self.in_hand[number]
-                if isinstance(reply, StepProgress):
-                    self._tell(file, reply)
-                elif isinstance(reply, StepKept):
-                    self._keep_unfinished(file, reply)
-                else:
+                if isinstance(reply, Done | Lost):
                     del self.in_hand[number]
-                    reading = self._ended(file, reply)
+                    reading = self._lost(reply) if isinstance(reply, Lost) else self._ended(file, reply.value)
                     done += [(file.opened.file, reading)] if reading is not None else ()
+                elif isinstance(reply.value, StepProgress):
+                    self._tell(file, reply.value)
+                else:
+                    self._keep_unfinished(file, reply.value)
         return done
 
     def _tell(self, file: _Stepped, reply: StepProgress) -> None:
@@ -121,18 +120,26 @@ class EngineFiles:
         path, progress = file.opened.file.workspace_path, reply.progress
         self._run.handle.tell(ExtractProgress(path, engine, progress.done, progress.total))
 
-    def _ended(self, file: _Stepped, reply: StepsDone | StepFailed) -> Reading | None:
+    def _lost(self, lost: Lost) -> EngineFailed:
+        if lost.by_limit:
+            hint = "raise indexing.extract_timeout_s, or list it in .kbignore"
+            return EngineFailed(f"the engine {lost.reason}", hint)
+        return EngineFailed(f"the engine's process {lost.reason}", "save the file again, or list it in .kbignore")
+
+    def _ended(self, file: _Stepped, reply: StepsDone) -> Reading | None:
         """What became of a file whose worker is done with it; None where there is nothing yet, or nothing at all."""
         self._keep(file, reply.results)
-        if isinstance(reply, StepFailed) and reply.code in _ENGINE_UNUSABLE:
-            return self._read_without(file, reply)
-        if isinstance(reply, StepFailed):
-            failure = _failure(reply)
-            if reply.code == ExtractFailed.code:
-                self._keep(file, {reply.name: _failure_json(failure)})
-            return failure
+        error = reply.error
         file.results |= reply.results
-        return self._assembled(file)
+        if isinstance(error, _ENGINE_UNUSABLE):
+            return self._read_without(file, reply.failed, error)
+        if reply.failed is None or error is None:
+            return self._assembled(file)
+        failure = error if isinstance(error, ExtractFailed) else ExtractFailed(error.message, error.hint)
+        if type(error) is ExtractFailed:  # the same bytes fail again under the same engine
+            known = {"failed": {"message": failure.message, "hint": failure.hint}}
+            self._keep(file, {reply.failed: json.dumps(known).encode()})
+        return failure
 
     def _submit(self, file: _Stepped) -> None:
         """Hands the steps that are left to a worker."""
@@ -140,18 +147,17 @@ class EngineFiles:
         number = next(self._numbers)
         self.in_hand[number] = file
         settings = replace(plan.settings, pdf_passwords=file.passwords)
-        work = Work(opened.file.media_type, file.todo, file.results, settings, plan.quiet_cpu_s, file.kept)
-        self._pool.submit(number, work, opened.content.data)
+        work = Work(opened.file.media_type, file.todo, file.results, settings, file.kept)
+        self._pool.submit(number, derive_steps, work, opened.content.data)
 
-    def _read_without(self, file: _Stepped, reply: StepFailed) -> Reading | None:
+    def _read_without(self, file: _Stepped, failed: DerivedName | None, error: ModelError) -> Reading | None:
         """Goes on with a file whose engine turned out not to be usable: what the others make of it, if anything."""
         run = self._run
-        step = next(step for step in file.todo if step.name == reply.name)
-        run.engines.give_up(step, ModelError(reply.message, reply.hint))
+        step = next(step for step in file.todo if step.name == failed)
+        run.engines.give_up(step, error)
         if not run.engines.can_read(file.opened.family):
             run.leave_unread(file.opened.family)
             return None
-        file.results |= reply.results
         file.todo = tuple(step for step in file.todo if step.name not in file.results and run.engines.engine_of(step))
         if not file.todo:
             return self._assembled(file)
@@ -231,16 +237,6 @@ def _unread(opened: OpenFile) -> Document:
         metadata=Metadata(),
         parser_version=version,
     )
-
-
-def _failure(reply: StepFailed) -> ExtractFailed:
-    kinds = {kind.code: kind for kind in (EngineFailed, PasswordNeeded)}
-    return kinds.get(reply.code, ExtractFailed)(reply.message, reply.hint)
-
-
-def _failure_json(failure: ExtractFailed) -> bytes:
-    """A failure as the cache keeps it: the same bytes fail again under the same engine."""
-    return json.dumps({"failed": {"message": failure.message, "hint": failure.hint}}).encode()
 
 
 def _read_failure(known: bytes) -> ExtractFailed | None:

@@ -92,7 +92,7 @@ def extraction_plan(config: Config, families: Sequence[MediaFamily] = KINDS.fami
         passwords=PdfPasswords(config.extract.pdf_passwords, config.extract.pdf_passwords_command),
         processes=config.indexing.max_parallel_extractors,
         quiet_cpu_s=config.indexing.extract_timeout_s,
-        memory_mb=config.indexing.extract_memory_mb,
+        memory_bytes=config.indexing.extract_memory_mb * _MB,
         cache=config.cache_dir / "derived.sqlite",
         cache_bytes=config.storage.cache_max_mb * _MB,
     )

@@ -34,7 +34,7 @@ class ExtractionPlan:
     passwords: PdfPasswords
     processes: int
     quiet_cpu_s: int
-    memory_mb: int
+    memory_bytes: int
     cache: Path
     cache_bytes: int
 

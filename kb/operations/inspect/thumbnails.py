@@ -14,16 +14,15 @@ from kb.domain.media_citations import PageCitation
 from kb.errors import FileVanished, NotFound
 from kb.extract.pdf.thumbnail import Drawn, engine
 from kb.extract.registry import Step
+from kb.extract.steps import Work, derive_steps
 from kb.operations.ingest.requests import extraction_plan
 from kb.operations.inspect.view import kept_file, view_document
 from kb.operations.session.session import Session
 from kb.private import is_read_only
 from kb.store.caches import DerivedCache
-from kb.workers.pool import ExtractPool
-from kb.workers.worker import StepFailed, StepsDone, Work
+from kb.workers.pool import Done, Limits, WorkerPool
 
 _STEP = Step("thumbnail", "kb.extract.pdf.thumbnail")
-_LOOK_S = 1.0
 
 # A larger file is read whole for a picture of a thumb's size: it is not worth it.
 _MOST_BYTES = 64_000_000
@@ -35,7 +34,7 @@ class Thumbnails:
     def __init__(self, config: Config) -> None:
         plan = extraction_plan(config)
         self._plan = plan
-        self._pool: ExtractPool[str] = ExtractPool(1, plan.memory_mb)
+        self._pool: WorkerPool[str] = WorkerPool(1, Limits(plan.memory_bytes, plan.quiet_cpu_s))
         self._cache: DerivedCache | None = None
         self._one = Lock()
 
@@ -86,16 +85,10 @@ class Thumbnails:
 
     def _drawn(self, data: bytes, drawn: Drawn) -> bytes:
         """The picture; b"" of a file that cannot be drawn, which is kept too: it is not tried again and again."""
-        earlier = {"thumbnail": drawn.to_json()}
-        settings = ExtractSettings()
-        work = Work(MediaType("pdf"), (_STEP,), earlier, settings, self._plan.quiet_cpu_s, {})  # type: ignore[arg-type]
-        self._pool.submit("thumbnail", work, data)
-        while True:
-            for _, reply in self._pool.replies(_LOOK_S):
-                if isinstance(reply, StepsDone):
-                    return reply.results["thumbnail"]
-                if isinstance(reply, StepFailed):
-                    return b""
+        work = Work(MediaType("pdf"), (_STEP,), {"thumbnail": drawn.to_json()}, ExtractSettings())
+        reply = self._pool.run("thumbnail", derive_steps, work, data)
+        picture: bytes = reply.value.results.get("thumbnail", b"") if isinstance(reply, Done) else b""
+        return picture
 
 
 @contextmanager

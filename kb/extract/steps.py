@@ -1,0 +1,86 @@
+"""Derives the results of a file's steps, an engine each: what a worker process runs for a file (`kb.workers.pool`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kb.domain.derived import DerivedName, ExtractSettings, Job, OnKept, OnProgress, Progress, Results
+from kb.domain.kinds import MediaType
+from kb.errors import EngineFailed, KbError, ModelMissing, worded
+from kb.extract.registry import Step
+from kb.workers.pool import Suspect, Tell
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One file and the steps it needs; `kept` is what a run that was stopped had of them."""
+
+    media_type: MediaType
+    steps: tuple[Step, ...]
+    earlier: Results
+    settings: ExtractSettings
+    kept: Results = field(default_factory=dict)
+
+
+class StepProgress(NamedTuple):
+    """How far a step has come."""
+
+    name: DerivedName
+    progress: Progress
+
+
+class StepKept(NamedTuple):
+    """What a step has derived so far."""
+
+    name: DerivedName
+    so_far: bytes
+
+
+class StepsDone(NamedTuple):
+    """The results of the steps that had something to do; with `error`, those before the step `failed`."""
+
+    results: dict[DerivedName, bytes]
+    failed: DerivedName | None = None
+    error: KbError | None = None
+
+
+def derive_steps(tell: Tell, work: Work, data: bytes) -> StepsDone:
+    """What the steps derive from `data`. Raises: Suspect with what is there where an engine breaks."""
+    results: dict[DerivedName, bytes] = {}
+    for step in work.steps:
+        module, earlier = step.load(), {**work.earlier, **results}
+        if not module.is_needed(earlier):
+            continue
+        report = _reporter(step.name, tell)
+        kept = work.kept.get(step.name)
+        job = Job(data, work.media_type, earlier, work.settings, report, kept, _keeper(step.name, tell))
+        report(Progress(0, 0))
+        try:
+            results[step.name] = module.derive(job)
+        except EngineFailed as error:
+            raise Suspect(StepsDone(results, step.name, error)) from error
+        except KbError as error:
+            return StepsDone(results, step.name, error)
+        except ImportError as error:  # a package that is there, and lacks a library of the system
+            message = f"the engine cannot be loaded: {worded(error)}"
+            hint = "reinstall it, or install the library it names"
+            return StepsDone(results, step.name, ModelMissing(message, hint))
+        except MemoryError as error:
+            hint = "split the file, or raise indexing.extract_memory_mb"
+            failure = EngineFailed("the engine ran out of memory", hint)
+            raise Suspect(StepsDone(results, step.name, failure)) from error
+        except Exception as error:
+            words = " ".join(str(error).split())
+            message = f"the engine failed ({type(error).__name__})" + (f": {words}" if words else "")
+            failure = EngineFailed(message, "open the file and save it again, or list it in .kbignore")
+            raise Suspect(StepsDone(results, step.name, failure)) from error
+    return StepsDone(results)
+
+
+def _reporter(name: DerivedName, tell: Tell) -> OnProgress:
+    return lambda progress: tell(StepProgress(name, progress))
+
+
+def _keeper(name: DerivedName, tell: Tell) -> OnKept:
+    return lambda so_far: tell(StepKept(name, so_far))

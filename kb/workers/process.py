@@ -1,0 +1,194 @@
+"""One worker process: how it is started and ended, its temporary folder, and the processor time it has taken.
+
+A worker is gone when the process that started it is, however that one ends. Its temporary folder is removed by itself,
+by its parent, or by the next run: it belongs to the process that holds the lock on the file `lock` in it, and where
+nobody does, it was left behind. Processor time measures an engine's work and does not grow while the machine is busy
+with other things.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import NamedTuple
+
+# tesseract's pictures and tables lie in folders that begin so, whoever made them.
+PREFIX = "kb-ocr-"
+
+_LOCK = "lock"
+# A folder this old without a lock was left by a process that took none; a younger one may be about to be locked.
+_UNLOCKED_AGE_S = 3600
+
+Spent = dict[int, tuple[int, float]]
+"""Of each process its parent, and the processor seconds of itself and of its children that have ended."""
+
+
+@dataclass(slots=True)
+class Spawned:
+    """A process, the pipe it is told by, and the one it answers on.
+
+    `life` is closed by the system when this process ends: then the other ends too.
+    """
+
+    process: subprocess.Popen[bytes]
+    inbox: Connection
+    outbox: Connection
+    life: int
+
+    def end(self) -> None:
+        """Kills it with all it started, also in the middle of something."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.inbox.close()
+        self.outbox.close()
+        os.close(self.life)
+
+    def ending(self) -> str:
+        """How it ended, in words; waits until it has."""
+        code = self.process.wait()
+        if code >= 0:
+            return f"ended with code {code}"
+        with suppress(ValueError):
+            return f"was ended by {signal.Signals(-code).name}"
+        return f"was ended by signal {-code}"
+
+
+class ParentPipes(NamedTuple):
+    """The other ends, in the process that was started."""
+
+    inbox: Connection
+    outbox: Connection
+
+
+def spawn(start: str, *arguments: str) -> Spawned:
+    """Runs the Python statements `start`, which call `serve_parent`, with `arguments` behind their own."""
+    work_read, work_write = os.pipe()
+    reply_read, reply_write = os.pipe()
+    life_read, life = os.pipe()
+    descriptors = (work_read, reply_write, life_read)
+    process = subprocess.Popen(
+        [sys.executable, "-c", start, *map(str, descriptors), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=descriptors,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        start_new_session=True,  # so that it and what it starts can be killed together
+    )
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return Spawned(process, Connection(work_write, readable=False), Connection(reply_read, writable=False), life)
+
+
+def serve_parent(before_end: Callable[[], None] = lambda: None) -> ParentPipes:
+    """In a process that `spawn` started: its pipes. It ends with its parent, after `before_end`."""
+    life = int(sys.argv[3])
+    threading.Thread(target=_end_with_parent, args=(life, before_end), daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    return ParentPipes(Connection(int(sys.argv[1])), Connection(int(sys.argv[2])))
+
+
+def _end_with_parent(life: int, before_end: Callable[[], None]) -> None:
+    """Waits until the parent, which holds the other end of `life`, is gone, however it ended; then ends all of it."""
+    os.read(life, 1)
+    before_end()
+    os.killpg(0, signal.SIGKILL)
+
+
+def make_scratch() -> Path:
+    """A new folder for one worker, in the system's folder for temporary files."""
+    return Path(tempfile.mkdtemp(prefix=PREFIX))
+
+
+def own_scratch(scratch: Path) -> int:
+    """Takes the folder for this process: all its temporary files go there. Returns the descriptor of the lock."""
+    tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)
+    lock = os.open(scratch / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
+
+
+def remove_scratch(scratch: Path) -> None:
+    """Removes the folder and what is in it; what cannot be removed stays."""
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+def remove_left_behind() -> None:
+    """Removes the folders of this user's processes that were killed together with their parents."""
+    for scratch in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        if _is_left_behind(scratch):
+            remove_scratch(scratch)
+
+
+def _is_left_behind(scratch: Path) -> bool:
+    try:
+        status = scratch.lstat()
+        if status.st_uid != os.getuid() or not scratch.is_dir() or scratch.is_symlink():
+            return False
+        lock = os.open(scratch / _LOCK, os.O_RDWR)
+    except FileNotFoundError:
+        return time.time() - status.st_mtime > _UNLOCKED_AGE_S
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
+    return True
+
+
+def tree_cpu_s(pid: int) -> float:
+    """Processor seconds of a process and of all it has started; 0 for one that is gone."""
+    spent = spent_by_process()
+    total_s, todo = 0.0, [pid]
+    while todo:
+        each = todo.pop()
+        total_s += spent.get(each, (0, 0.0))[1]
+        todo += [child for child, (parent, _) in spent.items() if parent == each]
+    return total_s
+
+
+def spent_by_process() -> Spent:
+    """Of each process that runs."""
+    return _spent_by_proc() if sys.platform == "linux" else spent_by_ps()
+
+
+def _spent_by_proc() -> Spent:
+    """As Linux tells it (proc_pid_stat(5))."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    spent: Spent = {}
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        with suppress(OSError):  # it has ended
+            fields = Path(f"/proc/{name}/stat").read_bytes().rpartition(b") ")[2].split()
+            spent[int(name)] = int(fields[1]), sum(map(int, fields[11:15])) / ticks
+    return spent
+
+
+def spent_by_ps() -> Spent:
+    """As `ps` tells it, without children that have ended: a tree may take a little more."""
+    listed = subprocess.run(["ps", "-Ao", "pid=,ppid=,time="], capture_output=True, text=True, check=True).stdout
+    return {int(pid): (int(parent), _seconds(time)) for pid, parent, time in map(str.split, listed.splitlines())}
+
+
+def _seconds(time: str) -> float:
+    """`[days-][hours:]minutes:seconds`."""
+    days, _, clock = time.rpartition("-")
+    seconds = 0.0
+    for part in clock.split(":"):
+        seconds = 60 * seconds + float(part)
+    return 86_400 * int(days or 0) + seconds
