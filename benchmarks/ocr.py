@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.measurement import Measurement, Table, Target
 from kb.domain.derived import OcrText
-from kb.extract.image.file import frames
+from kb.extract.image import frames
 from kb.extract.ocr.recognise import recognise
 
 IMAGES = Path(__file__).resolve().parents[1] / "fixtures" / "media" / "images"

@@ -50,7 +50,7 @@ def measure(data: Path | None = None, *, repeats: int = 2) -> Measurement:
 
 def transcribed(recording: Path, model_dir: Path, language: str) -> Transcript:
     """What kb hears in a recording."""
-    from kb.extract.audio.speech import derive
+    from kb.extract.speech import derive
 
     settings = ExtractSettings(speech=SpeechSettings(MODEL, model_dir, language, threads=THREADS))
     job = Job(recording.read_bytes(), "audio/mp3", {}, settings, lambda progress: None)  # type: ignore[arg-type]
@@ -72,8 +72,8 @@ def heard_as(sentence: str, transcript: Transcript) -> TranscriptSegment | None:
 def _bare(model_dir: Path, recording: Path) -> None:
     import numpy as np
 
-    from kb.extract.audio.file import samples
-    from kb.extract.audio.whisper import GGML_FILE, open_whisper
+    from kb.extract.sound import samples
+    from kb.extract.speech import GGML_FILE, open_whisper
 
     model = open_whisper(model_dir / MODEL / GGML_FILE, threads=THREADS)
     model.transcribe(np.concatenate(list(samples(recording.read_bytes()))), language="en")

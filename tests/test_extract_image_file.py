@@ -12,7 +12,7 @@ from media_fixtures import needs_pillow
 
 from kb.domain.media_citations import Box
 from kb.errors import ExtractFailed
-from kb.extract.image.file import MAX_FRAMES, Frame, frames
+from kb.extract.image import MAX_FRAMES, Frame, frames
 from kb.extract.ocr.geometry import Rectangle
 
 pytestmark = needs_pillow

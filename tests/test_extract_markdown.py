@@ -10,7 +10,7 @@ from kb.domain.documents import Block, Code, Document, Heading, ImageRef, Link, 
 from kb.domain.ids import AssetId, document_id
 from kb.domain.kinds import MARKDOWN, family_of
 from kb.domain.paths import WorkspacePath
-from kb.extract.markdown import pieces as markdown_pieces
+from kb.extract.markdown import document as markdown_document
 from kb.extract.markdown.document import PARSER_VERSION, extract_markdown
 from kb.extract.registry import EXTRACTORS
 
@@ -212,7 +212,7 @@ def test_text_the_parser_fails_on_is_kept_by_line(monkeypatch: pytest.MonkeyPatc
     def fail(lines: object, references: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr(markdown_pieces, "parse_lines", fail)
+    monkeypatch.setattr(markdown_document, "parse_lines", fail)
     doc = read("---\ntitle: t\n---\na\nb\n\n# c\n")
     assert [(block.kind, block.span.start, block.span.end, block.payload) for block in doc.blocks] == [
         ("paragraph", 4, 5, Text("a\nb")),

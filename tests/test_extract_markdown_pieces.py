@@ -14,8 +14,8 @@ from kb.domain.ids import AssetId
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import LineSpan
 from kb.errors import FileTooLarge
-from kb.extract import numbered_blocks
-from kb.extract.markdown import pieces as markdown_pieces
+from kb.extract import document_builder
+from kb.extract.markdown import document as markdown_document
 from kb.extract.markdown.document import extract_markdown
 
 PARTS = (
@@ -48,8 +48,8 @@ def read(text: str) -> Document:
 
 def in_pieces(text: str, patch: pytest.MonkeyPatch, chars: int, most: int = 1_000_000) -> Document:
     with patch.context() as limits:
-        limits.setattr(markdown_pieces, "PIECE_CHARS", chars)
-        limits.setattr(markdown_pieces, "MOST_CHARS", most)
+        limits.setattr(markdown_document, "PIECE_CHARS", chars)
+        limits.setattr(markdown_document, "MOST_CHARS", most)
         return read(text)
 
 
@@ -111,13 +111,13 @@ def test_a_comment_longer_than_a_piece_stays_hidden(monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 def test_the_parser_never_sees_more_than_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    parse = markdown_pieces.parse_lines
+    parse = markdown_document.parse_lines
 
     def counted(lines: list[str], references: dict[str, object]) -> object:
         seen.append(sum(map(len, lines)))
         return parse(lines, references)
 
-    monkeypatch.setattr(markdown_pieces, "parse_lines", counted)
+    monkeypatch.setattr(markdown_document, "parse_lines", counted)
     for text in ("prose\n\n" * 2_000, "- item\n" * 2_000, "> quoted\n" * 2_000, "# h\n" * 2_000, "line\n" * 2_000):
         in_pieces(text, monkeypatch, 500, 1_000)
     assert max(seen) <= 1_000
@@ -128,21 +128,21 @@ def test_the_parser_never_sees_more_than_one_piece(monkeypatch: pytest.MonkeyPat
 def test_the_tokens_of_one_parse_are_gone_before_the_next(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dense table's tokens take hundreds of megabytes for a piece: two trees of them are one too many."""
     alive = []
-    parse = markdown_pieces.parse_lines
+    parse = markdown_document.parse_lines
 
     def counted(lines: list[str], references: dict[str, object]) -> object:
         alive.append(sum(isinstance(each, Token) for each in gc.get_objects()))
         return parse(lines, references)
 
     head = "| a | b |\n|---|---|\n" if line.startswith("|") else ""
-    monkeypatch.setattr(markdown_pieces, "parse_lines", counted)
+    monkeypatch.setattr(markdown_document, "parse_lines", counted)
     in_pieces(head + line * 400, monkeypatch, 1_000, 2_000)
     assert len(alive) > 3
     assert max(alive) <= 1, "the opening token of the block that is cut"
 
 
 def test_more_blocks_than_memory_should_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numbered_blocks, "MOST_BLOCKS", 100)
+    monkeypatch.setattr(document_builder, "MOST_BLOCKS", 100)
     with pytest.raises(FileTooLarge, match="more than 100 headings, paragraphs and lists"):
         read("# h\n" * 101)
     assert len(read("# h\n" * 100).blocks) == 100

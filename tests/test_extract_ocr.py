@@ -79,7 +79,7 @@ def test_a_language_that_is_not_installed_is_named() -> None:
 
 @needs_pillow
 def test_the_document_of_an_image() -> None:
-    from kb.extract.image.document import assemble_image
+    from kb.extract.image import assemble_image
 
     lines = [
         {"box": [10, 20, 100, 12], "text": "첫 줄", "confidence": 0.9, "block": 0},
@@ -101,7 +101,7 @@ def test_the_document_of_an_image() -> None:
 
 @needs_pillow
 def test_words_cut_at_the_end_of_a_recognised_line_stand_whole_where_they_begin() -> None:
-    from kb.extract.image.document import assemble_image
+    from kb.extract.image import assemble_image
 
     texts = (("The decla-", 0), ("ration of an extraor-", 0), ("di-", 0), ("nary harbour mas-", 0), ("ter and crew", 1))
     lines = [

@@ -32,11 +32,9 @@ from kb.domain.kinds import MediaType
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import TimeSpan
 from kb.errors import ExtractFailed, ModelMissing
-from kb.extract.audio.document import assemble_audio
-from kb.extract.audio.file import SAMPLE_RATE_HZ, duration_ms, samples
-from kb.extract.audio.sounding import Stretch, sounding_stretches
-from kb.extract.audio.speech import derive, engine
-from kb.extract.audio.transcribe import Heard, Listener, placed
+from kb.extract import speech
+from kb.extract.sound import SAMPLE_RATE_HZ, Stretch, duration_ms, samples, sounding_stretches
+from kb.extract.speech import Heard, Listener, assemble_audio, derive, engine, placed
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -142,13 +140,11 @@ def no_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """whisper.cpp is not there to log anything."""
     from contextlib import contextmanager
 
-    from kb.extract.audio import transcribe
-
     @contextmanager
     def quiet() -> Iterator[list[str]]:
         yield []
 
-    monkeypatch.setattr(transcribe, "log_of_whisper", quiet)
+    monkeypatch.setattr(speech, "log_of_whisper", quiet)
 
 
 @pytest.mark.usefixtures("no_log")
@@ -263,8 +259,6 @@ def test_a_model_that_is_not_installed_is_named(tmp_path: Path) -> None:
 @needs_decoder
 @needs_whisper
 def test_a_silent_recording_loads_no_model_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kb.extract.audio import speech
-
     monkeypatch.setattr(speech, "kept_whisper", None)
     told: list[Progress] = []
     job = Job(wav(silence(150)), MediaType("audio/wav"), {}, settings(), told.append)
@@ -277,21 +271,19 @@ def test_a_silent_recording_loads_no_model_and_says_nothing(monkeypatch: pytest.
 @pytest.mark.usefixtures("no_log")
 def test_a_process_loads_one_model_for_all_its_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pywhispercpp")
-    from kb.extract.audio import speech, whisper
-
     loaded: list[Path] = []
 
     def load(ggml: Path, threads: int) -> SpeakingModel:
         loaded.append(ggml)
         return SpeakingModel(segment(0, 100, "Said."))
 
-    whisper.kept_whisper.cache_clear()
-    monkeypatch.setattr(whisper, "open_whisper", load)
+    speech.kept_whisper.cache_clear()
+    monkeypatch.setattr(speech, "open_whisper", load)
     monkeypatch.setattr(speech, "engine", lambda settings: Engine("whisper.cpp", "1"))
     for seconds in (1, 2, 3):
         job = Job(wav(tone(seconds)), MediaType("audio/wav"), {}, settings(), lambda progress: None)
         assert [each.text for each in Transcript.from_json(json.loads(derive(job))).segments] == ["Said."]
-    whisper.kept_whisper.cache_clear()
+    speech.kept_whisper.cache_clear()
     assert len(loaded) == 1
 
 
@@ -303,8 +295,6 @@ class StoppedAtOnce(Exception):
 @pytest.mark.usefixtures("no_log")
 def test_a_recording_that_was_interrupted_goes_on_from_its_last_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pywhispercpp")
-    from kb.extract.audio import speech
-
     model = SpeakingModel(segment(0, 100, "Said again."))
     monkeypatch.setattr(speech, "kept_whisper", lambda *args: model)
     monkeypatch.setattr(speech, "engine", lambda settings: Engine("whisper.cpp", "1"))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kb.assemble.whisper import assemble_whisper, mel_filters
 from kb.errors import ModelCorrupt
-from kb.extract.audio.whisper import GGML_FILE
+from kb.extract.speech import GGML_FILE
 
 WIDTH, VOCABULARY, LAYERS = 64, 300, 2
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.extract.highlight import highlighted_lines
-from kb.extract.markdown.html import MAX_CHARS, note_html
+from kb.extract.html import MAX_CHARS, highlighted_lines, note_html
 
 HARMLESS = set(
     "a abbr b blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure h1 h2 "

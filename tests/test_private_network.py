@@ -245,7 +245,7 @@ _LIST = "ffconcat version 1.0\nfile {url}/talk.mp3\n"
 def test_a_recording_that_names_others_opens_no_socket(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("av")
     from kb.errors import ExtractFailed
-    from kb.extract.audio.file import duration_ms
+    from kb.extract.sound import duration_ms
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
@@ -259,7 +259,7 @@ def test_every_kind_of_recording_is_still_read() -> None:
     av = pytest.importorskip("av")
     import io
 
-    from kb.extract.audio.file import duration_ms
+    from kb.extract.sound import duration_ms
 
     for name, codec in (
         ("wav", "pcm_s16le"), ("mp3", "libmp3lame"), ("ipod", "aac"), ("flac", "flac"), ("ogg", "flac"),

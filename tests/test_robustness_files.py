@@ -13,7 +13,7 @@ from ingest_fixtures import Workspace, counted
 
 from kb.domain.ingest_events import IngestEvent, ScanCompleted
 from kb.domain.results.ingest import IngestItem
-from kb.extract import numbered_blocks
+from kb.extract import document_builder
 
 GOOD_NOTE = "# Anchor\n\nThe anchor holds the ship.\n"
 
@@ -202,7 +202,7 @@ def test_markdown_above_the_limit_of_all_files_is_told_that_one(workspace: Works
 def test_markdown_of_more_blocks_than_memory_should_hold_is_an_item(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(numbered_blocks, "MOST_BLOCKS", 10)
+    monkeypatch.setattr(document_builder, "MOST_BLOCKS", 10)
     workspace.write("odd.md", "# h\n" * 11)
     item = only_item(workspace)
     assert item.error is not None

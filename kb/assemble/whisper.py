@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
 from kb.errors import ModelCorrupt
-from kb.extract.audio.whisper import GGML_FILE
+from kb.extract.speech import GGML_FILE
 
 if TYPE_CHECKING:
     import numpy as np

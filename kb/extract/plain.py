@@ -1,25 +1,24 @@
-"""Notes in other markup than Markdown, and in none: `.txt`, Org, reStructuredText and AsciiDoc files → documents.
+"""Notes without markup, or in other markup than Markdown: `.txt`, Org, reStructuredText and AsciiDoc → Document.
 
-    decode → runs of lines by the format's own rules → blocks → title, tags, language → Document
+    decode → runs of lines by the rules of the format → blocks → title, tags, language → Document
 
-Of a format's markup only what tells a note's parts apart is read: headings, code, comments and what says something of
-the file itself (`#+TITLE:`, `:author:`). All other lines are paragraphs as they are written.
+Only markup that separates the parts of a note is read: headings, code, comments, and what describes the file itself
+(`#+TITLE:`, `:author:`). All other lines are paragraphs, as they are written.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from kb.domain.documents import Code, Document, Heading, Metadata, Text, Warning
-from kb.domain.ids import AssetId, document_id
+from kb.domain.documents import Code, Document, Heading, Metadata, Text
+from kb.domain.ids import AssetId
 from kb.domain.kinds import media_type_of
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import LineSpan
 from kb.extract.decode import decode
-from kb.extract.numbered_blocks import NumberedBlocks
+from kb.extract.document_builder import DocumentBuilder, paragraphs, written_lines
 from kb.language.detect import detect_language
 
 # Bumped whenever the same file would give other blocks, spans, payloads or metadata.
@@ -47,7 +46,7 @@ _ADOC_SOURCE = re.compile(r"\[source,[ \t]*([\w+-]+)")
 
 
 class _Part(NamedTuple):
-    """The lines `first`..`end` (half open, from 0) of a note; none where they only say something of the whole file.
+    """The lines `first`..`end` (half open, from 0) of a note; an empty range says something of the whole file.
 
     `level` is a heading's, 1 that of the note's title; `code` is the language of a listing, or empty.
     """
@@ -60,14 +59,18 @@ class _Part(NamedTuple):
     tags: tuple[str, ...] = ()
 
 
+_Found: TypeAlias = tuple[Sequence[_Part], int] | None
+"""The parts that begin at a line and the line after them; None for a line of prose."""
+
+
 def extract_text(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetId) -> Document:
-    """The document that the bytes of one text file hold."""
+    """The document in the bytes of one text file."""
     decoded = decode(data)
     lines = decoded.text.split("\n")
-    doc_id = document_id(workspace_path, asset_id, PARSER_VERSION)
-    blocks = NumberedBlocks(doc_id)
+    builder = DocumentBuilder(workspace_path, asset_id, PARSER_VERSION)
+    builder.warnings.extend(decoded.warnings)
     tags: list[str] = []
-    said: list[str] = []  # all but code and markup
+    prose: list[str] = []  # headings and paragraphs
     title = None
     read = _READERS.get((media_type_of(workspace_path) or "").partition("/")[2], _plain)
     for part in read(lines):
@@ -78,44 +81,27 @@ def extract_text(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetI
             continue
         span = LineSpan(part.first + 1, part.end)
         text = "\n".join(lines[part.first : part.end])
-        if part.level:
-            text = part.text or ""
-            blocks.add("heading", Heading(min(part.level, _MOST_LEVELS), text), span)
-        elif part.code is not None:
-            blocks.add("code", Code(part.code or None, text), span)
-            continue
+        if part.code is not None:
+            builder.add("code", Code(part.code or None, text), span)
+        elif part.level:
+            prose.append(part.text or "")
+            builder.add("heading", Heading(min(part.level, _MOST_LEVELS), prose[-1]), span)
         else:
-            blocks.add("paragraph", Text(text), span)
-        said.append(text)
-    nothing = () if blocks.blocks else (Warning("empty_file", "no text"),)
-    return Document(
-        doc_id=doc_id,
-        asset_id=asset_id,
-        workspace_path=workspace_path,
-        title=title or PurePosixPath(workspace_path).stem,
-        lang=detect_language("\n".join(said)),
-        source_text=decoded.text,
-        blocks=tuple(blocks.blocks),
-        metadata=Metadata(tags=tuple(dict.fromkeys(tags)), source_type="note"),
-        parser_version=PARSER_VERSION,
-        warnings=(*decoded.warnings, *nothing),
-    )
+            prose.append(text)
+            builder.add("paragraph", Text(text), span)
+    if not builder.blocks:
+        builder.warn("empty_file", "no text")
+    metadata = Metadata(tags=tuple(dict.fromkeys(tags)), source_type="note")
+    return builder.document(decoded.text, metadata, title=title, lang=detect_language("\n".join(prose)))
 
 
 def _plain(lines: Sequence[str], first: int = 0, end: int | None = None) -> Iterator[_Part]:
     """Every run of non-blank lines."""
-    start = None
-    stop = len(lines) if end is None else end
-    for at in range(first, stop + 1):
-        if at < stop and lines[at].strip():
-            start = at if start is None else start
-        elif start is not None:
-            yield _Part(start, at)
-            start = None
+    return (_Part(*run) for run in paragraphs(lines, first, end))
 
 
-def _by_lines(lines: Sequence[str], special: Callable[[int], tuple[Sequence[_Part], int] | None]) -> Iterator[_Part]:
-    """The parts of a note: `special` says which begin at a line and where it goes on, or None for a line of prose."""
+def _by_lines(lines: Sequence[str], special: Callable[[int], _Found]) -> Iterator[_Part]:
+    """The parts of a note: those that `special` finds at a line, and the paragraphs between them."""
     at = start = 0
     while at < len(lines):
         found = special(at) if lines[at].strip() else None
@@ -130,10 +116,10 @@ def _by_lines(lines: Sequence[str], special: Callable[[int], tuple[Sequence[_Par
 
 
 def _org(lines: Sequence[str]) -> Iterator[_Part]:
-    """A note's title is what `#+TITLE:` says: its headings of one star are parts of it."""
+    """Org: `#+TITLE:` gives the note's title, so a heading of one star has level 2."""
     last_end = max((at for at, line in enumerate(lines) if line.strip() == ":END:"), default=-1)
 
-    def special(at: int) -> tuple[Sequence[_Part], int] | None:
+    def special(at: int) -> _Found:
         line = lines[at]
         if heading := _ORG_HEADING.match(line):
             tags = tuple(filter(None, (heading[3] or "").split(":")))
@@ -159,15 +145,14 @@ def _org(lines: Sequence[str]) -> Iterator[_Part]:
 def _rst(lines: Sequence[str]) -> Iterator[_Part]:
     levels: dict[str, int] = {}
 
-    def special(at: int) -> tuple[Sequence[_Part], int] | None:
+    def special(at: int) -> _Found:
         return _rst_heading(lines, at, levels) or _rst_block(lines, at)
 
     return _by_lines(lines, special)
 
 
-def _rst_heading(lines: Sequence[str], at: int, levels: dict[str, int]) -> tuple[Sequence[_Part], int] | None:
-    """A title with a line of signs below it, and perhaps above; which signs stand for which level is the file's own."""
-
+def _rst_heading(lines: Sequence[str], at: int, levels: dict[str, int]) -> _Found:
+    """A title with a line of signs below it, and perhaps above. Each file has its own signs for each level."""
     first, second, third = (line.rstrip() for line in (*lines[at : at + 3], "", "")[:3])
     if _RST_ADORNMENT.match(first):
         if first != third or not second or _RST_ADORNMENT.match(second):
@@ -182,8 +167,8 @@ def _rst_heading(lines: Sequence[str], at: int, levels: dict[str, int]) -> tuple
     return (_Part(at, at + 2, first, level),), at + 2
 
 
-def _rst_block(lines: Sequence[str], at: int) -> tuple[Sequence[_Part], int] | None:
-    """A directive or a comment; the block behind `::`."""
+def _rst_block(lines: Sequence[str], at: int) -> _Found:
+    """A directive, a comment, or the listing after a line that ends with `::`."""
     directive = _RST_DIRECTIVE.match(lines[at])
     if directive is not None:
         end = _indented_end(lines, at + 1, len(directive[1]))
@@ -203,7 +188,7 @@ def _rst_block(lines: Sequence[str], at: int) -> tuple[Sequence[_Part], int] | N
 def _adoc(lines: Sequence[str]) -> Iterator[_Part]:
     last = {line.rstrip(): at for at, line in enumerate(lines)}
 
-    def special(at: int) -> tuple[Sequence[_Part], int] | None:
+    def special(at: int) -> _Found:
         line = lines[at]
         if heading := _ADOC_HEADING.match(line):
             return (_Part(at, at + 1, heading[2], len(heading[1])),), at + 1
@@ -218,22 +203,19 @@ def _adoc(lines: Sequence[str]) -> Iterator[_Part]:
 
 
 def _line_from(lines: Sequence[str], at: int, is_it: Callable[[str], bool]) -> int:
-    """The first line from `at` on that is one, else the number of lines."""
+    """The first line from `at` on for which `is_it` holds, else the number of lines."""
     return next((number for number in range(at, len(lines)) if is_it(lines[number])), len(lines))
 
 
 def _indented_end(lines: Sequence[str], at: int, indent: int) -> int:
-    """Where the lines from `at` on end that stand further in than `indent`, or are blank."""
+    """The first line from `at` on that is not blank and not indented by more than `indent`, else the line count."""
     return _line_from(lines, at, lambda each: bool(each.strip()) and len(each) - len(each.lstrip()) <= indent)
 
 
 def _listing(lines: Sequence[str], first: int, end: int, language: str) -> tuple[_Part, ...]:
     """Code from the first to the last line that is not blank."""
-    while first < end and not lines[first].strip():
-        first += 1
-    while end > first and not lines[end - 1].strip():
-        end -= 1
-    return (_Part(first, end, code=language),) if first < end else ()
+    start, stop = written_lines(lines, first, end)
+    return (_Part(start, stop, code=language),) if start < stop else ()
 
 
 _READERS: dict[str, Callable[[Sequence[str]], Iterator[_Part]]] = {"org": _org, "rst": _rst, "asciidoc": _adoc}

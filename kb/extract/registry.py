@@ -1,8 +1,8 @@
 """The extractors, by the names that the table of kinds has for them (`kb.domain.kinds`).
 
 An extractor is a function that builds a document. Without steps it is given the file's bytes, in this process; with
-steps, each of which an engine derives in a process of its own, it is given their results. Modules are imported when
-their first file is met, so that asking for a version or searching loads no parser and no engine.
+steps, each of which an engine derives in a separate process, it is given their results. Modules are imported when their
+first file is met, so that asking for a version or searching loads no parser and no engine.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from kb.extract.code.installed import parser_version
 
 
 class Step(NamedTuple):
-    """One result that is derived from a file, and the module that derives it (`kb.domain.derived`).
+    """A result that is derived from a file, and the module that derives it (`kb.domain.derived`).
 
-    Without one that `is_required` there is no document at all. `plugin` is the extractor whose step it is, where
-    another package brings it.
+    Without the result of a step that `is_required` there is no document. `plugin` is the extractor of another package
+    whose step this is.
     """
 
     name: DerivedName
@@ -35,7 +35,7 @@ class Step(NamedTuple):
     def load(self) -> StepModule:
         """The step's module; its engine is imported when it derives."""
         if self.plugin is not None:
-            from kb.extract.plugin.text import PluginStep  # which an ingest without plugins does without
+            from kb.extract.plugin import PluginStep  # not loaded by an ingest without plugins
 
             return PluginStep(self.plugin)
         return cast(StepModule, import_module(self.module))
@@ -43,7 +43,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """What a kind of files is read by: its steps in order, what its documents are versioned by, and where it lives."""
+    """Reads one kind of files: the version of its documents, where its function is, and its steps in order."""
 
     parser_version: str
     module: str
@@ -69,14 +69,12 @@ class Extractor:
 
 
 def extractor_of(family: MediaFamily) -> Extractor:
-    """What files of that family are read by."""
-    named = KINDS.kind_of(family).extractor
-    return _plugin_extractor(family) if named == PLUGIN_EXTRACTOR else EXTRACTORS[named]
-
-
-def _plugin_extractor(name: str) -> Extractor:
-    step = Step("plugin-text", "kb.extract.plugin.text", is_required=True, plugin=name)
-    return Extractor("plugin-v1", "kb.extract.plugin.document", "assemble_plugin", (step,))
+    """The extractor for files of that family."""
+    name = KINDS.kind_of(family).extractor
+    if name != PLUGIN_EXTRACTOR:
+        return EXTRACTORS[name]
+    step = Step("plugin-text", "kb.extract.plugin", is_required=True, plugin=family)
+    return Extractor("plugin-v1", "kb.extract.plugin", "assemble_plugin", (step,))
 
 
 # `parser_version` repeats the module's own constant, which cannot be read without importing its parser.
@@ -91,15 +89,15 @@ EXTRACTORS: dict[str, Extractor] = {
     ),
     "image": Extractor(
         "image-v2",
-        "kb.extract.image.document",
+        "kb.extract.image",
         "assemble_image",
-        (Step("ocr", "kb.extract.image.ocr"), Step("caption", "kb.llm.caption")),
+        (Step("ocr", "kb.extract.image"), Step("caption", "kb.llm.caption")),
     ),
     "audio": Extractor(
         "audio-v1",
-        "kb.extract.audio.document",
+        "kb.extract.speech",
         "assemble_audio",
-        (Step("transcript", "kb.extract.audio.speech", is_required=True),),
+        (Step("transcript", "kb.extract.speech", is_required=True),),
     ),
     "code": Extractor(parser_version(), "kb.extract.code.document", "extract_code"),
 }

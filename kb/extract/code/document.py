@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from kb.domain.documents import Code, Document, Metadata, Warning
-from kb.domain.ids import AssetId, document_id
+from kb.domain.ids import AssetId
 from kb.domain.kinds import media_type_of
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import CodeSpan
@@ -24,7 +24,7 @@ from kb.extract.code.sections import OVERLAP_LINES, PARAGRAPH_LINES, Part, objec
 from kb.extract.code.syntax import TooCostly, is_suspicious, parse, parse_in_worker
 from kb.extract.code.units import FileUnit, absorb_closers, units_of
 from kb.extract.decode import decode
-from kb.extract.numbered_blocks import NumberedBlocks
+from kb.extract.document_builder import DocumentBuilder
 
 _SHEBANG = re.compile(r"#!.*?\b(?P<program>python|bash|sh|zsh|dash|ksh|node|deno|bun)[\d.]*\b")
 _OF_PROGRAM = {"python": "python", "node": "javascript", "deno": "typescript", "bun": "typescript"}
@@ -55,9 +55,8 @@ def extract_code(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetI
     read = _read(text, lines, language, PurePosixPath(workspace_path).name)
     module = _module(workspace_path, text, language)
     names = {symbol.qualified: _qualified(symbol, module) for symbol in read.symbols}
-    version = parser_version()
-    doc_id = document_id(workspace_path, asset_id, version)
-    blocks = NumberedBlocks(doc_id)
+    builder = DocumentBuilder(workspace_path, asset_id, parser_version())
+    builder.warnings.extend((*decoded.warnings, *read.warnings))
     for unit in read.units:
         symbol = unit.symbol
         span = CodeSpan(
@@ -67,18 +66,12 @@ def extract_code(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetI
             symbol.kind if symbol and not unit.names else None,
             language,
         )
-        blocks.add("code", Code(language, "\n".join(lines[unit.start - 1 : unit.end])), span, unit.path)
-    return Document(
-        doc_id=doc_id,
-        asset_id=asset_id,
-        workspace_path=workspace_path,
-        title=PurePosixPath(workspace_path).name,
+        builder.add("code", Code(language, "\n".join(lines[unit.start - 1 : unit.end])), span, unit.path)
+    return builder.document(
+        text,
+        Metadata(source_type="reference"),
+        title=builder.name.name,
         lang="und",
-        source_text=text,
-        blocks=tuple(blocks.blocks),
-        metadata=Metadata(source_type="reference"),
-        parser_version=version,
-        warnings=(*decoded.warnings, *read.warnings),
         symbols=tuple(
             symbol._replace(
                 qualified=_qualified(symbol, module), parent=symbol.parent and names.get(symbol.parent, symbol.parent)

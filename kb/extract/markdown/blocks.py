@@ -1,60 +1,49 @@
-"""Markdown lines to blocks with exact line spans: the heart of the Markdown extractor.
+"""Markdown tokens → blocks with exact line spans, their text without markup, their links and tags.
 
-Only the document's own top level becomes blocks: a list with all that is nested in it is one block, so is a quote.
-The parser's line maps may take in blank lines; a block's span is cut to its own first and last written line.
+Only the top level of the document becomes blocks: a list with everything nested in it is one block, so is a quote.
+The parser's line maps may include blank lines; a block's span is cut to its first and last written line.
 """
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from markdown_it.token import Token
 
-from kb.domain.documents import BlockKind, Code, Heading, List, Payload, Table, Text, Warning
-from kb.domain.ids import DocumentId
+from kb.domain.documents import BlockKind, Code, Heading, ImageRef, Link, List, Payload, Table, Text
+from kb.domain.ids import AssetId
+from kb.domain.paths import WorkspacePath
 from kb.domain.spans import LineSpan
-from kb.extract.markdown.inline import html_text, is_bare_markup, is_html_comment, read_prose, sole_image
-from kb.extract.markdown.obsidian import note_parser
-from kb.extract.numbered_blocks import NumberedBlocks
-
-# The parser sees no more of one line than this. The text is indexed whole whatever its length; a longer line is
-# generated data, and its markup would cost minutes.
-MAX_LINE_CHARS = 20_000
+from kb.extract.document_builder import DocumentBuilder, paragraphs, written_lines
+from kb.extract.markdown.parser import MAX_LINE_CHARS
 
 _HEADING_ATTRIBUTES = re.compile(r"\{(?::?[ ]?[#.][^{}]*|/\*[ ]?#[^{}]*\*/)\}$")
 _BLOCK_ID = re.compile(r"(?:^|\s+)\^[A-Za-z0-9-]+\s*$")
+_GLUED_BLOCK_ID = re.compile(r"\s*\^[A-Za-z0-9-]+\s*$")
 _CALLOUT = re.compile(r"\[!([^\[\]\n]+)\][+-]?[ \t]*")
 _TABLE_DELIMITER = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?|\|[ \t]*:?-+:?[ \t]*\|")
+_IMAGE_NAME = re.compile(r"\.(?:avif|bmp|gif|jpe?g|png|svg|tiff?|webp)$", re.IGNORECASE)
+_EMBED_SIZE = re.compile(r"\d+(?:x\d+)?")
+_LINE_BREAK_TAG = re.compile(r"<br\s*/?>", re.IGNORECASE)
+# Both patterns stop at the next "<" or at the end, so that unclosed tags cost no more than closed ones.
+_HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_HTML_TAG = re.compile(r"<[/?!a-zA-Z][^<>]*>")
+
+_Content: TypeAlias = tuple[BlockKind, Payload, Sequence[str]]
+"""Kind, payload and tags of a block that has no number yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """What one group of tokens amounts to, before it is numbered and placed under its headings."""
+class NoteBuilder(DocumentBuilder):
+    """Builds the document of a Markdown note from the parser's tokens; collects the tags in its text."""
 
-    kind: BlockKind
-    payload: Payload
-    tags: Sequence[str] = ()
-
-
-def parse_lines(lines: Sequence[str], references: dict[str, object]) -> list[Token]:
-    """The parser's tokens for `lines`; their line maps count from 0. Definitions of links are added to `references`.
-
-    Raises: whatever the parser raises on text it cannot take.
-    """
-    source = "\n".join(line if len(line) <= MAX_LINE_CHARS else line[:MAX_LINE_CHARS] for line in lines)
-    return note_parser().parse(source, {"references": references})
-
-
-class BlockBuilder(NumberedBlocks):
-    """The blocks of Markdown text, with the tags and warnings met on the way."""
-
-    def __init__(self, doc: DocumentId) -> None:
-        super().__init__(doc)
+    def __init__(self, workspace_path: WorkspacePath, asset_id: AssetId, parser_version: str) -> None:
+        super().__init__(workspace_path, asset_id, parser_version)
         self.tags: list[str] = []
-        self.warnings: list[Warning] = []
 
     def add_tokens(self, tokens: Sequence[Token], lines: Sequence[str], first_line: int, repeated: int = 0) -> None:
         """Append the blocks that `tokens` make of `lines`, the first of which is line `first_line` of the file.
@@ -62,32 +51,28 @@ class BlockBuilder(NumberedBlocks):
         The first `repeated` lines were read before, and are in no span.
         """
         for group in top_level(tokens):
-            span = _written_lines(group[0], lines, repeated)
-            content = _content(group) if span else None
-            if span is None or content is None:
+            begin, stop = group[0].map or (0, 0)
+            start, end = written_lines(lines, max(begin, repeated), stop)
+            content = _content(group) if start < end else None
+            if content is None:
                 continue
-            start, end = span
-            self.tags.extend(content.tags)
-            self.add(content.kind, content.payload, LineSpan(first_line + start, first_line + end - 1))
-            if content.kind == "paragraph":
+            kind, payload, tags = content
+            self.tags.extend(tags)
+            self.add(kind, payload, LineSpan(first_line + start, first_line + end - 1))
+            if kind == "paragraph":
                 self._warn_of_broken_table(lines[start:end], first_line + start)
 
     def add_paragraphs(self, lines: Sequence[str], first_line: int) -> None:
         """Append every run of non-blank `lines` as a paragraph, its text as it is."""
-        start = None
-        for index, line in enumerate([*lines, ""]):
-            if line.strip():
-                start = index if start is None else start
-            elif start is not None:
-                text = "\n".join(written[:MAX_LINE_CHARS] for written in lines[start:index])
-                self.add("paragraph", Text(text), LineSpan(first_line + start, first_line + index - 1))
-                start = None
+        for start, end in paragraphs(lines):
+            text = "\n".join(line[:MAX_LINE_CHARS] for line in lines[start:end])
+            self.add("paragraph", Text(text), LineSpan(first_line + start, first_line + end - 1))
 
     def _warn_of_broken_table(self, lines: Sequence[str], first_line: int) -> None:
         for number, line in enumerate(lines[1:], first_line + 1):
             if "|" in line and len(line) <= MAX_LINE_CHARS and _TABLE_DELIMITER.fullmatch(line.strip()):
                 note = f"line {number}: the cells of this delimiter row and of the row above differ in number"
-                self.warnings.append(Warning("malformed_table", note))
+                self.warn("malformed_table", note)
 
 
 def top_level(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
@@ -100,44 +85,34 @@ def top_level(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
             start = index + 1
 
 
-def _written_lines(opening: Token, lines: Sequence[str], least: int) -> tuple[int, int] | None:
-    """The half-open range of a block's lines from `least` on, without blank ones at its ends; None where all are."""
-    start, end = opening.map or (0, 0)
-    start = max(start, least)
-    while end > start and not lines[end - 1].strip():
-        end -= 1
-    while start < end and not lines[start].strip():
-        start += 1
-    return (start, end) if start < end else None
-
-
 def _content(group: Sequence[Token]) -> _Content | None:
-    """The block that `group` makes; None for what is not shown: thematic breaks and comments."""
+    """The block that `group` makes; None for thematic breaks and comments, which are not shown."""
     opening = group[0]
     match opening.type:
         case "hr":
             return None
         case "html_block":
-            return None if is_html_comment(opening.content) else _Content("paragraph", Text(html_text(opening.content)))
+            is_comment = not _HTML_COMMENT.sub("", opening.content).strip()
+            return None if is_comment else ("paragraph", Text(_html_text(opening.content)), ())
         case "fence":
-            return _Content("code", _fenced_code(opening))
+            return "code", _fenced_code(opening), ()
         case "code_block":
-            return _Content("code", Code(None, opening.content.rstrip("\n")))
+            return "code", Code(None, opening.content.rstrip("\n")), ()
         case "table_open":
             return _table(group)
         case "bullet_list_open" | "ordered_list_open":
             return _list(group)
-        case "paragraph_open" if (image := sole_image(group[1].children or [])) is not None:
-            return _Content("image_ref", image)
-    prose = read_prose(group)
+        case "paragraph_open" if (image := _sole_image(group[1].children or [])) is not None:
+            return "image_ref", image, ()
+    prose = _read_prose(group)
     text = prose.text
-    if opening.type == "heading_open" and not is_bare_markup(group[1].children or []):
+    if opening.type == "heading_open" and not _is_bare_markup(group[1].children or []):
         text = _BLOCK_ID.sub("", text)
         text = " ".join(_HEADING_ATTRIBUTES.sub("", unicodedata.normalize("NFC", text)).split())
-        return _Content("heading", Heading(int(opening.tag[1]), text), prose.tags)
+        return "heading", Heading(int(opening.tag[1]), text), prose.tags
     if opening.type == "blockquote_open":
-        return _Content("quote", Text(_callout_text(text), tuple(prose.links)), prose.tags)
-    return _Content("paragraph", Text(text, tuple(prose.links)), prose.tags)
+        return "quote", Text(_callout_text(text), tuple(prose.links)), prose.tags
+    return "paragraph", Text(text, tuple(prose.links)), prose.tags
 
 
 def _fenced_code(fence: Token) -> Code:
@@ -159,16 +134,16 @@ def _callout_text(text: str) -> str:
 
 
 def _list(group: Sequence[Token]) -> _Content:
-    prose = read_prose(group)
+    prose = _read_prose(group)
     items: list[str] = []
     start = 0
     for index, token in enumerate(group):
         if token.level == 1 and token.type == "list_item_open":
             start = index
         elif token.level == 1 and token.type == "list_item_close":
-            items.append(read_prose(group[start:index]).text)
+            items.append(_read_prose(group[start:index]).text)
     payload = List(group[0].type == "ordered_list_open", tuple(items), tuple(prose.links))
-    return _Content("list", payload, prose.tags)
+    return "list", payload, prose.tags
 
 
 def _table(group: Sequence[Token]) -> _Content:
@@ -178,8 +153,97 @@ def _table(group: Sequence[Token]) -> _Content:
         if token.type == "tr_open":
             rows.append([])
         elif token.type == "inline":
-            cell = read_prose([token])
+            cell = _read_prose([token])
             rows[-1].append(cell.text)
             tags.extend(cell.tags)
     headers, *body = rows
-    return _Content("table", Table(tuple(headers), tuple(tuple(row) for row in body)), tags)
+    return "table", Table(tuple(headers), tuple(tuple(row) for row in body)), tags
+
+
+@dataclass(slots=True)
+class _Prose:
+    """Text without markup, and its links and tags."""
+
+    lines: list[str] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """All lines, without blank ones at either end."""
+        return "\n".join(self.lines).strip("\n")
+
+
+def _read_prose(tokens: Iterable[Token]) -> _Prose:
+    """The text of a run of block tokens, one line (or more) for each paragraph, cell or code block in it."""
+    prose = _Prose()
+    for token in tokens:
+        if token.type == "inline":
+            prose.lines.append(_inline_text(token.children or [], prose))
+        elif token.type in ("fence", "code_block"):
+            prose.lines.append(token.content.rstrip("\n"))
+        elif token.type == "html_block":
+            prose.lines.append(_html_text(token.content))
+    return prose
+
+
+def _html_text(source: str) -> str:
+    """`source` without comments and tags, entities resolved, blank lines dropped."""
+    shown = html.unescape(_HTML_TAG.sub(" ", _HTML_COMMENT.sub("", source)))
+    return "\n".join(line for part in shown.split("\n") if (line := " ".join(part.split())))
+
+
+def _sole_image(children: Sequence[Token]) -> ImageRef | None:
+    """The image of a paragraph that holds one image and nothing else."""
+    solid = [
+        child for child in children if child.type != "softbreak" and (child.type != "text" or child.content.strip())
+    ]
+    if len(solid) != 1:
+        return None
+    only = solid[0]
+    if only.type == "image":
+        return ImageRef(str(only.attrs.get("src", "")), _inline_text(only.children or [], _Prose()))
+    if only.type == "wikilink" and only.meta["embedded"] and _IMAGE_NAME.search(only.meta["target"]):
+        alias = only.meta["alias"]
+        return ImageRef(only.meta["target"], "" if _EMBED_SIZE.fullmatch(alias) else alias)
+    return None
+
+
+def _is_bare_markup(children: Sequence[Token]) -> bool:
+    """Whether a heading holds only embeds, targets of wikilinks, tags and block ids: nothing to call a section by."""
+    solid = [child for child in children if child.content.strip()]
+    return bool(solid) and not any(map(_says_something, solid))
+
+
+def _says_something(child: Token) -> bool:
+    if child.type == "wikilink":
+        return not child.meta["embedded"] and bool(child.meta["alias"])
+    is_text = child.type not in ("hashtag", "html_inline", "image")
+    return is_text and any(char.isalnum() for char in _GLUED_BLOCK_ID.sub("", child.content))
+
+
+def _inline_text(children: Sequence[Token], prose: _Prose) -> str:
+    parts: list[str] = []
+    open_links: list[tuple[str, int]] = []
+    for child in children:
+        kind = child.type
+        if kind in ("text", "code_inline", "text_special"):
+            parts.append(child.content)
+        elif kind in ("softbreak", "hardbreak"):
+            parts.append("\n")
+        elif kind == "link_open":
+            open_links.append((str(child.attrs.get("href", "")), len(parts)))
+        elif kind == "link_close" and open_links:
+            href, first_part = open_links.pop()
+            prose.links.append(Link("".join(parts[first_part:]), href))
+        elif kind == "wikilink":
+            parts.append(child.content)
+            prose.links.append(Link(child.content, child.meta["target"]))
+        elif kind == "hashtag":
+            parts.append(f"#{child.content}")
+            prose.tags.append(child.content)
+        elif kind == "image":
+            parts.append(_inline_text(child.children or [], prose))
+        elif kind == "html_inline" and _LINE_BREAK_TAG.fullmatch(child.content):
+            parts.append("\n")
+    return "".join(parts)

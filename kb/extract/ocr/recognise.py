@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.domain.derived import OcrRegion, OcrText
+from kb.domain.derived import Engine, ExtractSettings, OcrRegion, OcrText
 from kb.extract.ocr.geometry import Projection, Rectangle
 from kb.extract.ocr.labels import label_areas
 from kb.extract.ocr.page_blocks import column_blocks
@@ -31,6 +31,7 @@ from kb.extract.ocr.tesseract import (
     WHOLE_PAGE,
     Line,
     Word,
+    check_languages,
     read_pictures,
     tesseract_version,
 )
@@ -87,6 +88,14 @@ class _Read(NamedTuple):
     def evidence(self) -> float:
         """How much was read and how surely: tells the right way up from the others."""
         return _evidence([line for block in self.blocks for line in block])
+
+
+def engine(settings: ExtractSettings) -> Engine | None:
+    """tesseract, as it is installed, with its languages. Raises: ModelMissing."""
+    if settings.ocr is None:
+        return None
+    check_languages(settings.ocr.languages)
+    return Engine(ENGINE, f"{tesseract_version()}-{METHOD_VERSION}", settings.ocr.languages)
 
 
 def recognise(grey: Image, to_original: Projection, original_size: tuple[int, int], languages: str) -> OcrText:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import groupby
 
-from kb.domain.derived import OcrText
+from kb.domain.derived import OcrRegion, OcrText
+from kb.domain.media_citations import Box
 from kb.language.pages import whole_across
 
 
@@ -22,9 +24,9 @@ def read_page_ocr(data: bytes) -> dict[int, OcrText]:
 
 
 def read_whole_words(data: bytes) -> dict[int, OcrText]:
-    """`page_ocr_json`, read back as text: words that a line's or a column's end cut stand whole where they begin.
+    """`page_ocr_json`, read back; a word broken by the end of a line or column is joined where it begins.
 
-    A line that was no more than the rest of a word is gone.
+    A line that held only the rest of a word is dropped.
     """
     return {number: _with_whole_words(page) for number, page in read_page_ocr(data).items()}
 
@@ -33,3 +35,15 @@ def _with_whole_words(page: OcrText) -> OcrText:
     texts = whole_across([line.text for line in page.regions])
     lines = (replace(line, text=text) for line, text in zip(page.regions, texts, strict=True) if text)
     return replace(page, regions=tuple(lines))
+
+
+def page_paragraphs(regions: Iterable[OcrRegion]) -> Iterator[tuple[str, Box, int]]:
+    """The paragraphs of a page: text, the box around it, where it starts in the page's joined text."""
+    at = 0
+    for _, lines in groupby(regions, key=lambda line: line.block):
+        first, *others = lines
+        text, box = first.text, first.box
+        for line in others:
+            text, box = f"{text}\n{line.text}", box.joined(line.box)
+        yield text, box, at
+        at += len(text) + 2

@@ -5,17 +5,17 @@ pdf-text.json, ocr.json → pages → blocks → title, language → Document
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, OcrText, labelled_version
-from kb.domain.documents import Document, Heading, Metadata, Payload, Table, Text, Warning
+from kb.domain.documents import Document, Heading, Metadata, Payload, Table, Text
 from kb.domain.ids import AssetId, Json
 from kb.domain.media_citations import Box
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import PageSpan
-from kb.extract.numbered_blocks import DerivedBlocks, NumberedBlocks
-from kb.extract.ocr.recognised_pages import read_whole_words
+from kb.extract.document_builder import DocumentBuilder
+from kb.extract.ocr.recognised_pages import page_paragraphs, read_whole_words
 from kb.extract.pdf.pages import REPAIRED_NOTE, PageBlock, PdfPage, PdfText, read_pdf_text
 
 # Bumped whenever the same pages would give other blocks, spans or metadata.
@@ -27,7 +27,7 @@ _SHOWN_PAGES = 5
 def assemble_pdf(
     derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
 ) -> Document:
-    """The document of a PDF whose text was derived; what OCR read stands where the text layer is missing."""
+    """The document of a PDF; the text that OCR read replaces a missing text layer."""
     text = read_pdf_text(derived["pdf-text"].data)
     scanned = [number for number, page in enumerate(text.pages, 1) if not page.usable]
     labels: dict[DerivedName, str] = {"pdf-text": derived["pdf-text"].engine.label}
@@ -37,12 +37,15 @@ def assemble_pdf(
         labels["ocr"] = ocr.engine.label if ocr else NOT_DERIVED
         recognised = read_whole_words(ocr.data) if ocr else {}
     pages = [_recognised_page(page, recognised.get(number)) for number, page in enumerate(text.pages, 1)]
-    numbered = DerivedBlocks(workspace_path, asset_id, labelled_version(PARSER_VERSION, labels))
-    _add_blocks(numbered, pages)
-    source_text = "\f".join(page.text for page in pages)
-    first_heading = next((block.payload.text for block in numbered.blocks if isinstance(block.payload, Heading)), "")
-    warnings = _warnings(text, scanned, recognised)
-    return numbered.document(source_text, _metadata(text), warnings, title=text.title or first_heading)
+    builder = DocumentBuilder(workspace_path, asset_id, labelled_version(PARSER_VERSION, labels))
+    for number, page in enumerate(pages, 1):
+        for block in page.blocks:
+            if block.kind != "furniture":
+                span = PageSpan(number, block.start, block.end, block.box, page.label)
+                builder.add(block.kind, _payload(block, page.text[block.start : block.end]), span)
+    _warn(builder, text, scanned, recognised)
+    first_heading = next((block.payload.text for block in builder.blocks if isinstance(block.payload, Heading)), "")
+    return builder.document("\f".join(page.text for page in pages), _metadata(text), title=text.title or first_heading)
 
 
 def _recognised_page(page: PdfPage, ocr: OcrText | None) -> PdfPage:
@@ -50,31 +53,14 @@ def _recognised_page(page: PdfPage, ocr: OcrText | None) -> PdfPage:
     if ocr is None:
         return page
     across, down = page.width / (ocr.width or 1), page.height / (ocr.height or 1)
-    groups: dict[int, list[tuple[str, Box]]] = {}
-    for line in ocr.regions:
-        x, y, w, h = line.box
-        box = Box(int(x * across), int(y * down), max(1, round(w * across)), max(1, round(h * down)))
-        groups.setdefault(line.block, []).append((line.text, box))
-    parts, blocks, at = [], [], 0
-    for lines in groups.values():
-        text, around = "\n".join(line for line, _ in lines), lines[0][1]
-        for _, box in lines[1:]:
-            around = around.joined(box)
-        parts.append(text)
-        blocks.append(PageBlock("paragraph", 0, at, at + len(text), around))
-        at += len(text) + 2
-    return replace(page, text="\n\n".join(parts), blocks=tuple(blocks))
+    lines = [replace(line, box=_scaled(line.box, across, down)) for line in ocr.regions]
+    paragraphs = list(page_paragraphs(lines))
+    blocks = tuple(PageBlock("paragraph", 0, start, start + len(text), box) for text, box, start in paragraphs)
+    return replace(page, text="\n\n".join(text for text, _, _ in paragraphs), blocks=blocks)
 
 
-def _add_blocks(numbered: NumberedBlocks, pages: list[PdfPage]) -> None:
-    """Adds the blocks of all pages but their furniture, under the headings found on them."""
-    for number, page in enumerate(pages, 1):
-        for block in page.blocks:
-            if block.kind == "furniture":
-                continue
-            written = page.text[block.start : block.end]
-            span = PageSpan(number, block.start, block.end, block.box, page.label)
-            numbered.add(block.kind, _payload(block, written), span)
+def _scaled(box: Box, across: float, down: float) -> Box:
+    return Box(int(box.x * across), int(box.y * down), max(1, round(box.w * across)), max(1, round(box.h * down)))
 
 
 def _payload(block: PageBlock, written: str) -> Payload:
@@ -93,13 +79,14 @@ def _metadata(text: PdfText) -> Metadata:
     return Metadata(created_at=text.created_at, updated_at=text.updated_at, source_type="paper", user=user)
 
 
-def _warnings(text: PdfText, scanned: list[int], recognised: Mapping[int, OcrText]) -> Iterator[Warning]:
-    yield from (Warning("repaired" if note == REPAIRED_NOTE else "read_in_part", note) for note in text.notes)
+def _warn(builder: DocumentBuilder, text: PdfText, scanned: list[int], recognised: Mapping[int, OcrText]) -> None:
+    for note in text.notes:
+        builder.warn("repaired" if note == REPAIRED_NOTE else "read_in_part", note)
     unread = [number for number in scanned if number not in recognised]
     if unread:
         shown = ", ".join(map(str, unread[:_SHOWN_PAGES])) + (" …" if len(unread) > _SHOWN_PAGES else "")
-        yield Warning(
+        builder.warn(
             "no_text", f"{len(unread)} of {len(text.pages)} pages have no text layer ({shown}); OCR reads them"
         )
     elif not any(page.text.strip() for page in text.pages) and not recognised:
-        yield Warning("empty_file", "no text")
+        builder.warn("empty_file", "no text")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kb.domain.derived import Job, Progress, Results
-from kb.extract.ocr.engine import engine
 from kb.extract.ocr.geometry import IDENTITY
-from kb.extract.ocr.recognise import recognise
+from kb.extract.ocr.recognise import engine, recognise
 from kb.extract.ocr.recognised_pages import page_ocr_json, read_page_ocr
 from kb.extract.pdf.pages import unusable_pages
 from kb.extract.pdf.text import open_pdf

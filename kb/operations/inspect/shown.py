@@ -10,7 +10,7 @@ def rendered(view: DocumentView) -> str | None:
     """A note as HTML in which nothing runs; None for what is no note, or is too long to be laid out."""
     if view.text is None or view.document.media_type != "markdown":
         return None
-    from kb.extract.markdown.html import note_html
+    from kb.extract.html import note_html
 
     return note_html(view.text)
 
@@ -19,7 +19,7 @@ def line_html(view: DocumentView) -> list[str] | None:
     """Each line of the text as HTML, from line 1; None where the document is cited by no lines."""
     if view.text is None:
         return None
-    from kb.extract.highlight import highlighted_lines
+    from kb.extract.html import highlighted_lines
 
     if view.document.media_type == "markdown":
         return highlighted_lines(view.text, "markdown")

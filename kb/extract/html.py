@@ -1,10 +1,10 @@
-"""A note as HTML that can be shown to its reader: nothing in it runs, and nothing is fetched from anywhere else.
+"""Notes and source code as HTML for the page in the browser: nothing in it runs, and nothing is fetched.
 
-    lines → tokens (the parser notes are read with) → HTML with `data-from` and `data-to` on each block → cleaned
+    note: lines → tokens of the note parser → HTML with `data-from` and `data-to` on each block → cleaned
 
-Every block says which lines of the file it was written on. Links to notes carry the name as `data-note` and are left to
-whoever shows them; a picture of the knowledge base is `data-image`, and one of the web is a link. What the note has of
-HTML passes a list of harmless elements (nh3); scripts, styles, frames, forms and event handlers are not on it.
+`data-from` and `data-to` are the lines of the file that a block was written on. A link to a note carries its name as
+`data-note`, which the page resolves; a picture of the knowledge base is `data-image`, and one of the web is a link. The
+note's own HTML passes a list of harmless elements (nh3), without scripts, styles, frames, forms and event handlers.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import MutableMapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -19,10 +20,11 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from kb.extract.highlight import highlighted_lines
-from kb.extract.markdown.blocks import MAX_LINE_CHARS
 from kb.extract.markdown.frontmatter import read_frontmatter
-from kb.extract.markdown.obsidian import note_parser
+from kb.extract.markdown.parser import MAX_LINE_CHARS, note_parser
+
+# Text of more characters is shown without colours, for the time they would take.
+MAX_COLOURED_CHARS = 400_000
 
 # A longer note is shown as its lines: a browser would take seconds to lay it out in one piece.
 MAX_CHARS = 1_500_000
@@ -49,7 +51,7 @@ _ATTRIBUTES = {
 
 
 def note_html(source_text: str) -> str | None:
-    """The note as HTML; None where it is too long, or its markup cannot be read, and its lines are shown instead.
+    """The note as HTML; None where it is too long, or its markup cannot be read; its lines are then shown.
 
     `source_text` is the whole file, frontmatter included; lines are counted from its first.
     """
@@ -69,7 +71,7 @@ def note_html(source_text: str) -> str | None:
 
 
 def _number_lines(tokens: Sequence[Token], first_line: int, lines: Sequence[str]) -> None:
-    """Says on each block which lines it was written on, blank ones at its end left out."""
+    """Set the lines that each block was written on, without blank ones at its end."""
     for token in tokens:
         if token.map is None or token.nesting < 0 or token.hidden or token.type == "inline":
             continue
@@ -78,6 +80,38 @@ def _number_lines(tokens: Sequence[Token], first_line: int, lines: Sequence[str]
             end -= 1
         token.attrSet("data-from", str(start))
         token.attrSet("data-to", str(end))
+
+
+def highlighted_lines(source: str, language: str | None) -> list[str]:
+    """Each line of `source` as HTML: `<span class="…">` around the tokens that Pygments names, everything escaped."""
+    lines = source.split("\n")
+    lexer = _lexer(language.lower()) if language and len(source) <= MAX_COLOURED_CHARS else None
+    if lexer is not None:
+        from pygments import highlight  # half of what kb reads is no source
+        from pygments.formatters import HtmlFormatter
+
+        found = highlight(source, lexer, HtmlFormatter(nowrap=True)).split("\n")
+        if len(found) == len(lines) + 1:
+            found.pop()  # the formatter ends the last line
+        if len(found) == len(lines):
+            return list(found)
+    return [html.escape(line) for line in lines]
+
+
+@lru_cache(maxsize=64)
+def _lexer(language: str) -> Any:
+    """Pygments' lexer for a language, which keeps every line; None where it has none."""
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_by_name(_LEXERS.get(language, language), stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+# Languages that Pygments calls otherwise than kb and people do.
+_LEXERS = {"dockerfile": "docker", "gomod": "text", "gradle": "groovy", "make": "makefile"}
 
 
 def _cleaned(rendered: str) -> str:
@@ -121,7 +155,7 @@ class _NoteRenderer(RendererHTML):
         return f'<a data-tag="{tag}">#{tag}</a>'
 
     def image(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """A picture of the knowledge base; one of the web is not fetched: a link to it stands there."""
+        """A picture of the knowledge base; one of the web is not fetched but linked."""
         token = tokens[index]
         source, alt = str(token.attrs.get("src", "")), token.content
         if _SCHEME.match(source) or source.startswith("//"):
@@ -136,30 +170,26 @@ class _NoteRenderer(RendererHTML):
         return f'<a data-note="{html.escape(unquote(href))}">'
 
     def fence(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """Code with its colours."""
+        """Coloured code."""
         token = tokens[index]
         language = token.info.split(maxsplit=1)[0] if token.info.strip() else None
         body = "\n".join(highlighted_lines(token.content.rstrip("\n"), language))
         return f"<pre{self.renderAttrs(token)}><code>{body}</code></pre>\n"
 
     def blockquote_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """A quotation; one that begins with a callout's mark is a callout of that kind."""
-        token = tokens[index]
-        inline = next((each for each in tokens[index + 1 : index + 3] if each.type == "inline"), None)
-        first = inline.children[0] if inline is not None and inline.children else None
-        if first is not None and first.type == "text" and (mark := _CALLOUT.match(first.content)):
+        """A quotation, or a callout where it begins with a callout's mark."""
+        token, first = tokens[index], _first_text(tokens, index)
+        if first is not None and (mark := _CALLOUT.match(first.content)):
             first.content = first.content[mark.end() :] or mark[1].capitalize()
             token.attrSet("data-callout", mark[1].lower())
         return f"<blockquote{self.renderAttrs(token)}>\n"
 
     def list_item_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """An item; the box of a task is a sign, which nothing can tick."""
-        token = tokens[index]
-        inline = next((each for each in tokens[index + 1 : index + 3] if each.type == "inline"), None)
-        first = inline.children[0] if inline is not None and inline.children else None
-        if first is not None and first.type == "text" and (mark := _TASK.match(first.content)):
+        """An item; the box of a task is a sign that nobody can tick."""
+        first = _first_text(tokens, index)
+        if first is not None and (mark := _TASK.match(first.content)):
             first.content = ("☐ " if mark[1] == " " else "☑ ") + first.content[mark.end() :]
-        return f"<li{self.renderAttrs(token)}>"
+        return f"<li{self.renderAttrs(tokens[index])}>"
 
     def footnote_reference_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
         """A footnote where it is written, its label before it."""
@@ -171,10 +201,17 @@ class _NoteRenderer(RendererHTML):
         return "</div>\n"
 
     def text(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """Words; a block's id at the end of a paragraph is no part of what is read."""
+        """Text, without the block id at the end of a paragraph."""
         content = tokens[index].content
         is_last = index == len(tokens) - 1
         return html.escape(_BLOCK_ID.sub("", content) if is_last and content.strip() else content)
+
+
+def _first_text(tokens: Sequence[Token], index: int) -> Token | None:
+    """The text that a quotation or an item begins with; None where it begins with anything else."""
+    inline = next((each for each in tokens[index + 1 : index + 3] if each.type == "inline"), None)
+    first = inline.children[0] if inline is not None and inline.children else None
+    return first if first is not None and first.type == "text" else None
 
 
 def _is_picture(target: str) -> bool:

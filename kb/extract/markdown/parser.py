@@ -1,8 +1,8 @@
-"""The Markdown parser kb reads notes with: CommonMark, GFM tables and strikethrough, footnotes, and Obsidian's marks.
+"""The Markdown parser of notes: CommonMark, GFM tables and strikethrough, footnotes, and Obsidian's marks.
 
-Obsidian's own marks become tokens here (`wikilink`, `hashtag`; comments become nothing, and so do the components and
-statements of MDX that have their lines to themselves), so that what is in code is left alone by the parser's own rules
-and every rule below takes time linear in its text.
+Wikilinks and hashtags become tokens (`wikilink`, `hashtag`). Comments become nothing, and so do components and
+statements of MDX on lines of their own. The parser's own rules keep all of them out of code. Every rule below takes
+time linear in its text.
 """
 
 from __future__ import annotations
@@ -24,11 +24,23 @@ from kb.language.markup import Unread
 # `[[Target]]`, `[[Target#Heading|alias]]`; with `!` before it the target is shown in place.
 _WIKILINK = re.compile(r"(!?)\[\[([^\[\]|\n]{1,1000})(?:\|([^\[\]\n]{0,1000}))?\]\]")
 
-# Obsidian takes letters and digits of any script, `_`, `-` and `/`, at least one of them not a digit.
+# Obsidian allows letters and digits of any script, `_`, `-` and `/`, at least one of them not a digit.
 _HASHTAG = re.compile(r"#([^\s\u2000-\u206f\u2e00-\u2e7f\u3000-\u303f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\]+)")
-# `# Title[[anchor]]`, as some sites name a heading: in lower case, right behind it.
+# The anchor of a heading, as some sites write it: `# Title[[anchor]]`, in lower case, right behind the title.
 _ANCHOR = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 _NOT_A_TAG = re.compile(r"[\d/]*")
+
+# The parser sees no more of one line than this. The text is indexed whole whatever its length; a longer line is
+# generated data, and its markup would cost minutes.
+MAX_LINE_CHARS = 20_000
+
+
+def parse_lines(lines: Sequence[str], references: dict[str, object]) -> list[Token]:
+    """The parser's tokens for `lines`; their line maps count from 0. Definitions of links are added to `references`.
+
+    Raises: whatever the parser raises on text it cannot take.
+    """
+    return note_parser().parse("\n".join(line[:MAX_LINE_CHARS] for line in lines), {"references": references})
 
 
 @functools.cache
@@ -92,10 +104,10 @@ def _block_comment(state: StateBlock, start_line: int, end_line: int, silent: bo
         return False
     first = state.src[start:end].rstrip()
     inner = first.find("%%", 2)
-    if inner >= 0:
-        closing = start_line if inner == len(first) - 2 else None
-    else:
+    if inner < 0:
         closing = _closing_line(state, start_line, end_line)
+    else:
+        closing = start_line if inner == len(first) - 2 else None
     if closing is None:
         return False
     if not silent:
@@ -104,7 +116,7 @@ def _block_comment(state: StateBlock, start_line: int, end_line: int, silent: bo
 
 
 def _unread_lines(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
-    """Components, statements and logic of MDX and Svelte that have their lines to themselves."""
+    """Components, statements and logic of MDX and Svelte on lines of their own."""
     start = state.bMarks[start_line] + state.tShift[start_line]
     if state.src[start : start + 1] not in ("<", "{", "i", "e") or state.is_code_block(start_line):
         return False
@@ -123,7 +135,7 @@ def _unread_lines(state: StateBlock, start_line: int, end_line: int, silent: boo
 
 
 def _heading_anchors(state: StateCore) -> None:
-    """Takes the anchors behind headings out of them."""
+    """Removes the anchors behind headings."""
     for opening, inline in zip(state.tokens, state.tokens[1:], strict=False):
         children = inline.children or []
         if opening.type != "heading_open" or len(children) < 2 or children[-1].type != "wikilink":
@@ -139,13 +151,12 @@ def _slug(children: Sequence[Token]) -> str:
 
 
 def _closing_line(state: StateBlock, start_line: int, end_line: int) -> int | None:
-    """The first line after `start_line` that ends with `%%`; the candidates are listed once a document."""
-    candidates: list[int] | None = state.env.get("comment_ends")
-    if candidates is None:
+    """The first line after `start_line` that ends with `%%`; all such lines are listed once a document."""
+    if "comment_ends" not in state.env:
         lines = zip(state.bMarks, state.eMarks, strict=True)
-        candidates = [number for number, (at, end) in enumerate(lines) if state.src[at:end].rstrip().endswith("%%")]
-        state.env["comment_ends"] = candidates
-    position = bisect.bisect_right(candidates, start_line)
-    if position == len(candidates) or candidates[position] >= end_line:
-        return None
-    return candidates[position]
+        state.env["comment_ends"] = [
+            number for number, (at, end) in enumerate(lines) if state.src[at:end].rstrip().endswith("%%")
+        ]
+    ends: list[int] = state.env["comment_ends"]
+    position = bisect.bisect_right(ends, start_line)
+    return ends[position] if position < len(ends) and ends[position] < end_line else None

@@ -1,17 +1,25 @@
-"""The step `plugin-text`: a file's bytes → its text and blocks, as another package's extractor reads it."""
+"""Text files that another package's extractor reads: bytes → the step `plugin-text` → Document."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Results
+from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, Job, Results, labelled_version
+from kb.domain.documents import Document, Heading, Metadata, Text
+from kb.domain.ids import AssetId
+from kb.domain.paths import WorkspacePath
 from kb.domain.plugins import ExtractedText, TextBlock
+from kb.domain.spans import LineSpan
 from kb.errors import EngineFailed, PluginFailed
 from kb.extract.decode import decode
+from kb.extract.document_builder import DocumentBuilder, written_lines
 from kb.plugins import Plugin, find_plugin, told_by
+
+# Bumped whenever the same blocks would give another document.
+PARSER_VERSION = "plugin-v1"
 
 _HINT = "tell its author, or list the file in .kbignore"
 _LEVELS = range(7)
@@ -32,19 +40,18 @@ class PluginStep:
         return True
 
     def derive(self, job: Job) -> bytes:
-        """The text with its blocks. Raises: ModelMissing where it is not installed, EngineFailed where it fails."""
+        """The text and its blocks as JSON. Raises: ModelMissing where it is not installed, EngineFailed if it fails."""
         plugin = find_plugin("extractor", self.name)
         decoded = decode(job.data)
         extractor = plugin.load()
         try:
             with told_by(plugin, _HINT):
                 found = extractor.extract(decoded.text, job.media_type.partition("/")[2])
-                lines = decoded.text.split("\n")
                 value = {
                     "text": decoded.text,
                     "title": None if found.title is None else str(found.title),
                     "tags": [str(tag) for tag in found.tags],
-                    "blocks": list(_checked(plugin, found, lines)),
+                    "blocks": list(_checked(plugin, found, decoded.text.split("\n"))),
                     "warnings": [each.note for each in decoded.warnings],
                 }
         except PluginFailed as error:
@@ -53,7 +60,7 @@ class PluginStep:
 
 
 def _checked(plugin: Plugin, found: ExtractedText, lines: Sequence[str]) -> Iterator[tuple[int, int, str, int]]:
-    """The blocks as they are kept, without blank lines at their ends and those that have no others.
+    """First line, last line, text and heading level of each block, without blank lines at its ends.
 
     Raises: EngineFailed for lines that are not there, or are in two blocks.
     """
@@ -62,9 +69,29 @@ def _checked(plugin: Plugin, found: ExtractedText, lines: Sequence[str]) -> Iter
         if not before.last_line < first <= last <= len(lines) or block.heading_level not in _LEVELS:
             where = f"lines {first} to {last} after line {before.last_line}, of {len(lines)}"
             raise EngineFailed(f"{plugin.label} gave a block that cannot be: {where}", _HINT)
-        while first <= last and not lines[first - 1].strip():
-            first += 1
-        while last >= first and not lines[last - 1].strip():
-            last -= 1
-        if first <= last:
-            yield first, last, str(block.text), block.heading_level
+        start, end = written_lines(lines, first - 1, last)
+        if start < end:
+            yield start + 1, end, str(block.text), block.heading_level
+
+
+def assemble_plugin(
+    derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
+) -> Document:
+    """The document; every block is whole lines of the file."""
+    step = derived["plugin-text"]
+    found = json.loads(step.data)
+    lines = found["text"].split("\n")
+    version = labelled_version(PARSER_VERSION, {"plugin-text": step.engine.label})
+    builder = DocumentBuilder(workspace_path, asset_id, version)
+    for first, last, text, level in found["blocks"]:
+        shown = text or "\n".join(lines[first - 1 : last])
+        if level:
+            builder.add("heading", Heading(level, shown), LineSpan(first, last))
+        else:
+            builder.add("paragraph", Text(shown), LineSpan(first, last))
+    for note in found["warnings"]:
+        builder.warn("encoding_fallback", note)
+    if not builder.blocks:
+        builder.warn("empty_file", "no text")
+    metadata = Metadata(tags=tuple(found["tags"]), source_type="reference")
+    return builder.document(found["text"], metadata, title=found["title"])

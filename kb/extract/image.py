@@ -1,24 +1,39 @@
-"""An image file's bytes → its frames in grey, opened without trusting them.
+"""Image files: bytes → frames in grey → the step `ocr` → blocks, each with its region → Document.
 
-The header is judged before a pixel is decoded: what would not fit into memory is refused, whatever the file claims to
-be. Pages of a TIFF are read one by one; of an animation, the first frame.
+A paragraph of a single picture is cited by its region, one of a TIFF of several by its page. A file is opened without
+trusting it: its header is judged before a pixel is decoded, and what would not fit into memory is refused, whatever the
+file claims to be. Pages of a TIFF are read one by one; of an animation, the first frame.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import struct
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Job, ModelCaption, Progress, Results, labelled_version
+from kb.domain.documents import Document, Metadata, Text
+from kb.domain.ids import AssetId
+from kb.domain.paths import WorkspacePath
+from kb.domain.spans import CaptionSpan, PageSpan, RegionSpan
 from kb.errors import ExtractFailed, worded
+from kb.extract.document_builder import DocumentBuilder
 from kb.extract.ocr.geometry import Projection, exif_orientation, scaling
+from kb.extract.ocr.recognise import engine, recognise
+from kb.extract.ocr.recognised_pages import page_ocr_json, page_paragraphs, read_whole_words
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+__all__ = ["assemble_image", "derive", "engine", "frames", "is_needed"]
+
+# Bumped whenever the same lines would give other blocks, spans or metadata.
+PARSER_VERSION = "image-v2"
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF")
 
@@ -31,8 +46,48 @@ _MAX_SIDE = 5_000
 _ORIENTATION_TAG = 0x0112
 
 
+def is_needed(earlier: Results) -> bool:
+    """Always: the text of an image is in its pixels."""
+    return True
+
+
+def derive(job: Job) -> bytes:
+    """The lines of every picture in the file, by its number from 1. Raises: ExtractFailed."""
+    assert job.settings.ocr is not None
+    pages = {}
+    for number, frame in enumerate(frames(job.data), 1):
+        job.on_progress(Progress(number - 1, number))
+        pages[number] = recognise(frame.grey, frame.to_original, frame.size, job.settings.ocr.languages)
+    return page_ocr_json(pages)
+
+
+def assemble_image(
+    derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
+) -> Document:
+    """The document of an image: its recognised lines, and what a vision model says it shows."""
+    names: tuple[DerivedName, ...] = ("ocr", "caption")
+    labels = {name: derived[name].engine.label if name in derived else NOT_DERIVED for name in names}
+    builder = DocumentBuilder(workspace_path, asset_id, labelled_version(PARSER_VERSION, labels))
+    pages = list(read_whole_words(derived["ocr"].data).values()) if "ocr" in derived else []
+    for number, page in enumerate(pages, 1):
+        for text, box, start in page_paragraphs(page.regions):
+            end = start + len(text)
+            span = PageSpan(number, start, end, box) if len(pages) > 1 else RegionSpan(box, start, end)
+            builder.add("paragraph", Text(text), span)
+    source_text = "\f".join(page.joined for page in pages)
+    if "caption" in derived:
+        caption = ModelCaption.from_json(json.loads(derived["caption"].data))
+        if caption.text and len(pages) < 2:  # pages are cited by number, a caption by its model
+            start = len(source_text) + 2 if source_text else 0
+            source_text = "\n\n".join(text for text in (source_text, caption.text) if text)
+            builder.add("paragraph", Text(caption.text), CaptionSpan(caption.model, start, len(source_text)))
+    if not builder.blocks:
+        builder.warn("empty_file", "no text in the image")
+    return builder.document(source_text, Metadata(source_type="reference"))
+
+
 class Frame(NamedTuple):
-    """One picture of a file, in grey as it is shown; `to_original` leads to its stored pixels, of `size`."""
+    """One picture of a file, in grey as it is shown. `to_original` maps it to its stored pixels, of `size`."""
 
     grey: Image
     to_original: Projection
@@ -57,7 +112,7 @@ def frames(data: bytes) -> Iterator[Frame]:
 
 @contextmanager
 def _opened(data: bytes) -> Iterator[Image]:
-    """The image, its size checked and nothing decoded yet; whatever goes wrong inside becomes ExtractFailed."""
+    """The image, its size checked and nothing decoded yet; every error inside the block becomes ExtractFailed."""
     from PIL import Image, UnidentifiedImageError
 
     Image.MAX_IMAGE_PIXELS = None  # the header is checked here, frame by frame

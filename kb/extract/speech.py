@@ -1,0 +1,302 @@
+"""Recordings: bytes → the step `transcript` → a block for each segment of speech, with its time → Document.
+
+whisper.cpp hears the stretches of sound (`kb.extract.sound`) through pywhispercpp; its segments are set on the
+recording's clock. Three gates keep noises from becoming words: silence is never heard, what Whisper itself writes as a
+noise is dropped, and so is what Whisper is not sure of, or says again and again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kb.domain.derived import (
+    Derived,
+    DerivedName,
+    Engine,
+    ExtractSettings,
+    Job,
+    Progress,
+    Results,
+    Transcript,
+    TranscriptSegment,
+    labelled_version,
+)
+from kb.domain.documents import Document, Metadata, Text
+from kb.domain.ids import AssetId
+from kb.domain.paths import WorkspacePath
+from kb.domain.spans import TimeSpan
+from kb.errors import ExtractFailed, ModelCorrupt, ModelMissing
+from kb.extract.document_builder import DocumentBuilder
+from kb.extract.sound import FRAME_MS, LEAST_LOUDNESS, SAMPLE_RATE_HZ, Stretch, duration_ms, samples, sounding_stretches
+from kb.models.manifest import read_installed
+from kb.models.requirements import Lack, lacking_packages, missing, require
+
+if TYPE_CHECKING:
+    from pywhispercpp.model import Model, Segment
+
+    from kb.extract.sound import Samples
+
+# Bumped whenever the same segments would give other blocks, spans or metadata.
+PARSER_VERSION = "audio-v1"
+
+# Bumped whenever the same recording would give other segments under the same whisper.cpp and model.
+METHOD_VERSION = "1"
+
+ENGINE = "whisper.cpp"
+GGML_FILE = "ggml-model.bin"
+AUTO_LANGUAGE = "auto"
+
+# A language heard with less certainty than this gives way to the likelier of those that kb is made for.
+LEAST_LANGUAGE_PROBABILITY = 0.5
+HOME_LANGUAGES = ("en", "ko")
+
+# The geometric mean of a segment's token probabilities below which it is taken for noise heard as words.
+LEAST_CONFIDENCE = 0.4
+
+_TICK_MS = 10  # whisper.cpp counts in hundredths of a second
+_MOST_REPEATS = 2
+_REPORTED_EVERY_SAMPLES = 60 * SAMPLE_RATE_HZ
+_ERROR_LEVEL = 4  # of whisper.cpp's log
+
+# What Whisper writes for sounds: [BLANK_AUDIO], (upbeat music), *wind*, ♪.
+_SOUND = re.compile(r"(?:\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|\W)*")
+
+
+def engine(settings: ExtractSettings) -> Engine | None:
+    """whisper.cpp with the configured model, as it is installed. Raises: ModelMissing, ModelCorrupt."""
+    if settings.speech is None:
+        return None
+    lacks = lacking_packages(("av", "pywhispercpp"), "audio")
+    try:
+        model = read_installed(settings.speech.model_dir, settings.speech.model).model
+    except ModelMissing as error:
+        raise missing("recordings", [*lacks, Lack(f"the model {settings.speech.model}", str(error.hint))]) from error
+    require("recordings", lacks)
+    program = version("pywhispercpp")
+    return Engine(ENGINE, f"{program}-{METHOD_VERSION}", f"{model.name}-{model.version}+{settings.speech.language}")
+
+
+def is_needed(earlier: Results) -> bool:
+    """Always: what a recording says is in its sound."""
+    return True
+
+
+def derive(job: Job) -> bytes:
+    """The transcript; each stretch that is heard is kept. Raises: ExtractFailed, ModelCorrupt."""
+    speech, made_by = job.settings.speech, engine(job.settings)
+    assert speech is not None
+    assert made_by is not None
+    sound = _CountedSound(job)
+    heard = Heard.from_json(job.kept) if job.kept else Heard.nothing(speech.language)
+    listener: Listener | None = None
+    for stretch in sounding_stretches(sound):
+        if stretch.end_ms <= heard.until_ms:
+            continue
+        if listener is None:  # a silent recording loads no model
+            model = kept_whisper(speech.model_dir / speech.model / GGML_FILE, speech.threads)
+            listener = Listener(model, heard, sound.report, speech.language)
+        listener.hear(stretch)
+        job.on_kept(heard.to_json())
+    transcript = Transcript(
+        tuple(heard.segments), sound.elapsed_ms, heard.language, made_by.name, made_by.version, heard.left_out_ms
+    )
+    return json.dumps(transcript.to_json(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+class _CountedSound:
+    """The samples of a job's recording, counted as they pass and reported once a minute of sound."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._claimed_ms = duration_ms(job.data) or 0
+        self._count = 0
+
+    def __iter__(self) -> Iterator[Samples]:
+        reported = 0
+        for part in samples(self._job.data):
+            yield part
+            self._count += len(part)
+            if self._count - reported >= _REPORTED_EVERY_SAMPLES:
+                reported = self._count
+                self.report(self.elapsed_ms)
+
+    @property
+    def elapsed_ms(self) -> int:
+        """How much has passed."""
+        return self._count * 1000 // SAMPLE_RATE_HZ
+
+    def report(self, done_ms: int) -> None:
+        """Tells how far the recording is heard."""
+        self._job.on_progress(Progress(done_ms, max(done_ms, self._claimed_ms)))
+
+
+def assemble_audio(
+    derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
+) -> Document:
+    """The document of a recording whose speech was transcribed."""
+    step = derived["transcript"]
+    transcript = Transcript.from_json(json.loads(step.data))
+    label = labelled_version(PARSER_VERSION, {"transcript": step.engine.label})
+    builder = DocumentBuilder(workspace_path, asset_id, label)
+    at = 0
+    for segment in transcript.segments:
+        end = at + len(segment.text)
+        span = TimeSpan(segment.start_ms, segment.end_ms, at, end, segment.speaker)
+        builder.add("paragraph", Text(segment.text), span)
+        at = end + 1
+    for language, ms in transcript.left_out_ms.items():
+        seconds = max(1, round(ms / 1000))
+        note = f"{seconds} s heard in {language}, which audio.language does not name, are left out"
+        builder.warn("language_left_out", note)
+    if not builder.blocks and not builder.warnings:
+        builder.warn("empty_file", "no speech in the recording")
+    metadata = Metadata(source_type="reference", user={"duration_ms": transcript.duration_ms})
+    return builder.document("\n".join(segment.text for segment in transcript.segments), metadata)
+
+
+@dataclass(slots=True)
+class Heard:
+    """What is known of a recording after the stretches up to `until_ms`: all that the next ones depend on.
+
+    `language` is empty until it is heard; `repeats` is how often the last text was said again. `left_out_ms` is how
+    much was heard in each language that nobody asked for.
+    """
+
+    language: str = ""
+    until_ms: int = 0
+    segments: list[TranscriptSegment] = field(default_factory=list)
+    last_text: str = ""
+    repeats: int = 0
+    left_out_ms: dict[str, int] = field(default_factory=dict)
+
+    @staticmethod
+    def nothing(language: str) -> Heard:
+        """Before the first stretch; `language` as it is configured."""
+        return Heard("" if language == AUTO_LANGUAGE or _several(language) else language)
+
+    @staticmethod
+    def from_json(data: bytes) -> Heard:
+        """What `to_json` wrote, read back."""
+        value = json.loads(data)
+        return Heard(**{**value, "segments": [TranscriptSegment(**each) for each in value["segments"]]})
+
+    def to_json(self) -> bytes:
+        """The form in which a transcript that is not finished is kept."""
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _several(language: str) -> tuple[str, ...]:
+    """The languages that `ko+en` names; none where one is told, or is to be heard whatever it is."""
+    return tuple(language.split("+")) if "+" in language else ()
+
+
+class Listener:
+    """A model that hears one recording, stretch by stretch, in the `language` that is configured.
+
+    `auto` is what the first stretch is in. Of several each stretch is in one; what is in none of them is left out.
+    """
+
+    def __init__(self, model: Model, heard: Heard, on_heard_ms: Callable[[int], None], language: str = "auto") -> None:
+        self._model = model
+        self._heard = heard
+        self._on_heard_ms = on_heard_ms
+        self._several = _several(language)
+
+    def hear(self, stretch: Stretch) -> None:
+        """Adds what is said in the stretch to what is heard. Raises: ExtractFailed."""
+        heard = self._heard
+        if self._several:
+            heard.language = heard_language(self._model, stretch, self._several)
+            if heard.language not in self._several:
+                before = heard.left_out_ms.get(heard.language, 0)
+                heard.left_out_ms[heard.language] = before + stretch.end_ms - stretch.start_ms
+                heard.until_ms = stretch.end_ms
+                self._on_heard_ms(stretch.end_ms)
+                return
+        elif not heard.language:
+            heard.language = heard_language(self._model, stretch)
+
+        def report(segment: Segment) -> None:
+            self._on_heard_ms(stretch.start_ms + segment.t1 * _TICK_MS)
+
+        with log_of_whisper() as errors:
+            found = self._model.transcribe(
+                stretch.samples, language=heard.language, extract_probability=True, new_segment_callback=report
+            )
+        if errors:
+            raise ExtractFailed(f"whisper.cpp failed: {errors[0]}")
+        heard.segments.extend(placed(segment, stretch) for segment in found if self._is_speech(segment))
+        heard.until_ms = stretch.end_ms
+
+    def _is_speech(self, segment: Segment) -> bool:
+        heard, text = self._heard, segment.text.strip()
+        heard.repeats = heard.repeats + 1 if text == heard.last_text else 0
+        heard.last_text = text
+        return not _SOUND.fullmatch(text) and segment.probability >= LEAST_CONFIDENCE and heard.repeats < _MOST_REPEATS
+
+
+def heard_language(model: Model, stretch: Stretch, expected: Collection[str] = HOME_LANGUAGES) -> str:
+    """The language spoken in the stretch: the likeliest, or where that is doubtful, the likeliest of the expected."""
+    with log_of_whisper():
+        (language, probability), all_languages = model.auto_detect_language(stretch.samples)
+    if float(probability) >= LEAST_LANGUAGE_PROBABILITY:
+        return str(language)
+    return max(expected, key=lambda each: float(all_languages.get(each, 0.0)))
+
+
+def placed(segment: Segment, stretch: Stretch) -> TranscriptSegment:
+    """The segment on the recording's clock, without the quiet at its ends."""
+    first, end = segment.t0 * _TICK_MS // FRAME_MS, max(1, segment.t1 * _TICK_MS // FRAME_MS)
+    loud = [at for at, value in enumerate(stretch.loudness[first:end], first) if value >= LEAST_LOUDNESS]
+    start_ms, end_ms = (loud[0] * FRAME_MS, (loud[-1] + 1) * FRAME_MS) if loud else (first * FRAME_MS, end * FRAME_MS)
+    return TranscriptSegment(
+        start_ms=stretch.start_ms + start_ms,
+        end_ms=min(stretch.end_ms, stretch.start_ms + end_ms),
+        text=segment.text.strip(),
+        confidence=round(segment.probability, 3),
+    )
+
+
+def open_whisper(ggml: Path, threads: int) -> Model:
+    """The model in the file `ggml`, loaded, for `threads` cores. Raises: ModelCorrupt."""
+    from pywhispercpp.model import Model
+
+    with log_of_whisper() as errors:
+        model = Model(str(ggml), n_threads=threads, print_progress=False)
+    if errors:  # the library hands out a model all the same, and ends the process when it is used
+        raise ModelCorrupt(
+            f"whisper.cpp cannot load {ggml}: {errors[0]}", f"run `kb models install --force {ggml.parent.name}`"
+        )
+    return model
+
+
+@lru_cache(maxsize=1)
+def kept_whisper(ggml: Path, threads: int) -> Model:
+    """As `open_whisper`, loaded once in a process: whisper.cpp gives back little of a model that is dropped."""
+    return open_whisper(ggml, threads)
+
+
+@contextmanager
+def log_of_whisper() -> Iterator[list[str]]:
+    """The errors that whisper.cpp logs meanwhile. Its own logger, which would print, is back at the end."""
+    from _pywhispercpp import whisper_log_set
+
+    errors: list[str] = []
+
+    def keep(level: int, line: str) -> None:
+        if level >= _ERROR_LEVEL:
+            errors.append(line.strip())
+
+    whisper_log_set(keep)
+    try:
+        yield errors
+    finally:
+        whisper_log_set(None)  # a Python function would be called after the interpreter's end
