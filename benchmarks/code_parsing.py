@@ -14,10 +14,9 @@ from kb.chunk.chunkers import cut_document
 from kb.domain.chunks import ChunkPolicy
 from kb.domain.ids import AssetId
 from kb.domain.paths import to_posix
-from kb.extract.code.apart import is_suspicious
 from kb.extract.code.document import extract_code, language_of
 from kb.extract.code.grammars import GRAMMARS
-from kb.extract.code.syntax import tree_sitter_language
+from kb.extract.code.syntax import is_suspicious, tree_sitter_language
 
 _TURNS = 5
 _ANY = AssetId("0" * 32)
