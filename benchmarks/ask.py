@@ -34,7 +34,7 @@ from kb.config import load
 from kb.domain.answers.answer_events import AskEvent, Generated, Retrieved
 from kb.domain.embeddings import EmbeddingModel, EncodedQuestion
 from kb.domain.run_handle import RunHandle
-from kb.embed.providers.provider import Provider
+from kb.embed.provider import Provider
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening.writer import writing

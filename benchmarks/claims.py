@@ -23,9 +23,9 @@ from kb.domain.answers.claims import ClaimJudge, Verdict
 from kb.domain.citations import LineCitation
 from kb.domain.passages import Passage
 from kb.domain.search import RetrievalDetail
-from kb.embed.adapters import query_encoder
+from kb.embed.encoders import query_encoder
 from kb.embed.installed.late_interaction import token_scores
-from kb.embed.model_files import ENCODER
+from kb.models.manifest import ENCODER
 
 PAIRS = Path(__file__).with_name("questions") / "claims.jsonl"
 MOST_FALSE_SUPPORTED = 0.10

@@ -16,7 +16,7 @@ from benchmarks.installed_models import installed_models
 from benchmarks.measurement import Cell, Measurement, Table, Target
 from benchmarks.processes import Times, run_in_turns, search_command
 from benchmarks.progress import step
-from kb.embed.model_files import ENCODER
+from kb.models.manifest import ENCODER
 
 NOTES = 100
 ROUNDS = 20
@@ -31,7 +31,7 @@ ENCODER_ALONE = "encoder"
 _ENCODE = """
 import sys
 from pathlib import Path
-from kb.embed.adapters import query_encoder
+from kb.embed.encoders import query_encoder
 print(len(query_encoder(Path(sys.argv[1]), sys.argv[2]).encode(sys.argv[3])))
 """
 

@@ -25,9 +25,9 @@ from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.progress import step
 from kb.config.sections import EmbeddingConfig
-from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
+from kb.embed.encoders import bulk_embedder, embedding_model, query_encoder
 from kb.embed.installed.encoder import open_installed_embedder
-from kb.embed.model_files import ENCODER
+from kb.models.manifest import ENCODER
 from kb.operations.embedding.batch_vectors import steps
 
 NOTES, TEXTS, ROUNDS = 1_400, 64, 4

@@ -23,7 +23,7 @@ from benchmarks.installed_models import installed_models
 from benchmarks.measurement import Measurement, Table, Target
 from kb.assemble.language_models import MODEL_FILE, SMOLLM2
 from kb.domain.answers.generation import GenerateRequest, LanguageModel, Message, TokenChunk
-from kb.llm.llama_cpp import LlamaCppModel, LlamaLimits
+from kb.llm.gguf_model import LlamaCppModel, LlamaLimits
 from kb.llm.ollama import OllamaModel
 from kb.runtimes.ollama_http import OllamaServer, Timeouts
 

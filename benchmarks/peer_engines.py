@@ -87,9 +87,9 @@ def lancedb(documents: Documents, corpus: Path, opened: ExitStack) -> Search:
     import lancedb as library
 
     from benchmarks.installed_models import installed_models
-    from kb.embed.adapters import bulk_embedder, query_encoder
     from kb.embed.codec import unpack_vector
-    from kb.embed.model_files import ENCODER
+    from kb.embed.encoders import bulk_embedder, query_encoder
+    from kb.models.manifest import ENCODER
 
     name = ENCODER
     embedder = bulk_embedder(installed_models(), name, 1)

@@ -11,10 +11,10 @@ from pathlib import Path
 from unittest.mock import patch
 
 from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, QueryEncoder
-from kb.embed import adapters
-from kb.embed.adapters import query_encoder
+from kb.embed import encoders
 from kb.embed.codec import FLOAT_BYTES
-from kb.embed.providers.provider import Provider
+from kb.embed.encoders import query_encoder
+from kb.embed.provider import AUTO, Provider
 from kb.store.caches import CachedVector, VectorCache
 
 _MOST_BYTES = 1_000_000_000
@@ -53,13 +53,11 @@ def remembered_questions(path: Path) -> Iterator[None]:
     """Within, searches take the vectors of questions that were asked before from the file at `path`."""
     with ExitStack() as opened:
 
-        def remembering(
-            model_dir: Path, name: str, provider: Provider | None = None, *, many: bool = False
-        ) -> QueryEncoder:
+        def remembering(model_dir: Path, name: str, provider: Provider = AUTO, *, many: bool = False) -> QueryEncoder:
             encoder = query_encoder(model_dir, name, provider, many=many)
             kept = VectorCache(path, f"{name}@{encoder.model.version}/query by {encoder.provider}", _MOST_BYTES)
             opened.callback(kept.close)
             return Remembering(encoder, kept)
 
-        with patch.object(adapters, "query_encoder", remembering):
+        with patch.object(encoders, "query_encoder", remembering):
             yield

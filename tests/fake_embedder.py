@@ -26,7 +26,7 @@ _DOORS = (
     ("kb.operations.embedding.batch_vectors.bulk_embedder", "embedder"),
     ("kb.operations.doctor.vectors.embedding_model", "model"),
     ("kb.operations.doctor.vectors.bulk_embedder", "another"),
-    ("kb.embed.adapters.query_encoder", "embedder"),
+    ("kb.embed.encoders.query_encoder", "embedder"),
 )
 
 

@@ -20,7 +20,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
-from kb.embed.providers.fastembed_adapter import HUB_DIRECTORY
+from kb.embed.hub_models import HUB_DIRECTORY
 
 MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _OPSETS = {"": 17}

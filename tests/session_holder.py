@@ -18,7 +18,7 @@ from fake_embedder import FakeEmbedder, FakeModels
 from kb.config import load
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.run_handle import RunHandle
-from kb.embed import adapters
+from kb.embed import encoders
 from kb.errors import KbError
 from kb.models.manifest import read_installed
 from kb.operations.ask.ask import ask
@@ -69,7 +69,7 @@ def answered_by_threads(session: Session, line: dict[str, Any], threads: int) ->
 
 def main() -> None:
     """Answers until stdin ends."""
-    adapters.query_encoder = installed_encoder
+    encoders.query_encoder = installed_encoder
     with open_session(load(sys.argv[1], tuple(sys.argv[2:])), many=True) as session:
         for line in sys.stdin:
             OPENED.clear()

@@ -21,10 +21,10 @@ from test_store_migrate import legacy_v1
 from kb.config import load
 from kb.domain.answers.answer_events import AskEvent, Generated, Retrieved
 from kb.domain.run_handle import RunHandle
-from kb.llm import loading
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.session.session import Session
+from kb.runtimes import gguf as runtimes
 
 NOTES = {
     "gateway.md": "# Gateway\n\nThe gateway retries a failed upload five times.\nThen it keeps the batch on disk.\n",
@@ -200,7 +200,7 @@ def test_a_model_without_end_is_ended(vault: Vault) -> None:
 @pytest.mark.parametrize("library", ["as it is", "missing"])
 def test_a_file_that_is_no_model(vault: Vault, tmp_path: Path, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if library == "missing":
-        monkeypatch.setattr(loading, "find_spec", lambda name: None)
+        monkeypatch.setattr(runtimes, "find_spec", lambda name: None)
     (tmp_path / "notes.gguf").write_text("# notes", encoding="utf-8")
     named = kb(vault, "ask", RETRY, provider="llama_cpp", gguf=tmp_path / "notes.gguf")
     assert named.code == 2
@@ -215,7 +215,7 @@ def test_a_file_with_a_models_header_and_nothing_else(
     library: str, vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(library)
-    monkeypatch.setattr(loading, "find_spec", lambda name: name if name == library else None)
+    monkeypatch.setattr(runtimes, "find_spec", lambda name: name if name == library else None)
     (tmp_path / "hollow.gguf").write_bytes(gguf(ARCHITECTURE, CONTEXT))
     named = kb(vault, "ask", RETRY, provider="llama_cpp", gguf=tmp_path / "hollow.gguf")
     assert named.code == 2

@@ -13,9 +13,9 @@ from kb.config import SECTIONS, load
 from kb.config.fixed_keys import FIXED_KEYS
 from kb.config.sections import EmbeddingConfig, SearchConfig, keys
 from kb.config.showing import items
-from kb.embed.model_files import ENCODER
-from kb.embed.providers.fastembed_adapter import hub_model
+from kb.embed.hub_models import hub_model
 from kb.errors import ConfigError
+from kb.models.manifest import ENCODER
 from kb.operations.embedding.batch_vectors import steps
 
 __all__ = ["fake_models"]

@@ -46,9 +46,9 @@ OWNERS = {
     "apsw": {"store"},
     "click": {"cli"},
     "kiwipiepy": {"language"},
-    "jinja2": {"llm"},
+    "jinja2": {"runtimes"},
     "lancedb": {"store"},
-    "llama_cpp": {"llm", "runtimes"},
+    "llama_cpp": {"runtimes"},
     "markdown_it": {"extract"},
     "mcp": {"mcp"},
     "mcp_types": {"mcp"},
@@ -64,7 +64,7 @@ OWNERS = {
     "starlette": {"mcp", "web"},
     "textual": {"tui"},
     "uvicorn": {"mcp", "web"},
-    "xllamacpp": {"llm", "runtimes"},
+    "xllamacpp": {"runtimes"},
     "yaml": {"extract", "eval"},
 }
 

@@ -17,8 +17,13 @@ from kb.assemble.e5_graph import channel_scales, int8_columns, neuron_apart
 from kb.assemble.e5_weights import read_weights, with_update
 from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
 from kb.domain.embeddings import EmbeddingModel
-from kb.embed.installed.encoder import open_installed_embedder, open_installed_query_encoder
-from kb.embed.model_files import MODEL_FILE, STATES, TOKEN_IDS
+from kb.embed.installed.encoder import (
+    MODEL_FILE,
+    STATES,
+    TOKEN_IDS,
+    open_installed_embedder,
+    open_installed_query_encoder,
+)
 from kb.embed.passage_tokens import packed_tokens, unpacked
 from kb.errors import ModelCorrupt
 

@@ -17,11 +17,10 @@ import pytest
 from numpy.typing import NDArray
 
 from kb.domain.embeddings import Embedder, EmbeddingModel, QueryEncoder, Role
-from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
-from kb.embed.installed.encoder import InstalledEmbedder, open_installed_embedder
-from kb.embed.model_files import ENCODER, MODEL_FILE, TOKEN_IDS, TOKENS
+from kb.embed.encoders import bulk_embedder, embedding_model, query_encoder
+from kb.embed.installed.encoder import MODEL_FILE, TOKEN_IDS, TOKENS, InstalledEmbedder, open_installed_embedder
 from kb.errors import ModelError
-from kb.models.manifest import read_installed
+from kb.models.manifest import ENCODER, read_installed
 
 MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR", Path.home() / ".cache/kb-test/models"))
 

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models, normalizers, pre_tokenizers
 
-from kb.assemble.charsmap import precompiled_charsmap
-from kb.embed.installed import word_tokens
-from kb.embed.installed.vocabulary import UnigramVocabulary, open_vocabulary, write_vocabulary
-from kb.embed.installed.word_tokens import WordTokens
+from kb.assemble.vocabulary_file import precompiled_charsmap, write_vocabulary
+from kb.embed.installed import vocabulary as vocabulary_module
+from kb.embed.installed.vocabulary import UnigramVocabulary, WordTokens, open_vocabulary
 from kb.errors import ModelCorrupt
 
 PIECES = [
@@ -100,7 +99,7 @@ def test_the_longest_piece_by_its_beginning(both: tuple[UnigramVocabulary, token
 def test_what_is_remembered_is_bounded(
     both: tuple[UnigramVocabulary, tokenizers.Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(word_tokens, "_MOST_WORDS", 3)
+    monkeypatch.setattr(vocabulary_module, "_MOST_WORDS", 3)
     mapped, _ = both
     words = WordTokens(mapped)
     text = "the " + " ".join("abc"[at % 3] * (at % 5) for at in range(40)) + " the"

@@ -15,9 +15,9 @@ from kb.config import Config, load
 from kb.domain.answers.generation import LanguageModel, ModelRef
 from kb.errors import ConfigError, ModelCorrupt, ModelMissing, ModelUnreachable, UsageError
 from kb.installation import extra_command
-from kb.llm import loading
 from kb.operations.ask.language_model import check_language_model, language_models
 from kb.operations.session.loaded_models import LoadedModels
+from kb.runtimes import gguf as runtimes
 
 NOBODY = "http://127.0.0.1:9"
 
@@ -38,7 +38,7 @@ def model_file(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def library(monkeypatch: pytest.MonkeyPatch) -> None:
     """llama-cpp-python can be found, whether or not it is installed."""
-    monkeypatch.setattr(loading, "find_spec", lambda name: object())
+    monkeypatch.setattr(runtimes, "find_spec", lambda name: object())
 
 
 def config(endpoint: str = NOBODY, **llm: object) -> Config:
@@ -85,7 +85,7 @@ def test_a_named_provider_is_taken_and_not_tried_out(server: Any, model_file: Pa
 def test_choosing_loads_no_engine(model_file: Path) -> None:
     loaded = set(sys.modules)
     assert chosen(config(gguf=model_file)) is not None
-    assert not {"llama_cpp", "jinja2", "xllamacpp", "kb.llm.chat_template"} & (set(sys.modules) - loaded)
+    assert not {"llama_cpp", "jinja2", "xllamacpp", "kb.runtimes.chat_template"} & (set(sys.modules) - loaded)
 
 
 def test_what_a_named_file_lacks_is_raised(tmp_path: Path, model_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_what_a_named_file_lacks_is_raised(tmp_path: Path, model_file: Path, mon
     assert model is not None
     with pytest.raises(ModelCorrupt):
         _ = model.context_tokens
-    monkeypatch.setattr(loading, "find_spec", lambda name: None)
+    monkeypatch.setattr(runtimes, "find_spec", lambda name: None)
     with pytest.raises(ModelMissing, match="llama-cpp-python") as caught:
         first_choice(config(gguf=model_file), "llama_cpp")
     assert caught.value.hint == extra_command("gguf")

@@ -20,10 +20,10 @@ from ollama_fixtures import answer, asking, model_at, playing, serving, tool
 from kb.assemble.language_models import MODEL_FILE, SMOLLM2
 from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message, TokenChunk
 from kb.errors import ModelCorrupt, ModelError, PromptTooLong
-from kb.llm import loading
-from kb.llm.llama_cpp import LlamaCppModel, LlamaLimits
-from kb.llm.runtime import Runtime
+from kb.llm.gguf_model import LlamaCppModel, LlamaLimits
 from kb.models.manifest import read_installed
+from kb.runtimes import gguf as runtimes
+from kb.runtimes.gguf import GgufRuntime
 from kb.runtimes.ollama_http import Timeouts
 
 MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR", Path.home() / ".cache/kb-test/models"))
@@ -80,11 +80,11 @@ def in_process(library: str, context_tokens: int = CONTEXT_TOKENS) -> LlamaCppMo
     return model
 
 
-def loaded_by(library: str, file: Path, context_tokens: int) -> Runtime:
+def loaded_by(library: str, file: Path, context_tokens: int) -> GgufRuntime:
     """The file loaded by one library, whichever else is installed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loading, "find_spec", lambda name: find_spec(name) if name == library else None)
-        return loading.load_runtime(file, context_tokens, 1)
+        patch.setattr(runtimes, "find_spec", lambda name: find_spec(name) if name == library else None)
+        return runtimes.load_gguf(file, context_tokens, 1)
 
 
 def scripted(stack: ExitStack) -> LanguageModel:

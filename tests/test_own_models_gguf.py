@@ -13,13 +13,13 @@ from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels, fake_models
 from gguf_models import CLS, CONTEXT_TOKENS, DIMENSIONS, RANK, write_cross_encoder, write_encoder
 
-from kb.embed.providers.gguf_adapter import gguf_model, open_gguf_embedder, open_gguf_scorer
-from kb.embed.providers.provider import Provider
-from kb.embed.providers.row_embedder import RowEmbedder
+from kb.embed.gguf_models import gguf_model, open_gguf_embedder, open_gguf_scorer
+from kb.embed.provider import Provider
+from kb.embed.row_embedder import RowEmbedder
 from kb.errors import ModelCorrupt, ModelMissing
-from kb.runtimes import gguf_encoder
-from kb.runtimes.gguf import read_gguf_facts
-from kb.runtimes.pair_form import texts_of
+from kb.runtimes import gguf
+from kb.runtimes.gguf import pair_pieces
+from kb.runtimes.gguf_file import read_gguf
 
 __all__ = ["fake_models"]
 
@@ -39,7 +39,7 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     name: str = request.param
     if find_spec(name) is None:
         pytest.skip(f"{name} is not installed")
-    monkeypatch.setattr(gguf_encoder, "find_spec", lambda asked: find_spec(name) if asked == name else None)
+    monkeypatch.setattr(gguf, "find_spec", lambda asked: find_spec(name) if asked == name else None)
     return name
 
 
@@ -106,7 +106,7 @@ def test_both_libraries_give_the_same_vectors_and_order(monkeypatch: pytest.Monk
     write_cross_encoder(tmp_path / "rank.gguf", {"valve": 0.0, "pump": -1.0, "walrus": 3.0})
     vectors, orders = [], []
     for name in LIBRARIES:
-        monkeypatch.setattr(gguf_encoder, "find_spec", lambda asked, name=name: asked == name or None)
+        monkeypatch.setattr(gguf, "find_spec", lambda asked, name=name: asked == name or None)
         vectors.append(opened(tmp_path).embed(["valve pump", "lamp"], "passage"))
         orders.append(open_gguf_scorer((tmp_path,), "rank", 1).score("valve", ["pump", "walrus", "valve"]))
     assert (vectors[0] * vectors[1]).sum(axis=1).min() > 0.9999
@@ -144,7 +144,7 @@ def test_what_a_file_says_is_read_without_a_library(tmp_path: Path) -> None:
     write_encoder(tmp_path / "tiny.gguf", [*WORDS, "more"])
     assert gguf_model(Provider("llama_cpp", gguf_places=(tmp_path,)), "tiny").version != model.version
     write_cross_encoder(tmp_path / "rank.gguf", {"valve": 0.0})
-    assert read_gguf_facts(tmp_path / "rank.gguf", "rerank.model").pooling == RANK
+    assert read_gguf(tmp_path / "rank.gguf", "rerank.model").pooling == RANK
 
 
 @pytest.mark.parametrize("content", [b"", b"no model", b"GGUF" + b"\xff" * 60, b"GGUF\x03\0\0\0" + b"\0" * 16])
@@ -165,13 +165,13 @@ def test_a_file_cut_short_is_named(library: str, tmp_path: Path) -> None:
 
 def test_without_a_library_it_is_said_how_to_have_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_encoder(tmp_path / "tiny.gguf", WORDS)
-    monkeypatch.setattr(gguf_encoder, "find_spec", lambda asked: None)
+    monkeypatch.setattr(gguf, "find_spec", lambda asked: None)
     with pytest.raises(ModelMissing, match="neither llama-cpp-python nor xllamacpp"):
         opened(tmp_path)
 
 
 def test_a_files_own_form_of_a_pair_is_filled_in_without_reading_what_is_put_there() -> None:
-    pieces = texts_of("<q>{query}</q><d>{document}</d>", "what {document} is", "a {query}")
+    pieces = pair_pieces("<q>{query}</q><d>{document}</d>", "what {document} is", "a {query}")
     assert pieces == [
         ("<q>", True), ("what {document} is", False), ("</q><d>", True), ("a {query}", False), ("</d>", True)
     ]  # fmt: skip

@@ -16,11 +16,11 @@ from hub_models import put_cross_encoder, put_encoder, put_token_encoder
 from kb.config import load
 from kb.domain.candidates import Candidate
 from kb.domain.search import SearchQuery
-from kb.embed.adapters import bulk_embedder, embedding_model, query_encoder
 from kb.embed.codec import normalised
+from kb.embed.encoders import bulk_embedder, embedding_model, query_encoder
+from kb.embed.hub_models import open_hub_scorer
 from kb.embed.passage_tokens import packed_tokens, unpacked
-from kb.embed.providers.fastembed_pairs import open_hub_scorer
-from kb.embed.providers.provider import Provider
+from kb.embed.provider import Provider
 from kb.errors import ModelError, ModelMissing
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
@@ -83,7 +83,7 @@ def test_an_encoder_of_a_family_reads_its_prefixes(tmp_path: Path) -> None:
 def test_vectors_with_other_prefixes_have_another_version(tmp_path: Path) -> None:
     versions = [
         embedding_model(tmp_path, NOMIC, provider).version
-        for provider in (None, Provider("fastembed", model=NOMIC, query_prefix=""), Provider("fastembed"))
+        for provider in (Provider(), Provider("fastembed", model=NOMIC, query_prefix=""), Provider("fastembed"))
     ]
     assert versions[0] == versions[2]
     assert versions[0] != versions[1]

@@ -13,10 +13,9 @@ from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels, fake_models
 from ollama_fixtures import playing, tool
 
-from kb.embed.providers.families import family_form, text_form
-from kb.embed.providers.ollama_adapter import open_ollama_embedder
-from kb.embed.providers.provider import Provider
-from kb.embed.providers.row_embedder import RowEmbedder
+from kb.embed.ollama_models import open_ollama_embedder
+from kb.embed.provider import Provider, TextForm, family_form
+from kb.embed.row_embedder import RowEmbedder
 from kb.errors import ModelNotPulled, ModelUnreachable, StreamBroken
 
 __all__ = ["fake_models"]
@@ -149,12 +148,16 @@ def test_a_family_is_told_from_the_name(name: str, query: str, passage: str, poo
     assert (bool(form.query_prefix), form.passage_prefix, form.pooling) == (bool(query), passage, pooling)
 
 
+def formed(name: str, **settings: str) -> TextForm:
+    return Provider(model=name, **settings).form(name)
+
+
 def test_a_family_is_overridden_and_the_label_follows() -> None:
-    assert text_form("bge-m3", query_prefix="q: ").text("x", "query") == "q: x"
-    assert text_form("e5", passage_prefix="").text("x", "passage") == "x"
-    labels = {text_form("e5").label, text_form("e5", query_prefix="").label, text_form("e5", pooling="cls").label}
+    assert formed("bge-m3", query_prefix="q: ").text("x", "query") == "q: x"
+    assert formed("e5", passage_prefix="").text("x", "passage") == "x"
+    labels = {family_form("e5").label, formed("e5", query_prefix="").label, formed("e5", pooling="cls").label}
     assert len(labels) == 3
-    assert text_form("e5", pooling="mean").label == text_form("e5").label
+    assert formed("e5", pooling="mean").label == family_form("e5").label
 
 
 def test_prefixes_reach_the_server(server: Any) -> None:

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kb.embed.passage import tokens_bytes
 from kb.embed.passage_tokens import late_score, packed_tokens, unpacked
+from kb.embed.text import tokens_bytes
 
 Floats = NDArray[np.float32]
 

@@ -13,7 +13,7 @@ from conftest import Vault, cpu_limited, kb_in, make_vault
 from ingest_fixtures import Workspace, analyse_by_word
 from plugin_fixtures import CUES, EXAMPLE, install, install_example
 
-from kb.embed.providers.plugin_adapter import open_plugin_embedder, open_plugin_scorer
+from kb.embed.plugin_models import open_plugin_embedder, open_plugin_scorer
 from kb.errors import ModelMissing, PluginFailed
 from kb.operations.ingest import prepare
 

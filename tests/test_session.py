@@ -315,7 +315,7 @@ def test_many_threads_ask_one_session_while_files_are_ingested(
         encoder.turn = Lock()
         return encoder
 
-    monkeypatch.setattr("kb.embed.adapters.query_encoder", open_encoder)
+    monkeypatch.setattr("kb.embed.encoders.query_encoder", open_encoder)
     with open_session(load(str(vault.config)), many=True) as session, ThreadPoolExecutor(8) as threads:
 
         def ask_often(number: int) -> list[str]:

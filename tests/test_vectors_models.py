@@ -9,9 +9,8 @@ import pytest
 from conftest import Vault, make_vault, run_kb
 from test_contract_imports import HEAVY, loaded_by
 
-from kb.embed.model_files import ENCODER
 from kb.errors import ModelError
-from kb.models.manifest import read_installed
+from kb.models.manifest import ENCODER, read_installed
 
 MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR", Path.home() / ".cache/kb-test/models"))
 

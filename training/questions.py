@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kb.embed.passage import passage_text
+from kb.embed.text import passage_text
 
 LANGUAGES = ("ko", "en")
 _PASSAGES, _QUESTIONS = ".passages.jsonl", ".questions.jsonl"

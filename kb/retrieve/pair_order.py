@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from kb.domain.candidates import Candidate
 from kb.domain.reranking import PairScorer
 from kb.domain.search import SearchHit
-from kb.embed.passage import passage_text
+from kb.embed.text import passage_text
 from kb.errors import ModelError
 
 

@@ -1,156 +1,360 @@
-"""What a GGUF file says of itself in its first bytes, read without llama.cpp: is it one, and how long is its context?
+"""GGUF files run in this process by llama.cpp: by llama-cpp-python, else by xllamacpp, which needs no compiler.
 
-Layout (little-endian, GGUF 2 and 3): magic, version, number of tensors, number of entries; then each entry as key, type
-and value.
+A file writes text, makes vectors, or scores pairs: by its `pooling` (None, `MEAN`, `CLS`, `LAST`, `RANK`). Which
+library runs it changes nothing but rounding.
 """
 
 from __future__ import annotations
 
-import struct
-from dataclasses import dataclass
+import codecs
+import ctypes
+import json
+import secrets
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager
+from functools import cache
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
 
-from kb.errors import ModelCorrupt, ModelMissing
+from kb.domain.answers.generation import Message
+from kb.errors import ModelCorrupt, ModelError, ModelMissing, PromptTooLong, StreamBroken
+from kb.installation import extra_command
 
-_MAGIC = b"GGUF"
-_VERSIONS = (2, 3)
-_KEY_BYTES = 1 << 16
-_ENTRIES = 1 << 16
-_STRING, _ARRAY = 8, 9
-_FORMATS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
+if TYPE_CHECKING:
+    from kb.runtimes.chat_template import ChatTemplate
 
+# How the next token is drawn above temperature 0: as Ollama has it.
+_TOP_K, _TOP_P, _MIN_P = 40, 0.9, 0.0
+_SEEDS = 1 << 32
+_BATCH_TOKENS = 512  # of a prompt
 
-@dataclass(frozen=True, slots=True)
-class GgufHeader:
-    """A model's architecture, and the context it was trained for."""
-
-    architecture: str
-    context_tokens: int
-
-
-def read_gguf_header(path: Path) -> GgufHeader:
-    """The header of the file at `path`. Raises: ModelMissing when it is not there, ModelCorrupt when it is no GGUF."""
-    try:
-        with path.open("rb") as file:
-            return _header(file)
-    except FileNotFoundError as error:
-        raise ModelMissing(f"no model file at {path}", "set models.llm.gguf to a GGUF file") from error
-    except (OSError, ValueError, struct.error) as error:
-        raise ModelCorrupt(f"{path} is not a GGUF model: {error}", "set models.llm.gguf to a GGUF file") from error
+_GAVE_UP = "the model may need more memory than there is"
+_CHAT_TEMPLATE, _RERANK_TEMPLATE = "tokenizer.chat_template", "tokenizer.chat_template.rerank"
 
 
-@dataclass(frozen=True, slots=True)
-class GgufFacts:
-    """What a file says of the vectors it makes; `pooling` is llama.cpp's number, None where it says nothing of it."""
+class Piece(NamedTuple):
+    """A piece of the answer, in whole characters, and how many tokens have been made so far."""
 
-    architecture: str
-    context_tokens: int
-    dimensions: int
-    pooling: int | None
+    text: str
+    made: int
 
 
-MEAN, CLS, LAST, RANK = 1, 2, 3, 4
-"""llama.cpp's numbers of poolings (llama.h, llama_pooling_type). RANK: a head gives one score."""
+class GgufRuntime(Protocol):
+    """A loaded file. Each text starts from an empty cache."""
+
+    library: str
+
+    def tokens(self, text: str, *, marks: bool = False) -> list[int]:
+        """The tokens of `text`; `marks`: those inside it, like `<|im_end|>`, count as marks, not as text."""
+
+    def prompt_tokens(self, messages: Sequence[Message]) -> list[int]:
+        """The tokens of the chat template with the messages in their places. Raises: ModelCorrupt."""
+
+    def pieces(
+        self, prompt: Sequence[int], most: int, temperature: float, seed: int | None
+    ) -> Generator[Piece | None, None, None]:
+        """The pieces of an answer of `most` tokens at most; None when the model ends it; closing it stops the model.
+
+        Raises: StreamBroken.
+        """
+
+    def embed(self, text: str) -> list[float]:
+        """The vector of a text, not normalised. Raises: PromptTooLong, ModelError."""
+
+    def score(self, question: str, passage: str) -> float:
+        """The logit of a pair. Raises: PromptTooLong, ModelError."""
 
 
-def read_gguf_facts(path: Path, key: str) -> GgufFacts:
-    """What the file at `path` says of its vectors. `key` is the configuration's that names it.
+def library() -> str | None:
+    """The library that would run a model: llama_cpp, else xllamacpp; None without either."""
+    return next((name for name in ("llama_cpp", "xllamacpp") if find_spec(name) is not None), None)
 
-    Raises: ModelMissing when it is not there, ModelCorrupt when it is no GGUF.
+
+def no_library() -> ModelMissing:
+    """The error where neither is installed."""
+    return ModelMissing("neither llama-cpp-python nor xllamacpp is installed", extra_command("gguf"))
+
+
+def load_gguf(path: Path, tokens: int, threads: int, pooling: int | None = None) -> GgufRuntime:
+    """The file at `path`, loaded with a context of `tokens`.
+
+    Raises: ModelMissing without a library; ModelCorrupt where it does not load.
     """
-    hint = f"set {key} to a GGUF file"
-    try:
-        with path.open("rb") as file:
-            found = _numbers(file)
-            architecture = str(found["architecture"])
-            return GgufFacts(
-                architecture,
-                int(found[f"{architecture}.context_length"]),
-                int(found[f"{architecture}.embedding_length"]),
-                int(found[f"{architecture}.pooling_type"]) if f"{architecture}.pooling_type" in found else None,
+    match library():
+        case "llama_cpp":
+            return LlamaCpp(path, tokens, threads, pooling)
+        case "xllamacpp":
+            return Xllamacpp(path, tokens, threads, pooling)
+    raise no_library()
+
+
+class LlamaCpp:
+    """A file in llama-cpp-python."""
+
+    library = "llama-cpp-python"
+
+    def __init__(self, path: Path, tokens: int, threads: int, pooling: int | None) -> None:
+        """Loads it. Raises: ModelCorrupt for a file that does not load."""
+        import llama_cpp
+
+        from kb.runtimes.chat_template import CHATML, TEMPLATE_FAULTS, ChatTemplate
+
+        _silence()
+        if pooling is None:
+            on_gpu = -1 if llama_cpp.llama_supports_gpu_offload() else 0
+            use: dict[str, Any] = {"n_batch": _BATCH_TOKENS, "n_gpu_layers": on_gpu}
+        else:
+            use = {"n_batch": tokens, "n_ubatch": tokens, "embedding": True, "pooling_type": pooling}
+        try:
+            self._llama: Any = llama_cpp.Llama(
+                str(path), n_ctx=tokens, n_threads=threads, n_threads_batch=threads, verbose=False, **use
             )
-    except FileNotFoundError as error:
-        raise ModelMissing(f"no model file at {path}", hint) from error
-    except KeyError as error:
-        raise ModelCorrupt(f"{path} says nothing of its {error.args[0]}", hint) from error
-    except (OSError, ValueError, struct.error) as error:
-        raise ModelCorrupt(f"{path} is not a GGUF model: {error}", hint) from error
+        except (*TEMPLATE_FAULTS, RuntimeError, OSError) as error:  # the library reads the template too, by itself
+            raise _unloadable(path, "llama-cpp-python", error) from error
+        self._tokens = tokens
+        self._api: Any = llama_cpp
+        self._vocabulary = llama_cpp.llama_model_get_vocab(self._llama.model)
+        if pooling is None:
+            bos, eos = self._llama.token_bos(), self._llama.token_eos()
+            written = self._llama.metadata.get(_CHAT_TEMPLATE, CHATML)
+            self._first = [bos] if self._llama._model.add_bos_token() else []
+            self._template = ChatTemplate(path, written, self._text(bos), self._text(eos))
 
+    def tokens(self, text: str, *, marks: bool = False) -> list[int]:
+        """The tokens of `text`."""
+        found: list[int] = self._llama.tokenize(text.encode("utf-8", "replace"), add_bos=False, special=marks)
+        return found
 
-def _numbers(file: IO[bytes]) -> dict[str, str | float]:
-    """The architecture and all single numbers before the first entry of the tokenizer, which writers put last."""
-    found: dict[str, str | float] = {}
-    for _ in range(_entries(file)):
-        key = _string(file, _KEY_BYTES)
-        (kind,) = struct.unpack("<I", _exactly(file, 4))
-        if key.startswith("tokenizer."):
-            break
-        if key == "general.architecture" and kind == _STRING:
-            found["architecture"] = _string(file, _KEY_BYTES)
-        elif kind in _FORMATS:
-            found[key] = _number(file, kind)
+    def prompt_tokens(self, messages: Sequence[Message]) -> list[int]:
+        """The tokens of the template with the messages in their places. Raises: ModelCorrupt."""
+        return _prompt_tokens(self, self._template, self._first, messages)
+
+    def pieces(
+        self, prompt: Sequence[int], most: int, temperature: float, seed: int | None
+    ) -> Generator[Piece | None, None, None]:
+        """A piece per token, empty while a character is not whole. Raises: StreamBroken."""
+        api, llama = self._api, self._llama
+        llama.reset()
+        llama.set_seed(api.LLAMA_DEFAULT_SEED if seed is None else seed % _SEEDS)
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        tokens = llama.generate(list(prompt), temp=temperature, top_k=_TOP_K, top_p=_TOP_P, min_p=_MIN_P)
+        try:
+            for made, token in enumerate(tokens, 1):
+                if api.llama_vocab_is_eog(self._vocabulary, token):
+                    yield None
+                    return
+                yield Piece(decoder.decode(llama.detokenize([token])), made)
+                if made == most:
+                    return
+        except RuntimeError as error:
+            raise StreamBroken(f"llama.cpp gave up: {error}", _GAVE_UP) from error
+        finally:
+            tokens.close()
+
+    def embed(self, text: str) -> list[float]:
+        """The vector of a text, not normalised."""
+        tokens = self._llama.tokenize(text.encode(), add_bos=True, special=False)
+        return self._run(tokens, self._api.llama_model_n_embd(self._llama.model))
+
+    def score(self, question: str, passage: str) -> float:
+        """The logit of a pair, which is put together as llama.cpp's own server does it."""
+        template = self._llama.metadata.get(_RERANK_TEMPLATE)
+        if template:
+            pieces = pair_pieces(template, question, passage)
+            tokens = [token for piece, marks in pieces for token in self.tokens(piece, marks=marks)]
         else:
-            _skip(file, kind)
-    return found
+            tokens = self._pair(self.tokens(question), self.tokens(passage))
+        return self._run(tokens, 1)[0]
+
+    def _pair(self, question: Sequence[int], passage: Sequence[int]) -> list[int]:
+        api, vocabulary = self._api, self._vocabulary
+        separator = api.llama_vocab_sep(vocabulary)
+        end = api.llama_vocab_eos(vocabulary)
+        ends = [separator if end < 0 else end] if api.llama_vocab_get_add_eos(vocabulary) else []
+        first = [api.llama_vocab_bos(vocabulary)] if api.llama_vocab_get_add_bos(vocabulary) else []
+        between = [separator] if api.llama_vocab_get_add_sep(vocabulary) else []
+        return [*first, *question, *ends, *between, *passage, *ends]
+
+    def _run(self, tokens: Sequence[int], count: int) -> list[float]:
+        """The first `count` numbers that the tokens give. Raises: PromptTooLong, ModelError."""
+        if len(tokens) > self._tokens:
+            raise PromptTooLong(f"{len(tokens)} tokens, and the model reads {self._tokens}")
+        batch, context = self._llama._batch, self._llama._ctx
+        batch.reset()
+        batch.add_sequence(tokens, 0, True)
+        try:
+            context.kv_cache_clear()
+            context.decode(batch)
+        except RuntimeError as error:
+            raise ModelError(f"llama.cpp gave up: {error}", _GAVE_UP) from error
+        values = self._api.llama_get_embeddings_seq(context.ctx, 0)
+        if not values:
+            raise ModelError("llama.cpp gave no vector", "see that models.embedding.pooling suits the model")
+        found: list[float] = values[:count]
+        return found
+
+    def _text(self, token: int) -> str:
+        return "" if token < 0 else str(self._llama.detokenize([token], special=True).decode("utf-8", "replace"))
 
 
-def _header(file: IO[bytes]) -> GgufHeader:
-    architecture = ""
-    for _ in range(_entries(file)):
-        key = _string(file, _KEY_BYTES)
-        (kind,) = struct.unpack("<I", _exactly(file, 4))
-        if key == "general.architecture" and kind == _STRING:
-            architecture = _string(file, _KEY_BYTES)
-        elif architecture and key == f"{architecture}.context_length" and kind in _FORMATS:
-            return GgufHeader(architecture, int(_number(file, kind)))
+class Xllamacpp:
+    """A file in xllamacpp: llama.cpp's own server inside this process.
+
+    The server listens on a free port of 127.0.0.1, which cannot be switched off; a random key keeps others out.
+    """
+
+    library = "xllamacpp"
+
+    def __init__(self, path: Path, tokens: int, threads: int, pooling: int | None) -> None:
+        """Loads it. Raises: ModelCorrupt for a file that does not load."""
+        import xllamacpp
+
+        params = xllamacpp.CommonParams()
+        params.model.path = str(path)
+        params.n_ctx = tokens
+        params.n_parallel = 1
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+        self._key = secrets.token_urlsafe()
+        params.api_keys = [self._key]
+        params.endpoint_slots = params.endpoint_props = params.ui = params.warmup = False
+        params.verbosity = -1
+        if pooling is None:
+            params.n_batch = min(_BATCH_TOKENS, tokens)
         else:
-            _skip(file, kind)
-    raise ValueError("it says nothing of its context length")
+            params.embedding = True
+            params.pooling_type = xllamacpp.llama_pooling_type(pooling)
+            params.n_batch = params.n_ubatch = tokens
+        try:
+            self._server: Any = xllamacpp.Server(params)
+        except (RuntimeError, ValueError, OSError) as error:
+            raise _unloadable(path, "xllamacpp", error) from error
+        if pooling is None:
+            from kb.runtimes.chat_template import CHATML, ChatTemplate  # an encoder needs no jinja2
+
+            known = self._ask("/props")
+            self._first = self._tokenize("", add_special=True)[:1]  # what the model wants before all else, if anything
+            written = known["chat_template"] or CHATML
+            self._template = ChatTemplate(path, written, known["bos_token"], known["eos_token"])
+
+    def tokens(self, text: str, *, marks: bool = False) -> list[int]:
+        """The tokens of `text`."""
+        return self._tokenize(text, parse_special=marks) if text else []
+
+    def prompt_tokens(self, messages: Sequence[Message]) -> list[int]:
+        """The tokens of the template with the messages in their places. Raises: ModelCorrupt."""
+        return _prompt_tokens(self, self._template, self._first, messages)
+
+    def pieces(
+        self, prompt: Sequence[int], most: int, temperature: float, seed: int | None
+    ) -> Generator[Piece | None, None, None]:
+        """A piece per whole character or token. Raises: StreamBroken."""
+        asked = {
+            "prompt": list(prompt),
+            "n_predict": most,
+            "temperature": temperature,
+            "top_k": _TOP_K,
+            "top_p": _TOP_P,
+            "min_p": _MIN_P,
+            "cache_prompt": False,
+            "stream": True,
+            **({} if seed is None else {"seed": seed % _SEEDS}),
+        }
+        with self._answer("/completion", asked) as response:
+            for line in response:
+                if line.startswith(b"data: "):
+                    event = json.loads(line.removeprefix(b"data: "))
+                    ends = event["stop"] and event["stop_type"] == "eos"
+                    yield None if ends else Piece(event["content"], event["tokens_predicted"])
+
+    def embed(self, text: str) -> list[float]:
+        """The vector of a text."""
+        answered = self._server.handle_embeddings({"input": [text], "model": ""})
+        vector: list[float] = _checked(answered)["data"][0]["embedding"]
+        return vector
+
+    def score(self, question: str, passage: str) -> float:
+        """The logit of a pair."""
+        answered = self._server.handle_rerank({"query": question, "documents": [passage]})
+        return float(_checked(answered)["results"][0]["relevance_score"])
+
+    def _tokenize(self, text: str, **how: bool) -> list[int]:
+        asked = {"content": text, "add_special": False, "parse_special": False, **how}
+        found: list[int] = self._ask("/tokenize", asked)["tokens"]
+        return found
+
+    def _ask(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The JSON object at `path`. Raises: StreamBroken."""
+        with self._answer(path, body) as response:
+            found: dict[str, Any] = json.loads(response.read())
+            return found
+
+    @contextmanager
+    def _answer(self, path: str, body: dict[str, Any] | None) -> Generator[HTTPResponse, None, None]:
+        """The server's answer; hanging up ends its work. Raises: StreamBroken."""
+        with closing(HTTPConnection(urlsplit(self._server.listening_address).netloc)) as connection:
+            try:
+                data = None if body is None else json.dumps(body).encode()
+                headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+                connection.request("GET" if body is None else "POST", path, data, headers)
+                response = connection.getresponse()
+                if response.status != 200:
+                    error = json.loads(response.read()).get("error", {})
+                    raise StreamBroken(f"llama.cpp gave up: {error.get('message', error)}", _GAVE_UP)
+                yield response
+            except (OSError, HTTPException, ValueError) as error:
+                raise StreamBroken(f"llama.cpp gave up: {error}", _GAVE_UP) from error
 
 
-def _entries(file: IO[bytes]) -> int:
-    """How many entries follow. Raises: ValueError for what is no GGUF."""
-    magic = file.read(4)
-    if magic != _MAGIC:
-        raise ValueError(f"it begins with {magic!r}")
-    version, _, entries = struct.unpack("<IQQ", _exactly(file, 20))
-    if version not in _VERSIONS or entries > _ENTRIES:
-        raise ValueError(f"version {version} with {entries} entries is unknown")
-    return int(entries)
+def _prompt_tokens(
+    runtime: GgufRuntime, template: ChatTemplate, first: list[int], messages: Sequence[Message]
+) -> list[int]:
+    """The template's marks count as marks, those inside messages as text: no document can end its turn."""
+    prompt: list[int] = []
+    for part in template.parts(messages):
+        prompt += runtime.tokens(part.text, marks=not part.is_message)
+    return prompt if prompt[:1] == first else [*first, *prompt]
 
 
-def _skip(file: IO[bytes], kind: int) -> None:
-    if kind == _STRING:
-        (length,) = struct.unpack("<Q", _exactly(file, 8))
-        file.seek(length, 1)
-    elif kind == _ARRAY:
-        item, count = struct.unpack("<IQ", _exactly(file, 12))
-        if item in _FORMATS:
-            file.seek(count * struct.calcsize(_FORMATS[item]), 1)
-        else:
-            for _ in range(count):
-                _skip(file, item)
-    else:
-        _number(file, kind)
+def pair_pieces(template: str, question: str, passage: str) -> Sequence[tuple[str, bool]]:
+    """A file's template of a pair, a text with `{query}` and `{document}`, in pieces; True for those of the template:
+    their marks count as marks."""
+    pieces: list[tuple[str, bool]] = [(template, True)]
+    for place, text in (("{query}", question), ("{document}", passage)):
+        pieces = [
+            part
+            for piece, is_template in pieces
+            for part in (_filled(piece, place, text) if is_template else [(piece, False)])
+        ]
+    return [piece for piece in pieces if piece[0]]
 
 
-def _number(file: IO[bytes], kind: int) -> float:
-    if kind not in _FORMATS:
-        raise ValueError(f"type {kind} is unknown")
-    (value,) = struct.unpack(_FORMATS[kind], _exactly(file, struct.calcsize(_FORMATS[kind])))
-    return float(value)
+def _filled(template: str, place: str, text: str) -> list[tuple[str, bool]]:
+    before, found, behind = template.partition(place)
+    return [(before, True), (text, False), (behind, True)] if found else [(template, True)]
 
 
-def _string(file: IO[bytes], most_bytes: int) -> str:
-    (length,) = struct.unpack("<Q", _exactly(file, 8))
-    if length > most_bytes:
-        raise ValueError(f"a name of {length} bytes")
-    return _exactly(file, length).decode("utf-8", "replace")
+def _unloadable(path: Path, name: str, error: Exception) -> ModelCorrupt:
+    return ModelCorrupt(f"{path} cannot be loaded: {error}", f"use another GGUF file, or a newer {name}")
 
 
-def _exactly(file: IO[bytes], count: int) -> bytes:
-    data = file.read(count)
-    if len(data) != count:
-        raise ValueError("it is cut short")
-    return data
+def _checked(answered: dict[str, Any]) -> dict[str, Any]:
+    """The answer of xllamacpp's server. Raises: PromptTooLong, ModelError."""
+    if "error" not in answered:
+        return answered
+    message = str(answered["error"].get("message", answered["error"]))
+    if "too large" in message or "context" in message:
+        raise PromptTooLong(message)
+    raise ModelError(f"llama.cpp gave up: {message}", _GAVE_UP)
+
+
+@cache
+def _silence() -> object:
+    """Drops what llama-cpp-python's C code logs; the code holds on to the callback, which must outlive every model."""
+    import llama_cpp
+
+    drop: object = llama_cpp.llama_log_callback(lambda level, text, user_data: None)
+    llama_cpp.llama_log_set(drop, ctypes.c_void_p(0))
+    return drop

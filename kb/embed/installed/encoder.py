@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, PassageTokens, Role
 from kb.embed.installed.onnx_library import Session, Tensor, open_session
 from kb.embed.installed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
-from kb.embed.model_files import MEAN, MODEL_FILE, STATES, TOKEN_IDS, TOKENS
 from kb.embed.text import encoder_text
 from kb.errors import ModelCorrupt
 from kb.models.manifest import reinstall_hint
@@ -30,11 +29,18 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from kb.domain.embeddings import Vectors
-    from kb.embed.installed.word_tokens import WordTokens
+    from kb.embed.installed.vocabulary import WordTokens
 
     Floats: TypeAlias = memoryview[float]
 
 T = TypeVar("T")
+
+MODEL_FILE, WEIGHTS_FILE = "onnx/model.onnx", "onnx/weights.bin"
+
+# The graph's input, and its outputs: the mean of the tokens' states; those states, each L2 = 1.
+TOKEN_IDS, MEAN, TOKENS = "input_ids", "mean", "tokens"
+# The output of an earlier graph, in their place.
+STATES = "last_hidden_state"
 
 PREFIXES: dict[Role, str] = {"query": "query: ", "passage": "passage: "}
 
@@ -167,7 +173,7 @@ def open_installed_embedder(directory: Path, model: EmbeddingModel, threads: int
 
     import numpy  # noqa: F401  words are cut faster where it is
 
-    from kb.embed.installed.word_tokens import WordTokens
+    from kb.embed.installed.vocabulary import WordTokens
 
     _keep_numpy_to_one_thread()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="encode") if threads > 1 else None

@@ -10,7 +10,9 @@ float32 scores[piece_count]; uint32 trie[trie_units]; replacement texts; piece t
 from __future__ import annotations
 
 import mmap
+import re
 import struct
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from zlib import crc32
@@ -20,10 +22,9 @@ from kb.records import NamedTuple
 
 VOCABULARY_FILE = "vocabulary.bin"
 
-_MAGIC = b"KBV1"
+MAGIC = b"KBV1"
 # pieces, slots, trie units, replacement bytes, text bytes, longest piece in bytes, unknown id, 0, its score
-_HEADER = struct.Struct("<4s8If")
-_UNKNOWN_PENALTY = 10.0
+HEADER = struct.Struct("<4s8If")
 SPACE, METASPACE = b" ", "▁".encode()
 _HAS_LEAF, _LABEL_MASK, _VALUE_MASK = 1 << 8, 0x8000_00FF, 0x7FFF_FFFF
 
@@ -157,60 +158,18 @@ class UnigramVocabulary(NamedTuple):
         return bytes(self.replacements[value:end]), length
 
 
-def write_vocabulary(path: Path, pieces: Sequence[str], scores: Sequence[float], unknown: int, charsmap: bytes) -> None:
-    """Write the vocabulary file of `pieces` in id order. `charsmap` is SentencePiece's precompiled character map."""
-    texts = [piece.encode() for piece in pieces]
-    slot_count = 1 << (2 * len(texts) - 1).bit_length()
-    slots = [0] * slot_count
-    for piece, text in enumerate(texts):
-        slot = crc32(text) & (slot_count - 1)
-        while slots[slot]:
-            slot = (slot + 1) & (slot_count - 1)
-        slots[slot] = piece + 1
-    offsets = [0]
-    for text in texts:
-        offsets.append(offsets[-1] + len(text))
-    (trie_bytes,) = struct.unpack_from("<I", charsmap)
-    trie, replacements = charsmap[4 : 4 + trie_bytes], charsmap[4 + trie_bytes :]
-    header = _HEADER.pack(
-        _MAGIC,
-        len(texts),
-        slot_count,
-        len(trie) // 4,
-        len(replacements),
-        offsets[-1],
-        max(map(len, texts)),
-        unknown,
-        0,
-        min(scores) - _UNKNOWN_PENALTY,
-    )
-    path.write_bytes(
-        b"".join(
-            [
-                header,
-                struct.pack(f"<{slot_count}I", *slots),
-                struct.pack(f"<{len(offsets)}I", *offsets),
-                struct.pack(f"<{len(scores)}f", *scores),
-                trie,
-                replacements,
-                *texts,
-            ]
-        )
-    )
-
-
 def open_vocabulary(path: Path) -> UnigramVocabulary:
     """The vocabulary at `path`, mapped. Raises: ModelCorrupt when it is not one or is cut short."""
     try:
         with path.open("rb") as file:
             view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        magic, pieces, slots, units, replaced, texts, longest, unknown, _, score = _HEADER.unpack_from(view)
+        magic, pieces, slots, units, replaced, texts, longest, unknown, _, score = HEADER.unpack_from(view)
     except (OSError, ValueError, struct.error) as error:
         raise ModelCorrupt(f"{path} cannot be read: {error}") from error
     sizes = (4 * slots, 4 * (pieces + 1), 4 * pieces, 4 * units, replaced, texts)
-    if magic != _MAGIC or len(view) != _HEADER.size + sum(sizes):
+    if magic != MAGIC or len(view) != HEADER.size + sum(sizes):
         raise ModelCorrupt(f"{path} is not a whole vocabulary file")
-    at = _HEADER.size
+    at = HEADER.size
     parts = []
     for size in sizes:
         parts.append(view[at : at + size])
@@ -230,3 +189,82 @@ def open_vocabulary(path: Path) -> UnigramVocabulary:
 
 def _offset(unit: int) -> int:
     return (unit >> 10) << ((unit & 0x200) >> 6)
+
+
+# --- many texts -------------------------------------------------------------------------------------------------------
+
+# Some 15 MB of words and ids.
+_MOST_WORDS = 100_000
+_MOST_ENDS = 10_000
+_SEPARATORS = " \n\t\r"
+
+
+class WordTokens:
+    """Texts → token ids, a word at a time: each word is cut once and remembered, as most words of a text come again.
+
+    No piece of the vocabulary goes on from one word into the next, so the words of a text may be cut one by one. The
+    tokenizer of the same pieces takes 290 MB for 250,000 of them; these are mapped, and the memory of words is bounded.
+    """
+
+    def __init__(self, vocabulary: UnigramVocabulary) -> None:
+        self._vocabulary = vocabulary
+        separators = [each for each in _SEPARATORS if vocabulary.replaced(each.encode()) == SPACE]
+        self._separator = re.compile(f"[{re.escape(''.join(separators))}]")
+        self._longest = vocabulary.longest_by_beginning() if "numpy" in sys.modules else None
+        self._known: dict[str, Sequence[int]] = {}
+        self._ends: dict[bytes, list[int]] = {}
+
+    def token_ids(self, text: str) -> list[int]:
+        """The ids that `UnigramVocabulary.token_ids` gives for the whole text."""
+        first, *others = self._separator.split(text)
+        if not others:
+            return self._vocabulary.token_ids(text)
+        ids = self._first(first)
+        last = others.pop()
+        for word in others:
+            ids += self._inner(word)
+        return ids + self._last(last)
+
+    def _inner(self, word: str) -> Sequence[int]:
+        """The ids of a word between others; of none where nothing is left of it."""
+        known = self._known.get(word)
+        if known is None:
+            known = [
+                token
+                for part in self._parts(word)
+                if part
+                for token in self._vocabulary.segmented(METASPACE + part, self._longest)
+            ]
+            if len(self._known) >= _MOST_WORDS:
+                self._known.clear()
+            self._known[word] = known
+        return known
+
+    def _first(self, word: str) -> list[int]:
+        """The ids of the first word of several, which a space goes before unless it begins with one."""
+        first, *others = self._parts(word)
+        ids: list[int] = []
+        if first:
+            begins = first.startswith(METASPACE)
+            ids += self._cut(first if begins else METASPACE + first)
+        return ids + [token for part in others if part for token in self._cut(METASPACE + part)]
+
+    def _last(self, word: str) -> list[int]:
+        """The ids of the last word of several; a space at the end of a text is a piece."""
+        *others, last = self._parts(word)
+        parts = [*(part for part in others if part), last]
+        return [token for part in parts for token in self._cut(METASPACE + part)]
+
+    def _parts(self, word: str) -> list[bytes]:
+        """The words that a word is after its characters are replaced: mostly one, the same."""
+        return self._vocabulary.replaced(word.encode()).split(SPACE)
+
+    def _cut(self, word: bytes) -> list[int]:
+        """The ids of a word at one end of a text."""
+        known = self._ends.get(word)
+        if known is None:
+            known = self._vocabulary.segmented(word, self._longest)
+            if len(self._ends) >= _MOST_ENDS:
+                self._ends.clear()
+            self._ends[word] = known
+        return known

@@ -19,7 +19,7 @@ from kb.domain.paths import to_posix
 from kb.domain.results.upkeep import ForgetReport, RemovedPart
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.text import stored_text
-from kb.embed.passage import passage_text
+from kb.embed.text import passage_text
 from kb.errors import StoreReadOnly, UsageError
 from kb.operations.answers.audit import audit_file
 from kb.operations.answers.last_shown import forget_shown

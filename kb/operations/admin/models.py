@@ -13,7 +13,7 @@ from kb.assemble.speech_models import CATALOG as SPEECH_MODELS
 from kb.config import Config
 from kb.domain.results.upkeep import ModelStatus
 from kb.domain.run_handle import RunHandle, StepProgress
-from kb.embed.model_files import HUB, LLAMA_CPP, OLLAMA
+from kb.embed.provider import HUB, LLAMA_CPP, OLLAMA
 from kb.errors import Canceled, KbError
 from kb.models.manifest import list_models, verify_model
 from kb.operations.embedding.plan import configured_model
@@ -50,12 +50,9 @@ def _install(name: str, model_dir: Path, handle: RunHandle, *, force: bool) -> s
     if name in CATALOG:
         install_model(CATALOG[name], model_dir, _told(handle, f"{name} was installed", _GO_ON), force=force)
         return name
-    from kb.embed.providers.fastembed_adapter import fetch_hub_model
-    from kb.embed.providers.fastembed_pairs import fetch_hub_scorer, known_scorer
+    from kb.embed.hub_models import fetch_hub_model
 
-    if known_scorer(name) is not None:
-        return fetch_hub_scorer(model_dir, name)
-    return fetch_hub_model(model_dir, name).name
+    return fetch_hub_model(model_dir, name)
 
 
 def _told(handle: RunHandle, before: str, hint: str) -> Callable[[str, int, int], None]:

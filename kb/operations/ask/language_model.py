@@ -77,8 +77,8 @@ def _ollama(config: Config) -> LanguageModel:
 
 
 def _llama_cpp(config: Config) -> LanguageModel:
-    from kb.llm.llama_cpp import LlamaCppModel, LlamaLimits
-    from kb.llm.loading import library, no_library
+    from kb.llm.gguf_model import LlamaCppModel, LlamaLimits
+    from kb.runtimes.gguf import library, no_library
 
     llm = config.models_llm
     limits = LlamaLimits(llm.context_tokens, llm.threads, llm.total_timeout_seconds)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kb.config import Config
 from kb.domain.checks import Check
 from kb.domain.plugins import PLUGIN_KINDS, PluginKind
-from kb.embed.model_files import PLUGIN
+from kb.embed.provider import PLUGIN
 from kb.errors import KbError, ModelMissing
 from kb.extract.code.grammars import GRAMMARS
 from kb.extract.code.installed import lacking_module

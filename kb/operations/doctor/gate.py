@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kb.answer.fitted import fitted
 from kb.domain.checks import Check
-from kb.embed.model_files import ENCODER
+from kb.models.manifest import ENCODER
 from kb.store.connection import Connection
 from kb.store.mirror import mirrored
 

@@ -10,8 +10,8 @@ from typing import cast
 from kb.config import Config
 from kb.domain.checks import Check
 from kb.domain.embeddings import EmbeddingModel, PassageTokens, TokenEmbedder
-from kb.embed.adapters import bulk_embedder, embedding_model
-from kb.embed.passage import passage_text, passage_version
+from kb.embed.encoders import bulk_embedder, embedding_model
+from kb.embed.text import passage_text, passage_version
 from kb.errors import KbError, ModelMissing
 from kb.operations.embedding.plan import configured_model, embedding_provider, require_dimensions
 from kb.operations.embedding.vector_upkeep import model_of

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from kb.domain.embeddings import Embedder, PassageTokens, TokenEmbedder
 from kb.domain.ingest_events import EmbedBatchStarted
 from kb.domain.run_handle import RunHandle
-from kb.embed.adapters import bulk_embedder, embedding_model, is_installed
-from kb.embed.passage import TOKEN_BITS, passage_text, passage_version, tokens_bytes
+from kb.embed.encoders import bulk_embedder, embedding_model, is_installed
+from kb.embed.text import TOKEN_BITS, passage_text, passage_version, tokens_bytes
 from kb.errors import KbError, ModelError
 from kb.operations.embedding.lookahead import in_order
 from kb.operations.embedding.plan import EmbeddingPlan, require_dimensions

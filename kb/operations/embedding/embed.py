@@ -15,7 +15,7 @@ from kb.domain.embeddings import EmbeddingModel
 from kb.domain.ids import ChunkId, embedding_id
 from kb.domain.ingest_events import EmbedBatchFinished
 from kb.domain.run_handle import RunHandle
-from kb.embed.passage import passage_version
+from kb.embed.text import passage_version
 from kb.errors import VectorsUnusable
 from kb.operations.embedding.batch_vectors import BatchVectors, LazyEmbedder, is_searchable, text_of, vectors_of_batches
 from kb.operations.embedding.plan import EmbeddingPlan

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from kb.config import Config
 from kb.domain.embeddings import EmbeddingModel
-from kb.embed.model_files import ASSEMBLED, GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA, PLUGIN
-from kb.embed.providers.provider import Provider
+from kb.embed.provider import GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA, PLUGIN, Provider
 from kb.errors import ConfigError
+from kb.models.manifest import ASSEMBLED
 from kb.records import NamedTuple
 
 _MB = 1_000_000

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, QueryEncoder
-    from kb.embed.providers.provider import Provider
+    from kb.embed.provider import Provider
 
 T = TypeVar("T")
 
@@ -69,12 +69,12 @@ class LoadedModels:
         held = [each for _, each in self._loaded.values() if isinstance(each, SharedEncoder)]
         return sum(each.encoded for each in held), sum(each.spent_s for each in held)
 
-    def query_encoder(self, name: str, provider: Provider | None = None) -> SharedEncoder:
+    def query_encoder(self, name: str, provider: Provider) -> SharedEncoder:
         """The encoder of the model that is installed as `name` now, or that the provider has.
 
         Raises: ModelMissing, ModelCorrupt, and what the provider raises.
         """
-        from kb.embed.adapters import query_encoder  # a search by words alone does without
+        from kb.embed.encoders import query_encoder  # a search by words alone does without
         from kb.models.manifest import manifest_bytes
 
         installed = manifest_bytes(self.model_dir, name)

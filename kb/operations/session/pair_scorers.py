@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kb.config import Config
 from kb.domain.reranking import PairOrder, PairScorer
-from kb.embed.model_files import LLAMA_CPP, PLUGIN
+from kb.embed.provider import LLAMA_CPP, PLUGIN
 from kb.errors import ConfigError
 from kb.operations.embedding.plan import gguf_places
 from kb.operations.session.loaded_models import LoadedModels
@@ -44,14 +44,14 @@ def open_pair_scorer(config: Config) -> PairScorer:
     _require_model(config)
     rerank, threads = config.rerank, config.models_embedding.threads or os.cpu_count() or 1
     if rerank.provider == LLAMA_CPP:
-        from kb.embed.providers.gguf_adapter import open_gguf_scorer
+        from kb.embed.gguf_models import open_gguf_scorer
 
         return open_gguf_scorer(gguf_places(config, rerank.model), Path(rerank.model).name, threads)
     if rerank.provider == PLUGIN:
-        from kb.embed.providers.plugin_adapter import open_plugin_scorer
+        from kb.embed.plugin_models import open_plugin_scorer
 
         return open_plugin_scorer(rerank.model)
-    from kb.embed.providers.fastembed_pairs import open_hub_scorer
+    from kb.embed.hub_models import open_hub_scorer
 
     return open_hub_scorer(config.model_dir, rerank.model, threads)
 

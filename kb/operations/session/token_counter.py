@@ -33,8 +33,7 @@ def token_counter(config: Config, models: LoadedModels) -> TokenCounter:
 
 
 def _counter(config: Config, models: LoadedModels) -> TokenCounter:
-    from kb.embed.installed.vocabulary import VOCABULARY_FILE, open_vocabulary
-    from kb.embed.installed.word_tokens import WordTokens
+    from kb.embed.installed.vocabulary import VOCABULARY_FILE, WordTokens, open_vocabulary
     from kb.models.manifest import read_installed
 
     name = config.models_embedding.model

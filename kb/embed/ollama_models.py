@@ -1,7 +1,7 @@
 """Encoders that an Ollama server runs, over `/api/embed`: any embedding model that was pulled there.
 
-The server cuts nothing (`truncate` is off): a text above the model's context is halved until it fits. What a
-server that is busy or starting refuses is asked again.
+The server cuts nothing (`truncate` is off): a text above the model's context is halved until it fits. A request that a
+busy or starting server refuses is repeated.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
-from kb.domain.embeddings import EmbeddingModel
-from kb.embed.model_files import OLLAMA
-from kb.embed.providers.row_embedder import RowEmbedder
+from kb.domain.embeddings import EmbeddingModel, Role
+from kb.embed.provider import OLLAMA
+from kb.embed.row_embedder import RowEmbedder
 from kb.errors import ModelUnreachable, StreamBroken
 from kb.runtimes.ollama_http import OllamaServer, not_pulled
 
 if TYPE_CHECKING:
-    from kb.embed.providers.provider import Provider
+    from kb.embed.provider import Provider
 
 # Seconds before each further try of one request.
 RETRIES_AFTER_SECONDS = (0.5, 2.0, 5.0)
@@ -29,15 +29,15 @@ _PROBE = "a"
 
 @dataclass(frozen=True, slots=True)
 class OllamaRows:
-    """The numbers that a model on the server gives texts; `waits` are the seconds before each further try."""
+    """The vectors that a model on the server makes; `waits` are the seconds before each further try."""
 
     model: EmbeddingModel
     server: OllamaServer
     waits: Sequence[float] = ()
     wait: Callable[[float], None] = sleep
 
-    def __call__(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector a text, of the model's dimensions; what may pass is tried again.
+    def __call__(self, texts: Sequence[str], role: Role) -> list[list[float]]:
+        """One vector a text, of the model's dimensions; a failure that may pass is tried again.
 
         Raises: PromptTooLong, ModelUnreachable, ModelNotPulled, ModelTimeout, StreamBroken.
         """
@@ -61,7 +61,7 @@ class OllamaRows:
 
 
 def ollama_model(provider: Provider, name: str) -> EmbeddingModel:
-    """What the server's model called `name` encodes to: its digest is part of the version, its dimensions are asked.
+    """The vector space of the server's model called `name`: the version has its digest; one text tells its dimensions.
 
     Raises: ModelNotPulled, ModelUnreachable, ModelTimeout, StreamBroken.
     """
@@ -106,7 +106,7 @@ def _are_vectors(rows: Any, count: int) -> bool:
 
 
 def _digest(server: OllamaServer, name: str) -> str:
-    """What tells one build of a model from another. Raises: ModelNotPulled."""
+    """The digest that tells one build of a model from another. Raises: ModelNotPulled."""
     tagged = name if ":" in name.rpartition("/")[2] else f"{name}:latest"
     listed = server.ask("/api/tags", None).get("models")
     for model in listed if isinstance(listed, list) else ():

@@ -1,7 +1,7 @@
-"""A GGUF file run in this process by llama.cpp, which is loaded at the first token that is counted or made.
+"""A GGUF file that writes text in this process, loaded at the first token that is counted or made.
 
-A prompt is the file's own chat template with the messages put in as plain text (`kb.llm.chat_template`). Each text
-starts from an empty cache: the same request gives the same tokens, whatever was asked before.
+A prompt is the file's own chat template with the messages put in as plain text. Each text starts from an empty cache:
+the same request gives the same tokens, whatever was asked before.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from kb.domain.answers.generation import (
 )
 from kb.errors import ModelError, ModelTimeout, PromptTooLong
 from kb.llm.stops import StopStrings
-from kb.runtimes.gguf import GgufHeader, read_gguf_header
+from kb.runtimes.gguf_file import read_gguf
 
 if TYPE_CHECKING:
-    from kb.llm.runtime import Runtime
+    from kb.runtimes.gguf import GgufRuntime
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class LlamaCppModel:
         self._gguf = gguf
         self._name = name
         self._limits = limits
-        self._header: GgufHeader | None = None
-        self._runtime: Runtime | None = None
+        self._context_tokens: int | None = None
+        self._runtime: GgufRuntime | None = None
         self._writing = False
 
     @property
@@ -59,9 +59,9 @@ class LlamaCppModel:
     @property
     def context_tokens(self) -> int:
         """The lower of what was configured and what the model was made for; nothing is loaded. Raises: ModelError."""
-        if self._header is None:
-            self._header = read_gguf_header(self._gguf)
-        return min(self._limits.context_tokens, self._header.context_tokens)
+        if self._context_tokens is None:
+            self._context_tokens = min(self._limits.context_tokens, read_gguf(self._gguf).context_tokens)
+        return self._context_tokens
 
     def count_tokens(self, text: str) -> int:
         """The tokens of `text` alone, by the model's own tokenizer. Raises: ModelMissing, ModelCorrupt."""
@@ -118,14 +118,11 @@ class LlamaCppModel:
             yield TokenChunk(rest)
         yield Done(reason, TokenUsage(len(prompt), made, round(1000 * (perf_counter() - start))))
 
-    def _loaded(self) -> Runtime:
+    def _loaded(self) -> GgufRuntime:
         if self._runtime is None:
-            from kb.llm.loading import load_runtime
+            from kb.runtimes.gguf import load_gguf
 
-            self._runtime = load_runtime(self._gguf, self.context_tokens, self._limits.threads or physical_cores())
+            # As many threads as there are physical cores: they wait for each other busily, and one too many costs time.
+            threads = self._limits.threads or max(1, (os.cpu_count() or 1) // 2)
+            self._runtime = load_gguf(self._gguf, self.context_tokens, threads)
         return self._runtime
-
-
-def physical_cores() -> int:
-    """How many threads serve llama.cpp best. They wait for each other busily: one too many costs more than it gives."""
-    return max(1, (os.cpu_count() or 1) // 2)

@@ -1,7 +1,7 @@
-"""A model's own chat template, a program in its file, filled in with places where the messages are to stand.
+"""A model's own chat template, a program in its file, rendered with placeholders for the messages.
 
-So a prompt is put together from the template's tokens, in which marks like `<|im_end|>` count, and from those of each
-message as plain text, in which they do not: no document can end its turn.
+So a prompt is put together from pieces of the template, in which marks like `<|im_end|>` count, and from each message
+as plain text, in which they do not: no document can end its turn.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jinja2 import TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
 from kb.domain.answers.generation import Message
 from kb.errors import ModelCorrupt
 
@@ -18,9 +21,14 @@ CHATML = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
     "<|im_start|>assistant\n"
 )
-"""For a file without a template of its own, as llama.cpp does it."""
+"""For a file without a template, as llama.cpp does it."""
 
-# Private-use characters around a message's number stand for its text while the template is filled in.
+TEMPLATE_FAULTS = (TemplateError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+"""What a template can raise when it is read or rendered."""
+
+_OTHER_FILE = "use another GGUF file"
+
+# Private-use characters around a message's number take the place of its text while the template is rendered.
 _PLACE = re.compile("\ue000(\\d+)\ue001")
 
 
@@ -36,12 +44,10 @@ class ChatTemplate:
 
     def __init__(self, path: Path, written: str, bos: str, eos: str) -> None:
         """`written` is the template of the file at `path`. Raises: ModelCorrupt for one that cannot be read."""
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-
         environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
         try:
             self._template = environment.from_string(written)
-        except _faults() as error:
+        except TEMPLATE_FAULTS as error:
             raise ModelCorrupt(f"{path} cannot be loaded: {error}", _OTHER_FILE) from error
         self._settings: dict[str, Any] = {
             "bos_token": bos,
@@ -60,14 +66,14 @@ class ChatTemplate:
                 yield Part(part, False)
 
     def _rendered(self, messages: Sequence[Message]) -> tuple[str, list[str]]:
-        """The template filled in with places, and the text of each place."""
+        """The rendered template with placeholders, and the text of each."""
         faults: list[str] = []
         # Some templates know no system message: then it goes before the first question.
         for shown in (list(messages), _without_system(messages)):
             places = [{"role": m.role, "content": f"\ue000{index}\ue001"} for index, m in enumerate(shown)]
             try:
                 rendered = self._template.render(messages=places, **self._settings)
-            except _faults() as error:
+            except TEMPLATE_FAULTS as error:
                 faults.append(str(error))
                 continue
             if sorted(map(int, _PLACE.findall(rendered))) == list(range(len(shown))):
@@ -76,23 +82,13 @@ class ChatTemplate:
         raise ModelCorrupt(f"the model's chat template cannot be used: {faults[0]}", _OTHER_FILE)
 
 
-_OTHER_FILE = "use another GGUF file"
-
-
 def _refuse(message: str) -> None:
-    """What a template calls for a conversation it cannot put into a prompt."""
+    """A template calls this for a conversation it cannot put into a prompt."""
     raise ValueError(message)
 
 
-def _faults() -> tuple[type[Exception], ...]:
-    """What a template can raise when it is read or filled in."""
-    from jinja2 import TemplateError
-
-    return (TemplateError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
-
-
 def _without_system(messages: Sequence[Message]) -> list[Message]:
-    """The same conversation with what the system says put before the first question."""
+    """The same conversation with the system messages put before the first question."""
     told = [message.content for message in messages if message.role == "system"]
     rest = [message for message in messages if message.role != "system"]
     if told and rest:

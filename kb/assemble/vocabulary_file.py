@@ -1,18 +1,67 @@
-"""A map of character replacements in the form tokenizer files carry it: SentencePiece's precompiled character map.
+"""Writes the vocabulary file that `kb/embed/installed/vocabulary.py` maps, with its map of replaced characters.
 
-The form is a double-array trie over UTF-8 bytes (Darts-clone) whose leaves point at NUL-terminated replacement texts.
+The map has the form in which tokenizer files carry it, SentencePiece's precompiled character map: a double-array trie
+over UTF-8 bytes (Darts-clone) whose leaves point at NUL-terminated replacement texts.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from zlib import crc32
+
+from kb.embed.installed.vocabulary import HEADER, MAGIC
+
+_UNKNOWN_PENALTY = 10.0
 
 _HAS_LEAF = 1 << 8
 _LEAF = 1 << 31
 _OFFSET_LIMIT = 1 << 21
 _PAGE_UNITS = 256
+
+
+def write_vocabulary(path: Path, pieces: Sequence[str], scores: Sequence[float], unknown: int, charsmap: bytes) -> None:
+    """Write the vocabulary file of `pieces` in id order. `charsmap` is SentencePiece's precompiled character map."""
+    texts = [piece.encode() for piece in pieces]
+    slot_count = 1 << (2 * len(texts) - 1).bit_length()
+    slots = [0] * slot_count
+    for piece, text in enumerate(texts):
+        slot = crc32(text) & (slot_count - 1)
+        while slots[slot]:
+            slot = (slot + 1) & (slot_count - 1)
+        slots[slot] = piece + 1
+    offsets = [0]
+    for text in texts:
+        offsets.append(offsets[-1] + len(text))
+    (trie_bytes,) = struct.unpack_from("<I", charsmap)
+    trie, replacements = charsmap[4 : 4 + trie_bytes], charsmap[4 + trie_bytes :]
+    header = HEADER.pack(
+        MAGIC,
+        len(texts),
+        slot_count,
+        len(trie) // 4,
+        len(replacements),
+        offsets[-1],
+        max(map(len, texts)),
+        unknown,
+        0,
+        min(scores) - _UNKNOWN_PENALTY,
+    )
+    path.write_bytes(
+        b"".join(
+            [
+                header,
+                struct.pack(f"<{slot_count}I", *slots),
+                struct.pack(f"<{len(offsets)}I", *offsets),
+                struct.pack(f"<{len(scores)}f", *scores),
+                trie,
+                replacements,
+                *texts,
+            ]
+        )
+    )
 
 
 @dataclass(slots=True)

@@ -1,8 +1,9 @@
-"""Any other encoder that fastembed knows, by its name: for machines that reach a model hub.
+"""Encoders and cross-encoders that fastembed knows by their names: for machines that reach a model hub.
 
-Only `kb models install NAME` fetches; indexing and search open what is in the hub cache below the model directory.
-fastembed adds no prefixes and cuts texts at the window, so both are seen to here. A model made for late interaction
-(ColBERT) gives tokens: they are pooled and packed as those of kb's own encoder.
+Only `kb models install NAME` fetches; indexing and search open models of the hub cache below the model directory.
+fastembed adds no prefixes and cuts texts at the window, so this adapter adds the ones and cuts before the other. A
+model made for late interaction (ColBERT) gives tokens: they are pooled and packed as those of kb's own encoder. A
+question and passage that are together above a cross-encoder's window (512 tokens at most) are cut at their end.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, PassageTokens, Role
 from kb.embed.codec import normalised
-from kb.embed.model_files import HUB
-from kb.embed.providers.families import TextForm, family_form
-from kb.errors import ModelError, ModelMissing
+from kb.embed.provider import AUTO, HUB, Provider, TextForm
+from kb.embed.text import encoder_text
+from kb.errors import ModelCorrupt, ModelError, ModelMissing
 from kb.models.requirements import lacking_packages, require
 from kb.private import fetching, unreported
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import Vectors
-    from kb.embed.providers.provider import Provider
 
 HUB_DIRECTORY = "hub"
 
 _BATCH_TEXTS = 16
+_BATCH_PAIRS = 4
 # A piece cut between two tokens can take a few more when it stands alone.
 _SPARE_TOKENS = 16
 
@@ -51,7 +52,7 @@ class HubEmbedder:
 
     @property
     def provider(self) -> str:
-        """The library that knows the model by its name."""
+        """The library that runs the model."""
         return HUB
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
@@ -77,7 +78,7 @@ class HubEmbedder:
         return counts
 
     def _encoded(self, texts: Sequence[str], role: Role) -> Iterator[tuple[_Piece, Vectors]]:
-        """The pieces of the texts with what fastembed gives for each; those of one text in their order."""
+        """The pieces of the texts with fastembed's output for each; those of one text in their order."""
         pieces = [
             piece for index, text in enumerate(texts) for piece in self._pieces(index, self._form.text(text, role))
         ]
@@ -112,7 +113,7 @@ class HubTokenEmbedder(HubEmbedder):
         return self._means(self._states(texts, role))
 
     def embed_passages(self, texts: Sequence[str]) -> tuple[Vectors, list[PassageTokens]]:
-        """The same of passages, and the tokens of each, by one pass through the encoder."""
+        """The vectors of passages, as of `embed`, and their tokens, by one pass through the encoder."""
         from kb.embed.passage_tokens import packed_tokens
 
         states = self._states(texts, "passage")
@@ -139,76 +140,134 @@ class HubTokenEmbedder(HubEmbedder):
         return normalised(means.reshape(-1, self.model.dimensions))
 
 
-def hub_model(name: str, provider: Provider | None = None) -> EmbeddingModel:
-    """What the fastembed model called `name` encodes to; its owner (`intfloat/`) may be left out.
+@dataclass(frozen=True, slots=True)
+class HubScorer:
+    """A cross-encoder in memory."""
 
-    What stands before a text is part of the version, unless it is what kb put there before it knew families.
+    label: str
+    _fastembed: Any
+
+    def score(self, question: str, passages: Sequence[str]) -> list[float]:
+        """One logit a passage."""
+        texts = [encoder_text(passage) for passage in passages]
+        # Padded to the longest of its batch: similar lengths are kept together.
+        order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
+        scores = self._fastembed.rerank(encoder_text(question), [texts[at] for at in order], batch_size=_BATCH_PAIRS)
+        found = dict(zip(order, map(float, scores), strict=True))
+        return [found[at] for at in range(len(texts))]
+
+
+def hub_model(name: str, provider: Provider = AUTO) -> EmbeddingModel:
+    """The vector space of the fastembed model called `name`; its owner (`intfloat/`) may be left out.
+
+    The text before a text is part of the version, unless it is the one that kb added before it knew families.
 
     Raises: ModelMissing when fastembed does not know it, or is not installed.
     """
     for has_tokens in (False, True):
-        for known in _fastembed_class(has_tokens=has_tokens).list_supported_models():
-            full = known["model"].lower()
-            if name.lower() in (full, full.rpartition("/")[2]):
-                origin = known["sources"]["hf"] or known["sources"]["url"]
-                form = _form(known["model"], provider)
-                before = ("query: ", "passage: ") if "e5" in full else ("", "")
-                label = "" if (form.query_prefix, form.passage_prefix) == before else f"/{form.label}"
-                return EmbeddingModel(known["model"], f"{HUB}:{origin}{label}", known["dim"], None, has_tokens)
+        known = _known(_encoder_class(has_tokens=has_tokens), name)
+        if known is not None:
+            origin = known["sources"]["hf"] or known["sources"]["url"]
+            form = _form(known["model"], provider)
+            before = ("query: ", "passage: ") if "e5" in known["model"].lower() else ("", "")
+            label = "" if (form.query_prefix, form.passage_prefix) == before else f"/{form.label}"
+            return EmbeddingModel(known["model"], f"{HUB}:{origin}{label}", known["dim"], None, has_tokens)
     raise ModelMissing(
         f"no model is called {name}",
         "`kb models list` shows those that can be installed; any model name of fastembed works too",
     )
 
 
-def open_hub_embedder(model_dir: Path, name: str, threads: int, provider: Provider | None = None) -> HubEmbedder:
+def open_hub_embedder(model_dir: Path, name: str, threads: int, provider: Provider = AUTO) -> HubEmbedder:
     """The model called `name` from the hub cache, on `threads` cores. Raises: ModelMissing when it is not there."""
     model = hub_model(name, provider)
+    library = _encoder_class(has_tokens=model.has_tokens)
     try:
-        fastembed = _fastembed_class(has_tokens=model.has_tokens)(
-            model.name, cache_dir=str(model_dir / HUB_DIRECTORY), threads=threads, local_files_only=True
-        )
+        loaded = library(model.name, cache_dir=str(model_dir / HUB_DIRECTORY), threads=threads, local_files_only=True)
     except (ValueError, OSError) as error:
         raise ModelMissing(
             f"the model {name} is not installed", f"run `kb models install {name}` where a model hub can be reached"
         ) from error
     made = HubTokenEmbedder if model.has_tokens else HubEmbedder
-    return made(model, fastembed, _form(model.name, provider))
+    return made(model, loaded, _form(model.name, provider))
 
 
-def fetch_hub_model(model_dir: Path, name: str) -> EmbeddingModel:
-    """The model called `name`, fetched into the hub cache. Raises: ModelMissing; ModelError when that fails."""
+def open_hub_scorer(model_dir: Path, name: str, threads: int | None) -> HubScorer:
+    """The cross-encoder called `name` from the hub cache. Raises: ModelMissing, ModelCorrupt."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as failures
+
+    library = _scorer_class()
+    known = _known(library, name)
+    if known is None:
+        names = ", ".join(sorted(str(each["model"]) for each in library.list_supported_models()))
+        raise ModelMissing(f"fastembed knows no cross-encoder called {name}", f"set rerank.model to one of {names}")
+    full = known["model"]
+    try:
+        loaded = library(full, cache_dir=str(model_dir / HUB_DIRECTORY), threads=threads, local_files_only=True)
+    except (failures.Fail, failures.InvalidProtobuf, failures.InvalidGraph) as error:
+        raise ModelCorrupt(f"{full} does not load: {error}", f"kb models install {full}") from error
+    except (ValueError, OSError) as error:
+        raise ModelMissing(
+            f"the cross-encoder {full} is not installed", f"run `kb models install {full}` where a hub can be reached"
+        ) from error
+    return HubScorer(f"{HUB}:{full}", loaded)
+
+
+def fetch_hub_model(model_dir: Path, name: str) -> str:
+    """The full name of the encoder or cross-encoder called `name`, fetched into the hub cache.
+
+    Raises: ModelMissing where fastembed knows none; ModelError where it cannot be fetched.
+    """
     hub = model_dir / HUB_DIRECTORY
     with fetching(hub):
-        model = hub_model(name)
-        _fetch(model, hub)
-    return model
+        library, otherwise = _scorer_class(), "rerank.provider = none does without"
+        known = _known(library, name)
+        if known is not None:
+            full = str(known["model"])
+        else:
+            model = hub_model(name)
+            full, otherwise = model.name, "`kb models list` shows those that need none"
+            library = _encoder_class(has_tokens=model.has_tokens)
+        try:
+            library(full, cache_dir=str(hub), lazy_load=True)
+        except (ValueError, OSError) as error:
+            raise ModelError(
+                f"{full} could not be fetched: {error}", f"a model hub must be reachable for it; {otherwise}"
+            ) from error
+    return full
 
 
-def _fetch(model: EmbeddingModel, hub: Path) -> None:
-    try:
-        _fastembed_class(has_tokens=model.has_tokens)(model.name, cache_dir=str(hub), lazy_load=True)
-    except (ValueError, OSError) as error:
-        raise ModelError(
-            f"{model.name} could not be fetched: {error}",
-            "a model hub must be reachable for it; `kb models list` shows those that need none",
-        ) from error
+def _known(library: Any, name: str) -> dict[str, Any] | None:
+    """The entry of fastembed's catalogue for the model called `name`, with or without its owner."""
+    for known in library.list_supported_models():
+        full = str(known["model"]).lower()
+        if name.lower() in (full, full.rpartition("/")[2]):
+            entry: dict[str, Any] = known
+            return entry
+    return None
 
 
-def _form(name: str, provider: Provider | None) -> TextForm:
+def _form(name: str, provider: Provider) -> TextForm:
     """How texts are given to the model; fastembed pools as its own catalogue says."""
-    form = family_form(name) if provider is None else provider.form(name)
-    return form._replace(pooling="")
+    return provider.form(name)._replace(pooling="")
 
 
-def _fastembed_class(*, has_tokens: bool) -> Any:
-    """The class that fastembed's text models are made by."""
-    library = load_fastembed()
+def _encoder_class(*, has_tokens: bool) -> Any:
+    """fastembed's class of encoders, or of those that give tokens."""
+    library = _load_fastembed()
     return library.LateInteractionTextEmbedding if has_tokens else library.TextEmbedding
 
 
-def load_fastembed() -> Any:
-    """The library, its log lines off: the error tells a failure once. Raises: ModelMissing without it."""
+def _scorer_class() -> Any:
+    """fastembed's class of cross-encoders."""
+    _load_fastembed()
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+    return TextCrossEncoder
+
+
+def _load_fastembed() -> Any:
+    """The library without its log: the error names a failure once. Raises: ModelMissing without the library."""
     require("models that are not in `kb models list`", lacking_packages(("fastembed",), "hub"))
     with unreported():
         import fastembed

@@ -1,1 +1,0 @@
-"""Encoders that somebody else runs, or that come from a hub or a plugin."""
