@@ -24,10 +24,9 @@ from kb.errors import ExtractFailed  # noqa: E402
 from kb.extract.ocr.recognised_pages import page_ocr_json, read_page_ocr  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402
 from kb.extract.pdf.document import PARSER_VERSION, assemble_pdf  # noqa: E402
-from kb.extract.pdf.pages import PdfText, read_pdf_text, unusable_pages  # noqa: E402
-from kb.extract.pdf.raw_pages import RawBlock  # noqa: E402
-from kb.extract.pdf.reading_order import reading_order  # noqa: E402
-from kb.extract.pdf.text_quality import is_readable  # noqa: E402
+from kb.extract.pdf.layout import reading_order  # noqa: E402
+from kb.extract.pdf.pages import PdfText, RawBlock, read_pdf_text, unusable_pages  # noqa: E402
+from kb.extract.pdf.text import is_readable  # noqa: E402
 from kb.extract.registry import EXTRACTORS  # noqa: E402
 
 A4 = (595, 842)
@@ -377,7 +376,7 @@ boxes = st.tuples(st.integers(0, 500), st.integers(0, 700), st.integers(1, 90), 
 @given(st.lists(boxes, max_size=25), st.integers(1, 400))
 def test_reading_order_loses_no_block(found: list[tuple[int, int, int, int]], chars: int) -> None:
     blocks = [RawBlock(x, y, x + w, y + h, f"{n:<{chars}}") for n, (x, y, w, h) in enumerate(found)]
-    assert sorted(reading_order(blocks, 600)) == sorted(blocks)
+    assert sorted(reading_order(blocks)) == sorted(blocks)
 
 
 @pytest.mark.parametrize("target_tokens", [40, 120, 500])

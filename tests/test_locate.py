@@ -22,7 +22,9 @@ from kb.operations.session.session import open_session
 LINES = (OcrRegion(Box(0, 0, 100, 10), "first line", 0.9, 0), OcrRegion(Box(0, 20, 100, 10), "둘째 줄", 0.8, 0))
 OCR = OcrText(LINES, 200, 100, "reader", "1")
 SEGMENTS = (TranscriptSegment(0, 2_000, "One."), TranscriptSegment(2_000, 4_500, " Two. "))
-PAGES = PdfText((PdfPage("head\n\nbody", (PageBlock("furniture", 0, 0, 4, Box(0, 0, 9, 9)),), 595, 842),))
+PAGES = PdfText(
+    pages=(PdfPage(None, 595, 842, True, "head\n\nbody", (PageBlock("furniture", 0, 0, 4, Box(0, 0, 9, 9)),)),)
+)
 DERIVED: dict[DerivedName, bytes] = {
     "pdf-text": PAGES.to_json(),
     "ocr": page_ocr_json({1: OCR}),

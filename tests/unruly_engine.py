@@ -68,7 +68,7 @@ def derive(job: Job) -> bytes:
     _served.append(job.media_type)
     job.on_progress(Progress(1, 1))
     if job.data == b"worn" or job.data.startswith(STARVED):
-        return PdfText((PdfPage("Read all the same.", (), 595, 842),)).to_json()
+        return PdfText(pages=(PdfPage(None, 595, 842, True, "Read all the same.", ()),)).to_json()
     return pdf_text.derive(job)
 
 

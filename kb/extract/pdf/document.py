@@ -1,4 +1,4 @@
-"""PDF to document: the text of its pages, and of those that only OCR could read → blocks with exact places.
+"""PDF to document: the text of its pages, by OCR where they have none → blocks with exact places.
 
 pdf-text.json, ocr.json → pages → blocks → title, language → Document
 """
@@ -56,7 +56,7 @@ def _recognised_page(page: PdfPage, ocr: OcrText | None) -> PdfPage:
     lines = [replace(line, box=_scaled(line.box, across, down)) for line in ocr.regions]
     paragraphs = list(page_paragraphs(lines))
     blocks = tuple(PageBlock("paragraph", 0, start, start + len(text), box) for text, box, start in paragraphs)
-    return replace(page, text="\n\n".join(text for text, _, _ in paragraphs), blocks=blocks)
+    return page._replace(text="\n\n".join(text for text, _, _ in paragraphs), blocks=blocks)
 
 
 def _scaled(box: Box, across: float, down: float) -> Box:

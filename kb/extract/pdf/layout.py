@@ -1,4 +1,4 @@
-"""Blocks of text as they lie on a PDF's pages → what they are and the order they are read in.
+"""Blocks of text as MuPDF finds them on a PDF's pages → their kinds and the order in which they are read.
 
     raw blocks of all pages → furniture, headings → reading order → PdfPage
 
@@ -11,12 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Literal, NamedTuple
+from operator import attrgetter
+from typing import Literal, TypeAlias
 
 from kb.domain.media_citations import Box
-from kb.extract.pdf.pages import OutlineEntry, PageBlock, PageBlockKind, PdfPage
-from kb.extract.pdf.raw_pages import RawBlock, RawPage, body_height
-from kb.extract.pdf.reading_order import reading_order
+from kb.extract.pdf.pages import OutlineEntry, PageBlock, PageBlockKind, PdfPage, RawBlock, RawPage, body_height
 from kb.language.pages import ends_inside_words, joined_hangul, whole_across, whole_words
 
 # Running heads and page numbers are in these shares of a page's height, and on so many pages.
@@ -31,55 +30,52 @@ _HEADING_LINES = 3
 _HEADING_CHARS = 200
 _HEADING_LEVELS = 6
 
-Margin = Literal["top", "bottom", "side"]
+# Columns: a gap at least so wide, text of at least so many characters on either side of it.
+_COLUMN_GAP = 4.0
+_COLUMN_CHARS = 150
+
+_Margin = Literal["top", "bottom", "side"]
+
+_Placed: TypeAlias = tuple[RawBlock, PageBlockKind, int]
+"""A block of a page, its kind, and its level where it is a heading."""
 
 _DIGITS = re.compile(r"\d+|\b[ivxlcdm]+\b")
 _LINE_END_SPACES = re.compile(r"[ \t]+\n")
 
 
 def lay_out(pages: Sequence[RawPage], outline: Sequence[OutlineEntry]) -> Iterator[PdfPage]:
-    """The pages with their blocks told apart and in reading order; what runs along a side of the page comes last."""
+    """The pages, their blocks with kinds and in reading order; text along a side of the page comes last."""
     usual_height = body_height([block for page in pages for block in page.blocks])
     repeated = _repeated(pages, usual_height)
     levels = {} if outline else _levels(pages, usual_height, repeated)
     titles = _titles_by_page(outline)
     joins_hangul = ends_inside_words(block.text for page in pages for block in page.blocks)
     for number, page in enumerate(pages, 1):
-        parts = _parts(page, repeated)
+        zones: dict[str, list[RawBlock]] = {"top": [], "body": [], "side": [], "bottom": []}
+        for block in page.blocks:
+            zones[_zone(page, block, repeated)].append(block)
         wanted = dict(titles.get(number, ()))
-        ordered: list[tuple[RawBlock, PageBlockKind, int]] = [(block, "furniture", 0) for block in parts.top]
-        for block in reading_order(parts.body, page.width):
-            level = _outline_level(block, wanted) if outline else levels.get(_size(block), 0)
+        ordered: list[_Placed] = [(block, "furniture", 0) for block in zones["top"]]
+        for block in reading_order(zones["body"]):
+            level = _outline_level(block, wanted) if outline else levels.get(round(block.line_height), 0)
             is_heading = bool(level) and (bool(outline) or _may_be_heading(block))
             kind: PageBlockKind = "table" if block.is_table else "heading" if is_heading else "paragraph"
             ordered.append((block, kind, level if kind == "heading" else 0))
-        ordered += [(block, "paragraph", 0) for block in parts.sides]
-        ordered += [(block, "furniture", 0) for block in parts.bottom]
+        ordered += [(block, "paragraph", 0) for block in zones["side"]]
+        ordered += [(block, "furniture", 0) for block in zones["bottom"]]
         yield _page(page, ordered, joins_hangul)
 
 
-class _Parts(NamedTuple):
-    """A page's blocks: what repeats above and below (or beside), the text, and what is along its sides."""
-
-    top: list[RawBlock]
-    body: list[RawBlock]
-    sides: list[RawBlock]
-    bottom: list[RawBlock]
-
-
-def _parts(page: RawPage, repeated: set[tuple[str, str]]) -> _Parts:
-    parts = _Parts([], [], [], [])
-    for block in page.blocks:
-        margin = _margin(page, block)
-        if margin and (margin, _normalised(block.text)) in repeated:
-            (parts.top if margin == "top" else parts.bottom).append(block)
-        else:
-            (parts.sides if margin == "side" else parts.body).append(block)
-    return parts
+def _zone(page: RawPage, block: RawBlock, repeated: set[tuple[str, str]]) -> str:
+    """`body`, `side` for text along a side of the page, or `top` or `bottom` for furniture."""
+    margin = _margin(page, block)
+    if margin and (margin, _normalised(block.text)) in repeated:
+        return "top" if margin == "top" else "bottom"
+    return "side" if margin == "side" else "body"
 
 
 def cover_title(page: RawPage) -> str:
-    """The largest line of a page, where it stands out as a title does; else empty."""
+    """The largest line of a page, if it is as large as a title; else empty."""
     lines = [block for block in page.blocks if _may_be_heading(block)]
     largest = max(lines, key=lambda block: block.line_height, default=None)
     if largest is None or largest.line_height < _TITLE_RATIO * body_height(page.blocks):
@@ -88,7 +84,7 @@ def cover_title(page: RawPage) -> str:
 
 
 def _repeated(pages: Sequence[RawPage], usual_height: float) -> set[tuple[str, str]]:
-    """The margin texts, digits left out of account, that stand on several pages."""
+    """The margin texts that several pages share, digits aside."""
     counts: Counter[tuple[str, str]] = Counter()
     for page in pages:
         counts.update(
@@ -102,8 +98,8 @@ def _repeated(pages: Sequence[RawPage], usual_height: float) -> set[tuple[str, s
     return {key for key, count in counts.items() if count >= least}
 
 
-def _margin(page: RawPage, block: RawBlock) -> Margin | None:
-    """The margin of the page that a block of few lines is in."""
+def _margin(page: RawPage, block: RawBlock) -> _Margin | None:
+    """The margin of the page that contains a block of few lines."""
     if block.text.count("\n") >= _FURNITURE_LINES or block.is_table:
         return None
     is_outside = block.x1 <= page.width * _MARGIN_SHARE or block.x0 >= page.width * (1 - _MARGIN_SHARE)
@@ -118,10 +114,10 @@ def _normalised(text: str) -> str:
     return " ".join(_DIGITS.sub("#", text.lower()).split())
 
 
-def _levels(pages: Sequence[RawPage], usual_height: float, repeated: set[tuple[str, str]]) -> Mapping[float, int]:
+def _levels(pages: Sequence[RawPage], usual_height: float, repeated: set[tuple[str, str]]) -> Mapping[int, int]:
     """Heading sizes with their level, the largest first."""
     sizes = {
-        _size(block)
+        round(block.line_height)
         for page in pages
         for block in page.blocks
         if block.line_height >= _HEADING_RATIO * usual_height
@@ -129,10 +125,6 @@ def _levels(pages: Sequence[RawPage], usual_height: float, repeated: set[tuple[s
         and (_margin(page, block), _normalised(block.text)) not in repeated
     }
     return {size: min(level, _HEADING_LEVELS) for level, size in enumerate(sorted(sizes, reverse=True), 1)}
-
-
-def _size(block: RawBlock) -> float:
-    return round(block.line_height)
 
 
 def _may_be_heading(block: RawBlock) -> bool:
@@ -149,7 +141,7 @@ def _titles_by_page(outline: Sequence[OutlineEntry]) -> Mapping[int, list[tuple[
 
 
 def _outline_level(block: RawBlock, wanted: dict[str, int]) -> int:
-    """The level of the outline's entry that this block is the heading of, which is then found; 0 where it is none."""
+    """The level of the outline's entry with this block as its heading, removed from `wanted`; 0 without one."""
     if not wanted or not _may_be_heading(block):
         return 0
     letters = _letters(block.text)
@@ -164,7 +156,7 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
 
 
-def _page(page: RawPage, ordered: Sequence[tuple[RawBlock, PageBlockKind, int]], joins_hangul: bool) -> PdfPage:
+def _page(page: RawPage, ordered: Sequence[_Placed], joins_hangul: bool) -> PdfPage:
     parts: list[str] = []
     blocks: list[PageBlock] = []
     at = 0
@@ -175,11 +167,11 @@ def _page(page: RawPage, ordered: Sequence[tuple[RawBlock, PageBlockKind, int]],
         blocks.append(PageBlock(kind, level, at, at + len(text), box))
         parts.append(text)
         at += len(text) + 2
-    return PdfPage("\n\n".join(parts), tuple(blocks), round(page.width), round(page.height), page.label, page.usable)
+    return PdfPage(page.label, round(page.width), round(page.height), page.usable, "\n\n".join(parts), tuple(blocks))
 
 
-def _texts(ordered: Sequence[tuple[RawBlock, PageBlockKind, int]], joins_hangul: bool) -> list[str]:
-    """The text of each block, also those words whole that go on in the next paragraph, as at a column's foot."""
+def _texts(ordered: Sequence[_Placed], joins_hangul: bool) -> list[str]:
+    """The text of each block; a word broken by the end of a paragraph, as at a column's foot, is joined."""
     texts: list[str] = []
     for kind, blocks in groupby(ordered, key=lambda each: each[1]):
         parts = [block.text if block.is_table else _prose(block.text, joins_hangul) for block, _, _ in blocks]
@@ -188,8 +180,61 @@ def _texts(ordered: Sequence[tuple[RawBlock, PageBlockKind, int]], joins_hangul:
 
 
 def _prose(text: str, joins_hangul: bool) -> str:
-    """The text of a block, its words whole."""
+    """The text of a block; words broken by the end of a line are joined."""
     if joins_hangul and "\n" in text:
         text = joined_hangul(text)
     text = _LINE_END_SPACES.sub("\n", text.replace("\u00a0", " ")).strip()
     return whole_words(text).replace("\u00ad", "").strip()
+
+
+def reading_order(blocks: Sequence[RawBlock]) -> list[RawBlock]:
+    """The blocks from top to bottom, a column at a time where there are columns (a recursive XY cut)."""
+    if len(blocks) < 2:
+        return list(blocks)
+    ordered: list[RawBlock] = []
+    for group in _column_groups(blocks):
+        cut = _column_cut(group)
+        if cut is None:
+            ordered += sorted(group, key=lambda block: (round(block.y0 / 3), block.x0))
+        else:
+            ordered += reading_order([block for block in group if block.x1 <= cut])
+            ordered += reading_order([block for block in group if block.x1 > cut])
+    return ordered
+
+
+def _column_groups(blocks: Sequence[RawBlock]) -> Iterator[list[RawBlock]]:
+    """Runs of bands, from the top, that share the same columns; no empty line runs across a band."""
+    group: list[RawBlock] = []
+    for band in _bands(blocks):
+        if group and _column_cut([*group, *band]) is None:
+            yield group
+            group = []
+        group += band
+    yield group
+
+
+def _bands(blocks: Sequence[RawBlock]) -> Iterator[list[RawBlock]]:
+    by_top = sorted(blocks, key=attrgetter("y0"))
+    band, bottom = [by_top[0]], by_top[0].y1
+    for block in by_top[1:]:
+        if block.y0 >= bottom:
+            yield band
+            band = []
+        band.append(block)
+        bottom = max(bottom, block.y1)
+    yield band
+
+
+def _column_cut(blocks: Sequence[RawBlock]) -> float | None:
+    """The right edge of the first of two columns of text with a gap between them; None without such a gap."""
+    by_left = sorted(blocks, key=attrgetter("x0"))
+    right = by_left[0].x1
+    for at, block in enumerate(by_left):
+        if block.x0 - right >= _COLUMN_GAP and min(_chars(by_left[:at]), _chars(by_left[at:])) >= _COLUMN_CHARS:
+            return right
+        right = max(right, block.x1)
+    return None
+
+
+def _chars(blocks: Sequence[RawBlock]) -> int:
+    return sum(len(block.text) for block in blocks)

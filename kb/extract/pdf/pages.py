@@ -1,24 +1,113 @@
-"""The text of a PDF's pages, as the step `pdf-text` derives it and the document is built from it."""
+"""The pages of a PDF: as MuPDF reads them (`RawPage`), and as `pdf-text.json` holds them, laid out (`PdfText`).
+
+Boxes of raw pages are (x0, y0, x1, y1) in points from the page's top left.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 from kb.domain.media_citations import Box
+
+# Lines follow each other at so many times their height; what is lower than the smallest letters is not.
+_LINE_PITCH = 1.2
+_SMALLEST_LETTERS = 5.0
+
+# A letter's width in heights of a line, and how much wider than tall a text must be level to be known as upright.
+_LETTER_WIDTH = 0.5
+_UPRIGHT_RATIO = 1.5
 
 # The note of a PDF that MuPDF had to put in order; every other note is about a page that cannot be read.
 REPAIRED_NOTE = "the PDF is damaged; it was repaired while it was read"
 
 PageBlockKind = Literal["heading", "paragraph", "table", "furniture"]
 
+Rectangle: TypeAlias = tuple[float, float, float, float]
+
+
+def bounds(boxes: Iterable[Sequence[float | object]]) -> Rectangle:
+    """The rectangle around boxes, each a record whose first fields are x0, y0, x1, y1."""
+    x0, y0, x1, y1 = zip(*(box[:4] for box in boxes), strict=True)
+    return min(x0), min(y0), max(x1), max(y1)
+
+
+class Word(NamedTuple):
+    """A word as MuPDF gives it: its box, its text, and the numbers of its block, its line, and itself in the line."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    text: str
+    block: int
+    line: int
+    number: int
+
+
+class RawBlock(NamedTuple):
+    """A block of text and its place; a table is Markdown already. `lines_height` is one line's, where it is known."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    text: str
+    is_table: bool = False
+    lines_height: float = 0.0
+
+    @property
+    def line_height(self) -> float:
+        """The height of one line in points, if need be from the block's own height; lines side by side are one."""
+        if self.lines_height:
+            return self.lines_height
+        height = self.x1 - self.x0 if self.is_upright else self.y1 - self.y0
+        of_one = height / (1 + _LINE_PITCH * self.text.count("\n"))
+        return of_one if of_one >= _SMALLEST_LETTERS else height
+
+    @property
+    def is_upright(self) -> bool:
+        """Whether the lines run up or down the page: the block is tall where lines lying level would be wide."""
+        if self.y1 - self.y0 <= self.x1 - self.x0 or self.is_table:
+            return False
+        longest = max(self.text.split("\n"), key=len)
+        level_width = len(longest) * (_LETTER_WIDTH if longest.isascii() else 1.0)
+        level_height = 1 + _LINE_PITCH * self.text.count("\n")
+        return level_width > _UPRIGHT_RATIO * level_height
+
+
+class RawPage(NamedTuple):
+    """A page as it was read: its size in points, its blocks in the order of the file."""
+
+    width: float
+    height: float
+    blocks: Sequence[RawBlock] = ()
+    label: str | None = None
+    usable: bool = True
+
+    @property
+    def is_sideways(self) -> bool:
+        """Whether most of its text runs up or down, so that upright blocks are not marginal."""
+        upright = sum(len(block.text) for block in self.blocks if block.is_upright)
+        return 2 * upright > sum(len(block.text) for block in self.blocks)
+
+
+def body_height(blocks: Sequence[RawBlock]) -> float:
+    """The height in points of a line of running text: half of all characters are smaller, half are larger."""
+    by_height = sorted((block.line_height, len(block.text)) for block in blocks if not block.is_table)
+    chars, half = 0, sum(count for _, count in by_height) / 2
+    for height, count in by_height:
+        chars += count
+        if chars >= half:
+            return height
+    return 0.0
+
 
 class PageBlock(NamedTuple):
     """The characters `start`..`end` (exclusive) of a page's text, and the box around them in points.
 
-    `level` is a heading's, from 1; 0 for the others. Furniture is what repeats from page to page: running heads, page
-    numbers.
+    `level` is a heading's, from 1; 0 for the others. Furniture repeats from page to page: running heads, page numbers.
     """
 
     kind: PageBlockKind
@@ -28,19 +117,18 @@ class PageBlock(NamedTuple):
     box: Box
 
 
-@dataclass(frozen=True, slots=True)
-class PdfPage:
+class PdfPage(NamedTuple):
     """One page. `text` is its blocks in reading order, an empty line between two, furniture first and last.
 
-    Not `usable` is a page whose text layer is missing or rubbish, while there is something to see on it.
+    A page is not `usable` where its text layer is missing or rubbish while there is something to see on it.
     """
 
-    text: str
-    blocks: tuple[PageBlock, ...]
+    label: str | None
     width: int
     height: int
-    label: str | None = None
-    usable: bool = True
+    usable: bool
+    text: str
+    blocks: tuple[PageBlock, ...]
 
 
 class OutlineEntry(NamedTuple):
@@ -51,61 +139,34 @@ class OutlineEntry(NamedTuple):
     page: int
 
 
-@dataclass(frozen=True, slots=True)
-class PdfText:
-    """All pages, the outline where there is one, and what the PDF says of itself."""
+class PdfText(NamedTuple):
+    """What the PDF says of itself, its outline where there is one, and all its pages."""
 
-    pages: tuple[PdfPage, ...]
-    outline: tuple[OutlineEntry, ...] = ()
     title: str = ""
     author: str = ""
     created_at: str | None = None
     updated_at: str | None = None
     notes: tuple[str, ...] = ()
+    outline: tuple[OutlineEntry, ...] = ()
+    pages: tuple[PdfPage, ...] = ()
 
     def to_json(self) -> bytes:
         """The form that is cached and kept as `pdf-text.json`."""
-        value = {
-            "title": self.title,
-            "author": self.author,
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-            "notes": self.notes,
-            "outline": self.outline,
-            "pages": [
-                {
-                    "label": page.label,
-                    "width": page.width,
-                    "height": page.height,
-                    "usable": page.usable,
-                    "text": page.text,
-                    "blocks": page.blocks,
-                }
-                for page in self.pages
-            ],
-        }
+        value = {**self._asdict(), "pages": [page._asdict() for page in self.pages]}
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def read_pdf_text(data: bytes) -> PdfText:
     """`PdfText.to_json`, read back."""
     value = json.loads(data)
-    return PdfText(
-        pages=tuple(_page(page) for page in value["pages"]),
-        outline=tuple(OutlineEntry(*entry) for entry in value["outline"]),
-        title=value["title"],
-        author=value["author"],
-        created_at=value["created_at"],
-        updated_at=value["updated_at"],
-        notes=tuple(value["notes"]),
-    )
+    for page in value["pages"]:
+        page["blocks"] = tuple(PageBlock(k, level, at, end, Box(*box)) for k, level, at, end, box in page["blocks"])
+    value["pages"] = tuple(PdfPage(**page) for page in value["pages"])
+    value["outline"] = tuple(OutlineEntry(*entry) for entry in value["outline"])
+    value["notes"] = tuple(value["notes"])
+    return PdfText(**value)
 
 
 def unusable_pages(data: bytes) -> list[int]:
     """The pages (from 1) of a `pdf-text.json` that only OCR can read."""
     return [number for number, page in enumerate(json.loads(data)["pages"], 1) if not page["usable"]]
-
-
-def _page(value: dict[str, Any]) -> PdfPage:
-    blocks = tuple(PageBlock(kind, level, start, end, Box(*box)) for kind, level, start, end, box in value["blocks"])
-    return PdfPage(value["text"], blocks, value["width"], value["height"], value["label"], value["usable"])

@@ -6,23 +6,20 @@ Damage is met page by page: what MuPDF can repair it repairs, a page it cannot r
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF16_BE
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
 from kb.errors import ExtractFailed, PasswordNeeded, worded
-from kb.extract.pdf.grids import Rectangle, grids
-from kb.extract.pdf.hangul_spaces import SpacedText, lacks_spaces, whole_paragraphs
-from kb.extract.pdf.labels import page_labels
 from kb.extract.pdf.layout import cover_title, lay_out
-from kb.extract.pdf.merged import overlap, taken_apart
-from kb.extract.pdf.pages import REPAIRED_NOTE, OutlineEntry, PdfText
-from kb.extract.pdf.raw_pages import RawBlock, RawPage, body_height
-from kb.extract.pdf.tables import with_tables
-from kb.extract.pdf.text_quality import has_letters, is_readable
+from kb.extract.pdf.pages import REPAIRED_NOTE, OutlineEntry, PdfText, RawBlock, RawPage, Rectangle, Word, body_height
+from kb.extract.pdf.repairs import SpacedText, lacks_spaces, overlap, taken_apart, whole_paragraphs
+from kb.extract.pdf.tables import grids, with_tables
 from kb.models.requirements import lacking_packages, require
 
 if TYPE_CHECKING:
@@ -48,14 +45,30 @@ _PROGRESS_PAGES = 50
 _JUNK_TITLE = re.compile(
     r"(?i)untitled|microsoft word\b.*|.*\.(docx?|hwpx?|pptx?|xlsx?|tex|dvi|indd|pdf)|제목 없음|\W*"
 )
+_HEX_TEXT = re.compile(r"<(?:[0-9A-Fa-f]{2})+>")
+_ROMAN_VALUES = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
+_ROMAN_NUMERALS = ("m", "cm", "d", "cd", "c", "xc", "l", "xl", "x", "ix", "v", "iv", "i")
 _PDF_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:Z|([+-])(\d\d)'?(\d\d)?)?")
+
+# Below so many letters and digits a page with a picture on it is taken for a scan.
+_FEWEST_LETTERS = 16
+
+# What a font without a usable character map gives: nothing, private codes, control codes.
+_UNREADABLE = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\U000f0000-\U0010ffff]")
+_UNREADABLE_SHARE = 0.15
+
+# UTF-8 or CP949 read byte by byte as Latin-1: runs of accented letters and signs that no language has.
+_LATIN_1_RUN = re.compile("[\u0080-\u00ff]{3,}")
+_LATIN_1_SHARE = 0.25
+
+# Glyph numbers taken for characters scatter over scripts nobody mixes: Arabic, Devanagari, Thai, Ethiopic, Cherokee …
+_SCATTERED = re.compile("[\u0530-\u10ff\u1200-\u1dff\ua000-\uabff]")
+_SCATTERED_SHARE = 0.2
+_ONE_SCRIPT_SHARE = 0.8
 
 
 def engine(settings: ExtractSettings) -> Engine:
-    """MuPDF, as it is installed.
-
-    Raises: ModelMissing.
-    """
+    """MuPDF, as it is installed. Raises: ModelMissing."""
     require("PDF files", lacking_packages(("pymupdf",), "pdf"))
     return Engine("pymupdf", version("pymupdf"), _LAYOUT_VERSION)
 
@@ -80,7 +93,7 @@ def derive(job: Job) -> bytes:
             raise ExtractFailed(
                 f"no page of the PDF can be read{f': {notes[-1]}' if notes else ''}", "open and save it again"
             )
-        blank = RawPage(pymupdf.paper_size("a4")[0], pymupdf.paper_size("a4")[1], ())
+        blank = RawPage(*pymupdf.paper_size("a4"))
         meta = pdf.metadata or {}
         title = (meta.get("title") or "").strip()
         return PdfText(
@@ -174,7 +187,7 @@ def _raw_page(page: pymupdf.Page, label: str | None) -> RawPage:
     if is_merged or found_grids:  # words are looked at only then: they take as long as the text
         places = {each[5]: part for each, part in zip(found, parts, strict=True)}
         read = text_page.extractWORDS() if spaced is None else spaced.words([each[5] for each in found])
-        words = [(*turned(word[:4]), word[4], places[word[5]], *word[6:]) for word in read]
+        words = [Word(*turned(word[:4]), word[4], places[word[5]], *word[6:]) for word in read]
         if is_merged:
             blocks, words = taken_apart(blocks, words)
         if found_grids:
@@ -183,7 +196,7 @@ def _raw_page(page: pymupdf.Page, label: str | None) -> RawPage:
     width, height = page.rect.width, page.rect.height
     if not is_readable(text):
         return RawPage(width, height, (), label, usable=False)
-    usable = has_letters(text, _STAMP_LETTERS) or not _is_picture(page, text)
+    usable = _has_letters(text, _STAMP_LETTERS) or not _is_picture(page, text)
     return RawPage(width, height, blocks, label, usable)
 
 
@@ -222,7 +235,7 @@ def _is_picture(page: pymupdf.Page, text: str) -> bool:
     )
     if covered >= _SCAN_SHARE * area:
         return True
-    return not has_letters(text) and (covered > 0 or len(page.get_cdrawings()) >= _DRAWN_LETTERS)
+    return not _has_letters(text) and (covered > 0 or len(page.get_cdrawings()) >= _DRAWN_LETTERS)
 
 
 def _outline(pdf: pymupdf.Document) -> Sequence[OutlineEntry]:
@@ -236,9 +249,48 @@ def _outline(pdf: pymupdf.Document) -> Sequence[OutlineEntry]:
 def _labels(pdf: pymupdf.Document) -> Sequence[str]:
     """The number printed on each page; empty where the PDF names none."""
     try:
-        return page_labels(pdf.get_page_labels(), pdf.page_count)
+        return _page_labels(pdf.get_page_labels(), pdf.page_count)
     except _pdf_faults():
         return ()
+
+
+def _page_labels(rules: Sequence[Mapping[str, Any]], page_count: int) -> Sequence[str]:
+    """The label of each page; empty where no rule names the first page."""
+    if not rules or rules[0]["startpage"] != 0:
+        return ()
+    labels: list[str] = []
+    for (start, rule), (end, _) in pairwise([*((rule["startpage"], rule) for rule in rules), (page_count, {})]):
+        prefix, style = _prefix(rule.get("prefix", "")), rule.get("style", "")
+        first = rule.get("firstpagenum", 1)
+        labels += [prefix + _numeral(first + index, style) for index in range(min(end, page_count) - start)]
+    return labels
+
+
+def _prefix(text: str) -> str:
+    """A prefix as text; MuPDF hands on as hex what is not ASCII: UTF-16 by its mark, or what a writer took for text."""
+    if not _HEX_TEXT.fullmatch(text):
+        return text
+    data = bytes.fromhex(text[1:-1])
+    if data.startswith(BOM_UTF16_BE):
+        return data[2:].decode("utf-16-be", "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _numeral(number: int, style: str) -> str:
+    if style == "D":
+        return str(number)
+    if style in ("r", "R"):
+        numeral = ""
+        for value, digits in zip(_ROMAN_VALUES, _ROMAN_NUMERALS, strict=True):
+            numeral += digits * (number // value)
+            number %= value
+        return numeral.upper() if style == "R" else numeral
+    if style in ("a", "A"):
+        return chr(ord(style) + (number - 1) % 26) * ((number - 1) // 26 + 1)
+    return ""
 
 
 def _date(text: str | None) -> str | None:
@@ -256,3 +308,27 @@ def _date(text: str | None) -> str | None:
     except (ValueError, OverflowError):
         return None
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _has_letters(text: str, least: int = _FEWEST_LETTERS) -> bool:
+    """Whether `text` has so many letters and digits."""
+    return sum(map(str.isalnum, text[: 3 * least])) >= least or sum(map(str.isalnum, text)) >= least
+
+
+def is_readable(text: str) -> bool:
+    """Whether `text` reads like a language; an empty text does."""
+    if text.isascii():
+        return not _UNREADABLE.search(text) or len(_UNREADABLE.findall(text)) < _UNREADABLE_SHARE * len(text)
+    size = len("".join(text.split())) or 1
+    if len(_UNREADABLE.findall(text)) >= _UNREADABLE_SHARE * size:
+        return False
+    if sum(map(len, _LATIN_1_RUN.findall(text))) >= _LATIN_1_SHARE * size:
+        return False
+    scattered = _SCATTERED.findall(text)
+    return len(scattered) < _SCATTERED_SHARE * size or _mostly_one_script(scattered)
+
+
+def _mostly_one_script(letters: list[str]) -> bool:
+    """Whether letters come from one script, told by blocks of 128 code points."""
+    blocks = [ord(letter) >> 7 for letter in letters]
+    return max(map(blocks.count, set(blocks))) >= _ONE_SCRIPT_SHARE * len(blocks)

@@ -1,15 +1,17 @@
-"""The step `thumbnail`: a small picture of the place on a page where a passage stands, for the hits of the page.
+"""The step `thumbnail`: a picture of the place of a passage on its page, small for a hit, or large to be read.
 
-What is to be drawn stands among the earlier results, under the step's own name.
+The request (`Drawn`) is handed in as the earlier result of the step's own name.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.domain.derived import ExtractSettings, Job, Progress, Results
 from kb.errors import ExtractFailed
+from kb.extract.pdf.pages import bounds
 from kb.extract.pdf.text import engine as pdf_engine
 from kb.extract.pdf.text import open_pdf
 
@@ -23,13 +25,14 @@ _SHAPE = 0.75  # height ÷ width
 _MARGIN = 14.0  # points around the passage
 _LEAST_WIDTH, _MOST_WIDTH = 200.0, 320.0  # points: of less nobody sees where it is, of more not what
 _MARK = (1.0, 0.83, 0.24)
+_TALLEST, _MOST_SCALE = 1.5, 3.0  # of a readable part: height ÷ width, pixels a point
 _DRAWN_AS = "thumbnail-v1"
 
 
 class Drawn(NamedTuple):
-    """A page, counted from 1, and the rectangles (x, y, w, h) in points from its top left that are marked.
+    """A page, counted from 1, and the rectangles (x, y, w, h) in points from its top left to be marked.
 
-    With `pixels` it is drawn to be read: all of the rectangles, or the page, so many pixels wide and nothing marked.
+    With `pixels` the rectangles, or the page without any, are drawn to be read: so many pixels wide, nothing marked.
     """
 
     page: int
@@ -59,62 +62,50 @@ def is_needed(earlier: Results) -> bool:
 
 def derive(job: Job) -> bytes:
     """The picture, as PNG. Raises: ExtractFailed for a page that is not there."""
+    import pymupdf
+
     drawn = Drawn.from_json(job.earlier["thumbnail"])
     with open_pdf(job.data) as pdf:
         if not 1 <= drawn.page <= pdf.page_count:
             raise ExtractFailed(f"the PDF has no page {drawn.page}", "kb ingest reads it again")
         job.on_progress(Progress(0, 1))
         page = pdf[drawn.page - 1]
-        return _picture(page, drawn.regions) if drawn.pixels is None else _readable(page, drawn.regions, drawn.pixels)
+        marks = [pymupdf.Rect(x, y, x + w, y + h) for x, y, w, h in drawn.regions]
+        if drawn.pixels is None:
+            for mark in marks:
+                page.draw_rect(mark * page.derotation_matrix, color=None, fill=_MARK, fill_opacity=0.35)
+            clip = _thumbnail_clip(page.rect, marks)
+            scale = _WIDTH / clip.width
+        else:
+            clip = _readable_clip(page.rect, marks)
+            # A narrow strip is not blown up: more pixels than a page at that width has say nothing more.
+            scale = min(drawn.pixels / clip.width, drawn.pixels / clip.height * _TALLEST, _MOST_SCALE)
+        matrix = pymupdf.Matrix(scale, scale)
+        pixels = page.get_pixmap(matrix=matrix, clip=clip, alpha=False, annots=drawn.pixels is not None)
+        return bytes(pixels.tobytes("png"))
 
 
-def _picture(page: pymupdf.Page, regions: tuple[tuple[int, int, int, int], ...]) -> bytes:
-    import pymupdf
-
-    marks = [pymupdf.Rect(x, y, x + w, y + h) for x, y, w, h in regions]
-    for mark in marks:
-        page.draw_rect(mark * page.derotation_matrix, color=None, fill=_MARK, fill_opacity=0.35)
-    clip = _clip(page.rect, marks)
-    scale = _WIDTH / clip.width
-    pixels = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), clip=clip, alpha=False, annots=False)
-    return bytes(pixels.tobytes("png"))
-
-
-def _readable(page: pymupdf.Page, regions: tuple[tuple[int, int, int, int], ...], pixels: int) -> bytes:
-    """The part of the page around the rectangles, or all of it, as it is."""
-    import pymupdf
-
-    marks = [pymupdf.Rect(x, y, x + w, y + h) for x, y, w, h in regions]
-    clip = page.rect
-    if marks:
-        clip = (
-            pymupdf.Rect(
-                min(mark.x0 for mark in marks) - _MARGIN,
-                min(mark.y0 for mark in marks) - _MARGIN,
-                max(mark.x1 for mark in marks) + _MARGIN,
-                max(mark.y1 for mark in marks) + _MARGIN,
-            )
-            & page.rect
-        )
-    if clip.is_empty:
-        clip = page.rect
-    # A narrow strip is not blown up: more pixels than a page at that width has say nothing more.
-    scale = min(pixels / clip.width, pixels / clip.height * _TALLEST, _MOST_SCALE)
-    return bytes(page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), clip=clip, alpha=False).tobytes("png"))
-
-
-_TALLEST, _MOST_SCALE = 1.5, 3.0
-
-
-def _clip(page: pymupdf.Rect, marks: list[pymupdf.Rect]) -> pymupdf.Rect:
-    """The part of the page that is drawn: around the first mark's top, as wide as all marks, inside the page."""
+def _thumbnail_clip(page: pymupdf.Rect, marks: Sequence[pymupdf.Rect]) -> pymupdf.Rect:
+    """Around the first mark's top, as wide as all marks, inside the page; the page's top without marks."""
     import pymupdf
 
     if not marks:
         return pymupdf.Rect(page.x0, page.y0, page.x1, min(page.y1, page.y0 + page.width * _SHAPE))
-    left, right = min(mark.x0 for mark in marks) - _MARGIN, max(mark.x1 for mark in marks) + _MARGIN
+    x0, y0, x1, _ = bounds(marks)
+    left, right = x0 - _MARGIN, x1 + _MARGIN
     width = min(max(right - left, _LEAST_WIDTH), _MOST_WIDTH, page.width)
     left = min(max(left, page.x0), page.x1 - width)
     height = min(width * _SHAPE, page.height)
-    top = min(max(min(mark.y0 for mark in marks) - _MARGIN, page.y0), page.y1 - height)
+    top = min(max(y0 - _MARGIN, page.y0), page.y1 - height)
     return pymupdf.Rect(left, top, left + width, top + height)
+
+
+def _readable_clip(page: pymupdf.Rect, marks: Sequence[pymupdf.Rect]) -> pymupdf.Rect:
+    """Around all marks; the whole page without any on it."""
+    import pymupdf
+
+    if not marks:
+        return page
+    x0, y0, x1, y1 = bounds(marks)
+    clip = pymupdf.Rect(x0 - _MARGIN, y0 - _MARGIN, x1 + _MARGIN, y1 + _MARGIN) & page
+    return page if clip.is_empty else clip

@@ -1,6 +1,8 @@
-"""The spaces of pages whose Hangul is set without them, as TeX does: a gap between two letters is all there is.
+"""Repairs of the blocks that MuPDF makes of a page's lines, and of the spaces that it does not put between words.
 
-MuPDF puts a space into a gap after a Latin letter alone, and takes lines far apart for paragraphs.
+It may join lines of two columns into one block: such a block is taken apart. Hangul may be set without spaces, as TeX
+does: a gap between two letters is all there is. MuPDF puts a space into a gap only after a Latin letter, and takes
+lines far apart for paragraphs.
 """
 
 from __future__ import annotations
@@ -11,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from kb.extract.pdf.raw_pages import RawBlock
-from kb.extract.pdf.tables import Word
+from kb.extract.pdf.pages import RawBlock, Rectangle, Word, bounds
+
+_SAME_LINE = 0.25  # of a line's height: lines whose tops are nearer stand side by side
 
 # Of the letters' height: a gap as wide is a space. A letter-spaced line has it between all letters.
 _SPACE = 0.15
@@ -34,17 +37,81 @@ _HANGUL_SPACE = re.compile("[가-힣] +(?=[가-힣])")
 _AFTER = re.compile("[\u0700-\u1fff\u20d0-\U0010ffff]")
 
 
-class _Letter(NamedTuple):
-    """A character and its box in points; a space that was put in has that of the letter before it."""
+class _Line(NamedTuple):
+    """A line of a block: its box in points, its words, and its number in the block."""
 
-    text: str
-    box: tuple[float, float, float, float]
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    words: Sequence[Word]
+    number: int
+
+
+def overlap(blocks: Sequence[RawBlock]) -> bool:
+    """Whether blocks cover each other in part, as those do that hold lines of two columns."""
+    by_top = sorted(blocks, key=lambda block: block.y0)
+    for index, block in enumerate(by_top):
+        for other in by_top[index + 1 :]:
+            if other.y0 >= block.y1:
+                break
+            if other.x0 < block.x1 and block.x0 < other.x1:
+                return True
+    return False
+
+
+def taken_apart(blocks: Sequence[RawBlock], words: Sequence[Word]) -> tuple[list[RawBlock], list[Word]]:
+    """The blocks in parts, a part a column, and the words with the part they are in.
+
+    `Word.block` is a place in `blocks` before, and in the result after.
+    """
+    parts: list[RawBlock] = []
+    renamed: list[Word] = []
+    by_block: list[list[Word]] = [[] for _ in blocks]
+    for word in words:
+        by_block[word.block].append(word)
+    for block, own in zip(blocks, by_block, strict=True):
+        texts = block.text.split("\n")
+        by_line: dict[int, list[Word]] = {}
+        for word in own:
+            by_line.setdefault(word.line, []).append(word)
+        runs = list(_runs([_Line(*bounds(line), line, number) for number, line in by_line.items()]))
+        if len(runs) < 2 or max(by_line) >= len(texts):
+            parts.append(block)
+            renamed += [word._replace(block=len(parts) - 1) for word in own]
+            continue
+        for run in runs:
+            parts.append(RawBlock(*bounds(run), "\n".join(texts[line.number] for line in run)))
+            renamed += [word._replace(block=len(parts) - 1) for line in run for word in line.words]
+    return parts, renamed
+
+
+def _runs(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+    """The lines in runs; a line that is wholly beside the one before it, and not at its height, begins a new one."""
+    run: list[_Line] = []
+    for line in lines:
+        if run:
+            last = run[-1]
+            is_beside = line.x1 <= last.x0 or line.x0 >= last.x1
+            if is_beside and abs(line.y0 - last.y0) > _SAME_LINE * (line.y1 - line.y0):
+                yield run
+                run = []
+        run.append(line)
+    if run:
+        yield run
 
 
 def lacks_spaces(text: str) -> bool:
     """Whether the Hangul of a page has no, or hardly any, spaces between its words."""
     syllables = len(_HANGUL.findall(text))
     return syllables > _SYLLABLES_A_SPACE * len(_HANGUL_SPACE.findall(text)) and syllables > 1
+
+
+class _Letter(NamedTuple):
+    """A character and its box in points; a space that was put in has that of the letter before it."""
+
+    text: str
+    box: Rectangle
 
 
 class SpacedText:
@@ -71,9 +138,8 @@ class SpacedText:
                     else:
                         parts[-1].append(letter)
                 for at, part in enumerate(filter(None, parts)):
-                    xs, ys, us, vs = zip(*(letter.box for letter in part), strict=True)
                     text = "".join(letter.text for letter in part)
-                    yield min(xs), min(ys), max(us), max(vs), text, block, number, at
+                    yield Word(*bounds(letter.box for letter in part), text, block, number, at)
 
 
 def _letters(line: Mapping[str, Any]) -> Iterator[_Letter]:
@@ -93,24 +159,25 @@ def _letters(line: Mapping[str, Any]) -> Iterator[_Letter]:
     usual = max(0.0, between[len(between) // 4]) if between else 0.0
     for at, (text, box, _) in enumerate(characters):
         yield _Letter(text, box)
-        if at < len(gaps) and gaps[at] >= usual + _SPACE and _is_parted(text, characters[at + 1][0]):
+        if at < len(gaps) and gaps[at] >= usual + _SPACE and _may_part(text, characters[at + 1][0]):
             yield _Letter(" ", box)
 
 
-def _is_parted(one: str, other: str) -> bool:
+def _may_part(one: str, other: str) -> bool:
+    """Whether a gap between two letters may be a space that MuPDF left out."""
     is_hangul = _HANGUL.match(one) or _HANGUL.match(other)
     return bool(is_hangul and _AFTER.match(one) and not other.isspace())
 
 
 def whole_paragraphs(blocks: Sequence[RawBlock]) -> tuple[list[RawBlock], list[int]]:
-    """The blocks, those that are lines of one paragraph as one, and which of them each was put into."""
-    gaps = Counter(round(other.y0 - one.y1) for one, other in pairwise(blocks) if _is_followed(one, other))
+    """The blocks, those that are lines of one paragraph joined, and the place of each block in that list."""
+    gaps = Counter(round(other.y0 - one.y1) for one, other in pairwise(blocks) if _goes_on(one, other))
     usual = max(gaps, key=lambda gap: (gaps[gap], -gap), default=0)
     joined: list[RawBlock] = []
     places: list[int] = []
     for at, block in enumerate(blocks):
         last = blocks[at - 1]
-        is_same = at > 0 and _is_followed(last, block)
+        is_same = at > 0 and _goes_on(last, block)
         if is_same and abs(block.y0 - last.y1 - usual) <= max(1.0, _SAME * block.line_height):
             one = joined[-1]
             joined[-1] = RawBlock(
@@ -127,7 +194,7 @@ def whole_paragraphs(blocks: Sequence[RawBlock]) -> tuple[list[RawBlock], list[i
     return joined, places
 
 
-def _is_followed(one: RawBlock, other: RawBlock) -> bool:
+def _goes_on(one: RawBlock, other: RawBlock) -> bool:
     """Whether a block's last line is full, and the next block goes on below it in the same letters."""
     height = one.line_height
     if abs(other.line_height - height) > 1.5 * _SAME * height or one.is_table or other.is_table:
