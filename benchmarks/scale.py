@@ -30,7 +30,7 @@ from benchmarks.progress import step
 from kb.config import Config, load
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.search import QueryVectors, SearchMode, SearchQuery, SearchResult
-from kb.operations.ingest.common_terms import refresh_common_terms
+from kb.operations.ingest.ingest import refresh_common_terms
 from kb.operations.opening.writer import writing
 from kb.operations.search.search import fusion_rule
 from kb.operations.session.session import open_session

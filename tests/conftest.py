@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, settings
 
 from kb.cli.main import main
-from kb.operations.ingest.workspace_root import note_root
+from kb.operations.ingest.ingest import note_root
 from kb.store.connection import open_writer
 
 # A busy machine is slow, not wrong. `--hypothesis-profile thorough` tries more examples.

@@ -22,10 +22,9 @@ from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchHit, SearchQuery
 from kb.language.korean import KoreanText, hangul
-from kb.operations.ingest import prepare
-from kb.operations.ingest.ingest import ingest
+from kb.operations.ingest import words
+from kb.operations.ingest.ingest import ingest, note_root
 from kb.operations.ingest.requests import ingest_request
-from kb.operations.ingest.workspace_root import note_root
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 from kb.store.connection import open_writer
@@ -132,7 +131,8 @@ class Workspace:
     ) -> IngestReport:
         """The report of one ingest in this process; its events are in `events` afterwards."""
         request = ingest_request(self.config, None, dry_run=dry_run, allow_empty=allow_empty, embed=False)
-        request = replace(request, scope=path, policy=policy or request.policy, moved=moved)
+        rules = replace(request.rules, policy=policy or request.rules.policy)
+        request = replace(request, scope=path, rules=rules, moved=moved)
         self.events = []
 
         def note(event: IngestEvent) -> None:
@@ -202,5 +202,5 @@ def analyse_by_word(texts: Sequence[str]) -> list[KoreanText]:
 
 def run_without_analyser(config_path: str) -> None:
     """Runs `kb ingest` in this process, which may be killed at any moment."""
-    vars(prepare)["analyse"] = analyse_by_word
+    vars(words)["analyse"] = analyse_by_word
     sys.exit(main(["--config", config_path, "ingest", "--json"]))

@@ -17,7 +17,7 @@ from kb.domain.kinds import MARKDOWN
 from kb.domain.paths import WorkspacePath
 from kb.operations.ingest import changed
 from kb.operations.ingest.changed import BATCH_FILES
-from kb.operations.ingest.reading import Changed
+from kb.operations.ingest.read import ChangedFile
 from kb.workers import pool
 from kb.workers.process import Spawned
 
@@ -100,7 +100,7 @@ def test_a_canceled_run_ends_its_processes(many: Workspace, processes: list[Spaw
 def test_what_is_read_ahead_is_bounded_by_number_and_size() -> None:
     def batches(count: int, byte_len: int) -> list[changed._Ahead]:
         file = SourceFile(WorkspacePath("a.md"), "/a.md", MARKDOWN, byte_len, 0)
-        return [changed._Ahead([Changed(file, None, False)]) for _ in range(count)]
+        return [changed._Ahead([ChangedFile(file, None, False)]) for _ in range(count)]
 
     assert changed._may_go_ahead([])
     assert changed._may_go_ahead(batches(5, 1_000))

@@ -24,7 +24,7 @@ from kb.errors import ModelMissing  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402
 from kb.extract.pdf.document import assemble_pdf  # noqa: E402
 from kb.extract.registry import EXTRACTORS, Step  # noqa: E402
-from kb.operations.ingest import engine_files, prepare  # noqa: E402
+from kb.operations.ingest import engine_files, words  # noqa: E402
 from kb.store.caches import DerivedCache  # noqa: E402
 from kb.workers.pool import WorkerPool  # noqa: E402
 
@@ -47,7 +47,7 @@ def pdf_of(*pages: str) -> bytes:
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    monkeypatch.setattr(prepare, "analyse", analyse_by_word)
+    monkeypatch.setattr(words, "analyse", analyse_by_word)
     made = Workspace(tmp_path / "workspace")
     made.configure(f"storage.cache_dir={tmp_path / 'cache'}")
     return made
@@ -68,8 +68,8 @@ def test_a_hit_names_its_page_and_the_region_on_it(workspace: Workspace) -> None
     workspace.write("notes.md", "# Notes\n\nNothing of the kind.\n")
     report = workspace.ingest()
     assert counted(report) == {"new": 2}
-    for page, words in enumerate(("watchdog", "noon pump", "배터리는"), 1):
-        cited = workspace.search(words)[0].citation
+    for page, asked in enumerate(("watchdog", "noon pump", "배터리는"), 1):
+        cited = workspace.search(asked)[0].citation
         assert isinstance(cited, PageCitation)
         assert cited.to_uri() == f"manual.pdf#page={page}"
         ((x, y, w, h),) = cited.regions

@@ -27,7 +27,7 @@ from kb.domain.ingest_events import (
 from kb.domain.results.ingest import IngestReport
 from kb.errors import FileVanished
 from kb.language.korean import KoreanText
-from kb.operations.ingest import prepare
+from kb.operations.ingest import words
 from kb.operations.ingest.changed import BATCH_FILES
 
 REPOSITORY = Path(__file__).parents[1]
@@ -212,7 +212,7 @@ def test_the_units_of_a_long_korean_note_are_summed_up_while_it_is_analysed(
             del units
             kept.append(sum(count() is not None for count in counts))
 
-    monkeypatch.setattr(prepare, "analyse", analyse)
+    monkeypatch.setattr(words, "analyse", analyse)
     workspace.write("long.md", "\n\n".join(f"항구 {n}번에서 배가 떠났다. " * 40 for n in range(30)))
     workspace.ingest()
     assert len(kept) > 20

@@ -226,7 +226,7 @@ def test_a_session_names_the_version_of_the_index_as_it_is_now(
 ) -> None:
     kb(vault, "ingest", "--no-embed")
     before = held(search="water rises")["index_version"]
-    monkeypatch.setattr("kb.operations.ingest.prepare.WORDS_VERSION", "words-next")
+    monkeypatch.setattr("kb.operations.ingest.words.WORDS_VERSION", "words-next")
     kb(vault, "ingest", "--no-embed")
     assert held(search="water rises")["index_version"] == before.rpartition("/")[0] + "/words-next"
 

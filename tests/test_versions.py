@@ -10,7 +10,7 @@ import apsw
 import pytest
 from conftest import Kb, Vault, tool
 
-from kb.operations.ingest import prepare
+from kb.operations.ingest import words
 from kb.store import migrate as migrating
 from kb.store import sqlfile
 from kb.store.connection import open_writer
@@ -156,7 +156,7 @@ def test_the_label_names_every_analyser_that_made_the_rows(
 ) -> None:
     """One note of many is read again by another rule: the index is made by both, until the next ingest of all."""
     before = label(kb, indexed)
-    monkeypatch.setattr(prepare, "WORDS_VERSION", "words-next")
+    monkeypatch.setattr(words, "WORDS_VERSION", "words-next")
     assert label(kb, indexed) == before, "a kb that would make it otherwise has made nothing yet"
     found = doctor(kb, indexed)
     assert found["state"] == "failed"

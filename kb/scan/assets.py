@@ -10,9 +10,8 @@ import errno
 import os
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kb.domain.ids import AssetId, content_hash
 from kb.errors import NO_ROOM, StoreError, StoreReadOnly, no_room
@@ -22,8 +21,7 @@ _SHARD_CHARS = 2
 _TEMPORARY = ".tmp"
 
 
-@dataclass(frozen=True, slots=True)
-class AssetStorage:
+class AssetStorage(NamedTuple):
     """Where an asset's bytes are kept: a copy of kb's own, or the source file itself."""
 
     kind: Literal["copied", "reference"]

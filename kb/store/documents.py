@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from typing import NamedTuple, TypeAlias
 
 import apsw
 
 from kb.domain.chunks import Chunk
 from kb.domain.derived import Derived, DerivedName
-from kb.domain.documents import Block, Document
+from kb.domain.documents import Block, Document, SourceFile
 from kb.domain.text import stored_text
 from kb.language.korean import has_hangul
 from kb.language.names import squashed
@@ -29,54 +30,62 @@ _DERIVED_KINDS: dict[DerivedName, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSource:
-    """The file a document was read from, and where its bytes are kept."""
+class CodeWords(NamedTuple):
+    """What a chunk of source code is found by beside its text: the names it defines, what documents them, the words
+    inside its names. None for any other chunk."""
 
-    source_path: str
-    media_type: str
-    byte_len: int
-    mtime_ns: int
-    checksum: str
-    storage_kind: str
-    storage_path: str
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedText:
-    """What is indexed beside a chunk's own text; in its place, where that differs, `nfc_text`: NFC, without components.
-
-    The last three are those of source code: the names it defines, what documents them, the words inside its names.
-    """
-
-    heading_text: str
-    tokenized_korean_text: str | None
-    name_text: str
-    nfc_text: str | None
     symbol_text: str | None = None
     doc_text: str | None = None
     identifier_text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedDocument:
-    """A document ready to be stored: one `IndexedText` a chunk, its Korean units, and its words as they are written.
+KoreanUnits: TypeAlias = tuple[tuple[str, str, int], ...]
+"""Written units, the morphemes of each, and how often it occurred, in order."""
 
-    `sounds` are the words with what they sound like, `pairs` what the document gives in both scripts.
+
+class IndexedWords(NamedTuple):
+    """What a document is found by.
+
+    `texts`, `headings`: of each chunk, its text in NFC without components, and what is above it; `code`: its words of
+    source code, none of any other document. `name`: words of the file's name and folders. `korean_texts`: those of
+    them whose morphemes are wanted. `words`: as they are written, `sounds`: with what they sound like, `pairs`: what
+    the document gives in both scripts.
     """
 
-    document: Document
-    chunks: tuple[Chunk, ...]
-    indexed: tuple[IndexedText, ...]
-    korean_units: tuple[tuple[str, str, int], ...]
+    texts: tuple[str, ...]
+    headings: tuple[str, ...]
+    name: str
+    korean_texts: tuple[str, ...]
     words: tuple[str, ...]
     sounds: tuple[tuple[str, str], ...]
     pairs: tuple[tuple[str, str], ...]
-    source: StoredSource
+    code: tuple[CodeWords, ...]
+
+
+NO_WORDS = IndexedWords((), (), "", (), (), (), (), ())
+"""Those of a document that is not to be stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDocument:
+    """A file's document with all that is stored of it, but for the morphemes of its Korean texts.
+
+    `file` has the size and the time at which its bytes were read; `stored` is the document that was at its path.
+    `storage` is how and where its bytes are kept; until they are, `data` has them.
+    """
+
+    file: SourceFile
+    stored: queries.StoredDocument | None
+    document: Document
+    chunks: tuple[Chunk, ...]
+    indexed: IndexedWords
+    derived: tuple[Derived, ...]
+    checksum: str
+    storage: tuple[str, str] | None
+    data: bytes
     pipeline_version: str
     created_at: str
     updated_at: str
-    derived: tuple[Derived, ...] = ()
 
 
 @contextmanager
@@ -88,25 +97,34 @@ def chunks_together(db: apsw.Connection) -> Iterator[None]:
 
 
 def put_document(
-    db: apsw.Connection, prepared: PreparedDocument, *, old: queries.StoredDocument | None, old_path: str, now: str
+    db: apsw.Connection,
+    read: ReadDocument,
+    morphemes: Mapping[str, str],
+    units: KoreanUnits,
+    *,
+    old: queries.StoredDocument | None,
+    old_path: str,
+    now: str,
 ) -> None:
     """Stores a document in place of `old`, which is at `old_path`: its own path, or that of a file that moved.
 
-    Inside `chunks_together`.
+    `morphemes` are those of the Korean texts, with a space between. Inside `chunks_together`.
     """
-    document, source = prepared.document, prepared.source
+    document, file, indexed = read.document, read.file, read.indexed
+    assert read.storage is not None
+    storage_kind, storage_path = read.storage
     if old is not None:
         remove_document(db, old_path)
     queries.insert_asset(
         db,
         asset_id=document.asset_id,
-        source_uri=source.source_path,
+        source_uri=file.source_path,
         workspace_path=document.workspace_path,
-        media_type=source.media_type,
-        byte_len=source.byte_len,
-        checksum=source.checksum,
-        storage_kind=source.storage_kind,
-        storage_path=source.storage_path,
+        media_type=file.media_type,
+        byte_len=file.byte_len,
+        checksum=read.checksum,
+        storage_kind=storage_kind,
+        storage_path=storage_path,
         discovered_at=now,
     )
     queries.insert_document(
@@ -116,44 +134,43 @@ def put_document(
         workspace_path=document.workspace_path,
         title=document.title,
         lang=document.lang,
-        languages_json=_dumps(_languages(prepared)),
+        languages_json=_dumps(_languages(read)),
         source_type=document.metadata.source_type,
         trust_level=document.metadata.trust_level,
         parser_version=document.parser_version,
         doc_version=1 if old is None else old.doc_version + (old.asset_id != document.asset_id),
         schema_version=SCHEMA_VERSION,
         metadata_json=_metadata_json(document),
-        provenance_json=_provenance_json(prepared, now),
-        created_at=prepared.created_at,
-        updated_at=prepared.updated_at,
-        source_path=source.source_path,
-        byte_len=source.byte_len,
-        mtime_ns=source.mtime_ns,
-        pipeline_version=prepared.pipeline_version,
+        provenance_json=_provenance_json(read, now),
+        created_at=read.created_at,
+        updated_at=read.updated_at,
+        source_path=file.source_path,
+        byte_len=file.byte_len,
+        mtime_ns=file.mtime_ns,
+        pipeline_version=read.pipeline_version,
     )
     queries.insert_document_tags(db, [{"doc_id": document.doc_id, "tag": tag} for tag in document.metadata.tags])
     queries.insert_blocks(db, (_block_row(document, block) for block in document.blocks))
-    queries.insert_arriving_chunks(db, _chunk_rows(prepared, now))
+    queries.insert_arriving_chunks(db, _chunk_rows(read, morphemes, now))
     if document.symbols:
         queries.insert_symbols(db, _symbol_rows(document))
     if document.references:
         queries.insert_symbol_refs(db, _reference_rows(document))
-    if prepared.korean_units:
-        units_json = _dumps([list(unit) for unit in prepared.korean_units])
-        queries.insert_document_korean_units(db, doc_id=document.doc_id, units_json=units_json)
-    if prepared.words:
-        queries.insert_document_words(db, doc_id=document.doc_id, words_json=_dumps(prepared.words))
-        queries.insert_word_sounds(db, sounds_json=_dumps(prepared.sounds))
-    if prepared.pairs:
-        queries.insert_document_pairs(db, doc_id=document.doc_id, pairs_json=_dumps(prepared.pairs))
+    if units:
+        queries.insert_document_korean_units(db, doc_id=document.doc_id, units_json=_dumps(units))
+    if indexed.words:
+        queries.insert_document_words(db, doc_id=document.doc_id, words_json=_dumps(indexed.words))
+        queries.insert_word_sounds(db, sounds_json=_dumps(indexed.sounds))
+    if indexed.pairs:
+        queries.insert_document_pairs(db, doc_id=document.doc_id, pairs_json=_dumps(indexed.pairs))
     queries.bump_corpus_revision(db)
 
 
-def _languages(prepared: PreparedDocument) -> list[str]:
+def _languages(read: ReadDocument) -> list[str]:
     """The languages that it has text in: those of its passages, and Korean wherever there is any Hangul."""
-    document = prepared.document
-    found = {document.lang, *(chunk.lang for chunk in prepared.chunks)}
-    if any(has_hangul(stored_text(text)) for text in (document.title, *(chunk.text for chunk in prepared.chunks))):
+    document = read.document
+    found = {document.lang, *(chunk.lang for chunk in read.chunks)}
+    if any(has_hangul(stored_text(text)) for text in (document.title, *(chunk.text for chunk in read.chunks))):
         found.add("ko")
     return sorted(filter(None, found))
 
@@ -167,7 +184,15 @@ def remove_document(db: apsw.Connection, workspace_path: str) -> bool:
     return True
 
 
-def _chunk_rows(prepared: PreparedDocument, now: str) -> Iterator[queries.ChunkRow]:
+def _chunk_rows(read: ReadDocument, morphemes: Mapping[str, str], now: str) -> Iterator[queries.ChunkRow]:
+    """The rows of its chunks. Headings and names are indexed with the morphemes found in them on a line below."""
+
+    def with_morphemes(words: str) -> str:
+        return f"{words}\n{morphemes[words]}" if words in morphemes else words
+
+    indexed = read.indexed
+    name_text = with_morphemes(indexed.name)
+    code = indexed.code or [CodeWords()] * len(read.chunks)
     return (
         {
             "chunk_id": chunk.chunk_id,
@@ -183,15 +208,17 @@ def _chunk_rows(prepared: PreparedDocument, now: str) -> Iterator[queries.ChunkR
             "block_ids_json": _dumps(list(chunk.block_ids)),
             "created_at": now,
             "lang": chunk.lang,
-            "heading_text": indexed.heading_text,
-            "tokenized_korean_text": indexed.tokenized_korean_text,
-            "name_text": indexed.name_text,
-            "nfc_text": indexed.nfc_text,
-            "symbol_text": indexed.symbol_text,
-            "doc_text": indexed.doc_text,
-            "identifier_text": indexed.identifier_text,
+            "heading_text": with_morphemes(heading),
+            "tokenized_korean_text": morphemes.get(text),
+            "name_text": name_text,
+            "nfc_text": None if text == chunk.text else text,
+            "symbol_text": of_code.symbol_text,
+            "doc_text": of_code.doc_text,
+            "identifier_text": of_code.identifier_text,
         }
-        for ordinal, (chunk, indexed) in enumerate(zip(prepared.chunks, prepared.indexed, strict=True))
+        for ordinal, (chunk, text, heading, of_code) in enumerate(
+            zip(read.chunks, indexed.texts, indexed.headings, code, strict=True)
+        )
     )
 
 
@@ -250,20 +277,20 @@ def _metadata_json(document: Document) -> str:
     )
 
 
-def _provenance_json(prepared: PreparedDocument, now: str) -> str:
-    document = prepared.document
+def _provenance_json(read: ReadDocument, now: str) -> str:
+    document = read.document
     events = [{"at": now, "agent": "kb-scan", "kind": "discovered", "note": None}]
     events += [
         {"at": now, "agent": each.engine.label, "kind": _DERIVED_KINDS[each.name], "note": f"{each.name}.json"}
-        for each in prepared.derived
+        for each in read.derived
     ]
     events.append({"at": now, "agent": document.parser_version, "kind": "parsed", "note": None})
     events += [
         {"at": now, "agent": document.parser_version, "kind": "warning", "note": f"{warning.kind}: {warning.note}"}
         for warning in document.warnings
     ]
-    for chunker_version in dict.fromkeys(chunk.chunker_version for chunk in prepared.chunks):
-        note = f"{len(prepared.chunks)} chunks"
+    for chunker_version in dict.fromkeys(chunk.chunker_version for chunk in read.chunks):
+        note = f"{len(read.chunks)} chunks"
         events.append({"at": now, "agent": chunker_version, "kind": "chunked", "note": note})
     events.append({"at": now, "agent": "kb-store", "kind": "indexed", "note": None})
     return _dumps({"events": events})

@@ -24,17 +24,17 @@ from kb.domain.kinds import family_of
 from kb.domain.results.ingest import StageTimes
 from kb.errors import FileError
 from kb.extract.registry import extractor_of
-from kb.operations.ingest.prepare import OpenFile
-from kb.operations.ingest.reading import Changed, Reading, ReadingRules, open_changed, read_changed
+from kb.operations.ingest.read import ChangedFile, Reading, ReadingRules, read_changed, read_content
 from kb.operations.ingest.run import IngestRun
 from kb.operations.ingest.store import store_batch
+from kb.scan.read import FileBytes
 from kb.store import queries
 
 if TYPE_CHECKING:
     from kb.operations.ingest.engine_files import EngineFiles
     from kb.workers.pool import Done, Lost, Tell, Told, WorkerPool
 
-Batch: TypeAlias = list[Changed]
+Batch: TypeAlias = list[ChangedFile]
 ReadBatch: TypeAlias = list[tuple[SourceFile, Reading]]
 
 # Files read before their Korean texts are analysed together, and the source bytes that end a batch earlier: what
@@ -57,17 +57,14 @@ _POLL_S = 0.2
 
 def index_changed(run: IngestRun, changed: deque[SourceFile]) -> None:
     """Reads, cuts and stores the changed files, those that need engines last; empties `changed` as it goes."""
-    request = run.request
-    assets = None if request.dry_run else request.assets
-    rules = ReadingRules(request.max_file_bytes, request.max_markdown_bytes, request.policy, assets)
-    for batch in _read_all(run, list(_batches(run, changed)), rules):
+    for batch in _read_all(run, list(_batches(run, changed)), run.request.rules):
         store_batch(run, batch)
         if run.report.aborted:
             return
     if run.handle.is_canceled():
         run.report.aborted = True
     elif changed:
-        _index_with_engines(run, changed, rules)
+        _index_with_engines(run, changed)
 
 
 def _batches(run: IngestRun, changed: deque[SourceFile]) -> Iterator[Batch]:
@@ -85,9 +82,9 @@ def _batches(run: IngestRun, changed: deque[SourceFile]) -> Iterator[Batch]:
         yield batch
 
 
-def _changed(run: IngestRun, file: SourceFile) -> Changed:
+def _changed(run: IngestRun, file: SourceFile) -> ChangedFile:
     stored = queries.select_document_at(run.db, workspace_path=file.workspace_path)
-    return Changed(
+    return ChangedFile(
         file,
         stored,
         stored is not None and run.is_current(file.media_type, stored.pipeline_version, file.workspace_path),
@@ -173,7 +170,7 @@ def _read_here(batch: Batch, rules: ReadingRules, stages: StageTimes) -> ReadBat
     return [(changed.file, read_changed(changed, rules, stages)) for changed in batch]
 
 
-def _index_with_engines(run: IngestRun, changed: deque[SourceFile], rules: ReadingRules) -> None:
+def _index_with_engines(run: IngestRun, changed: deque[SourceFile]) -> None:
     from kb.operations.ingest.engine_files import EngineFiles  # which a run over notes alone does without
 
     engines = EngineFiles(run)
@@ -185,7 +182,7 @@ def _index_with_engines(run: IngestRun, changed: deque[SourceFile], rules: Readi
                 return
             if changed and engines.has_room:
                 file = changed.popleft()
-                reading = _read(run, engines, file, rules)
+                reading = _read(run, engines, file)
                 if reading is not None:
                     batch.append((file, reading))
             else:
@@ -197,14 +194,15 @@ def _index_with_engines(run: IngestRun, changed: deque[SourceFile], rules: Readi
         engines.close()
 
 
-def _read(run: IngestRun, engines: EngineFiles, file: SourceFile, rules: ReadingRules) -> Reading | None:
+def _read(run: IngestRun, engines: EngineFiles, file: SourceFile) -> Reading | None:
     """What a changed file holds; None where a worker is at it, or its engine turned out not to be usable."""
     family = family_of(file.media_type)
     if not run.engines.can_read(family):
         run.leave_unread(family)
         return None
     try:
-        opened = open_changed(_changed(run, file), rules, run.report.stages)
-        return engines.read(opened) if isinstance(opened, OpenFile) else opened
+        changed = _changed(run, file)
+        content = read_content(changed, run.request.rules, run.report.stages)
+        return engines.read(changed, content) if isinstance(content, FileBytes) else content
     except FileError as error:
         return error

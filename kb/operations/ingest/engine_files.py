@@ -27,11 +27,11 @@ from kb.errors import (
     ModelNotPulled,
     ModelUnreachable,
 )
-from kb.extract.registry import Step
+from kb.extract.registry import Step, extractor_of
 from kb.extract.steps import StepKept, StepProgress, StepsDone, Work, derive_steps
-from kb.operations.ingest.prepare import Cut, OpenFile, cut_file
-from kb.operations.ingest.reading import Reading
+from kb.operations.ingest.read import ChangedFile, Reading, read_document, with_words
 from kb.operations.ingest.run import IngestRun
+from kb.scan.read import FileBytes
 from kb.store.caches import DerivedCache
 from kb.workers.pool import Done, Limits, Lost, WorkerPool
 
@@ -46,7 +46,8 @@ _POLL_S = 0.2
 class _Stepped:
     """A file on its way through its steps: what was derived of it so far, and the steps that are left."""
 
-    opened: OpenFile
+    changed: ChangedFile
+    content: FileBytes
     todo: tuple[Step, ...]
     results: dict[DerivedName, bytes] = field(default_factory=dict)
     kept: dict[DerivedName, bytes] = field(default_factory=dict)
@@ -55,7 +56,7 @@ class _Stepped:
     @property
     def checksum(self) -> str:
         """What the cache knows its bytes by."""
-        return self.opened.content.blake3
+        return self.content.blake3
 
 
 class EngineFiles:
@@ -80,22 +81,22 @@ class EngineFiles:
         if self._cache is not None:
             self._cache.close()
 
-    def read(self, opened: OpenFile) -> Reading | None:
+    def read(self, changed: ChangedFile, content: FileBytes) -> Reading | None:
         """What the file holds where the cache knows it; None where a worker has it now.
 
         Raises: FileError where its engine could not read these bytes before, or a password is needed.
         """
         run = self._run
-        left_out = run.left_out(opened.family, opened.file.workspace_path)
-        wanted = (step for step in opened.extractor.steps if step.name not in left_out)
+        left_out = run.left_out(changed.family, changed.file.workspace_path)
+        wanted = (step for step in extractor_of(changed.family).steps if step.name not in left_out)
         steps = tuple(step for step in wanted if run.engines.engine_of(step))
-        file = _Stepped(opened, steps)
+        file = _Stepped(changed, content, steps)
         if self._cache is not None:
             self._take_from_cache(self._cache, file)
             self._take_unfinished(self._cache, file)
         if not file.todo or run.request.dry_run:
             return self._assembled(file)
-        file.passwords = run.request.extraction.passwords.needed_for(opened.family, opened.content.data)
+        file.passwords = run.request.extraction.passwords.needed_for(changed.family, content.data)
         self._submit(file)
         return None
 
@@ -108,7 +109,7 @@ class EngineFiles:
                 if isinstance(reply, Done | Lost):
                     del self.in_hand[number]
                     reading = self._lost(reply) if isinstance(reply, Lost) else self._ended(file, reply.value)
-                    done += [(file.opened.file, reading)] if reading is not None else ()
+                    done += [(file.changed.file, reading)] if reading is not None else ()
                 elif isinstance(reply.value, StepProgress):
                     self._tell(file, reply.value)
                 else:
@@ -116,8 +117,8 @@ class EngineFiles:
         return done
 
     def _tell(self, file: _Stepped, reply: StepProgress) -> None:
-        engine = self._run.engines.label_of(reply.name, file.opened.family)
-        path, progress = file.opened.file.workspace_path, reply.progress
+        engine = self._run.engines.label_of(reply.name, file.changed.family)
+        path, progress = file.changed.file.workspace_path, reply.progress
         self._run.handle.tell(ExtractProgress(path, engine, progress.done, progress.total))
 
     def _lost(self, lost: Lost) -> EngineFailed:
@@ -143,20 +144,20 @@ class EngineFiles:
 
     def _submit(self, file: _Stepped) -> None:
         """Hands the steps that are left to a worker."""
-        plan, opened = self._run.request.extraction, file.opened
+        plan = self._run.request.extraction
         number = next(self._numbers)
         self.in_hand[number] = file
         settings = replace(plan.settings, pdf_passwords=file.passwords)
-        work = Work(opened.file.media_type, file.todo, file.results, settings, file.kept)
-        self._pool.submit(number, derive_steps, work, opened.content.data)
+        work = Work(file.changed.file.media_type, file.todo, file.results, settings, file.kept)
+        self._pool.submit(number, derive_steps, work, file.content.data)
 
     def _read_without(self, file: _Stepped, failed: DerivedName | None, error: ModelError) -> Reading | None:
         """Goes on with a file whose engine turned out not to be usable: what the others make of it, if anything."""
         run = self._run
         step = next(step for step in file.todo if step.name == failed)
         run.engines.give_up(step, error)
-        if not run.engines.can_read(file.opened.family):
-            run.leave_unread(file.opened.family)
+        if not run.engines.can_read(file.changed.family):
+            run.leave_unread(file.changed.family)
             return None
         file.todo = tuple(step for step in file.todo if step.name not in file.results and run.engines.engine_of(step))
         if not file.todo:
@@ -206,26 +207,28 @@ class EngineFiles:
 
     def _assembled(self, file: _Stepped) -> Reading:
         """The document of what was derived; in a dry run, which derives nothing, an empty one where it must be."""
-        run, opened = self._run, file.opened
+        run, changed, content = self._run, file.changed, file.content
+        rules, stages = run.request.rules, run.report.stages
         if run.request.dry_run and file.todo:
-            return Cut(opened, _unread(opened), ())
+            return with_words(changed, content, _unread(changed, content), (), (), rules, stages)
         derived = {
             step.name: Derived(step.name, engine, file.results[step.name])
-            for step in opened.extractor.steps
+            for step in extractor_of(changed.family).steps
             if step.name in file.results and (engine := run.engines.engine_of(step))
         }
         try:
-            cut = cut_file(opened, derived, run.request.policy, stages=run.report.stages)
+            read = read_document(changed, content, derived, rules, stages)
         except FileError as error:
             return error
-        for name, label in read_labels(cut.document.parser_version)[1].items():
+        for name, label in read_labels(read.document.parser_version)[1].items():
             run.unread_parts[name] += label == NOT_DERIVED
-        return cut
+        return read
 
 
-def _unread(opened: OpenFile) -> Document:
+def _unread(changed: ChangedFile, content: FileBytes) -> Document:
     """A document of which only the file is known."""
-    path, asset, version = opened.file.workspace_path, asset_id(opened.content.blake3), opened.extractor.parser_version
+    path, asset = changed.file.workspace_path, asset_id(content.blake3)
+    version = extractor_of(changed.family).parser_version
     return Document(
         doc_id=document_id(path, asset, version),
         asset_id=asset,

@@ -6,36 +6,55 @@ so a run may end anywhere: what is stored is whole, and the next run goes on fro
 
 from __future__ import annotations
 
+import ctypes
+import json
+import os
 from collections import deque
 from contextlib import AbstractContextManager, suppress
+from pathlib import Path
 from sys import intern
 from time import perf_counter_ns
 
 from kb.domain.documents import SourceFile
+from kb.domain.ids import id_from
 from kb.domain.ingest_events import Finished, ScanCompleted, ScanStarted
 from kb.domain.kinds import family_of
-from kb.domain.results.ingest import IngestItem, IngestReport
+from kb.domain.results.ingest import IngestItem, IngestReport, ItemLog, item_json
 from kb.domain.run_handle import RunHandle
-from kb.errors import KbError, ModelMissing, ModelNotPulled, ModelUnreachable, PluginFailed, StoreError, UsageError
+from kb.errors import (
+    KbError,
+    ModelMissing,
+    ModelNotPulled,
+    ModelUnreachable,
+    OtherWorkspace,
+    PluginFailed,
+    StoreError,
+    UsageError,
+)
 from kb.extract.registry import extractor_of
 from kb.language.korean import release_analyser
 from kb.operations.ingest.changed import index_changed
-from kb.operations.ingest.common_terms import refresh_common_terms
 from kb.operations.ingest.engines import Engines
-from kb.operations.ingest.freed_memory import return_freed_memory
-from kb.operations.ingest.repositories import note_repositories
 from kb.operations.ingest.run import IngestRequest, IngestRun
-from kb.operations.ingest.run_record import record_run
-from kb.operations.ingest.workspace_root import note_root, require_same_root
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.privacy import close_to_others
 from kb.operations.opening.writer import in_memory, writing
 from kb.scan.assets import has_size, restore_asset, unreferenced_assets
+from kb.scan.git import FoundRepository, read_repository, top_of
 from kb.scan.walk import FailedFile, OutsideLink, SkippedFile, walk
 from kb.store import queries
 from kb.store.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, sqlite_errors, transaction
 from kb.store.documents import remove_document
+
+# A run that changed more files keeps only those with something to say about them: the rows would be as large as the
+# run, and the documents themselves tell what it did.
+ITEMS_KEPT = 1_000
+
+# Of a smaller index every word is counted while the question waits: a common one costs under a millisecond.
+LEAST_CHUNKS = 20_000
+_GROWTH = 1.05
+_COMMON_SHARE = 0.002
 
 
 def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
@@ -200,9 +219,9 @@ def _collect_garbage(run: IngestRun) -> None:
 
     What cannot be deleted takes room and does no harm; the next run tries again.
     """
-    if run.request.dry_run:
+    assets = run.request.rules.assets
+    if assets is None:
         return
-    assets = run.request.assets
     with run.report.stages.measure("copy"):
         for copy in queries.list_asset_copies(run.db):
             if not has_size(copy.storage_path, copy.byte_len):
@@ -218,3 +237,109 @@ def _collect_garbage(run: IngestRun) -> None:
             documents = {row.doc_id for row in queries.select_document_ids(run.db)}
             remove_artifacts_of_others(assets.artifact_dir, documents)
         queries.note_collected(run.db)
+
+
+def require_same_root(db: Connection, root: Path) -> None:
+    """Raises OtherWorkspace where the documents were indexed from another folder than `root`."""
+    found = queries.select_workspace_root(db)
+    if found is None or found.root is None or os.path.realpath(found.root) == os.path.realpath(root):
+        return
+    raise OtherWorkspace(
+        f"this knowledge base was made from {found.root}, and the workspace is {root} now",
+        "moved or renamed the folder? kb ingest --moved goes on with the new place; for a second knowledge base: "
+        "kb --config OTHER.toml init --root DIR gives it a data directory of its own",
+    )
+
+
+def note_root(db: Connection, root: Path) -> None:
+    """Notes which folder the documents are indexed from, before the first of them is stored."""
+    found = queries.select_workspace_root(db)
+    if found is None or found.root != str(root):
+        queries.upsert_workspace_root(db, root=str(root))
+
+
+def note_repositories(run: IngestRun) -> None:
+    """Brings the repositories of all indexed source files up to date; what cannot be read of one is a note."""
+    rows = queries.select_code_places(run.db)
+    if not rows:
+        with transaction(run.db):
+            queries.delete_unused_repositories(run.db)
+        return
+    tops: dict[str, str | None] = {}
+    found: dict[str, FoundRepository] = {}
+    places: list[tuple[str, str | None, str | None]] = []
+    for row in rows:
+        folder = os.path.dirname(row.source_path)
+        if folder not in tops:
+            tops[folder] = top_of(folder)
+        top = tops[folder]
+        if top is not None and top not in found:
+            found[top] = read_repository(top)
+        places.append((row.doc_id, None if top is None else found[top].repository.path, row.repository_path))
+    with transaction(run.db):
+        for each in found.values():
+            repository = each.repository
+            queries.upsert_repository(
+                run.db,
+                path=repository.path,
+                name=repository.name,
+                branch=repository.branch,
+                commit_id=repository.commit,
+                read_at=run.report.started_at,
+            )
+        for doc_id, now, before in places:
+            if now != before:
+                queries.update_document_repository(run.db, doc_id=doc_id, repository_path=now)
+        queries.delete_unused_repositories(run.db)
+    for each in found.values():
+        if each.fault is not None:
+            run.report.notes.append(f"the git repository {each.repository.path} cannot be read: {each.fault}")
+
+
+def refresh_common_terms(db: Connection) -> bool:
+    """Counts the common words again where the index has grown or shrunk by 5 % since; True when it did."""
+    state = queries.select_common_terms_state(db)
+    if state is None or max(state.chunk_total, state.counted_at) < LEAST_CHUNKS:
+        return False
+    if state.counted_at / _GROWTH <= state.chunk_total <= state.counted_at * _GROWTH:
+        return False
+    with transaction(db):
+        queries.fill_common_terms(db, least_chunks=int(state.chunk_total * _COMMON_SHARE))
+    return True
+
+
+def record_run(db: Connection, report: IngestReport) -> None:
+    """Writes one row of `ingest_runs`; its items are the files that changed or failed."""
+    counts = report.counts
+    scope = {"root": report.root, "include": report.include, "exclude": report.exclude}
+    queries.insert_ingest_run(
+        db,
+        run_id=id_from({"kind": "ingest_run", "root": report.root, "started_at": report.started_at}),
+        scope_json=json.dumps(scope, ensure_ascii=False),
+        scanned=counts.scanned,
+        new_count=counts.new,
+        updated_count=counts.updated,
+        skipped_count=counts.skipped,
+        error_count=counts.errors,
+        duration_ms=report.duration_ms,
+        started_at=report.started_at,
+        finished_at=report.finished_at,
+        items_json=_items_json(report.items),
+        unchanged_count=counts.unchanged,
+        moved_count=counts.moved,
+        removed_count=counts.removed,
+        aborted=int(report.aborted),
+    )
+
+
+def _items_json(items: ItemLog) -> str | None:
+    keeps_all = len(items) <= ITEMS_KEPT
+    kept = [item_json(item) for item in items if keeps_all or item.error or item.warnings]
+    return json.dumps(kept, ensure_ascii=False) if kept else None
+
+
+def return_freed_memory() -> None:
+    """Asks the C library to give freed memory back to the system, where it can (glibc)."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

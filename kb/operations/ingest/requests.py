@@ -12,10 +12,10 @@ from kb.domain.derived import CaptionSettings, ExtractSettings, OcrSettings, Spe
 from kb.domain.kinds import KINDS, Kinds, MediaFamily, extension_of
 from kb.errors import UsageError
 from kb.operations.embedding.plan import embedding_plan
-from kb.operations.ingest.pdf_passwords import PdfPasswords
+from kb.operations.ingest.engines import ExtractionPlan, PdfPasswords
 from kb.operations.ingest.plugins import ingest_plugins
-from kb.operations.ingest.prepare import AssetPolicy
-from kb.operations.ingest.run import ExtractionPlan, IngestRequest
+from kb.operations.ingest.read import AssetPolicy, ReadingRules
+from kb.operations.ingest.run import IngestRequest
 from kb.operations.opening.privacy import private_places
 from kb.operations.opening.typed_path import as_on_disk, path_below
 from kb.operations.session.exposure import kept_from_models
@@ -42,21 +42,25 @@ def ingest_request(
     """
     plugins = ingest_plugins(config)
     wanted = plugins.kinds.families if families is None else families
+    policy = ChunkPolicy(
+        config.chunking.target_tokens,
+        config.chunking.overlap_tokens,
+        config.chunking.respect_markdown_headings,
+        config.chunking.chunker_version,
+        plugins.chunkers,
+    )
+    assets = AssetPolicy(config.asset_dir, config.storage.copy_threshold_mb * _MB, config.artifact_dir)
     return IngestRequest(
         sqlite=config.sqlite,
         root=config.workspace_root,
         include=(*config.workspace.include, *plugins.include),
         exclude=config.workspace.exclude,
-        policy=ChunkPolicy(
-            config.chunking.target_tokens,
-            config.chunking.overlap_tokens,
-            config.chunking.respect_markdown_headings,
-            config.chunking.chunker_version,
-            plugins.chunkers,
+        rules=ReadingRules(
+            config.indexing.max_file_mb * _MB,
+            config.indexing.max_markdown_mb * _MB,
+            policy,
+            None if dry_run else assets,
         ),
-        assets=AssetPolicy(config.asset_dir, config.storage.copy_threshold_mb * _MB, config.artifact_dir),
-        max_file_bytes=config.indexing.max_file_mb * _MB,
-        max_markdown_bytes=config.indexing.max_markdown_mb * _MB,
         extraction=extraction_plan(config, [each for each in wanted if each not in plugins.uncut]),
         places=private_places(config),
         plugins=plugins,

@@ -7,36 +7,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kb.domain.chunks import ChunkPolicy
-from kb.domain.derived import DerivedName, ExtractSettings
+from kb.domain.derived import DerivedName
 from kb.domain.kinds import MediaFamily, MediaType, family_of
 from kb.domain.paths import to_posix
 from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.operations.embedding.plan import EmbeddingPlan
-from kb.operations.ingest.engines import Engines
-from kb.operations.ingest.pdf_passwords import PdfPasswords
+from kb.operations.ingest.engines import Engines, ExtractionPlan
 from kb.operations.ingest.plugins import NO_PLUGINS, IngestPlugins
-from kb.operations.ingest.prepare import AssetPolicy, pipeline_tail
+from kb.operations.ingest.read import ReadingRules
+from kb.operations.ingest.words import pipeline_tail
 from kb.operations.opening.privacy import PrivatePlaces
 from kb.operations.session.exposure import no_path
 from kb.store.connection import Connection
 
 _DESCRIBED: frozenset[DerivedName] = frozenset(("caption",))
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractionPlan:
-    """Which files are read, by which engines, and what those may take."""
-
-    families: tuple[MediaFamily, ...]
-    settings: ExtractSettings
-    passwords: PdfPasswords
-    processes: int
-    quiet_cpu_s: int
-    memory_bytes: int
-    cache: Path
-    cache_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +32,7 @@ class IngestRequest:
     root: Path
     include: tuple[str, ...]
     exclude: tuple[str, ...]
-    policy: ChunkPolicy
-    assets: AssetPolicy
-    max_file_bytes: int
-    max_markdown_bytes: int
+    rules: ReadingRules
     extraction: ExtractionPlan
     places: PrivatePlaces
     plugins: IngestPlugins = NO_PLUGINS
@@ -72,7 +54,7 @@ class IngestRun:
     report: IngestReport
     handle: RunHandle
     engines: Engines
-    current: set[tuple[MediaType, str]] = field(default_factory=set)  # pipeline versions that are still the ones
+    current: set[tuple[MediaType, str]] = field(default_factory=set)  # pipeline versions of today
     unread: Counter[MediaFamily] = field(default_factory=Counter)  # files that no engine can read here
     unread_parts: Counter[DerivedName] = field(default_factory=Counter)  # files of which only a part could be read
     uncut: Counter[str] = field(default_factory=Counter)  # source files cut by paragraphs, by what is lacking
@@ -97,7 +79,7 @@ class IngestRun:
         return _DESCRIBED if is_kept else frozenset()
 
     def _is_current(self, family: MediaFamily, pipeline_version: str, without: frozenset[DerivedName]) -> bool:
-        tail = pipeline_tail(family, self.request.policy)
+        tail = pipeline_tail(family, self.request.rules.policy)
         if not pipeline_version.endswith(tail):
             return False
         return self.engines.are_those_of(family, pipeline_version.removesuffix(tail), without)

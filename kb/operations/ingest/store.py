@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from typing import NamedTuple
 
 from kb.domain.documents import SourceFile
 from kb.domain.ids import AssetId
 from kb.domain.ingest_events import AssetFinished, AssetStarted, Result
 from kb.domain.results.ingest import IngestItem, IngestReport
-from kb.operations.ingest.prepare import Cut, finish
-from kb.operations.ingest.reading import LeftOut, Reading
+from kb.operations.ingest.read import LeftOut, Reading, copied
 from kb.operations.ingest.run import IngestRun
-from kb.scan.read import FileBytes
+from kb.operations.ingest.words import analyse_korean
 from kb.store import queries
+from kb.store.artifacts import write_artifacts
 from kb.store.connection import transaction
-from kb.store.documents import PreparedDocument, chunks_together, put_document, remove_document
+from kb.store.documents import KoreanUnits, ReadDocument, chunks_together, put_document, remove_document
+
+# Warnings that the report sums up in one note for all files.
+_TOLD_ONCE = ("no_text", "grammar_missing")
 
 
 class Outcome(NamedTuple):
@@ -39,10 +43,6 @@ class Outcome(NamedTuple):
         report.counts.chunks_indexed += self.chunk_count
 
 
-# Warnings that the report sums up in one note for all files.
-_TOLD_ONCE = ("no_text", "grammar_missing")
-
-
 def store_batch(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> None:
     """Stores what was read, all in one transaction: each document is there whole or not at all.
 
@@ -55,112 +55,122 @@ def store_batch(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> 
         if len(batch) == 1:
             raise
         stored = None
-    if stored is not None:
-        _tell(run, stored)
+    if stored is None:
+        for each in batch:
+            if not run.report.aborted:
+                store_batch(run, [each])
         return
-    for each in batch:
-        if not run.report.aborted:
-            store_batch(run, [each])
+    for file, outcome in stored:
+        run.finished += 1
+        run.handle.tell(AssetStarted(run.finished, run.total, file.workspace_path, file.media_type))
+        run.handle.tell(
+            AssetFinished(run.finished, run.total, file.workspace_path, outcome.result, outcome.chunk_count)
+        )
 
 
 def _store_together(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> list[tuple[SourceFile, Outcome]]:
     """Stores a batch in one transaction, and counts what became of each file."""
-    request, report = run.request, run.report
-    cuts = [reading for _, reading in batch if isinstance(reading, Cut)]
-    prepared = iter([] if request.dry_run else list(finish(cuts, request.policy, request.assets, report.stages)))
+    report = run.report
     done: list[tuple[SourceFile, Outcome]] = []
-    vanished = {}
+    moved: dict[str, tuple[int, int, str, str]] = {}
+    batch, morphemes, units = _finished(run, batch)
     try:
-        with nullcontext() if request.dry_run else _storing(run):
+        with ExitStack() as stack:
+            if not run.request.dry_run:
+                stack.enter_context(report.stages.measure("store"))
+                stack.enter_context(transaction(run.db))
+                stack.enter_context(chunks_together(run.db))
             for file, reading in batch:
                 if run.handle.is_canceled():
                     report.aborted = True
                     break
-                outcome = _store(run, file, reading, prepared)
+                outcome = _store(run, file, reading, morphemes, units.get(file.workspace_path, ()))
                 done.append((file, outcome))
                 if outcome.item and outcome.item.moved_from:
-                    vanished[outcome.item.moved_from] = run.vanished.pop(outcome.item.moved_from)
+                    moved[outcome.item.moved_from] = run.vanished.pop(outcome.item.moved_from)
     except BaseException:
-        run.vanished |= vanished
+        run.vanished |= moved
         raise
     for _, outcome in done:
         outcome.count_in(report)
     return done
 
 
-@contextmanager
-def _storing(run: IngestRun) -> Iterator[None]:
-    with run.report.stages.measure("store"), transaction(run.db), chunks_together(run.db):
-        yield
+def _finished(
+    run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]
+) -> tuple[list[tuple[SourceFile, Reading]], Mapping[str, str], dict[str, KoreanUnits]]:
+    """The batch with every document's bytes copied; the morphemes of all its Korean texts, and units by path."""
+    assets, stages = run.request.rules.assets, run.report.stages
+    readings = list(batch)
+    if assets is None:
+        return readings, {}, {}
+    documents = [reading for _, reading in batch if isinstance(reading, ReadDocument)]
+    with stages.measure("korean"):
+        morphemes, units = analyse_korean(documents)
+    with stages.measure("copy"):
+        for at, (file, reading) in enumerate(batch):
+            if isinstance(reading, ReadDocument):
+                storage = reading.storage or copied(reading.data, reading.document, file, assets)
+                readings[at] = (file, replace(reading, storage=storage))
+                write_artifacts(assets.artifact_dir, reading.document.doc_id, reading.derived)
+    paths = [each.file.workspace_path for each in documents]
+    return readings, morphemes, dict(zip(paths, units, strict=True))
 
 
-def _tell(run: IngestRun, stored: Sequence[tuple[SourceFile, Outcome]]) -> None:
-    for file, outcome in stored:
-        run.finished += 1
-        path = file.workspace_path
-        run.handle.tell(AssetStarted(run.finished, run.total, path, file.media_type))
-        run.handle.tell(AssetFinished(run.finished, run.total, path, outcome.result, outcome.chunk_count))
-
-
-def _store(run: IngestRun, file: SourceFile, reading: Reading, prepared: Iterator[PreparedDocument]) -> Outcome:
+def _store(
+    run: IngestRun, file: SourceFile, reading: Reading, morphemes: Mapping[str, str], units: KoreanUnits
+) -> Outcome:
     """Stores what was read of one file."""
-    if isinstance(reading, Cut):
-        item = _store_document(run, reading, next(prepared, None))
+    if isinstance(reading, ReadDocument):
+        item = _store_document(run, reading, morphemes, units)
         run.uncut.update(each.note for each in reading.document.warnings if each.kind == "grammar_missing")
         return Outcome(item.kind, item, chunk_count=len(reading.chunks))
-    if isinstance(reading, FileBytes):
-        _remember_touch(run, file, reading)
+    if isinstance(reading, SourceFile):
+        if not run.request.dry_run:
+            queries.update_document_stat(
+                run.db,
+                workspace_path=reading.workspace_path,
+                byte_len=reading.byte_len,
+                mtime_ns=reading.mtime_ns,
+                source_path=reading.source_path,
+            )
         return Outcome("unchanged")
     if isinstance(reading, LeftOut):
         return _leave_out(run, file, reading)
     return Outcome("error", IngestItem("error", file.workspace_path, error=reading, byte_len=file.byte_len))
 
 
-def _store_document(run: IngestRun, cut: Cut, prepared: PreparedDocument | None) -> IngestItem:
-    """Stores one document (none in a dry run) in place of the one at its path or the one it was moved from."""
-    document = cut.document
-    known = cut.opened.stored
+def _store_document(run: IngestRun, read: ReadDocument, morphemes: Mapping[str, str], units: KoreanUnits) -> IngestItem:
+    """Stores one document, but in a dry run, in place of the one at its path or the one it was moved from."""
+    document, known = read.document, read.stored
     moved_from = None if known else _moved_from(run, document.asset_id)
-    if prepared is not None:
+    if not run.request.dry_run:
         old = queries.select_document_at(run.db, workspace_path=moved_from) if moved_from else known
         replaced_path = moved_from or document.workspace_path
-        put_document(run.db, prepared, old=old, old_path=replaced_path, now=run.report.started_at)
+        put_document(run.db, read, morphemes, units, old=old, old_path=replaced_path, now=run.report.started_at)
     return IngestItem(
         kind="updated" if known else "moved" if moved_from else "new",
         doc_path=document.workspace_path,
         doc_id=document.doc_id,
         asset_id=document.asset_id,
         moved_from=moved_from,
-        byte_len=cut.opened.content.byte_len,
+        byte_len=read.file.byte_len,
         block_count=len(document.blocks),
-        chunk_count=len(cut.chunks),
+        chunk_count=len(read.chunks),
         parser_version=document.parser_version,
-        chunker_version=cut.chunks[0].chunker_version if cut.chunks else None,
+        chunker_version=read.chunks[0].chunker_version if read.chunks else None,
         warnings=tuple(f"{each.kind}: {each.note}" for each in document.warnings if each.kind not in _TOLD_ONCE),
     )
 
 
 def _leave_out(run: IngestRun, file: SourceFile, left_out: LeftOut) -> Outcome:
     """Counts a file that is not indexed by its content; what is stored of it goes."""
-    if queries.select_document_at(run.db, workspace_path=file.workspace_path) is None:
-        return Outcome("unchanged", left_out=(left_out.reason, file.workspace_path))
+    path = file.workspace_path
+    if queries.select_document_at(run.db, workspace_path=path) is None:
+        return Outcome("unchanged", left_out=(left_out.reason, path))
     if not run.request.dry_run:
-        remove_document(run.db, file.workspace_path)
-    return Outcome(
-        "removed", IngestItem("removed", file.workspace_path), left_out=(left_out.reason, file.workspace_path)
-    )
-
-
-def _remember_touch(run: IngestRun, file: SourceFile, content: FileBytes) -> None:
-    """Keeps the new time and place of a file whose bytes are the stored ones."""
-    if not run.request.dry_run:
-        queries.update_document_stat(
-            run.db,
-            workspace_path=file.workspace_path,
-            byte_len=content.byte_len,
-            mtime_ns=content.mtime_ns,
-            source_path=file.source_path,
-        )
+        remove_document(run.db, path)
+    return Outcome("removed", IngestItem("removed", path), left_out=(left_out.reason, path))
 
 
 def _moved_from(run: IngestRun, asset: AssetId) -> str | None:

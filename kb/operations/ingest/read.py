@@ -1,0 +1,166 @@
+"""Reads one changed file: bytes → known already? → document → chunks → its words, and a copy of its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from kb.chunk.chunkers import cut_document
+from kb.domain.chunks import Chunk, ChunkPolicy
+from kb.domain.derived import Derived, DerivedName
+from kb.domain.documents import Document, SourceFile
+from kb.domain.ids import asset_id
+from kb.domain.kinds import MediaFamily, family_of
+from kb.domain.paths import WorkspacePath
+from kb.domain.results.ingest import StageTimes
+from kb.errors import FileError, StoreError
+from kb.extract.code.left_out import reason_left_out
+from kb.extract.registry import extractor_of
+from kb.language.names import name_timestamp
+from kb.operations.ingest.words import indexed_words, pipeline_tail
+from kb.operations.opening.clock import from_ns
+from kb.scan.assets import AssetStorage, store_asset
+from kb.scan.read import FileBytes, read_bytes
+from kb.store import queries
+from kb.store.documents import NO_WORDS, ReadDocument
+
+
+class LeftOut(NamedTuple):
+    """A source file that no person wrote, or not here, and by which rule that is known."""
+
+    reason: str
+
+
+Reading: TypeAlias = ReadDocument | SourceFile | LeftOut | FileError
+"""What reading a changed file gives: a document with new bytes; the file as it is now, where its bytes are known; none
+that count; or a failure."""
+
+
+class ChangedFile(NamedTuple):
+    """A file that must be read: what is stored of the document at its path, and whether it would be made so now."""
+
+    file: SourceFile
+    stored: queries.StoredDocument | None
+    is_current: bool
+
+    @property
+    def family(self) -> MediaFamily:
+        """What kind of file it is."""
+        return family_of(self.file.media_type)
+
+
+@dataclass(frozen=True, slots=True)
+class AssetPolicy:
+    """Where copies of the sources go, up to which size, and where what engines derived from them goes."""
+
+    directory: Path
+    copy_threshold_bytes: int
+    artifact_dir: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingRules:
+    """How large files may be, how they are cut, and where copies of them go (nowhere in a dry run)."""
+
+    max_file_bytes: int
+    max_markdown_bytes: int
+    policy: ChunkPolicy
+    assets: AssetPolicy | None
+
+
+def read_changed(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) -> Reading:
+    """What a file without engines holds."""
+    try:
+        content = read_content(changed, rules, stages)
+        return read_document(changed, content, {}, rules, stages) if isinstance(content, FileBytes) else content
+    except FileError as error:
+        return error
+
+
+def read_content(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) -> FileBytes | SourceFile | LeftOut:
+    """A file's bytes, to be made a document of unless they are known or left out. Raises: FileError."""
+    file, stored = changed.file, changed.stored
+    limit, max_bytes = "indexing.max_file_mb", rules.max_file_bytes
+    if changed.family == "markdown" and rules.max_markdown_bytes < max_bytes:
+        limit, max_bytes = "indexing.max_markdown_mb", rules.max_markdown_bytes
+    with stages.measure("read"):
+        content = read_bytes(file.source_path, max_bytes=max_bytes, limit=limit)
+    if changed.family == "code" and (reason := reason_left_out(content.data, file.workspace_path)):
+        return LeftOut(reason)
+    if stored is not None and changed.is_current and stored.asset_id == asset_id(content.blake3):
+        return _as_read(file, content)
+    return content
+
+
+def read_document(
+    changed: ChangedFile,
+    content: FileBytes,
+    derived: Mapping[DerivedName, Derived],
+    rules: ReadingRules,
+    stages: StageTimes,
+) -> ReadDocument:
+    """The document in a file's bytes, or of what was derived of them, with its chunks and words. Raises: FileError."""
+    with stages.measure("extract"):
+        document = extractor_of(changed.family).document(
+            content.data,
+            derived,
+            workspace_path=WorkspacePath(changed.file.workspace_path),
+            asset_id=asset_id(content.blake3),
+        )
+    with stages.measure("chunk"):
+        chunks = cut_document(document, changed.family, rules.policy)
+    return with_words(changed, content, document, chunks, tuple(derived.values()), rules, stages)
+
+
+def with_words(
+    changed: ChangedFile,
+    content: FileBytes,
+    document: Document,
+    chunks: tuple[Chunk, ...],
+    derived: tuple[Derived, ...],
+    rules: ReadingRules,
+    stages: StageTimes,
+) -> ReadDocument:
+    """A document with the words that it is found by, but in a dry run; its bytes are copied.
+
+    Where they cannot be, they are kept with it: storing it will say so.
+    """
+    storage, indexed = None, NO_WORDS
+    if rules.assets is not None:
+        with stages.measure("copy"), suppress(StoreError):
+            storage = copied(content.data, document, changed.file, rules.assets)
+        with stages.measure("words"):
+            indexed = indexed_words(document, chunks, changed.family)
+    changed_at = from_ns(changed.file.mtime_ns)
+    return ReadDocument(
+        file=_as_read(changed.file, content),
+        stored=changed.stored,
+        document=document,
+        chunks=chunks,
+        indexed=indexed,
+        derived=derived,
+        checksum=content.blake3,
+        storage=storage,
+        data=b"" if storage is not None else content.data,
+        pipeline_version=document.parser_version + pipeline_tail(changed.family, rules.policy),
+        created_at=document.metadata.created_at or name_timestamp(document.workspace_path) or changed_at,
+        updated_at=document.metadata.updated_at or changed_at,
+    )
+
+
+def copied(data: bytes, document: Document, file: SourceFile, assets: AssetPolicy) -> AssetStorage:
+    """Where a document's bytes are kept. Raises: StoreError and its kin."""
+    return store_asset(
+        data,
+        document.asset_id,
+        asset_dir=assets.directory,
+        source_path=file.source_path,
+        copy_threshold_bytes=assets.copy_threshold_bytes,
+    )
+
+
+def _as_read(file: SourceFile, content: FileBytes) -> SourceFile:
+    return file._replace(byte_len=content.byte_len, mtime_ns=content.mtime_ns)
