@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, settings
 
 from kb.cli.main import main
-from kb.operations.ingest.ingest import note_root
+from kb.store import queries
 from kb.store.connection import open_writer
 
 # A busy machine is slow, not wrong. `--hypothesis-profile thorough` tries more examples.
@@ -182,7 +182,7 @@ def copy_vault(source: Path, target: Path) -> Vault:
     made = Vault(target / "notes", target / "kb.toml", target / "data" / "kb.sqlite")
     db = open_writer(made.sqlite)
     try:
-        note_root(db, made.root)
+        queries.upsert_workspace_root(db, root=str(made.root))
     finally:
         db.close()
     return made

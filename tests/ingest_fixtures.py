@@ -23,10 +23,11 @@ from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchHit, SearchQuery
 from kb.language.korean import KoreanText, hangul
 from kb.operations.ingest import words
-from kb.operations.ingest.ingest import ingest, note_root
+from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
+from kb.store import queries
 from kb.store.connection import open_writer
 
 # How long engines may say nothing: a busy machine is slow, not wrong.
@@ -89,7 +90,7 @@ class Workspace:
         shutil.copytree(self.base, base, dirs_exist_ok=True)
         db = open_writer(made.sqlite)
         try:
-            note_root(db, made.root)
+            queries.upsert_workspace_root(db, root=str(made.root))
         finally:
             db.close()
         return made

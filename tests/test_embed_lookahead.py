@@ -7,7 +7,7 @@ from threading import Event, Lock
 
 import pytest
 
-from kb.operations.embedding.lookahead import in_order
+from kb.operations.embedding.batch_vectors import in_order
 
 
 def test_items_come_in_their_order_whichever_is_made_first() -> None:

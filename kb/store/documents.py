@@ -114,7 +114,7 @@ def put_document(
     assert read.storage is not None
     storage_kind, storage_path = read.storage
     if old is not None:
-        remove_document(db, old_path)
+        _remove(db, old_path)
     queries.insert_asset(
         db,
         asset_id=document.asset_id,
@@ -177,11 +177,15 @@ def _languages(read: ReadDocument) -> list[str]:
 
 def remove_document(db: apsw.Connection, workspace_path: str) -> bool:
     """Removes the document at a path with all that hangs on it; False when there was none."""
+    is_removed = _remove(db, workspace_path)
+    if is_removed:
+        queries.bump_corpus_revision(db)
+    return is_removed
+
+
+def _remove(db: apsw.Connection, workspace_path: str) -> bool:
     forget_vectors(db, workspace_path)
-    if not queries.delete_document_at(db, workspace_path=workspace_path):
-        return False
-    queries.bump_corpus_revision(db)
-    return True
+    return bool(queries.delete_document_at(db, workspace_path=workspace_path))
 
 
 def _chunk_rows(read: ReadDocument, morphemes: Mapping[str, str], now: str) -> Iterator[queries.ChunkRow]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from kb.domain.results.upkeep import RebuildReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import UsageError
-from kb.operations.embedding.inventory import drop_unused, vector_tables
+from kb.operations.embedding import vector_upkeep
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.opening.writer import writing
 from kb.operations.session.session import Session
@@ -48,8 +48,6 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
             report.fts_rows = counts.fts_rows if counts else 0
         if not with_vectors:
             return report
-        from kb.operations.embedding import vector_upkeep
-
         if request.mirror:
             report.mirror_rows = vector_upkeep.rebuild_mirror(db, plan.vector_dir, handle)
         if request.lance:
@@ -70,12 +68,12 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
         if request.ann and not report.aborted:
             report.ann_vectors = vector_upkeep.build_ann(db, plan.vector_dir, handle)
         if request.drop_unused and not report.aborted:
-            report.dropped = drop_unused(db, plan)
-        report.tables = vector_tables(db, plan)
+            report.dropped = vector_upkeep.drop_unused(db, plan)
+        report.tables = vector_upkeep.vector_tables(db, plan)
     return report
 
 
 def show_tables(session: Session, plan: EmbeddingPlan) -> RebuildReport:
     """The vector tables that stand; nothing is changed. Raises: NotIndexed and its kin."""
     with session.reading() as base:
-        return RebuildReport(tables=vector_tables(base.db, plan))
+        return RebuildReport(tables=vector_upkeep.vector_tables(base.db, plan))

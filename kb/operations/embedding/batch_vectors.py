@@ -1,30 +1,43 @@
-"""The vectors and tokens of batches of chunks: their texts, what the cache has of them, the model for what it lacks."""
+"""The vectors and tokens of batches of chunks: their texts, what the cache has of them, the model for what it lacks.
+
+The next texts are embedded while the last batch is stored, so that no core waits for the other.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from time import perf_counter_ns
-from typing import TYPE_CHECKING, NamedTuple, cast
+from time import perf_counter, perf_counter_ns
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
-from kb.domain.embeddings import Embedder, PassageTokens, TokenEmbedder
-from kb.domain.ingest_events import EmbedBatchStarted
+from kb.domain.embeddings import Embedder, EmbeddingModel, PassageTokens, TokenEmbedder
+from kb.domain.ingest_events import EmbedAgain, EmbedBatchStarted, EmbedProgress
 from kb.domain.run_handle import RunHandle
 from kb.embed.encoders import bulk_embedder, embedding_model, is_installed
 from kb.embed.text import TOKEN_BITS, passage_text, passage_version, tokens_bytes
 from kb.errors import KbError, ModelError
-from kb.operations.embedding.lookahead import in_order
 from kb.operations.embedding.plan import EmbeddingPlan, require_dimensions
-from kb.operations.embedding.progress import Tally
 from kb.store import queries
 from kb.store.caches import CachedVector, VectorCache
+from kb.store.connection import Connection
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from kb.domain.embeddings import Vectors
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+# Fewer passages are embedded before it could be read how long they take.
+AGAIN_FROM_PASSAGES = 200
+
+_SAMPLED_TEXTS = 8
 
 # Characters embedded between two looks at Ctrl-C: under a second on two free cores, also in Korean. Texts come in the
 # order of their lengths, so that those of one step take the encoder's threads equally long.
@@ -33,6 +46,50 @@ STEP_CHARS = 24_000
 # Steps under way at once in kb's own encoders: the second has its words cut while the first is encoded, and takes the
 # threads that the first leaves at its end. Other engines are asked one thing at a time.
 _STEPS_AT_ONCE = 2
+
+
+class Tally(NamedTuple):
+    """Tells how many of the `total` chunks without a vector have one now; `written` come from earlier batches."""
+
+    handle: RunHandle
+    model: str
+    total: int
+    written: int = 0
+
+    def after(self, written: int) -> Tally:
+        """The tally of the batch that follows so many chunks."""
+        return self._replace(written=written)
+
+    def tell_again(self, texts: Sequence[str], embed: Callable[[Sequence[str]], object], *, by_old: bool) -> None:
+        """Tells that the total replaces other vectors, and how long that takes by some of the `texts` it lacks.
+
+        `embed` is given them; the first of them loads its model, which is not counted.
+        """
+        sample = sorted(texts, key=len)[:: max(1, len(texts) // _SAMPLED_TEXTS)]
+        embed(sample[:1])
+        begun = perf_counter()
+        embed(sample)
+        seconds = (perf_counter() - begun) / len(sample) * self.total
+        self.handle.tell(EmbedAgain(self.model, self.total, seconds, by_old))
+
+    def tell(self, of_batch: int) -> None:
+        """Tells that so many chunks of the batch in hand have vectors."""
+        self.handle.tell(EmbedProgress(self.model, self.written + of_batch, self.total))
+
+
+def start_tally(db: Connection, model: EmbeddingModel, form: str, handle: RunHandle) -> Tally:
+    """The tally of a model's chunks without a committed vector of that form; told at once where there are any."""
+    counts = queries.count_embedded(
+        db,
+        model_id=model.name,
+        model_version=model.version,
+        dimensions=model.dimensions,
+        passage_version=form,
+    )
+    tally = Tally(handle, model.name, counts.chunks - counts.committed + counts.outdated if counts else 0)
+    if tally.total:
+        tally.tell(0)
+    return tally
 
 
 class BatchVectors(NamedTuple):
@@ -232,3 +289,31 @@ def steps(texts: Sequence[str], batch_texts: int) -> Iterator[list[str]]:
         chars += len(text)
     if step:
         yield step
+
+
+def in_order(
+    work: Callable[[Item], Made], items: Iterable[Item], *, at_once: int
+) -> Generator[tuple[Item, Made], None, None]:
+    """Each item with what `work` makes of it, in their order, `at_once` of the next ones under way meanwhile.
+
+    What `work` raises is raised where its item would come. Where the caller stops, those under way end first.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    waiting: deque[tuple[Item, Future[Made]]] = deque()
+    with ThreadPoolExecutor(at_once, thread_name_prefix="ahead") as pool:
+        try:
+            for item in items:
+                waiting.append((item, pool.submit(work, item)))
+                if len(waiting) > at_once:
+                    yield _taken(waiting)
+            while waiting:
+                yield _taken(waiting)
+        finally:
+            for _, made in waiting:
+                made.cancel()
+
+
+def _taken(waiting: deque[tuple[Item, Future[Made]]]) -> tuple[Item, Made]:
+    item, made = waiting.popleft()
+    return item, made.result()

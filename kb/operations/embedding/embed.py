@@ -17,9 +17,17 @@ from kb.domain.ingest_events import EmbedBatchFinished
 from kb.domain.run_handle import RunHandle
 from kb.embed.text import passage_version
 from kb.errors import VectorsUnusable
-from kb.operations.embedding.batch_vectors import BatchVectors, LazyEmbedder, is_searchable, text_of, vectors_of_batches
+from kb.operations.embedding.batch_vectors import (
+    AGAIN_FROM_PASSAGES,
+    BatchVectors,
+    LazyEmbedder,
+    Tally,
+    is_searchable,
+    start_tally,
+    text_of,
+    vectors_of_batches,
+)
 from kb.operations.embedding.plan import EmbeddingPlan
-from kb.operations.embedding.progress import AGAIN_FROM_PASSAGES, Tally, start_tally
 from kb.operations.opening.clock import now_utc
 from kb.store import mirror, queries
 from kb.store.caches import VectorCache
@@ -239,18 +247,21 @@ def _tell_again(run: _Run, embedder: LazyEmbedder, cache: VectorCache, tally: Ta
 
 def _without_vector(db: Connection, model: EmbeddingModel, form: str) -> Iterator[list[queries.UnembeddedChunk]]:
     """The chunks without a committed vector of that form, a batch at a time."""
-    last_rowid = 0
-    while chunks := queries.select_unembedded_chunks(
-        db,
-        model_id=model.name,
-        model_version=model.version,
-        dimensions=model.dimensions,
-        passage_version=form,
-        after_rowid=last_rowid,
-        row_limit=BATCH_CHUNKS,
-    ):
-        last_rowid = chunks[-1].chunk_rowid
-        yield chunks
+    last_rowid, is_last, most = 0, False, BATCH_CHUNKS
+    while not is_last:
+        chunks = queries.select_unembedded_chunks(
+            db,
+            model_id=model.name,
+            model_version=model.version,
+            dimensions=model.dimensions,
+            passage_version=form,
+            after_rowid=last_rowid,
+            row_limit=most,
+        )
+        is_last = len(chunks) < most
+        if chunks:
+            last_rowid = chunks[-1].chunk_rowid
+            yield chunks
 
 
 def _write(

@@ -1,4 +1,4 @@
-"""Keeps the two vector stores equal: tombstones, either store rebuilt from the other."""
+"""Keeps the two vector stores equal (tombstones, either store rebuilt from the other), and lists their tables."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
-
 from kb.domain.embeddings import EmbeddingModel
+from kb.domain.results.upkeep import VectorTable
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import ModelMissing, StoreError, VectorsUnusable
+from kb.operations.embedding.plan import EmbeddingPlan
 from kb.store import mirror, queries
 from kb.store.connection import Connection, transaction
 from kb.store.lance_table import LanceTable, build_dir, remove_tables, replace_table, table_sizes
@@ -27,16 +27,19 @@ def model_of(row: queries.MirroredModel) -> EmbeddingModel:
 
 def clear_tombstones(db: Connection, lance: LanceTable, *, is_mirrored: bool) -> int:
     """Removes the vectors of chunks that are gone from Lance and from the mirror that follows it; returns how many."""
-    cleared = 0
-    while stones := queries.select_tombstones(db, lance_table=lance.name, row_limit=_BATCH):
-        lance.delete([stone.chunk_id for stone in stones])
-        with transaction(db):
-            if is_mirrored:
-                queries.delete_mirror(db, [{"chunk_rowid": stone.chunk_rowid} for stone in stones])
-            queries.delete_tombstones(
-                db, [{"lance_table": row.lance_table, "chunk_id": row.chunk_id} for row in stones]
-            )
-        cleared += len(stones)
+    cleared, is_last = 0, False
+    while not is_last:
+        stones = queries.select_tombstones(db, lance_table=lance.name, row_limit=_BATCH)
+        is_last = len(stones) < _BATCH
+        if stones:
+            lance.delete([stone.chunk_id for stone in stones])
+            with transaction(db):
+                if is_mirrored:
+                    queries.delete_mirror(db, [{"chunk_rowid": stone.chunk_rowid} for stone in stones])
+                queries.delete_tombstones(
+                    db, [{"lance_table": row.lance_table, "chunk_id": row.chunk_id} for row in stones]
+                )
+            cleared += len(stones)
     return cleared
 
 
@@ -158,6 +161,8 @@ def remake_lance(db: Connection, row: queries.MirroredModel, vector_dir: Path, h
     total = mirror.count_rows(db)
     tell = _teller(handle, f"Lance table of {row.model_id}", total or 0)
     written = 0
+    import numpy as np
+
     for batch in _mirror_batches(db) if total else ():
         matrix = np.stack([np.frombuffer(vector.embedding, "<f4") for vector in batch])
         lance.upsert([vector.chunk_id for vector in batch], [vector.lang for vector in batch], matrix)
@@ -241,3 +246,40 @@ def _mirror_batches(db: Connection) -> Iterator[list[queries.MirrorVector]]:
     while batch := queries.select_mirror(db, after_rowid=after, row_limit=_BATCH):
         after = batch[-1].chunk_rowid
         yield batch
+
+
+def vector_tables(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
+    """Every table, by name. `configured`: the configuration names its model, and no run has come to it yet."""
+    sizes = table_sizes(plan.vector_dir)
+    configured = plan.model.casefold() if plan.model is not None else None
+    tables = {
+        row.lance_table: VectorTable(
+            row.lance_table,
+            row.model_id,
+            row.dimensions,
+            row.vectors,
+            sizes.pop(row.lance_table, 0),
+            row.slot or ("configured" if row.model_id.casefold() == configured else None),
+        )
+        for row in queries.select_vector_tables(db)
+    }
+    held = mirrored(db)
+    for name, size_bytes in sizes.items():
+        tables[name] = VectorTable(name, None, None, 0, size_bytes, None)
+        if held is not None and name == held.lance_table:
+            tables[name] = VectorTable(name, held.model_id, held.dimensions, 0, size_bytes, "primary")
+    return [tables[name] for name in sorted(tables)]
+
+
+def drop_unused(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
+    """Removes the tables that are neither searched nor configured; returns them. The cache keeps their vectors a while.
+
+    SQLite forgets a table before its files go, so a run that ends between the two leaves files the next one removes.
+    """
+    unused = [table for table in vector_tables(db, plan) if table.used_as is None]
+    for table in unused:
+        with transaction(db):
+            queries.delete_table_records(db, lance_table=table.lance_table)
+            queries.delete_table_tombstones(db, lance_table=table.lance_table)
+    remove_tables(plan.vector_dir, [table.lance_table for table in unused])
+    return unused

@@ -19,8 +19,8 @@ from kb.domain.kinds import extension_of, family_of, media_type_of
 from kb.domain.results.ingest import IngestItem, IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.errors import DiskFull, FileTooLarge, StoreReadOnly, UsageError
+from kb.operations.ingest.engines import ingest_plugins
 from kb.operations.ingest.ingest import ingest
-from kb.operations.ingest.plugins import ingest_plugins
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.typed_path import as_on_disk

@@ -67,13 +67,15 @@ def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
     start_ns = perf_counter_ns()
     report = IngestReport(str(request.root), request.include, request.exclude, now_utc(), dry_run=request.dry_run)
     with _open(request) as db:
-        if not request.moved:
-            require_same_root(db, request.root)
+        noted = queries.select_workspace_root(db)
+        noted_root = noted.root if noted else None
+        if not request.moved and noted_root is not None:
+            _require_same_root(noted_root, request.root)
         run = IngestRun(request, db, report, handle, Engines(request.extraction.settings))
         handle.tell(ScanStarted(str(request.root)))
         try:
             with sqlite_errors(request.sqlite):
-                _bring_in_step(run)
+                _bring_in_step(run, noted_root)
         except StoreError:
             report.aborted = True
             with suppress(StoreError), sqlite_errors(request.sqlite):  # a full disk may not even hold this row
@@ -99,16 +101,16 @@ def _open(request: IngestRequest) -> AbstractContextManager[Connection]:
     return writing(request.sqlite, with_vectors=with_vectors, create=not request.dry_run)
 
 
-def _bring_in_step(run: IngestRun) -> None:
+def _bring_in_step(run: IngestRun, noted_root: str | None) -> None:
     changed = _scan(run)
-    if not run.request.dry_run:
-        note_root(run.db, run.request.root)
+    if not run.request.dry_run and noted_root != str(run.request.root):  # before the first document is stored
+        queries.upsert_workspace_root(run.db, root=str(run.request.root))
     index_changed(run, changed)
     if not run.report.aborted:
         _remove_vanished(run)
     _collect_garbage(run)
     if not run.request.dry_run:
-        note_repositories(run)
+        _note_repositories(run)
         refresh_common_terms(run.db)
         if not run.report.aborted:
             _embed(run)
@@ -140,7 +142,7 @@ def _conclude(run: IngestRun, start_ns: int) -> None:
     report.finished_at = now_utc()
     report.duration_ms = (perf_counter_ns() - start_ns) // 1_000_000
     if not run.request.dry_run:
-        record_run(run.db, report)
+        _record_run(run.db, report)
 
 
 def _scan(run: IngestRun) -> deque[SourceFile]:
@@ -239,26 +241,17 @@ def _collect_garbage(run: IngestRun) -> None:
         queries.note_collected(run.db)
 
 
-def require_same_root(db: Connection, root: Path) -> None:
+def _require_same_root(noted: str, root: Path) -> None:
     """Raises OtherWorkspace where the documents were indexed from another folder than `root`."""
-    found = queries.select_workspace_root(db)
-    if found is None or found.root is None or os.path.realpath(found.root) == os.path.realpath(root):
-        return
-    raise OtherWorkspace(
-        f"this knowledge base was made from {found.root}, and the workspace is {root} now",
-        "moved or renamed the folder? kb ingest --moved goes on with the new place; for a second knowledge base: "
-        "kb --config OTHER.toml init --root DIR gives it a data directory of its own",
-    )
+    if os.path.realpath(noted) != os.path.realpath(root):
+        raise OtherWorkspace(
+            f"this knowledge base was made from {noted}, and the workspace is {root} now",
+            "moved or renamed the folder? kb ingest --moved goes on with the new place; for a second knowledge base: "
+            "kb --config OTHER.toml init --root DIR gives it a data directory of its own",
+        )
 
 
-def note_root(db: Connection, root: Path) -> None:
-    """Notes which folder the documents are indexed from, before the first of them is stored."""
-    found = queries.select_workspace_root(db)
-    if found is None or found.root != str(root):
-        queries.upsert_workspace_root(db, root=str(root))
-
-
-def note_repositories(run: IngestRun) -> None:
+def _note_repositories(run: IngestRun) -> None:
     """Brings the repositories of all indexed source files up to date; what cannot be read of one is a note."""
     rows = queries.select_code_places(run.db)
     if not rows:
@@ -308,7 +301,7 @@ def refresh_common_terms(db: Connection) -> bool:
     return True
 
 
-def record_run(db: Connection, report: IngestReport) -> None:
+def _record_run(db: Connection, report: IngestReport) -> None:
     """Writes one row of `ingest_runs`; its items are the files that changed or failed."""
     counts = report.counts
     scope = {"root": report.root, "include": report.include, "exclude": report.exclude}

@@ -12,8 +12,7 @@ from kb.domain.derived import CaptionSettings, ExtractSettings, OcrSettings, Spe
 from kb.domain.kinds import KINDS, Kinds, MediaFamily, extension_of
 from kb.errors import UsageError
 from kb.operations.embedding.plan import embedding_plan
-from kb.operations.ingest.engines import ExtractionPlan, PdfPasswords
-from kb.operations.ingest.plugins import ingest_plugins
+from kb.operations.ingest.engines import ExtractionPlan, PdfPasswords, ingest_plugins
 from kb.operations.ingest.read import AssetPolicy, ReadingRules
 from kb.operations.ingest.run import IngestRequest
 from kb.operations.opening.privacy import private_places

@@ -13,8 +13,7 @@ from kb.domain.paths import to_posix
 from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.operations.embedding.plan import EmbeddingPlan
-from kb.operations.ingest.engines import Engines, ExtractionPlan
-from kb.operations.ingest.plugins import NO_PLUGINS, IngestPlugins
+from kb.operations.ingest.engines import NO_PLUGINS, Engines, ExtractionPlan, IngestPlugins
 from kb.operations.ingest.read import ReadingRules
 from kb.operations.ingest.words import pipeline_tail
 from kb.operations.opening.privacy import PrivatePlaces
