@@ -238,11 +238,10 @@ class WorkerPool(Generic[Key]):
 
     def _drain(self, worker: _Worker[Key]) -> None:
         """Takes the answers of a process off its pipe as they come, so that it can go on."""
-        try:
+        with suppress(EOFError, OSError), worker.spawned.outbox as outbox:  # closed here, where it may be in use
             while True:
-                self._answers.put((worker, worker.spawned.outbox.recv_bytes()))
-        except (EOFError, OSError):
-            self._answers.put((worker, None))
+                self._answers.put((worker, outbox.recv_bytes()))
+        self._answers.put((worker, None))
 
     def _discard(self, worker: _Worker[Key]) -> None:
         worker.spawned.end()

@@ -48,12 +48,11 @@ class Spawned:
     life: int
 
     def end(self) -> None:
-        """Kills it with all it started, also in the middle of something."""
+        """Kills it with all it started, also in the middle of something. `outbox` is left to who reads it."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.inbox.close()
-        self.outbox.close()
         os.close(self.life)
 
     def ending(self) -> str:
