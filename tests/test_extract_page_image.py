@@ -39,7 +39,7 @@ def test_skew_is_found(degrees: float) -> None:
 def test_an_empty_page_has_no_skew_and_no_lines() -> None:
     from PIL import Image
 
-    from kb.extract.ocr.page_blocks import column_blocks
+    from kb.extract.ocr.columns import column_blocks
     from kb.extract.ocr.page_image import ink_of, line_height, skew_degrees
 
     ink = ink_of(Image.new("L", (300, 200), 255))
@@ -50,13 +50,13 @@ def test_an_empty_page_has_no_skew_and_no_lines() -> None:
 def test_white_on_black_is_turned_over() -> None:
     from PIL import ImageOps
 
-    from kb.extract.ocr.page_image import lightened
+    from kb.extract.ocr.page_image import prepare_page
 
-    assert lightened(ImageOps.invert(ruled())).getpixel((0, 0)) == 255
+    assert prepare_page(ImageOps.invert(ruled())).image.getpixel((0, 0)) == 255
 
 
 def test_columns_are_read_one_after_the_other() -> None:
-    from kb.extract.ocr.page_blocks import column_blocks
+    from kb.extract.ocr.columns import column_blocks
     from kb.extract.ocr.page_image import ink_of
 
     left, right = column_blocks(ink_of(ruled(columns=2)))
@@ -65,7 +65,7 @@ def test_columns_are_read_one_after_the_other() -> None:
 
 
 def test_a_heading_over_two_columns_comes_first() -> None:
-    from kb.extract.ocr.page_blocks import column_blocks
+    from kb.extract.ocr.columns import column_blocks
     from kb.extract.ocr.page_image import ink_of
 
     page = ruled(columns=2)
@@ -77,7 +77,7 @@ def test_a_heading_over_two_columns_comes_first() -> None:
 
 
 def test_words_of_one_column_are_not_columns() -> None:
-    from kb.extract.ocr.page_blocks import column_blocks
+    from kb.extract.ocr.columns import column_blocks
     from kb.extract.ocr.page_image import ink_of
 
     assert len(column_blocks(ink_of(ruled()))) == 1

@@ -257,7 +257,7 @@ def test_ocr_that_was_interrupted_goes_on_from_what_was_kept(monkeypatch: pytest
         read.append(size)
         return OcrText((), *size, "reader", "1")
 
-    monkeypatch.setattr(pdf_ocr, "recognise", recognise)
+    monkeypatch.setattr("kb.extract.ocr.recognise.recognise", recognise)
     monkeypatch.setattr(pdf_ocr, "_KEPT_EVERY_PAGES", 2)
     kept: list[bytes] = []
     settings = ExtractSettings(ocr=OcrSettings("eng", 72))

@@ -18,8 +18,9 @@ from PIL import Image, ImageDraw, ImageFont  # noqa: E402
 from benchmarks.ocr import character_error  # noqa: E402
 from benchmarks.scanned_pages import FAMILIES, pages  # noqa: E402
 from kb.extract.ocr import recognise as ocr  # noqa: E402
+from kb.extract.ocr import tesseract  # noqa: E402
+from kb.extract.ocr.columns import column_blocks  # noqa: E402
 from kb.extract.ocr.geometry import IDENTITY  # noqa: E402
-from kb.extract.ocr.page_blocks import column_blocks  # noqa: E402
 from kb.extract.ocr.page_image import (  # noqa: E402
     PageImage,
     cleaned,
@@ -28,7 +29,7 @@ from kb.extract.ocr.page_image import (  # noqa: E402
     reduced,
     softened,
 )
-from kb.extract.ocr.tesseract import Line  # noqa: E402
+from kb.extract.ocr.tesseract import SCATTERED, WHOLE_PAGE, Line  # noqa: E402
 
 pytestmark = pytest.mark.slow  # real engines
 
@@ -146,7 +147,7 @@ def line_of(text: str) -> Image.Image:
 @needs_tesseract
 def test_english_words_that_were_taken_for_figures_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     page = line_of("Trickle it once into 24 glasses")
-    read_pictures = ocr.read_pictures
+    read_pictures = tesseract.read_pictures
 
     def mistaken(pictures: list[Path], languages: str, mode: int) -> list[list[Line]]:
         found = read_pictures(pictures, languages, mode)
@@ -167,7 +168,7 @@ def test_english_words_that_were_taken_for_figures_are_read_again(monkeypatch: p
             for lines in found
         ]
 
-    monkeypatch.setattr(ocr, "read_pictures", mistaken)
+    monkeypatch.setattr(tesseract, "read_pictures", mistaken)
     assert ocr.recognise(page, IDENTITY, page.size, "kor+eng").joined == "Trickle it once into 24 glasses"
 
 
@@ -189,15 +190,15 @@ def photograph() -> Image.Image:
 @needs_tesseract
 def test_a_photograph_is_looked_at_for_a_page_and_for_labels_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
-    read_pictures = ocr.read_pictures
+    read_pictures = tesseract.read_pictures
 
     def noted(pictures: list[Path], languages: str, mode: int) -> object:
         looks.append(mode)
         return read_pictures(pictures, languages, mode)
 
-    monkeypatch.setattr(ocr, "read_pictures", noted)
+    monkeypatch.setattr(tesseract, "read_pictures", noted)
     read = ocr.recognise(photograph(), IDENTITY, (1600, 1200), "eng")
-    assert (read.regions, looks) == ((), [ocr.WHOLE_PAGE, ocr.SCATTERED])
+    assert (read.regions, looks) == ((), [WHOLE_PAGE, SCATTERED])
 
 
 def test_a_page_of_text_is_no_photograph() -> None:

@@ -9,8 +9,8 @@ pytest.importorskip("pymupdf")
 pytest.importorskip("PIL")
 
 from benchmarks.photographed import FAMILIES, Photograph, photographs
+from kb.extract.ocr.columns import column_blocks
 from kb.extract.ocr.geometry import IDENTITY, Rectangle, levelling
-from kb.extract.ocr.page_blocks import column_blocks
 from kb.extract.ocr.page_image import ink_of, prepare_page, reduced
 from kb.extract.ocr.recognise import recognise
 

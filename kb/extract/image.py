@@ -24,8 +24,8 @@ from kb.domain.spans import CaptionSpan, PageSpan, RegionSpan
 from kb.errors import ExtractFailed, worded
 from kb.extract.document_builder import DocumentBuilder
 from kb.extract.ocr.geometry import Projection, exif_orientation, scaling
-from kb.extract.ocr.recognise import engine, recognise
 from kb.extract.ocr.recognised_pages import page_ocr_json, page_paragraphs, read_whole_words
+from kb.extract.ocr.tesseract import engine
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -53,6 +53,8 @@ def is_needed(earlier: Results) -> bool:
 
 def derive(job: Job) -> bytes:
     """The lines of every picture in the file, by its number from 1. Raises: ExtractFailed."""
+    from kb.extract.ocr.recognise import recognise
+
     assert job.settings.ocr is not None
     pages = {}
     for number, frame in enumerate(frames(job.data), 1):

@@ -1,4 +1,4 @@
-"""Where a point of a prepared page is in the file's own pixels: projections, composed as the page is straightened."""
+"""Rectangles of pixels, and projections from the pixels of a prepared page to those of the file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,25 @@ class Rectangle(NamedTuple):
     right: int
     bottom: int
 
+    @property
+    def width(self) -> int:
+        """From left to right."""
+        return self.right - self.left
+
+    @property
+    def height(self) -> int:
+        """From top to bottom."""
+        return self.bottom - self.top
+
     def moved(self, dx: int, dy: int) -> Rectangle:
         """The rectangle `dx` further right and `dy` further down."""
         return Rectangle(self.left + dx, self.top + dy, self.right + dx, self.bottom + dy)
+
+    def scaled(self, across: float, down: float) -> Rectangle:
+        """The rectangle in an image `across` times as wide and `down` times as tall."""
+        return Rectangle(
+            round(self.left * across), round(self.top * down), round(self.right * across), round(self.bottom * down)
+        )
 
     def around(self, other: Rectangle) -> Rectangle:
         """The smallest rectangle around both."""
@@ -31,7 +47,7 @@ class Rectangle(NamedTuple):
 
 
 class Projection(NamedTuple):
-    """(x, y) → (a·x + b·y + c, d·x + e·y + f) ÷ (g·x + h·y + 1): Pillow's order, from the new image to the old one."""
+    """(x, y) → (a·x + b·y + c, d·x + e·y + f) ÷ (g·x + h·y + 1), in Pillow's order: from the new image to the old."""
 
     a: float
     b: float
@@ -92,9 +108,10 @@ def turning(degrees: float, old: tuple[int, int], new: tuple[int, int]) -> Proje
 
 
 def levelling(upper: float, lower: float, size: tuple[int, int]) -> Projection:
-    """From an image whose lines are level to one of that `size` whose lines are not, as seen from beside.
+    """From an image whose lines are level to one of that `size` that was photographed from beside.
 
-    A turn against the clock by `upper` degrees would level those a quarter of the way down, by `lower` those at three.
+    A turn against the clock by `upper` degrees would level the lines at a quarter of its height, by `lower` degrees
+    those at three quarters.
     """
     import numpy as np
 

@@ -7,18 +7,15 @@ not (`benchmarks/ocr.py` measures both); `to_original` leads back to the pixels 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageFilter, ImageOps
 
 from kb.extract.ocr.geometry import IDENTITY, Projection, levelling, scaling, turned_size, turning
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-    from PIL.Image import Image
-
-    Grey: TypeAlias = NDArray[np.uint8]
-    Ink: TypeAlias = NDArray[np.bool_]
+Ink: TypeAlias = NDArray[np.bool_]
 
 WHITE = 255
 
@@ -66,19 +63,18 @@ _ALONE = 0.95
 _LEADER_INK = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class PageImage:
+class PageImage(NamedTuple):
     """A grey page, and the map from its pixels to those of the image it was made of.
 
     Of a photograph, most is neither paper nor ink.
     """
 
-    image: Image
+    image: Image.Image
     to_original: Projection = IDENTITY
     is_photograph: bool = False
 
 
-def prepare_page(grey: Image) -> PageImage:
+def prepare_page(grey: Image.Image) -> PageImage:
     """The page as it is recognised best."""
     grey = _dark_on_light(grey)
     lit = _lit(grey, _slow_light(grey))
@@ -91,26 +87,14 @@ def prepare_page(grey: Image) -> PageImage:
     return page
 
 
-def lightened(grey: Image) -> Image:
-    """The page dark on light, its paper white: evenly lit and of full contrast."""
-    grey = _dark_on_light(grey)
-    return _lit(grey, _paper(grey))
-
-
-def _dark_on_light(grey: Image) -> Image:
-    import numpy as np
-    from PIL import ImageOps
-
+def _dark_on_light(grey: Image.Image) -> Image.Image:
     (middle,) = percentiles(grey, 50)
     is_dark = middle < 128 and bool(np.asarray(grey).std() > 1)
     return ImageOps.invert(grey) if is_dark and _is_light_on_dark(grey) else grey
 
 
-def _lit(grey: Image, paper: Image) -> Image:
+def _lit(grey: Image.Image, paper: Image.Image) -> Image.Image:
     """The page as it is where the light that falls on it, of its paper, is even and full."""
-    import numpy as np
-    from PIL import Image
-
     low, high = percentiles(paper, 2, 98)
     even: NDArray[np.floating[Any]] = np.asarray(grey, np.float32)
     if high - low >= _UNEVEN_LIGHT:
@@ -123,11 +107,8 @@ def _lit(grey: Image, paper: Image) -> Image:
     return Image.fromarray(even.clip(0, WHITE).astype(np.uint8))
 
 
-def softened(grey: Image) -> Image:
+def softened(grey: Image.Image) -> Image.Image:
     """The page with edges of grey, where all of it is black or white: tesseract was taught on scans in grey."""
-    import numpy as np
-    from PIL import ImageFilter
-
     values = np.asarray(grey)
     is_grey = (values > WHITE * 0.1) & (values < WHITE * 0.9)
     if is_grey.mean() >= _MOST_GREY_OF_TWO_TONES:
@@ -135,44 +116,35 @@ def softened(grey: Image) -> Image:
     return grey.filter(ImageFilter.GaussianBlur(_SOFT_EDGE_PIXELS))
 
 
-def _is_photograph(grey: Image) -> bool:
-    import numpy as np
-
+def _is_photograph(grey: Image.Image) -> bool:
     values = np.asarray(reduced(grey))
     return bool(np.mean((values > WHITE * 0.2) & (values < WHITE * 0.8)) >= _PHOTOGRAPH_SHARE)
 
 
-def _is_light_on_dark(grey: Image) -> bool:
+def _is_light_on_dark(grey: Image.Image) -> bool:
     """Whether what differs much from its surroundings is lighter, as no shadow makes it: letters are sparse."""
-    import numpy as np
-    from PIL import Image, ImageFilter
-
-    small = grey.resize((max(1, grey.width // 8), max(1, grey.height // 8)), Image.Resampling.BOX)
-    around = small.filter(ImageFilter.GaussianBlur(4)).resize(grey.size, Image.Resampling.BILINEAR)
+    around = _eighth(grey).filter(ImageFilter.GaussianBlur(4)).resize(grey.size, Image.Resampling.BILINEAR)
     return bool(((np.asarray(grey, np.float32) - np.asarray(around, np.float32)) ** 3).mean() > 0)
 
 
-def _paper(grey: Image) -> Image:
+def _paper(grey: Image.Image) -> Image.Image:
     """The light that falls on the page: what is left of it without its ink; shadows have edges."""
-    from PIL import Image, ImageFilter
-
     small = _without_ink(grey).filter(ImageFilter.MinFilter(_INK_CELLS + 4)).filter(ImageFilter.GaussianBlur(1))
     return small.resize(grey.size, Image.Resampling.BILINEAR)
 
 
-def _slow_light(grey: Image) -> Image:
+def _slow_light(grey: Image.Image) -> Image.Image:
     """The light that falls on the page if it changes slowly: what is left of a picture on it is a picture."""
-    from PIL import Image, ImageFilter
-
     return _without_ink(grey).filter(ImageFilter.GaussianBlur(8)).resize(grey.size, Image.Resampling.BILINEAR)
 
 
-def _without_ink(grey: Image) -> Image:
+def _without_ink(grey: Image.Image) -> Image.Image:
     """The image at an eighth of its size, each pixel as light as the lightest near it."""
-    from PIL import Image, ImageFilter
+    return _eighth(grey).filter(ImageFilter.MaxFilter(_INK_CELLS))
 
-    small = grey.resize((max(1, grey.width // 8), max(1, grey.height // 8)), Image.Resampling.BOX)
-    return small.filter(ImageFilter.MaxFilter(_INK_CELLS))
+
+def _eighth(grey: Image.Image) -> Image.Image:
+    return grey.resize((max(1, grey.width // 8), max(1, grey.height // 8)), Image.Resampling.BOX)
 
 
 def straightened(page: PageImage) -> PageImage:
@@ -196,18 +168,14 @@ def turned(page: PageImage, degrees: float) -> PageImage:
 
 def _seen(page: PageImage, size: tuple[int, int], back: Projection) -> PageImage:
     """The page as an image of `size`, each of its pixels where `back` leads."""
-    from PIL import Image
-
     image = page.image.transform(
         size, Image.Transform.PERSPECTIVE, data=back, resample=Image.Resampling.BICUBIC, fillcolor=WHITE
     )
-    return replace(page, image=image, to_original=page.to_original.after(back))
+    return page._replace(image=image, to_original=page.to_original.after(back))
 
 
 def cleaned(page: PageImage) -> PageImage:
     """The page without the specks between its texts, where there are many: each would be read as a letter."""
-    from PIL import Image
-
     small = reduced(page.image)
     line = line_height(ink_of(small))
     if line >= _UNPARTED_SHARE * small.height:
@@ -216,27 +184,27 @@ def cleaned(page: PageImage) -> PageImage:
     kept = written(ink, line)
     if ink.sum() - kept.sum() < _MANY_SPECKS * ink.sum():
         return page
-    near = Image.fromarray(_around(kept, line) > 0).resize(page.image.size)
-    return replace(page, image=Image.composite(page.image, Image.new("L", page.image.size, WHITE), near))
+    return _whitened(page, _around(kept, line) == 0)
 
 
 def without_leaders(page: PageImage) -> PageImage:
     """The page without rules, and without the dots or dashes between a label and its figure: they are misread."""
-    from PIL import Image
-
     small = reduced(page.image)
     line = line_height(ink_of(small))
     found = leaders(ink_of(small, _FAINT_INK_CONTRAST), line)
     if line >= _UNPARTED_SHARE * small.height or not found.any():
         return page
-    there = Image.fromarray(_in_window(found, 1, 1) > 0).resize(page.image.size)
-    return replace(page, image=Image.composite(Image.new("L", page.image.size, WHITE), page.image, there))
+    return _whitened(page, _in_window(found, 1, 1) > 0)
+
+
+def _whitened(page: PageImage, there: Ink) -> PageImage:
+    """The page, white where a mask of its reduced copy is True."""
+    mask = Image.fromarray(there).resize(page.image.size)
+    return page._replace(image=Image.composite(Image.new("L", page.image.size, WHITE), page.image, mask))
 
 
 def leaders(ink: Ink, line: int) -> Ink:
     """The ink that runs along a row for some lines' heights with nothing above and below it."""
-    import numpy as np
-
     if line < 4:
         return np.zeros(ink.shape, np.bool_)
     thin, tall = max(1, round(_LEADER_HEIGHT * line / 2)), max(2, round(_LEADER_SPACE * line))
@@ -252,17 +220,13 @@ def leaders(ink: Ink, line: int) -> Ink:
 
 def enlarged(page: PageImage, factor: float) -> PageImage:
     """The page `factor` times as large."""
-    from PIL import Image
-
     size = (round(page.image.width * factor), round(page.image.height * factor))
     image = page.image.resize(size, Image.Resampling.LANCZOS)
-    return replace(page, image=image, to_original=page.to_original.after(scaling(factor)))
+    return page._replace(image=image, to_original=page.to_original.after(scaling(factor)))
 
 
-def reduced(image: Image) -> Image:
+def reduced(image: Image.Image) -> Image.Image:
     """The image, small enough to judge its layout quickly."""
-    from PIL import Image
-
     factor = _LAYOUT_SIDE / max(image.size)
     if factor >= 1:
         return image
@@ -270,10 +234,8 @@ def reduced(image: Image) -> Image:
     return image.resize(size, Image.Resampling.BOX)
 
 
-def ink_of(grey: Image, contrast: float = _INK_CONTRAST) -> Ink:
+def ink_of(grey: Image.Image, contrast: float = _INK_CONTRAST) -> Ink:
     """bool[height, width]: where the page is clearly darker than its paper, by its own `contrast` (0 to 1)."""
-    import numpy as np
-
     values = np.asarray(grey, np.float32)
     dark, light = percentiles(grey, 0.5, 90)
     if light - dark < _LEAST_CONTRAST:
@@ -282,10 +244,8 @@ def ink_of(grey: Image, contrast: float = _INK_CONTRAST) -> Ink:
     return ink
 
 
-def percentiles(grey: Image, *shares: float) -> list[float]:
+def percentiles(grey: Image.Image, *shares: float) -> list[float]:
     """What np.percentile gives of a grey image, from how many of its pixels have each of the 256 values."""
-    import numpy as np
-
     up_to = np.cumsum(grey.histogram())
     places = np.array(shares) / 100 * (up_to[-1] - 1)
     lower, upper = (np.searchsorted(up_to, each, "right") for each in (np.floor(places), np.ceil(places)))
@@ -294,8 +254,6 @@ def percentiles(grey: Image, *shares: float) -> list[float]:
 
 def line_height(ink: Ink) -> int:
     """The height of most lines of a straight page, in pixels, its rules left out; 0 where there are none."""
-    import numpy as np
-
     rows = ink.sum(axis=1)
     filled = rows > max(1, 0.02 * rows.max())
     heights = [end - start for start, end in runs(filled) if end - start >= 4]
@@ -305,7 +263,7 @@ def line_height(ink: Ink) -> int:
     return int(np.median([height for height in heights if height >= least]))
 
 
-def shows_lines(page: Image) -> bool:
+def shows_lines(page: Image.Image) -> bool:
     """Whether rows of white part what a page shows, as they part lines of text."""
     small = reduced(page)
     return line_height(ink_of(small)) < _UNPARTED_SHARE * small.height
@@ -325,8 +283,6 @@ def _around(ink: Ink, line: int) -> NDArray[np.int32]:
 
 def _in_window(ink: Ink, rows: int, columns: int) -> NDArray[np.int32]:
     """int32[height, width]: how many pixels of ink lie within so many rows and columns of each."""
-    import numpy as np
-
     high, wide = 2 * rows + 1, 2 * columns + 1
     sums = np.pad(ink, ((rows + 1, rows), (columns + 1, columns))).astype(np.int32).cumsum(axis=0).cumsum(axis=1)
     counts: NDArray[np.int32] = sums[high:, wide:] - sums[:-high, wide:] - sums[high:, :-wide] + sums[:-high, :-wide]
@@ -335,8 +291,6 @@ def _in_window(ink: Ink, rows: int, columns: int) -> NDArray[np.int32]:
 
 def runs(filled: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """The stretches [start, end) of a bool[n] that are True."""
-    import numpy as np
-
     edges = np.flatnonzero(np.diff(np.concatenate(([False], filled, [False])).astype(np.int8)))
     return [(int(start), int(end)) for start, end in zip(edges[::2], edges[1::2], strict=True)]
 
@@ -347,8 +301,6 @@ def skew_degrees(ink: Ink) -> float:
     The rows of a level page are either full or empty: the sum of squared steps between neighbouring rows is greatest
     (Postl 1986).
     """
-    import numpy as np
-
     ys, xs = np.nonzero(ink)
     if len(ys) < 50:
         return 0.0

@@ -1,29 +1,40 @@
-"""The tesseract program: pictures of text in, their lines out, with place and confidence.
+"""The tesseract program: areas of an image in, their lines out, with place and confidence.
 
-One process reads all the pictures of a page, so its models are loaded once. It runs on one core (with more, OpenMP
-makes it several times slower); pages run side by side instead.
+One process reads all the areas of a page, so its models are loaded once. It runs on one core (with more, OpenMP makes
+it several times slower); pages run side by side instead.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from kb.domain.derived import Engine, ExtractSettings
 from kb.errors import EngineFailed, ExtractFailed, ModelMissing, worded
 from kb.extract.ocr.geometry import Rectangle
 from kb.models.requirements import lacking_packages, lacking_tesseract, require
 
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+ENGINE = "tesseract"
+
+# Bumped whenever the same image would give other lines from the same tesseract.
+METHOD_VERSION = "9"
+
 NEEDED_BY = "images and scanned pages"
 
-# How a picture is read: as lines one below the other, as lines of several sizes, as one line, as tesseract finds it, or
-# as words that stand anywhere.
+# How an area is read: as lines one below the other, as lines of several sizes, as one line, as tesseract finds it, or
+# as words anywhere.
 LINES, COLUMN, ONE_LINE, WHOLE_PAGE, SCATTERED = 6, 4, 7, 3, 11
 
 _LINE_LEVEL, _WORD_LEVEL = 4, 5
+_MARGIN_PIXELS = 10
 
 
 class Word(NamedTuple):
@@ -46,6 +57,24 @@ class Line(NamedTuple):
         """The mean of its characters', 0 to 1."""
         characters = sum(len(word.text) for word in self.words)
         return sum(word.confidence * len(word.text) for word in self.words) / max(1, characters)
+
+    def moved(self, dx: int, dy: int) -> Line:
+        """The line and its words `dx` further right and `dy` further down."""
+        words = tuple(word._replace(area=word.area.moved(dx, dy)) for word in self.words)
+        return self._replace(area=self.area.moved(dx, dy), words=words)
+
+
+def engine(settings: ExtractSettings) -> Engine | None:
+    """tesseract, as it is installed, with its languages. Raises: ModelMissing."""
+    if settings.ocr is None:
+        return None
+    check_languages(settings.ocr.languages)
+    return Engine(ENGINE, method_version(), settings.ocr.languages)
+
+
+def method_version() -> str:
+    """The versions of tesseract and of how kb uses it."""
+    return f"{tesseract_version()}-{METHOD_VERSION}"
 
 
 @lru_cache(maxsize=1)
@@ -72,11 +101,26 @@ def check_languages(languages: str) -> None:
     require(NEEDED_BY, lacking_tesseract(missing))
 
 
-def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[list[Line]]:
-    """The lines of each picture file. All must lie in one directory that the caller removes.
+def read_areas(image: Image, areas: Sequence[Rectangle], languages: str, mode: int) -> list[list[Line]]:
+    """The lines of each area of an image, in the image's pixels. Raises: ModelMissing, ExtractFailed, EngineFailed."""
+    from PIL import ImageOps
 
-    Raises: ModelMissing, ExtractFailed.
-    """
+    if not areas:
+        return []
+    with tempfile.TemporaryDirectory(prefix="kb-ocr-") as directory:
+        pictures = [Path(directory, f"{at:06}.pgm") for at in range(len(areas))]
+        for picture, area in zip(pictures, areas, strict=True):
+            # With a white margin: letters at the very edge are misread.
+            ImageOps.expand(image.crop(area), _MARGIN_PIXELS, fill=255).save(picture)
+        found = read_pictures(pictures, languages, mode)
+    return [
+        [line.moved(area.left - _MARGIN_PIXELS, area.top - _MARGIN_PIXELS) for line in lines]
+        for area, lines in zip(areas, found, strict=True)
+    ]
+
+
+def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[list[Line]]:
+    """The lines of each picture file. All must lie in one directory that the caller removes."""
     from pytesseract import TesseractError, TesseractNotFoundError
     from pytesseract.pytesseract import run_tesseract
 

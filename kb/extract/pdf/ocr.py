@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from kb.domain.derived import Job, Progress, Results
 from kb.extract.ocr.geometry import IDENTITY
-from kb.extract.ocr.recognise import engine, recognise
 from kb.extract.ocr.recognised_pages import page_ocr_json, read_page_ocr
+from kb.extract.ocr.tesseract import engine
 from kb.extract.pdf.pages import unusable_pages
 from kb.extract.pdf.text import open_pdf
 
@@ -32,6 +32,8 @@ def is_needed(earlier: Results) -> bool:
 
 def derive(job: Job) -> bytes:
     """The lines of those pages, by their numbers from 1. Raises: ExtractFailed."""
+    from kb.extract.ocr.recognise import recognise
+
     ocr = job.settings.ocr
     assert ocr is not None
     numbers = unusable_pages(job.earlier["pdf-text"])
