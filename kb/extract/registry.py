@@ -17,7 +17,7 @@ from kb.domain.documents import Document
 from kb.domain.ids import AssetId
 from kb.domain.kinds import KINDS, PLUGIN_EXTRACTOR, MediaFamily
 from kb.domain.paths import WorkspacePath
-from kb.extract.code.installed import parser_version
+from kb.extract.code.grammars import parser_version
 
 
 class Step(NamedTuple):

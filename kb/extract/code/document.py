@@ -2,13 +2,13 @@
 
     decode → by syntax, by section or by paragraph → units → blocks → Document
 
-Nothing makes this fail: what cannot be parsed is cut by paragraphs, with a warning where that is not what was meant.
+Nothing makes this fail: a file that cannot be parsed is cut by paragraphs, with a warning where it should be parsed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -17,14 +17,12 @@ from kb.domain.ids import AssetId
 from kb.domain.kinds import media_type_of
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import CodeSpan
-from kb.domain.symbols import Reference, Symbol
-from kb.extract.code.grammars import GRAMMARS
-from kb.extract.code.installed import lacking_module, parser_version
+from kb.domain.symbols import OBJECT_KINDS, Reference, Symbol
+from kb.extract.code.grammars import GRAMMARS, lacking_module, parser_version
 from kb.extract.code.sections import OVERLAP_LINES, PARAGRAPH_LINES, Part, objects_of, parts_of
-from kb.extract.code.syntax import TooCostly, is_suspicious, parse, parse_in_worker
-from kb.extract.code.units import FileUnit, absorb_closers, units_of
+from kb.extract.code.syntax import Mark, TooCostly, is_suspicious, parse, parse_in_worker
 from kb.extract.decode import decode
-from kb.extract.document_builder import DocumentBuilder
+from kb.extract.document_builder import DocumentBuilder, written_lines
 
 _SHEBANG = re.compile(r"#!.*?\b(?P<program>python|bash|sh|zsh|dash|ksh|node|deno|bun)[\d.]*\b")
 _OF_PROGRAM = {"python": "python", "node": "javascript", "deno": "typescript", "bun": "typescript"}
@@ -36,7 +34,37 @@ _PACKAGE = {
     "java": re.compile(r"^package\s+([\w.]+)\s*;", re.MULTILINE),
     "kotlin": re.compile(r"^package\s+([\w.]+)\s*;?\s*$", re.MULTILINE),
 }
+# A line that only closes what was opened before it belongs to what it closes.
+_CLOSES = re.compile(r"[\s)}\];,]*(?:end|#endif.*|#else.*)?[\s;]*\Z")
+_IMPORTS = re.compile(r"\s*(?:import|from|use|using|#\s*include|package|require|extern crate|pub use|mod)\b")
+_NAMED = 3
 _POINTER_RECEIVER = re.compile(r"func\s*\(\s*\w*\s*\*")
+
+
+class FileUnit(NamedTuple):
+    """Lines `start`..`end` of a file, from 1; `symbol` is the definition they belong to.
+
+    `names` describe lines that are no definition: the small definitions in them, else `imports` or `statements`.
+    """
+
+    start: int
+    end: int
+    symbol: Symbol | None
+    names: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The names of the definitions around the unit, outermost first."""
+        if self.symbol is None:
+            return self.names_shown
+        whole = self.symbol.qualified
+        return (*([whole] if self.symbol.kind in OBJECT_KINDS else whole.split(".")), *self.names_shown)
+
+    @property
+    def names_shown(self) -> tuple[str, ...]:
+        """The first of its names and how many more there are, as one; empty without any."""
+        more = f" and {len(self.names) - _NAMED} more" if len(self.names) > _NAMED else ""
+        return (", ".join(self.names[:_NAMED]) + more,) if self.names else ()
 
 
 class _Read(NamedTuple):
@@ -47,7 +75,7 @@ class _Read(NamedTuple):
 
 
 def extract_code(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetId) -> Document:
-    """The document that the bytes of one source file hold."""
+    """The document in the bytes of one source file."""
     decoded = decode(data)
     text = decoded.text
     lines = text.split("\n")
@@ -83,7 +111,7 @@ def extract_code(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetI
 
 
 def _module(path: str, text: str, language: str) -> str:
-    """What stands before the names that a file defines: of its path, or of the package that it says it is of."""
+    """The prefix of the names that a file defines: from its path, or from the package that it declares."""
     if language in _PACKAGE:
         match = _PACKAGE[language].search(text)
         return match[1] if match else ""
@@ -94,7 +122,7 @@ def _module(path: str, text: str, language: str) -> str:
 
 
 def _qualified(symbol: Symbol, module: str) -> str:
-    """The name as the language writes it, where `qualified` joins by dots what stands around it in its file."""
+    """The name as the language writes it; `symbol.qualified` joins the names around it in the file by dots."""
     name = symbol.qualified
     if symbol.lang == "cpp":
         return name.replace(".", "::")
@@ -127,7 +155,7 @@ def _read(text: str, lines: Sequence[str], language: str, file_name: str) -> _Re
         return _Read(_paragraphs(lines))
     if parsed.is_flat:
         return _Read(_paragraphs(lines), parsed.symbols, parsed.references)
-    units = absorb_closers(lines, units_of(lines, parsed.marks, parsed.symbols))
+    units = _absorb_closers(lines, _units_of(lines, parsed.marks, parsed.symbols))
     return _Read(units, parsed.symbols, parsed.references)
 
 
@@ -157,7 +185,7 @@ def _by_section(lines: Sequence[str], language: str, file_name: str) -> _Read:
 
 
 def _named(part: Part, lines: Sequence[str], language: str, start: int, end: int) -> Symbol:
-    """What a part, or an object inside of one, is called; `start` and `end` are the lines of the part."""
+    """The symbol of a part, or of an object inside of one; `start` and `end` are the lines of the part."""
     signature = next((line.strip() for line in lines[part.start - 1 : end] if not _is_comment(line)), "")
     return Symbol(
         name=part.name,
@@ -182,16 +210,78 @@ def _paragraphs(lines: Sequence[str]) -> list[FileUnit]:
     """At most 80 lines each, cut at the last blank line of the second half; without one, 20 lines are repeated."""
     units: list[FileUnit] = []
     start = 1
-    count = max((number for number, line in enumerate(lines, 1) if line.strip()), default=0)
+    _, count = written_lines(lines, 0, len(lines))
     while start <= count:
         end = min(count, start + PARAGRAPH_LINES - 1)
         overlap = 0
         if end < count:
             blank = next((at for at in range(end, start + PARAGRAPH_LINES // 2, -1) if not lines[at - 1].strip()), None)
             end, overlap = (blank, 0) if blank else (end, OVERLAP_LINES)
-        if any(line.strip() for line in lines[start - 1 : end]):
-            first = next(at for at in range(start, end + 1) if lines[at - 1].strip())
-            last = next(at for at in range(end, start - 1, -1) if lines[at - 1].strip())
-            units.append(FileUnit(first, last, None, (f"lines from {first}",)))
+        first, last = written_lines(lines, start - 1, end)
+        if first < last:
+            units.append(FileUnit(first + 1, last, None, (f"lines from {first + 1}",)))
         start = end + 1 - overlap if end < count else count + 1
     return units
+
+
+def _units_of(lines: Sequence[str], marks: Sequence[Mark], symbols: Sequence[Symbol]) -> list[FileUnit]:
+    """Runs of lines that together hold every non-blank line of a file exactly once."""
+    runs = _joined(_runs(lines, marks))
+    return [FileUnit(start, end, mark.symbol, _names(lines, start, end, mark, symbols)) for start, end, mark in runs]
+
+
+def _runs(lines: Sequence[str], marks: Sequence[Mark]) -> Iterator[tuple[int, int, Mark]]:
+    """Runs of lines with the mark they follow, blank lines at their edges left out."""
+    latest: dict[int, Mark] = {}
+    for mark in (Mark(1, None), *marks):
+        known = latest.get(mark.line)
+        # Where several begin at one line, the outermost definition has it; a definition counts before none.
+        if known is None or known.symbol is None or (mark.symbol is not None and known.symbol.line_end < mark.line):
+            latest[mark.line] = mark
+    order = sorted(latest)
+    for at, line in enumerate(order):
+        end = order[at + 1] - 1 if at + 1 < len(order) else len(lines)
+        start, end = written_lines(lines, line - 1, min(end, len(lines)))
+        if start < end:
+            yield start + 1, end, latest[line]
+
+
+def _joined(runs: Iterator[tuple[int, int, Mark]]) -> Iterator[tuple[int, int, Mark]]:
+    """The runs, adjacent ones of one owner joined, and a bare container with its first member."""
+    held: tuple[int, int, Mark] | None = None
+    for start, end, mark in runs:
+        if held is None:
+            held = (start, end, mark)
+        elif held[2].is_bare and end >= start and held[1] - held[0] < 2 and mark.symbol is not None:
+            held = (held[0], end, mark)
+        elif held[2].symbol is mark.symbol:
+            held = (held[0], end, held[2])
+        else:
+            yield held
+            held = (start, end, mark)
+    if held is not None:
+        yield held
+
+
+def _absorb_closers(lines: Sequence[str], units: Sequence[FileUnit]) -> list[FileUnit]:
+    """The units, those that only close brackets joined to the one before them."""
+    kept: list[FileUnit] = []
+    for unit in units:
+        closes = all(_CLOSES.match(line) for line in lines[unit.start - 1 : unit.end])
+        if kept and closes:
+            kept[-1] = kept[-1]._replace(end=unit.end)
+        else:
+            kept.append(unit)
+    return kept
+
+
+def _names(lines: Sequence[str], start: int, end: int, mark: Mark, symbols: Sequence[Symbol]) -> tuple[str, ...]:
+    """The names of lines that begin no definition."""
+    own = mark.symbol
+    if own is not None and own.line_start <= end and start <= own.defined_at <= end:
+        return ()
+    names = tuple(dict.fromkeys(each.name for each in symbols if start <= each.defined_at <= end))
+    if names or own is not None:
+        return names
+    texts = [line for line in lines[start - 1 : end] if line.strip()]
+    return ("imports",) if any(map(_IMPORTS.match, texts)) else ("statements",)

@@ -1,9 +1,14 @@
-"""What the syntax trees of nine languages call their definitions: one table for all that is told apart by language."""
+"""The grammars of nine languages: what their syntax trees call definitions, which are installed, and their version."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+
+# Bumped whenever the same file would give other units, symbols or references.
+_VERSION = "code-v4"
 
 _NONE: frozenset[str] = frozenset()
 
@@ -12,12 +17,11 @@ _NONE: frozenset[str] = frozenset()
 class Grammar:
     """A language's grammar: the module that brings it, and the types of its nodes.
 
-    `definitions` gives each defining node its kind. The members of `containers` are definitions of their own.
-    `wrappers` hold one definition, and belong to it; what `transparent` nodes hold stands as if they were not there.
-    What is both (`extern "C"`) wraps where it holds one.
-    `leads` stand before the definition they belong to. `inner` is a query for what is defined inside of functions; no
-    unit begins there. `calls` are queries for the names that are used, one each, so that one a version of the grammar
-    does not know costs only itself.
+    `definitions` maps each defining node to its kind. The members of `containers` are definitions too. `wrappers`
+    belong to the one definition they hold; the content of `transparent` nodes is read as if they were not there. A node
+    that is both (`extern "C"`) wraps if it holds one definition. `leads` come before the definition they belong to.
+    `inner` is a query for definitions inside of functions; no unit begins there. `calls` are queries for the names that
+    are used, one each: a version of the grammar that does not know one loses that one only.
     """
 
     module: str
@@ -40,15 +44,16 @@ def _all(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_C_DEFINITIONS = {
-    "function_definition": "function",
-    "struct_specifier": "struct",
-    "union_specifier": "union",
-    "enum_specifier": "enum",
-    "type_definition": "type",
-    "preproc_def": "macro",
-    "preproc_function_def": "macro",
-}
+def _kinds(text: str) -> dict[str, str]:
+    """Node → kind, from `kind: node node; kind: node`."""
+    split = (part.partition(":") for part in text.split(";"))
+    return {node: kind.strip() for kind, _, nodes in split for node in nodes.split()}
+
+
+_C_DEFINITIONS = _kinds(
+    "function: function_definition; struct: struct_specifier; union: union_specifier; enum: enum_specifier; "
+    "type: type_definition; macro: preproc_def preproc_function_def"
+)
 _C_TRANSPARENT = _all(
     "preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef linkage_specification declaration_list"
 )
@@ -56,15 +61,10 @@ _C_CALLS = (
     "(call_expression function: (identifier) @name)",
     "(call_expression function: (field_expression field: (field_identifier) @name))",
 )
-_SCRIPT_DEFINITIONS = {
-    "function_declaration": "function",
-    "generator_function_declaration": "function",
-    "class_declaration": "class",
-    "method_definition": "method",
-    "field_definition": "field",
-    "variable_declarator": "variable",
-    "assignment_expression": "variable",
-}
+_SCRIPT_DEFINITIONS = _kinds(
+    "function: function_declaration generator_function_declaration; class: class_declaration; "
+    "method: method_definition; field: field_definition; variable: variable_declarator assignment_expression"
+)
 _SCRIPT_WRAPPERS = _all(
     "export_statement lexical_declaration variable_declaration ambient_declaration expression_statement"
 )
@@ -75,15 +75,11 @@ _SCRIPT_CALLS = (
 )
 _TYPE_SCRIPT = {
     **_SCRIPT_DEFINITIONS,
-    "public_field_definition": "field",
-    "abstract_class_declaration": "class",
-    "interface_declaration": "interface",
-    "type_alias_declaration": "type",
-    "enum_declaration": "enum",
-    "internal_module": "namespace",
-    "module": "namespace",
-    "function_signature": "function",
-    "abstract_method_signature": "method",
+    **_kinds(
+        "field: public_field_definition; class: abstract_class_declaration; interface: interface_declaration; "
+        "type: type_alias_declaration; enum: enum_declaration; namespace: internal_module module; "
+        "function: function_signature; method: abstract_method_signature"
+    ),
 }
 _TYPE_SCRIPT_CONTAINERS = _all("class_declaration abstract_class_declaration internal_module module")
 # Functions and classes of a script that wraps all it holds in one function stand inside that.
@@ -100,20 +96,11 @@ _JSX_CALLS = (
 GRAMMARS: dict[str, Grammar] = {
     "rust": Grammar(
         "tree_sitter_rust",
-        {
-            "function_item": "function",
-            "function_signature_item": "function",
-            "struct_item": "struct",
-            "enum_item": "enum",
-            "union_item": "union",
-            "trait_item": "trait",
-            "impl_item": "impl",
-            "mod_item": "module",
-            "macro_definition": "macro",
-            "const_item": "constant",
-            "static_item": "constant",
-            "type_item": "type",
-        },
+        _kinds(
+            "function: function_item function_signature_item; struct: struct_item; enum: enum_item; "
+            "union: union_item; trait: trait_item; impl: impl_item; module: mod_item; type: type_item; "
+            "macro: macro_definition; constant: const_item static_item"
+        ),
         _all("trait_item impl_item mod_item"),
         (
             "(call_expression function: (identifier) @name)",
@@ -168,14 +155,10 @@ GRAMMARS: dict[str, Grammar] = {
     ),
     "go": Grammar(
         "tree_sitter_go",
-        {
-            "function_declaration": "function",
-            "method_declaration": "method",
-            "type_spec": "type",
-            "type_alias": "type",
-            "const_spec": "constant",
-            "var_spec": "variable",
-        },
+        _kinds(
+            "function: function_declaration; method: method_declaration; type: type_spec type_alias; "
+            "constant: const_spec; variable: var_spec"
+        ),
         _NONE,
         (
             "(call_expression function: (identifier) @name)",
@@ -187,16 +170,11 @@ GRAMMARS: dict[str, Grammar] = {
     ),
     "java": Grammar(
         "tree_sitter_java",
-        {
-            "class_declaration": "class",
-            "interface_declaration": "interface",
-            "annotation_type_declaration": "annotation",
-            "enum_declaration": "enum",
-            "record_declaration": "record",
-            "method_declaration": "method",
-            "constructor_declaration": "constructor",
-            "compact_constructor_declaration": "constructor",
-        },
+        _kinds(
+            "class: class_declaration; interface: interface_declaration; enum: enum_declaration; "
+            "annotation: annotation_type_declaration; record: record_declaration; method: method_declaration; "
+            "constructor: constructor_declaration compact_constructor_declaration"
+        ),
         _all("class_declaration interface_declaration enum_declaration record_declaration"),
         (
             "(method_invocation name: (identifier) @name)",
@@ -206,15 +184,10 @@ GRAMMARS: dict[str, Grammar] = {
     ),
     "kotlin": Grammar(
         "tree_sitter_kotlin",
-        {
-            "class_declaration": "class",
-            "object_declaration": "object",
-            "companion_object": "object",
-            "function_declaration": "function",
-            "secondary_constructor": "constructor",
-            "type_alias": "type",
-            "property_declaration": "variable",
-        },
+        _kinds(
+            "class: class_declaration; object: object_declaration companion_object; type: type_alias; "
+            "function: function_declaration; constructor: secondary_constructor; variable: property_declaration"
+        ),
         _all("class_declaration object_declaration companion_object"),
         (
             "(call_expression . (identifier) @name)",
@@ -234,10 +207,10 @@ GRAMMARS: dict[str, Grammar] = {
         "tree_sitter_cpp",
         {
             **_C_DEFINITIONS,
-            "class_specifier": "class",
-            "namespace_definition": "namespace",
-            "alias_declaration": "type",
-            "concept_definition": "concept",
+            **_kinds(
+                "class: class_specifier; namespace: namespace_definition; type: alias_declaration; "
+                "concept: concept_definition"
+            ),
         },
         _all("class_specifier struct_specifier namespace_definition"),
         (*_C_CALLS, "(call_expression function: (qualified_identifier name: (identifier) @name))"),
@@ -246,3 +219,21 @@ GRAMMARS: dict[str, Grammar] = {
     ),
 }
 """By the language's name, as `code/<language>` has it."""
+
+
+@cache
+def _is_installed(module: str) -> bool:
+    return find_spec(module) is not None
+
+
+def lacking_module(lang: str) -> str | None:
+    """The module that parsing the language needs and that is not installed; None where nothing is lacking."""
+    return next((name for name in ("tree_sitter", GRAMMARS[lang].module) if not _is_installed(name)), None)
+
+
+def parser_version() -> str:
+    """`code-v4`, with the languages that cannot be parsed here: adding a grammar makes another label."""
+    lacking = sorted(lang for lang in GRAMMARS if lacking_module(lang) is not None)
+    if not lacking:
+        return _VERSION
+    return f"{_VERSION}-without-{'all' if len(lacking) == len(GRAMMARS) else '-'.join(lacking)}"

@@ -2,7 +2,7 @@
 
     bytes → tree → marks: from this line on the text belongs to that definition, or to none
 
-The marks alone decide how a file is cut into units (`kb.extract.code.units`), so that every line is in exactly one.
+The marks alone decide how a file is cut into units (`kb.extract.code.document`), so that every line is in exactly one.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class Mark(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """What a file defines: marks in the order of lines, all symbols, and the names it uses.
+    """The definitions of a file: marks in the order of lines, all symbols, and the names it uses.
 
-    `is_flat`: all that it defines is inside of functions.
+    `is_flat`: all its definitions are inside of functions.
     """
 
     marks: tuple[Mark, ...]
@@ -202,29 +202,23 @@ class _Walk:
         self.marks.append(Mark(symbol.line_end + 1, owner))
 
     def inside(self, root: Node) -> None:
-        """Adds what is defined inside of functions, each of what is around it."""
+        """Add the definitions inside of functions, each below the one around it."""
         from tree_sitter import QueryCursor
 
         query = _inner(self._lang)
         if query is None:
             return
         nodes = [node for node in QueryCursor(query).captures(root).get("inner", ()) if node.id not in self._seen]
-        known = sorted(self.symbols, key=lambda each: (each.line_start, -each.line_end))
-        around: list[Symbol] = []
-        at = 0
+        around = _Enclosing(self.symbols)
         for node in sorted(nodes, key=lambda each: each.start_byte):
             outer = node
             while outer.parent is not None and outer.parent.type in self._grammar.wrappers:
                 outer = outer.parent
-            while at < len(known) and known[at].line_start <= _first_line(node):
-                around.append(known[at])
-                at += 1
-            while around and around[-1].line_end < _last_line(node):
-                around.pop()
-            symbol = self._symbol(outer, node, around[-1] if around else None, self._comments_before(outer))
+            owner = around.innermost(_first_line(node), _last_line(node))
+            symbol = self._symbol(outer, node, owner, self._comments_before(outer))
             if symbol is not None:
                 self.symbols.append(symbol._replace(is_inner=True))
-                around.append(symbol)
+                around.open.append(symbol)
 
     def _comments_before(self, node: Node) -> list[Node]:
         lead: list[Node] = []
@@ -255,6 +249,22 @@ class _Walk:
             line_end=_last_line(outer),
             visibility=visibility_of(outer, bare, self._lang, self._source),
         )
+
+
+class _Enclosing:
+    """The definitions around a place in a file, asked of places in the order of lines."""
+
+    def __init__(self, symbols: Sequence[Symbol]) -> None:
+        self.open: list[Symbol] = []
+        self._coming = sorted(symbols, key=lambda each: (each.line_start, -each.line_end))[::-1]
+
+    def innermost(self, first_line: int, last_line: int) -> Symbol | None:
+        """The innermost definition around those lines."""
+        while self._coming and self._coming[-1].line_start <= first_line:
+            self.open.append(self._coming.pop())
+        while self.open and self.open[-1].line_end < last_line:
+            self.open.pop()
+        return self.open[-1] if self.open else None
 
 
 def _adjacent(lead: Sequence[Node], node: Node) -> list[Node]:
@@ -309,16 +319,9 @@ def _references(root: Node, lang: str, symbols: Sequence[Symbol]) -> list[Refere
     nodes = [node for query in _calls(lang) for node in QueryCursor(query).captures(root).get("name", ())]
     names = {(node.start_point[0] + 1, node.text or b"") for node in nodes}
     found = {(line, name.decode("utf-8", "replace")) for line, name in names}
-    inner_last = sorted(symbols, key=lambda each: (each.line_start, -each.line_end))
-    around: list[Symbol] = []
+    around = _Enclosing(symbols)
     references = []
-    at = 0
     for line, name in sorted(found):
-        while at < len(inner_last) and inner_last[at].line_start <= line:
-            around.append(inner_last[at])
-            at += 1
-        while around and around[-1].line_end < line:
-            around.pop()
-        source = next((each.qualified for each in reversed(around) if each.line_end >= line), None)
-        references.append(Reference(name, source, line))
+        source = around.innermost(line, line)
+        references.append(Reference(name, source and source.qualified, line))
     return references

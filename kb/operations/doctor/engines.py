@@ -12,8 +12,7 @@ from kb.domain.checks import Check
 from kb.domain.plugins import PLUGIN_KINDS, PluginKind
 from kb.embed.provider import PLUGIN
 from kb.errors import KbError, ModelMissing
-from kb.extract.code.grammars import GRAMMARS
-from kb.extract.code.installed import lacking_module
+from kb.extract.code.grammars import GRAMMARS, lacking_module
 from kb.extract.registry import EXTRACTORS
 from kb.installation import extra_command
 from kb.operations.ingest.requests import extraction_plan
