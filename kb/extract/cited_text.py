@@ -1,4 +1,4 @@
-"""The text that stands where a citation points: read from the file itself, or from what an engine derived of it."""
+"""The text at a citation: read from the file itself, or from the results that engines derived from it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _INSIDE_SHARE = 0.5
 
 
 def cited_text(citation: Citation, source: bytes, derived: Mapping[DerivedName, bytes]) -> str | None:
-    """The text at the cited place; None where there is no such place, or what it was read from is not there.
+    """The text at the cited place; None where there is no such place, or its derived result is missing.
 
-    `source` is the file's content, looked at for lines alone; `derived` is what was read of the other kinds.
+    `source` is the file's content, used for lines alone; `derived` holds the results for the other kinds of places.
     """
     match citation:
         case LineCitation() | CodeCitation():
@@ -39,7 +39,7 @@ def _lines(source: bytes, citation: LineCitation | CodeCitation) -> str | None:
 
 
 def _page(number: int, derived: Mapping[DerivedName, bytes]) -> str | None:
-    """A page's whole text, its running heads included; what OCR read where there is no other."""
+    """A page's whole text, including its running heads; the text that OCR read, if any."""
     from kb.extract.ocr.recognised_pages import read_whole_words
     from kb.extract.pdf.pages import read_pdf_text
 

@@ -22,12 +22,12 @@ _TYPE_ARGUMENTS = re.compile(r"<.*>|\[.*\]|[&*\s]", re.DOTALL)
 
 
 def text_of(node: Node | None) -> str:
-    """The text a node stands on; empty without one."""
+    """The text of a node; empty without one."""
     return "" if node is None or node.text is None else node.text.decode("utf-8", "replace")
 
 
 def name_of(node: Node, lang: str) -> str:
-    """What a defining node calls its definition, the type in front where the name itself says it; empty without one."""
+    """The name in a defining node, with its type in front where the name includes it; empty without a name."""
     if lang in ("c", "cpp"):
         return _declared(node)
     if node.type == "impl_item":
@@ -65,7 +65,7 @@ _NAME_TYPES = frozenset(
 
 
 def kind_of(node: Node, kind: str, owner_kind: str | None, lang: str) -> str:
-    """The kind of what a node defines: `kind` as the table has it, made exact by what is in it and around it."""
+    """The kind of a definition: `kind` of the grammar's table, refined by its content and its owner."""
     if kind in ("variable", "field"):
         value = node.child_by_field_name("value") or node.child_by_field_name("right")
         if value is not None and value.type in _FUNCTION_VALUES:
@@ -97,7 +97,7 @@ def body_of(node: Node) -> Node | None:
 
 
 def signature_of(outer: Node, node: Node, source: bytes) -> str:
-    """What a definition says before its body, on one line."""
+    """The text of a definition before its body, on one line."""
     body = body_of(node)
     end = outer.end_byte
     if body is not None and body.start_byte > node.start_byte and not node.type.startswith(("type_", "preproc")):

@@ -1,21 +1,21 @@
 """The files around source code → parts: Dockerfile by stage, YAML by resource, service or job, manifests by section, …
 
-Beside the parts, the objects that stand in them and have names of their own: base images, packages, dependencies.
+Beside the parts, it finds the objects that they declare by name: base images, packages, dependencies.
 
-No file is parsed by a library that may run, expand or fetch what it holds: anchors and templates are only text here.
+No file is parsed by a library that may run, expand or fetch its content: anchors and templates are only text here.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 
 class Part(NamedTuple):
     """A part of a file that begins at line `start`, from 1, and ends before the next one.
 
-    An object (OBJECT_KINDS) may be called something else in full: `qualified`, where that is not its name.
+    `qualified` is the full name of an object (OBJECT_KINDS), where that is not its name.
     """
 
     start: int
@@ -23,6 +23,9 @@ class Part(NamedTuple):
     kind: str
     qualified: str = ""
 
+
+_Finder: TypeAlias = Callable[[Sequence[str], str], Iterator[Part]]
+"""Finds parts, or objects, in the lines of a file with a given name."""
 
 PARAGRAPH_LINES = 80
 OVERLAP_LINES = 20
@@ -44,6 +47,7 @@ _GRADLE = re.compile(r"(?P<name>[\w.]+)(?:\s*\([^)]*\))?\s*\{")
 _JSON_KEY = re.compile(r'(?:  |\t|    )"(?P<name>[^"]+)"\s*:')
 _JSON_NAME = re.compile(r'(?P<indent>\s*)(?:\{\s*)?"name"\s*:\s*"(?P<name>[^"]+)"')
 _TOML_NAME = re.compile(r"name\s*=\s*[\"'](?P<name>[^\"']+)")
+_HELM_NAME = re.compile(r"name: *[\"']?(?P<name>[\w.-]+)")
 _XML_VALUE = re.compile(r"(?P<indent>\s*)<(?P<name>groupId|artifactId)>\s*(?P<value>[^<\s]+)")
 _XML_CHILD = re.compile(r"\s{0,8}<(?P<name>[A-Za-z][\w.:-]*)")
 _SHELL_FUNCTION = re.compile(
@@ -68,18 +72,17 @@ def objects_of(lines: Sequence[str], language: str, file_name: str) -> list[Part
 
 
 def _dockerfile(lines: Sequence[str], _: str) -> Iterator[Part]:
-    """A part a stage: what its comment says belongs to it. One that has no name is called by its image."""
-    for number, line in enumerate(lines, 1):
-        if match := _FROM.match(line):
-            start = _above(lines, number)
-            yield Part(start, match["stage"], "stage") if match["stage"] else _image(start, match["image"])
+    """A part for each stage, with the comment above it. A stage without a name is called by its image."""
+    for number, match in _matches(_FROM, lines):
+        start = _above(lines, number)
+        yield Part(start, match["stage"], "stage") if match["stage"] else _image(start, match["image"])
 
 
 def _base_images(lines: Sequence[str], _: str) -> Iterator[Part]:
-    """The images that stages with names are built on; an earlier stage is none."""
+    """The images that named stages are built on, earlier stages aside."""
     stages: set[str] = set()
-    for number, line in enumerate(lines, 1):
-        if (match := _FROM.match(line)) and match["stage"]:
+    for number, match in _matches(_FROM, lines):
+        if match["stage"]:
             if match["image"].lower() not in stages:
                 yield _image(number, match["image"])
             stages.add(match["stage"].lower())
@@ -92,7 +95,7 @@ def _image(line: int, image: str) -> Part:
 
 
 def _yaml(lines: Sequence[str], file_name: str) -> Iterator[Part]:
-    """A Kubernetes resource a document; a service of a Compose file; else each top-level key."""
+    """Each Kubernetes resource, each job of a CI file, each service of a Compose file; else each top-level key."""
     documents = [1, *(number + 1 for number, line in enumerate(lines, 1) if line.startswith("---"))]
     for first, after in zip(documents, [*documents[1:], len(lines) + 2], strict=True):
         text = lines[first - 1 : after - 2 if after <= len(lines) else len(lines)]
@@ -127,7 +130,7 @@ def _listed(lines: Sequence[str], first: int) -> list[Part]:
 
 
 def _resource(lines: Sequence[str], start: int) -> Part:
-    """A Kubernetes object: what `metadata` calls it, and its kind."""
+    """A Kubernetes object, by its kind and its name in `metadata`."""
     kind = name = ""
     indent: str | None = None
     in_metadata = False
@@ -146,7 +149,7 @@ def _resource(lines: Sequence[str], start: int) -> Part:
 
 
 def _value(text: str) -> str:
-    """A scalar without its quotes, its comment, and what a template puts into it."""
+    """A scalar without its quotes, its comment and its templates."""
     bare = re.sub(r"\s#.*", "", text.strip()).strip("\"'")
     return _TEMPLATE.sub(lambda match: match["chart"] or "", bare).strip("-. ") if "{{" in bare else bare
 
@@ -156,7 +159,7 @@ def _indent(line: str) -> str:
 
 
 def _keys(lines: Sequence[str], first: int, kind: str = "section") -> Iterator[Part]:
-    """The top-level keys of YAML lines; of `kind` those that are no settings of GitLab's."""
+    """The top-level keys of YAML lines, of that `kind` except GitLab's settings."""
     for number, line in enumerate(lines, first):
         if (match := _YAML_KEY.match(line)) and not match["indent"]:
             name = match["name"].strip("\"'")
@@ -180,15 +183,18 @@ def _children(lines: Sequence[str], first: int, above: str, kind: str) -> Iterat
             yield Part(_above(lines, number, first), match["name"].strip("\"'"), kind)
 
 
-def _matching(pattern: re.Pattern[str], kind: str) -> Callable[[Sequence[str], str], Iterator[Part]]:
-    """A splitter whose parts begin at the lines that match."""
+def _matches(pattern: re.Pattern[str], lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
+    return ((number, match) for number, line in enumerate(lines, 1) if (match := pattern.match(line)))
+
+
+def _matching(pattern: re.Pattern[str], kind: str) -> _Finder:
+    """A finder of parts that begin at the lines that match."""
 
     def split(lines: Sequence[str], _: str) -> Iterator[Part]:
-        for number, line in enumerate(lines, 1):
-            if match := pattern.match(line):
-                names = match.groupdict()
-                name = " ".join(filter(None, (names.get("name") or names.get("bare"), names.get("first"))))
-                yield Part(_above(lines, number), name.strip(), kind)
+        for number, match in _matches(pattern, lines):
+            names = match.groupdict()
+            name = " ".join(filter(None, (names.get("name") or names.get("bare"), names.get("first"))))
+            yield Part(_above(lines, number), name.strip(), kind)
 
     return split
 
@@ -207,7 +213,7 @@ def _xml(lines: Sequence[str], _: str) -> Iterator[Part]:
 
 
 def _sql(lines: Sequence[str], _: str) -> Iterator[Part]:
-    """A part a statement, its comment before it; the body of a trigger or function stays in its statement."""
+    """A part for each statement, with the comment above it; a trigger or function keeps its body."""
     begun: int | None = None
     depth, quoted = 0, False
     for number, line in enumerate(lines, 1):
@@ -239,15 +245,9 @@ def _above(lines: Sequence[str], number: int, first: int = 1) -> int:
     return number
 
 
-def _declared(pattern: re.Pattern[str], kind: str) -> Callable[[Sequence[str], str], Iterator[Part]]:
-    """The objects that lines declare which match."""
-
-    def find(lines: Sequence[str], _: str) -> Iterator[Part]:
-        for number, line in enumerate(lines, 1):
-            if match := pattern.match(line):
-                yield _package(number, match["name"], kind)
-
-    return find
+def _declared(pattern: re.Pattern[str], kind: str) -> _Finder:
+    """A finder of the objects that matching lines declare."""
+    return lambda lines, _: (_package(number, match["name"], kind) for number, match in _matches(pattern, lines))
 
 
 def _package(line: int, name: str, kind: str = "package", publisher: str = "") -> Part:
@@ -266,7 +266,7 @@ def _toml_package(lines: Sequence[str], _: str) -> Iterator[Part]:
 
 
 def _json_package(lines: Sequence[str], file_name: str) -> Iterator[Part]:
-    """The name that package.json gives its package: that with the least indentation."""
+    """The name that package.json gives its package: the least indented one."""
     named = [(len(match["indent"]), number, match["name"]) for number, match in _matches(_JSON_NAME, lines)]
     if named and file_name == "package.json":
         _, number, name = min(named)
@@ -274,7 +274,7 @@ def _json_package(lines: Sequence[str], file_name: str) -> Iterator[Part]:
 
 
 def _maven_package(lines: Sequence[str], _: str) -> Iterator[Part]:
-    """The artifact of pom.xml itself, which stands where the first child of the root does."""
+    """The artifact of pom.xml itself, which is indented like the first child of the root."""
     indent = next((_indent(line) for line in lines if line[:1].isspace() and _XML_CHILD.match(line)), "")
     own = {
         match["name"]: (number, match["value"])
@@ -288,14 +288,10 @@ def _maven_package(lines: Sequence[str], _: str) -> Iterator[Part]:
 
 def _helm_package(lines: Sequence[str], file_name: str) -> Iterator[Part]:
     if file_name == "Chart.yaml":
-        yield from _declared(re.compile(r"name: *[\"']?(?P<name>[\w.-]+)"), "package")(lines, file_name)
+        yield from _declared(_HELM_NAME, "package")(lines, file_name)
 
 
-def _matches(pattern: re.Pattern[str], lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
-    return ((number, match) for number, line in enumerate(lines, 1) if (match := pattern.match(line)))
-
-
-_OBJECTS: dict[str, Callable[[Sequence[str], str], Iterator[Part]]] = {
+_OBJECTS: dict[str, _Finder] = {
     "dockerfile": _base_images,
     "yaml": _helm_package,
     "toml": _toml_package,
@@ -306,7 +302,7 @@ _OBJECTS: dict[str, Callable[[Sequence[str], str], Iterator[Part]]] = {
     "cmake": _declared(re.compile(r"\s*project\s*\(\s*[\"']?(?P<name>[\w.+-]+)", re.IGNORECASE), "package"),
     "requirements": _declared(re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[|[<>=!~;@#,]|\Z)"), "dependency"),
 }
-_SPLITTERS: dict[str, Callable[[Sequence[str], str], Iterator[Part]]] = {
+_SPLITTERS: dict[str, _Finder] = {
     "dockerfile": _dockerfile,
     "yaml": _yaml,
     "toml": _matching(_TABLE, "section"),

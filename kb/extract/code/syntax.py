@@ -41,9 +41,9 @@ _IDLE_S = 5
 
 
 class Mark(NamedTuple):
-    """From line `line` on the text belongs to `symbol`, or where that is None to no definition.
+    """From line `line` on the text belongs to `symbol`, or to no definition where that is None.
 
-    `is_bare` is a container that needs no unit where nothing stands in it but its members: an `impl`, a namespace.
+    `is_bare` is a container that needs no unit if it holds only its members: an `impl`, a namespace.
     """
 
     line: int
@@ -64,7 +64,7 @@ class Parsed(NamedTuple):
 
 
 def parse(source: bytes, lang: str) -> Parsed | None:
-    """The definitions of a source file in UTF-8; None where nothing in it can be told apart."""
+    """The definitions of a source file in UTF-8; None of a file without any."""
     from tree_sitter import Parser
 
     root = Parser(tree_sitter_language(lang)).parse(source).root_node
@@ -313,7 +313,7 @@ def _calls(lang: str) -> tuple[Query, ...]:
 
 
 def _references(root: Node, lang: str, symbols: Sequence[Symbol]) -> list[Reference]:
-    """The names that are called or constructed, each once a line, with the innermost definition they stand in."""
+    """The names that are called or constructed, each once a line, with the innermost definition around them."""
     from tree_sitter import QueryCursor
 
     nodes = [node for query in _calls(lang) for node in QueryCursor(query).captures(root).get("name", ())]
