@@ -245,7 +245,7 @@ def test_a_scanned_page_is_known_and_read_by_ocr() -> None:
 
 def test_ocr_that_was_interrupted_goes_on_from_what_was_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("PIL")
-    from kb.extract.pdf import ocr as pdf_ocr
+    from kb.extract.pdf import document as pdf_document
 
     pdf = scan_of(SENTENCE * 3)
     for _ in range(4):
@@ -258,13 +258,13 @@ def test_ocr_that_was_interrupted_goes_on_from_what_was_kept(monkeypatch: pytest
         return OcrText((), *size, "reader", "1")
 
     monkeypatch.setattr("kb.extract.ocr.recognise.recognise", recognise)
-    monkeypatch.setattr(pdf_ocr, "_KEPT_EVERY_PAGES", 2)
+    monkeypatch.setattr(pdf_document, "_KEPT_EVERY_PAGES", 2)
     kept: list[bytes] = []
     settings = ExtractSettings(ocr=OcrSettings("eng", 72))
     job = Job(data, PDF, {"pdf-text": derive(data)}, settings, lambda progress: None, on_kept=kept.append)
-    whole = pdf_ocr.derive(job)
+    whole = pdf_document.derive(job)
     assert (len(read), [sorted(read_page_ocr(part)) for part in kept]) == (5, [[1, 2], [1, 2, 3, 4]])
-    assert pdf_ocr.derive(replace(job, kept=kept[0])) == whole
+    assert pdf_document.derive(replace(job, kept=kept[0])) == whole
     assert len(read) == 5 + 3
 
 

@@ -85,7 +85,7 @@ EXTRACTORS: dict[str, Extractor] = {
         "pdf-v2",
         "kb.extract.pdf.document",
         "assemble_pdf",
-        (Step("pdf-text", "kb.extract.pdf.text", is_required=True), Step("ocr", "kb.extract.pdf.ocr")),
+        (Step("pdf-text", "kb.extract.pdf.text", is_required=True), Step("ocr", "kb.extract.pdf.document")),
     ),
     "image": Extractor(
         "image-v2",

@@ -1,7 +1,7 @@
-"""YAML frontmatter to metadata: what a note says of itself between two `---` lines at its top.
+"""YAML frontmatter → metadata: what a note says of itself between two `---` lines at its top.
 
-Every field is optional, keys kb does not know are kept, and no frontmatter, however broken or hostile, stops a file:
-the worst outcome is a warning and the lines being read as text.
+Every field is optional, and keys that kb does not know are kept. No frontmatter, however broken or hostile, stops a
+file: at worst its lines are read as text, with a warning.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -33,14 +33,15 @@ _DATE = re.compile(r"(\d{4})\s*[-./]\s*(\d{1,2})\s*[-./]\s*(\d{1,2})\.?")
 
 _TIMESTAMP, _BOOL = "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool"
 
+_Taken = TypeVar("_Taken")
 _Chosen = TypeVar("_Chosen", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """What the frontmatter says; `line_count` lines from the top belong to it, 0 where there is none.
+    """The content of a frontmatter; `line_count` lines from the top belong to it, 0 where there is none.
 
-    `malformed` lines are not YAML: still to be indexed, as text.
+    `malformed` lines are not YAML; they are indexed as text.
     """
 
     metadata: Metadata = field(default_factory=Metadata)
@@ -84,7 +85,7 @@ def read_frontmatter(text: str) -> Frontmatter:
         return Frontmatter(line_count=0 if is_body else line_count, malformed=not is_body, warnings=(warning,))
     if not values and source.strip():
         return Frontmatter()  # "# …" between two thematic breaks: a comment to YAML, a heading to its author
-    return replace(_Reading(values).frontmatter(), line_count=line_count)
+    return _Reading(values).frontmatter(line_count)
 
 
 def _load(source: str) -> dict[str, Json]:
@@ -130,30 +131,30 @@ def _json(value: object, depth: int = 0) -> Json:
 
 
 class _Reading:
-    """Takes the known keys out of `values`, warning of those it cannot read; the rest stays for `metadata.user`."""
+    """Takes the known keys out of `user`, and warns of those it cannot read."""
 
-    def __init__(self, values: dict[str, Json]) -> None:
-        self.user = values
+    def __init__(self, user: dict[str, Json]) -> None:
+        self.user = user
         self.warnings: list[Warning] = []
 
-    def frontmatter(self) -> Frontmatter:
-        title = self._take(("title",), _text)
-        lang = self._take(("lang", "language"), _language)
+    def frontmatter(self, line_count: int) -> Frontmatter:
+        title = self._take("title", _text)
+        lang = self._take("lang language", _language)
         metadata = Metadata(
-            aliases=self._take(("aliases", "alias"), _aliases) or (),
-            tags=self._take(("tags", "tag"), _tags) or (),
-            created_at=self._take(("created_at", "created", "date"), _timestamp),
-            updated_at=self._take(("updated_at", "updated", "modified"), _timestamp),
-            source_type=self._take(("source_type",), lambda value: _one_of(SOURCE_TYPES, value)) or "markdown",
-            trust_level=self._take(("trust_level",), lambda value: _one_of(TRUST_LEVELS, value)) or "primary",
-            user_id_alias=self._take(("user_id_alias", "user_id", "id"), _text),
+            aliases=self._take("aliases alias", lambda value: _texts(value, ",")) or (),
+            tags=self._take("tags tag", _tags) or (),
+            created_at=self._take("created_at created date", _timestamp),
+            updated_at=self._take("updated_at updated modified", _timestamp),
+            source_type=self._take("source_type", lambda value: _one_of(SOURCE_TYPES, value)) or "markdown",
+            trust_level=self._take("trust_level", lambda value: _one_of(TRUST_LEVELS, value)) or "primary",
+            user_id_alias=self._take("user_id_alias user_id id", _text),
             user=self.user,
         )
-        return Frontmatter(metadata, title, lang, warnings=tuple(self.warnings))
+        return Frontmatter(metadata, title, lang, line_count, warnings=tuple(self.warnings))
 
-    def _take(self, keys: tuple[str, ...], read: Callable[[Json], _Taken | None]) -> _Taken | None:
-        """The first of `keys`, in whatever case, that has a value. What cannot be read stays in `user`."""
-        for key in [written for key in keys for written in [*self.user] if written.lower() == key]:
+    def _take(self, keys: str, read: Callable[[Json], _Taken | None]) -> _Taken | None:
+        """The first of `keys`, in whatever case, with a value that can be read. Other values stay in `user`."""
+        for key in [written for key in keys.split() for written in [*self.user] if written.lower() == key]:
             value = self.user.get(key)
             if value is None or value in ("", []):
                 self.user.pop(key, None)
@@ -164,9 +165,6 @@ class _Reading:
                 return taken
             self.warnings.append(Warning("malformed_frontmatter", f"{key}: cannot read {str(value)[:80]!r}"))
         return None
-
-
-_Taken = TypeVar("_Taken")
 
 
 def _text(value: Json) -> str | None:
@@ -183,10 +181,6 @@ def _texts(value: Json, separator: str) -> tuple[str, ...] | None:
         value = [value]
     texts = [_text(item) for item in value]
     return tuple(dict.fromkeys(text for text in texts if text)) or None
-
-
-def _aliases(value: Json) -> tuple[str, ...] | None:
-    return _texts(value, r",")
 
 
 def _tags(value: Json) -> tuple[str, ...] | None:
