@@ -58,7 +58,7 @@ class Extractor:
         workspace_path: WorkspacePath,
         asset_id: AssetId,
     ) -> Document:
-        """The document of a file's bytes, or of what was derived of them. Raises: ExtractFailed, FileTooLarge."""
+        """The document of a file's bytes, or of the results of its steps. Raises: ExtractFailed, FileTooLarge."""
         if self.steps:
             return cast(Assemble, self.load())(derived, workspace_path=workspace_path, asset_id=asset_id)
         return cast(Extract, self.load())(data, workspace_path=workspace_path, asset_id=asset_id)

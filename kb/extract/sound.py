@@ -134,7 +134,7 @@ def sounding_stretches(parts: Iterable[Samples]) -> Iterator[Stretch]:
 
 
 def _frames(parts: Iterable[Samples]) -> Iterator[Samples]:
-    """The samples in frames of 30 ms; what is left at the end is padded with silence."""
+    """The samples in frames of 30 ms; the last one is padded with silence."""
     import numpy as np
 
     rest = np.zeros(0, np.float32)

@@ -85,7 +85,7 @@ def engine(settings: ExtractSettings) -> Engine | None:
 
 
 def is_needed(earlier: Results) -> bool:
-    """Always: what a recording says is in its sound."""
+    """Always: speech is in the sound."""
     return True
 
 
@@ -130,11 +130,11 @@ class _CountedSound:
 
     @property
     def elapsed_ms(self) -> int:
-        """How much has passed."""
+        """How much sound has passed."""
         return self._count * 1000 // SAMPLE_RATE_HZ
 
     def report(self, done_ms: int) -> None:
-        """Tells how far the recording is heard."""
+        """Report how far the recording is heard."""
         self._job.on_progress(Progress(done_ms, max(done_ms, self._claimed_ms)))
 
 
@@ -164,10 +164,10 @@ def assemble_audio(
 
 @dataclass(slots=True)
 class Heard:
-    """What is known of a recording after the stretches up to `until_ms`: all that the next ones depend on.
+    """The state of a recording after the stretches up to `until_ms`: everything that the next ones depend on.
 
-    `language` is empty until it is heard; `repeats` is how often the last text was said again. `left_out_ms` is how
-    much was heard in each language that nobody asked for.
+    `language` is empty until it is heard; `repeats` counts how often the last text was said again. `left_out_ms` is the
+    time heard in each language that the configuration does not name.
     """
 
     language: str = ""
@@ -194,14 +194,15 @@ class Heard:
 
 
 def _several(language: str) -> tuple[str, ...]:
-    """The languages that `ko+en` names; none where one is told, or is to be heard whatever it is."""
+    """The languages that `ko+en` names; none of one language, or of `auto`."""
     return tuple(language.split("+")) if "+" in language else ()
 
 
 class Listener:
     """A model that hears one recording, stretch by stretch, in the `language` that is configured.
 
-    `auto` is what the first stretch is in. Of several each stretch is in one; what is in none of them is left out.
+    `auto` is the language of the first stretch. Of several languages, each stretch is in one; a stretch in another
+    language is left out.
     """
 
     def __init__(self, model: Model, heard: Heard, on_heard_ms: Callable[[int], None], language: str = "auto") -> None:
@@ -211,7 +212,7 @@ class Listener:
         self._several = _several(language)
 
     def hear(self, stretch: Stretch) -> None:
-        """Adds what is said in the stretch to what is heard. Raises: ExtractFailed."""
+        """Append the speech of the stretch to `heard`. Raises: ExtractFailed."""
         heard = self._heard
         if self._several:
             heard.language = heard_language(self._model, stretch, self._several)

@@ -34,7 +34,7 @@ _PACKAGE = {
     "java": re.compile(r"^package\s+([\w.]+)\s*;", re.MULTILINE),
     "kotlin": re.compile(r"^package\s+([\w.]+)\s*;?\s*$", re.MULTILINE),
 }
-# A line that only closes what was opened before it belongs to what it closes.
+# A line that only closes brackets or blocks belongs to the lines before it.
 _CLOSES = re.compile(r"[\s)}\];,]*(?:end|#endif.*|#else.*)?[\s;]*\Z")
 _IMPORTS = re.compile(r"\s*(?:import|from|use|using|#\s*include|package|require|extern crate|pub use|mod)\b")
 _NAMED = 3

@@ -82,7 +82,7 @@ _TYPE_SCRIPT = {
     ),
 }
 _TYPE_SCRIPT_CONTAINERS = _all("class_declaration abstract_class_declaration internal_module module")
-# Functions and classes of a script that wraps all it holds in one function stand inside that.
+# Some scripts wrap all their functions and classes in one function.
 _SCRIPT_INNER = """
   (function_declaration) @inner (generator_function_declaration) @inner (class_declaration) @inner
   (variable_declarator value: [(arrow_function) (function_expression)]) @inner

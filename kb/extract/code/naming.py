@@ -147,7 +147,7 @@ def _tidy(text: str) -> str | None:
 
 
 def _declared(node: Node) -> str:
-    """The name in a C declarator, which may stand behind pointers, arrays and parameters."""
+    """The name in a C declarator, which may follow pointers, arrays and parameters."""
     at = node.child_by_field_name("name")
     if at is not None:
         return _TYPE_ARGUMENTS.sub("", text_of(at)) if node.type.endswith("specifier") else text_of(at)

@@ -200,7 +200,7 @@ def _matching(pattern: re.Pattern[str], kind: str) -> _Finder:
 
 
 def _xml(lines: Sequence[str], _: str) -> Iterator[Part]:
-    """The children of the root element, told by the indentation of the first of them."""
+    """The children of the root element: elements indented like the first of them."""
     indent = None
     for number, line in enumerate(lines, 1):
         match = _XML_CHILD.match(line)

@@ -1,4 +1,4 @@
-"""Source code → its definitions, where each begins, and what it calls, by tree-sitter.
+"""Source code → its definitions, their first lines, and the names they use, by tree-sitter.
 
     bytes → tree → marks: from this line on the text belongs to that definition, or to none
 

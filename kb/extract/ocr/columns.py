@@ -24,18 +24,18 @@ _COLUMN = 2.5
 _MAX_DEPTH = 6
 _MOST_CUTS = 12
 
-# Between columns of few lines, white has to be so wide: the spaces of justified lines often stand over each other.
+# Between columns of few lines, white has to be so wide: the spaces of justified lines are often above each other.
 _SHORT_GUTTER = 2.0
 
 # A gutter not much wider than a space parts columns that are so many lines tall and wide, and mostly full of text. The
-# wider one is looked for first, above and below a heading too: spaces between its words may stand over a gutter.
+# wider one is looked for first, above and below a heading too: spaces between its words may be above a gutter.
 _NARROW_GUTTERS = (0.65, 0.4)
 _TALL_COLUMN = 7.0
 _WIDE_COLUMN = 6.0
 _FULL_COLUMN = 0.6
 
-# In heights of a line: most lines of a column of text are wider, and what is lower is no line. Of the lines of cells so
-# many stand on the rows of those beside them.
+# In heights of a line: most lines of a column of text are wider, and no line is lower. Of the lines of cells, such a
+# share is level with those beside them.
 _TEXT_COLUMN = 9.0
 _LEAST_LINE = 0.3
 _LEVEL_SHARE = 2 / 3
@@ -43,7 +43,7 @@ _LEVEL_SHARE = 2 / 3
 # In heights of a line: the least white between two lines. Of Hangul, some letters are above others, with white between.
 _LEADING = 0.2
 
-# In heights of a line: what is thinner than this and runs down between columns is a rule.
+# In heights of a line: a rule between columns is thinner than this.
 _RULE = 0.35
 
 
@@ -55,7 +55,7 @@ def column_blocks(ink: Ink) -> list[Rectangle]:
 
 
 def _parts(ink: Ink, area: Rectangle, line: int, depth: int) -> list[Rectangle]:
-    """The area in reading order: its columns, or what is above and what is below a cut where columns begin or end."""
+    """The area in reading order: its columns, or the parts above and below a cut where columns begin or end."""
     if depth == 0:
         return [area]
     parts = _divided(ink, area, line)
@@ -63,7 +63,7 @@ def _parts(ink: Ink, area: Rectangle, line: int, depth: int) -> list[Rectangle]:
 
 
 def _divided(ink: Ink, area: Rectangle, line: int) -> list[Rectangle]:
-    """The area's columns; else a heading and what is below it, or above; else the two sides of a cut; else itself."""
+    """The area's columns; else a heading and the part below or above it; else the two sides of a cut; else itself."""
     gutters = (_GUTTER, *_NARROW_GUTTERS)
     halves = [(area._replace(bottom=cut), area._replace(top=cut)) for cut in _cuts(ink, area, line)]
     for gutter in gutters:
@@ -170,7 +170,7 @@ def _are_cells(lines: Sequence[_Line], line: int) -> bool:
 
 
 def _are_level(one: Sequence[_Line], other: Sequence[_Line]) -> bool:
-    """Whether nearly all lines of the side that has fewer stand beside one of the other side, and none beside two."""
+    """Whether nearly every line of the side with fewer lines is level with exactly one of the other side."""
     few, many = sorted((one, other), key=len)
     beside = [sum(min(a.bottom, b.bottom) > max(a.top, b.top) for b in many) for a in few]
     return len(few) > 0 and beside.count(1) >= _LEVEL_SHARE * len(few)

@@ -46,7 +46,7 @@ _RULE_SHARE = 0.35
 # Rows of white part the lines of a page; where a stretch of rows with ink is so much of the height, nothing does.
 _UNPARTED_SHARE = 0.25
 
-# A page of two tones has no more than such a share of grey pixels; what a scan in grey has at the edge of its letters.
+# A page of two tones has no more than such a share of grey pixels; and the width of the soft edges in a grey scan.
 _MOST_GREY_OF_TWO_TONES = 0.005
 _SOFT_EDGE_PIXELS = 0.6
 
@@ -64,10 +64,7 @@ _LEADER_INK = 0.3
 
 
 class PageImage(NamedTuple):
-    """A grey page, and the map from its pixels to those of the image it was made of.
-
-    Of a photograph, most is neither paper nor ink.
-    """
+    """A grey page, and the map from its pixels to those of its original. A photograph is neither paper nor ink."""
 
     image: Image.Image
     to_original: Projection = IDENTITY
@@ -94,7 +91,7 @@ def _dark_on_light(grey: Image.Image) -> Image.Image:
 
 
 def _lit(grey: Image.Image, paper: Image.Image) -> Image.Image:
-    """The page as it is where the light that falls on it, of its paper, is even and full."""
+    """The page as even and full light would show it; `paper` is the light that falls on it."""
     low, high = percentiles(paper, 2, 98)
     even: NDArray[np.floating[Any]] = np.asarray(grey, np.float32)
     if high - low >= _UNEVEN_LIGHT:
@@ -122,19 +119,19 @@ def _is_photograph(grey: Image.Image) -> bool:
 
 
 def _is_light_on_dark(grey: Image.Image) -> bool:
-    """Whether what differs much from its surroundings is lighter, as no shadow makes it: letters are sparse."""
+    """Whether letters, which are sparse and differ most from their surroundings, are lighter than these."""
     around = _eighth(grey).filter(ImageFilter.GaussianBlur(4)).resize(grey.size, Image.Resampling.BILINEAR)
     return bool(((np.asarray(grey, np.float32) - np.asarray(around, np.float32)) ** 3).mean() > 0)
 
 
 def _paper(grey: Image.Image) -> Image.Image:
-    """The light that falls on the page: what is left of it without its ink; shadows have edges."""
+    """The light that falls on the page, as its paper shows between the ink; shadows have edges."""
     small = _without_ink(grey).filter(ImageFilter.MinFilter(_INK_CELLS + 4)).filter(ImageFilter.GaussianBlur(1))
     return small.resize(grey.size, Image.Resampling.BILINEAR)
 
 
 def _slow_light(grey: Image.Image) -> Image.Image:
-    """The light that falls on the page if it changes slowly: what is left of a picture on it is a picture."""
+    """The light that falls on the page if it changes slowly: a picture on the page stays a picture."""
     return _without_ink(grey).filter(ImageFilter.GaussianBlur(8)).resize(grey.size, Image.Resampling.BILINEAR)
 
 
@@ -264,13 +261,13 @@ def line_height(ink: Ink) -> int:
 
 
 def shows_lines(page: Image.Image) -> bool:
-    """Whether rows of white part what a page shows, as they part lines of text."""
+    """Whether rows of white part the content of a page, as they part lines of text."""
     small = reduced(page)
     return line_height(ink_of(small)) < _UNPARTED_SHARE * small.height
 
 
 def written(ink: Ink, line: int) -> Ink:
-    """The ink without what is alone: specks, whose surroundings of a line's height hold almost no ink."""
+    """The ink without specks, whose surroundings of a line's height hold almost no ink."""
     kept: Ink = ink & (_around(ink, line) >= _LEAST_DENSITY * line * line)
     return kept
 

@@ -40,7 +40,7 @@ _SURE_PAGE_CONFIDENCE = 0.70
 _SURE_AREA_CONFIDENCE = 0.80
 _LEAST_EVIDENCE = 3.0
 
-# In heights of a line: how long a cell of a row is at most, where tesseract takes it for a line of its own.
+# In heights of a line: how long a cell of a row is at most, where tesseract takes it for a line.
 _CELL = 12.0
 
 _QUARTERS = (90, 270, 180)
@@ -49,7 +49,7 @@ _SURE_LABEL_CONFIDENCE = 0.80
 _LEAST_LABEL_LETTERS = 8
 _LETTER = re.compile("[^\\W_]")
 
-# A Hangul syllable is a word of its own to tesseract; of other letters, three are hardly ever read into a texture.
+# tesseract takes a Hangul syllable for a word; three other letters are hardly ever read into a texture.
 _WHOLE_WORD = re.compile("[가-힣]|[^\\W_]{3}")
 
 # In heights of a line: how much around the sure words of a label is read with them.

@@ -143,7 +143,7 @@ def _with_whole_cells(line: Line, height: float) -> Line:
 
 
 def _read_as(language: str, words: Sequence[Word], image: Image) -> dict[Word, Word]:
-    """Words → what a language alone reads in their place."""
+    """Words → the words that one language alone reads in their place."""
     found = read_areas(image, [word.area for word in words], language, ONE_LINE)
     return {
         word: word._replace(text=lines[0].text, confidence=lines[0].confidence)

@@ -37,7 +37,7 @@ _SHOWN_PAGES = 5
 _MAX_SIDE = 5_000
 _POINTS_PER_INCH = 72
 
-# Every so many pages what is read so far is kept, whole: half a minute of work.
+# The pages read so far are kept after every so many pages: half a minute of work.
 _KEPT_EVERY_PAGES = 20
 
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from kb.domain.media_citations import Box
 
-# Lines follow each other at so many times their height; what is lower than the smallest letters is not.
+# The distance of lines, in heights of a line; the height of the smallest letters, in points.
 _LINE_PITCH = 1.2
 _SMALLEST_LETTERS = 5.0
 

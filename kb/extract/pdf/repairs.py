@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from kb.extract.pdf.pages import RawBlock, Rectangle, Word, bounds
 
-_SAME_LINE = 0.25  # of a line's height: lines whose tops are nearer stand side by side
+_SAME_LINE = 0.25  # of a line's height: lines whose tops are nearer are side by side
 
 # Of the letters' height: a gap as wide is a space. A letter-spaced line has it between all letters.
 _SPACE = 0.15

@@ -25,7 +25,7 @@ _LEAST_FILLED = 0.4  # a grid with fewer cells filled is a chart, or a form
 _CUT_DEPTH = 1.5  # points: a line so deep inside a word runs through it
 _WORD_SPACE = 0.45  # of the letters' height: words nearer than this are neighbours in a sentence
 _MOST_CUT = 0.1  # of a grid's filled cells: with more sentences cut it is no table
-_SAME_LINE = 0.5  # of the letters' height: words whose middles are nearer stand on one line
+_SAME_LINE = 0.5  # of the letters' height: words whose middles are nearer are on one line
 _LEAST_UNRULED_ROWS = 3  # lines that may be rows by their place alone; fewer must hold numbers
 
 Cells: TypeAlias = dict[tuple[int, int], list[Word]]
@@ -180,7 +180,7 @@ def _markdown(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _cuts_sentences(grid: Grid, words: Sequence[Word], inside: Mapping[int, tuple[int, int]]) -> bool:
-    """Whether upright lines run through words, or between words that stand no further apart than in a sentence."""
+    """Whether upright lines run through words, or between words no further apart than in a sentence."""
     cuts = 0
     for index, (row, _) in inside.items():
         word = words[index]
@@ -220,7 +220,7 @@ def _lines(row: Mapping[int, Sequence[Word]]) -> list[dict[int, list[Word]]]:
 
 
 def _are_rows(grid: Grid, row: Mapping[int, Sequence[Word]], lines: Sequence[Mapping[int, Sequence[Word]]]) -> bool:
-    """Whether each line is a row of its own: all go across the columns, and none is the rest of one before it."""
+    """Whether each line is a row: all go across the columns, and none is the rest of the one before."""
     if len(lines) < 2 or len(row) < 2:
         return False
     first = min(row)

@@ -1,6 +1,6 @@
 """The step `pdf-text`: a PDF's bytes → the text of its pages, by MuPDF.
 
-Damage is met page by page: what MuPDF can repair it repairs, a page it cannot read is empty and named in the notes.
+MuPDF repairs what it can; a page that it cannot read is empty and named in the notes.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def is_needed(earlier: Results) -> bool:
 def derive(job: Job) -> bytes:
     """The text of all pages, as `PdfText` in JSON.
 
-    Raises: ExtractFailed for what is no PDF, is encrypted, or has no page that can be read.
+    Raises: ExtractFailed for a file that is no PDF, is encrypted, or has no page that can be read.
     """
     import pymupdf
 
@@ -110,7 +110,7 @@ def derive(job: Job) -> bytes:
 def open_pdf(data: bytes, passwords: Sequence[str] = ()) -> pymupdf.Document:
     """The PDF in `data`, open; with the first of the passwords that fits where it needs one.
 
-    Raises: PasswordNeeded where none does, ExtractFailed for what is no PDF or has no pages.
+    Raises: PasswordNeeded where none fits, ExtractFailed for a file that is no PDF or has no pages.
     """
     import pymupdf
 
@@ -126,7 +126,7 @@ def open_pdf(data: bytes, passwords: Sequence[str] = ()) -> pymupdf.Document:
         return pdf
     is_pdf = pdf.is_pdf
     pdf.close()
-    if not is_pdf:  # MuPDF opens text and pictures too, whatever it is told they are
+    if not is_pdf:  # MuPDF opens text and pictures too, whatever the file type it is given
         raise ExtractFailed("not a PDF, though it is named like one", "give it the extension of what it is")
     if is_locked:
         raise PasswordNeeded(
@@ -201,7 +201,7 @@ def _raw_page(page: pymupdf.Page, label: str | None) -> RawPage:
 
 
 def _turning(page: pymupdf.Page) -> Callable[[Rectangle], Rectangle]:
-    """What turns a rectangle as MuPDF gives it into the page as it is shown."""
+    """The function that turns a rectangle of MuPDF's into one of the page as it is shown."""
     if not page.rotation:
         return lambda rectangle: rectangle
     import pymupdf
@@ -216,7 +216,7 @@ def _turning(page: pymupdf.Page) -> Callable[[Rectangle], Rectangle]:
 
 
 def _may_have_table(blocks: Sequence[RawBlock]) -> bool:
-    """Whether lines stand side by side, inside a block or block by block: drawings are looked at only then."""
+    """Whether lines are side by side, inside a block or block by block: drawings are read only then."""
     usual = body_height(blocks)
     rows: Counter[int] = Counter()
     for block in blocks:
@@ -228,7 +228,7 @@ def _may_have_table(blocks: Sequence[RawBlock]) -> bool:
 
 
 def _is_picture(page: pymupdf.Page, text: str) -> bool:
-    """Whether a page with little text shows more than that: a scan, or letters drawn as curves."""
+    """Whether a page with little text shows more than its text: a scan, or letters drawn as curves."""
     area = page.rect.get_area() or 1
     covered = (
         max((page.rect & image["bbox"]).get_area() for image in images) if (images := page.get_image_info()) else 0
@@ -267,7 +267,7 @@ def _page_labels(rules: Sequence[Mapping[str, Any]], page_count: int) -> Sequenc
 
 
 def _prefix(text: str) -> str:
-    """A prefix as text; MuPDF hands on as hex what is not ASCII: UTF-16 by its mark, or what a writer took for text."""
+    """A prefix as text; MuPDF gives other characters than ASCII as hex: UTF-16 by its mark, else UTF-8 or Latin-1."""
     if not _HEX_TEXT.fullmatch(text):
         return text
     data = bytes.fromhex(text[1:-1])
@@ -294,7 +294,7 @@ def _numeral(number: int, style: str) -> str:
 
 
 def _date(text: str | None) -> str | None:
-    """A PDF's date (ISO 32000 §7.9.4) as RFC 3339 UTC; None for what is none."""
+    """A PDF's date (ISO 32000 §7.9.4) as RFC 3339 UTC; None of any other text."""
     match = _PDF_DATE.match(text or "")
     if match is None:
         return None
@@ -329,6 +329,6 @@ def is_readable(text: str) -> bool:
 
 
 def _mostly_one_script(letters: list[str]) -> bool:
-    """Whether letters come from one script, told by blocks of 128 code points."""
+    """Whether most letters come from one script, by blocks of 128 code points."""
     blocks = [ord(letter) >> 7 for letter in letters]
     return max(map(blocks.count, set(blocks))) >= _ONE_SCRIPT_SHARE * len(blocks)
