@@ -24,7 +24,7 @@ from benchmarks.installed_models import installed_models
 from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.progress import step
-from kb.config.sections import EmbeddingConfig
+from kb.config.keys import EmbeddingConfig
 from kb.embed.encoders import bulk_embedder, embedding_model, query_encoder
 from kb.embed.installed.encoder import open_installed_embedder
 from kb.models.manifest import ENCODER

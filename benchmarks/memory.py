@@ -16,7 +16,7 @@ from benchmarks.generated_notes import write_notes
 from benchmarks.knowledge_base import knowledge_base
 from benchmarks.markdown_shapes import SHAPES, file_of
 from benchmarks.measurement import Measurement, Table, Target
-from kb.config.sections import IndexingConfig
+from kb.config.keys import IndexingConfig
 
 FEW, MANY = 2_000, 20_000
 MOST_TIMES_FEW = 1.3

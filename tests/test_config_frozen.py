@@ -9,10 +9,10 @@ import pytest
 from conftest import Ran, Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels, fake_models
 
-from kb.config import SECTIONS, load
-from kb.config.fixed_keys import FIXED_KEYS
-from kb.config.sections import EmbeddingConfig, SearchConfig, keys
-from kb.config.showing import items
+from kb.config import KEYS, load
+from kb.config.keys import EmbeddingConfig, SearchConfig
+from kb.config.reading import FIXED_KEYS
+from kb.config.writing import items
 from kb.embed.hub_models import hub_model
 from kb.errors import ConfigError
 from kb.models.manifest import ENCODER
@@ -95,8 +95,7 @@ def test_the_configuration_of_the_design_is_read_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", frozen_keys())
 def test_every_key_of_the_design_works_or_stands_in_the_table(key: str) -> None:
-    section, _, name = key.rpartition(".")
-    assert (name in keys(SECTIONS[section])) != (key in FIXED_KEYS)
+    assert (key in KEYS) != (key in FIXED_KEYS)
 
 
 @pytest.mark.parametrize("key", FIXED_KEYS)
@@ -248,7 +247,7 @@ def test_the_comments_of_a_new_file_are_the_defaults(tmp_path: Path) -> None:
     found = load(str(file), (), {})
     assert set(found.origins) == {key for key, _, _ in items(found)}
     changed = {"workspace.root", "storage.data_dir"}
-    defaults = {f"{head}.{key}": getattr(section, key) for head, section in SECTIONS.items() for key in keys(section)}
+    defaults = {name: key.default for name, key in KEYS.items()}
     assert {key: value for key, value, _ in items(found) if key not in changed} == {
         key: value for key, value in defaults.items() if key not in changed
     }

@@ -10,7 +10,7 @@ import pytest
 from conftest import run_kb
 
 from kb.chunk.chunkers import CHUNKERS
-from kb.config.sections import WorkspaceConfig
+from kb.config.keys import WorkspaceConfig
 from kb.domain import kinds
 from kb.domain.documents import SourceFile
 from kb.domain.kinds import KINDS, FileType, Kind, Kinds, MediaFamily

@@ -12,7 +12,7 @@ from ingest_fixtures import Workspace, analyse_by_word, counted
 
 pymupdf = pytest.importorskip("pymupdf")
 
-from kb.config.sections import ExtractConfig  # noqa: E402
+from kb.config.keys import ExtractConfig  # noqa: E402
 from kb.domain.derived import ExtractSettings  # noqa: E402
 from kb.errors import ConfigError, PasswordNeeded  # noqa: E402
 from kb.operations.ingest import words  # noqa: E402
@@ -150,7 +150,7 @@ def test_a_wrong_value_is_not_told(tmp_path: Path) -> None:
 
 def test_a_new_configuration_file_keeps_them(tmp_path: Path) -> None:
     from kb.config import load
-    from kb.config.showing import starter_toml
+    from kb.config.writing import starter_toml
 
     file = tmp_path / "config.toml"
     file.write_text(f'[extract]\npdf_passwords = ["{SECRET}"]\n', encoding="utf-8")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.config.sections import WorkspaceConfig
+from kb.config.keys import WorkspaceConfig
 from kb.domain.documents import SourceFile
 from kb.domain.kinds import KINDS
 from kb.domain.paths import to_posix

@@ -123,7 +123,7 @@ def _kinds(session: Session, typed: str) -> Iterable[str]:
 
 
 def _keys(session: Session, _: str) -> Iterable[str]:
-    from kb.config.showing import items
+    from kb.config.writing import items
 
     return [f"{key}=" for key, _value, _origin in items(session.config)]
 

@@ -60,7 +60,7 @@ def search_otherwise(config: Config, asked: Callable[[SearchDefaults], SearchQue
     if wanted.is_paged and (wanted.per_file or wanted.min_score is not None):
         raise UsageError("--per-file and --min-score do not go with pages", "leave out --max-tokens and --cursor")
     if wanted.snippet_chars is not None:
-        config = config.with_snippets(wanted.snippet_chars)
+        config = config.with_search(snippet_chars=wanted.snippet_chars)
 
     def find(base: KnowledgeBase) -> _Found:
         query = asked(base.defaults)

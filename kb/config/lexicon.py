@@ -13,8 +13,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kb.config.sections import Config
-from kb.config.toml_file import invalid_file, read_toml
+from kb.config.keys import Config
+from kb.config.reading import invalid_file, read_toml
 
 Synonyms = tuple[tuple[str, ...], ...]
 

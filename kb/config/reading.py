@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kb.config.rules import JOINED, MEANINGS, RULES, SECRETS
-from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, ExposureConfig, field_of, keys
-from kb.config.showing import toml_value
-from kb.config.toml_file import invalid_file, read_toml
-from kb.config.variables import expand_variables
+from kb.config.keys import (
+    JOINED,
+    KEYS,
+    SCHEMA_VERSION,
+    SECRETS,
+    SECTIONS,
+    Config,
+    ExposureConfig,
+    expand_variables,
+    field_of,
+)
+from kb.config.writing import toml_value
 from kb.errors import ConfigError, ConfigNotFound
+from kb.records import NamedTuple
 
 _TYPE_NAMES = {
     bool: "true or false",
@@ -54,7 +64,15 @@ def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | 
             continue
         _require_known(key, "--set")
         values[key], origins[key] = _checked(key, _from_text(key, text, "--set"), "--set"), "flag"
-    return _checked_whole(_build(values, file, origins))
+    config = _build(values, file, origins)
+    if config.chunking.overlap_tokens >= config.chunking.target_tokens:
+        raise ConfigError(
+            f"chunking.overlap_tokens ({config.chunking.overlap_tokens}) must be below "
+            f"chunking.target_tokens ({config.chunking.target_tokens})",
+            "an overlap of 15 % of the target is usual",
+            details={"key": "chunking.overlap_tokens"},
+        )
+    return config
 
 
 def with_exposure_now(config: Config) -> Config:
@@ -65,24 +83,13 @@ def with_exposure_now(config: Config) -> Config:
     file = config.file or default_path(os.environ)
     found = _file_values(file) if config.file or file.exists() else {}
     own: dict[str, Any] = {}
-    for key in keys(ExposureConfig):
+    for key in ExposureConfig.KEYS:
         name = f"exposure.{key}"
         if config.origins.get(name, "file") != "file":
             own[key] = getattr(config.exposure, key)
         elif name in found:
             own[key] = _checked(name, found[name], str(file))
     return Config(**{**config.__dict__, "exposure": ExposureConfig(**own)})
-
-
-def _checked_whole(config: Config) -> Config:
-    if config.chunking.overlap_tokens >= config.chunking.target_tokens:
-        raise ConfigError(
-            f"chunking.overlap_tokens ({config.chunking.overlap_tokens}) must be below "
-            f"chunking.target_tokens ({config.chunking.target_tokens})",
-            "an overlap of 15 % of the target is usual",
-            details={"key": "chunking.overlap_tokens"},
-        )
-    return config
 
 
 def _file_values(file: Path) -> dict[str, Any]:
@@ -123,14 +130,9 @@ def _env_values(env: Mapping[str, str]) -> list[tuple[str, str, str]]:
     return found
 
 
-def _known_keys() -> list[str]:
-    return [f"{name}.{key}" for name, section in SECTIONS.items() for key in keys(section)]
-
-
 def _require_known(key: str, where: str) -> None:
-    section, _, name = key.rpartition(".")
-    if section not in SECTIONS or name not in keys(SECTIONS[section]):
-        _unknown(key, _known_keys(), where, "key")
+    if key not in KEYS:
+        _unknown(key, list(KEYS), where, "key")
 
 
 def _is_fixed(key: str, text: str, where: str) -> bool:
@@ -138,11 +140,8 @@ def _is_fixed(key: str, text: str, where: str) -> bool:
 
     Raises: ConfigError where it says something else, or is one that an older kb had.
     """
-    section, _, name = key.rpartition(".")
-    if section in SECTIONS and name in keys(SECTIONS[section]):
+    if key in KEYS:
         return False
-    from kb.config.fixed_keys import FIXED_KEYS, GONE_KEYS
-
     if key in GONE_KEYS:
         raise ConfigError(f"{key} is no more ({where}): {GONE_KEYS[key]}", "take it out", details={"key": key})
     if key not in FIXED_KEYS:
@@ -172,14 +171,9 @@ def _unknown(key: str, valid: Sequence[str], where: str, what: str) -> None:
     raise ConfigError(f"unknown {what} {key} ({where})", hint, details={"key": key})
 
 
-def _default(key: str) -> Any:
-    section, _, name = key.rpartition(".")
-    return getattr(SECTIONS[section], name)
-
-
 def _from_text(key: str, text: str, where: str) -> Any:
     """The value of an environment variable or flag, read as its key's type."""
-    kind = type(_default(key))
+    kind = type(KEYS[key].default)
     try:
         if kind is bool:
             return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[text.lower()]
@@ -192,20 +186,19 @@ def _from_text(key: str, text: str, where: str) -> Any:
 
 
 def _checked(key: str, value: Any, where: str) -> Any:
-    kind = type(_default(key))
+    kind = type(KEYS[key].default)
     if kind is float and type(value) is int:
         value = float(value)
-    if kind is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
-        value = tuple(value)
-    if key in JOINED and isinstance(value, list) and all(isinstance(item, str) for item in value):
-        value = "+".join(value)
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        value = tuple(value) if kind is tuple else "+".join(value) if key in JOINED else value
     if type(value) is not kind:
         raise ConfigError(
             f"{key} must be {_TYPE_NAMES[kind]}{_told(key, value)} ({where})", _meaning(key), details={"key": key}
         )
-    accepts, wanted = RULES.get(key, (None, ""))
-    if accepts is not None and not accepts(value):
-        raise ConfigError(f"{key} must be {wanted}{_told(key, value)} ({where})", _meaning(key), details={"key": key})
+    rule = KEYS[key].rule
+    if rule is not None and not rule.accepts(value):
+        wanted = f"{rule.wanted}{_told(key, value)}"
+        raise ConfigError(f"{key} must be {wanted} ({where})", _meaning(key), details={"key": key})
     return value
 
 
@@ -215,12 +208,127 @@ def _told(key: str, value: Any) -> str:
 
 
 def _meaning(key: str) -> str:
-    return f"it says {MEANINGS[key]}; the default is {toml_value(_default(key))}"
+    return f"it says {KEYS[key].meaning}; the default is {toml_value(KEYS[key].default)}"
 
 
 def _build(values: Mapping[str, Any], file: Path | None, origins: Mapping[str, str]) -> Config:
     sections: dict[str, Any] = {}
     for name, section in SECTIONS.items():
-        own = {key: values[f"{name}.{key}"] for key in keys(section) if f"{name}.{key}" in values}
+        own = {key: values[f"{name}.{key}"] for key in section.KEYS if f"{name}.{key}" in values}
         sections[field_of(name)] = section(**own)
     return Config(**sections, file=file, origins=origins)
+
+
+# --- keys that decide nothing ---------------------------------------------------------------------------------------
+
+
+class FixedKey(NamedTuple):
+    """The value that is accepted, why there is no other, and what to set instead."""
+
+    accepted: bool | int | str
+    reason: str
+    instead: str
+
+
+FIXED_KEYS: Mapping[str, FixedKey] = {
+    "indexing.max_parallel_embeddings": FixedKey(
+        1,
+        "one model embeds at a time, on all the cores it is given: two at once take as long and twice the memory",
+        "models.embedding.threads",
+    ),
+    "indexing.watch_filesystem": FixedKey(
+        False,
+        "nothing of kb stays running; an update reads only what changed",
+        "a timer (cron, systemd, launchd) that runs `kb ingest`",
+    ),
+    "models.embedding.version": FixedKey(
+        "v1",
+        "the version is the model's own, from its installed files; passages are embedded again when it changes",
+        "models.embedding.model",
+    ),
+}
+
+_ONE_ENCODER = "one encoder finds in every language, and its tokens rank; search.words_weight joins them to words"
+
+GONE_KEYS: Mapping[str, str] = {
+    "models.embedding.secondary": _ONE_ENCODER,
+    "models.embedding.sentences": _ONE_ENCODER,
+    "search.lexical_weight": _ONE_ENCODER,
+    "search.cross_lexical_weight": _ONE_ENCODER,
+    "search.secondary_weight": _ONE_ENCODER,
+    "search.near_slot": _ONE_ENCODER,
+    "search.far_slot": _ONE_ENCODER,
+    "search.near_margin": _ONE_ENCODER,
+    "search.rrf_lexical_weight": "both channels count the same in RRF",
+}
+"""Keys that an older kb had, and why there is nothing to set any more."""
+
+
+# --- TOML files -----------------------------------------------------------------------------------------------------
+
+MAX_BYTES = 1_000_000
+MAX_KEY_PARTS = 16
+
+# What is no key: comments and strings of each kind, also such as do not end.
+_QUOTED = (
+    r'"""(?:\\.|[^\\])*?(?:"""|\Z)'
+    r"|'''.*?(?:'''|\Z)"
+    r'|"(?:\\.|[^"\\\n])*"?'
+    r"|'[^'\n]*'?"
+    r"|#[^\n]*"
+)
+_LONG_KEY = rf"(?<![\w.-])(?:[\w-]+[ \t]*\.[ \t]*){{{MAX_KEY_PARTS}}}"
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """The tables of a TOML file.
+
+    Raises: ConfigError for what is not TOML, is longer than a megabyte, has a key of more than 16 parts (the parser's
+    time and memory grow with the square of them), or a number beyond 64 bits.
+    """
+    try:
+        text = _text(file)
+        if _has_long_key(text):
+            raise _too_deep(file)
+        table = tomllib.loads(text)
+        if _has_huge_number(table):
+            raise invalid_file(file, "a number beyond 64 bits", "TOML has none so large; write a smaller one")
+    except ValueError as error:  # no TOML, no UTF-8, or a decimal number of thousands of digits
+        raise invalid_file(file, str(error), "check the TOML syntax near that line") from error
+    except RecursionError as error:
+        raise _too_deep(file) from error
+    except OSError as error:
+        hint = "make the file readable, or name another with --config"
+        raise invalid_file(file, error.strerror or str(error), hint) from error
+    return table
+
+
+def _has_long_key(text: str) -> bool:
+    if not any(line.count(".") >= MAX_KEY_PARTS for line in text.split("\n")):
+        return False  # a key stands on one line
+    return re.search(_LONG_KEY, re.sub(_QUOTED, "q", text, flags=re.DOTALL)) is not None
+
+
+def _text(file: Path) -> str:
+    with file.open("rb") as opened:
+        content = opened.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise invalid_file(file, f"longer than {MAX_BYTES:,} bytes", "name a configuration file with --config")
+    return content.decode().removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def invalid_file(file: Path, why: str, hint: str) -> ConfigError:
+    """The error that a file of settings is refused with; programs get its path."""
+    return ConfigError(f"{file}: {why}", hint, details={"path": str(file)})
+
+
+def _too_deep(file: Path) -> ConfigError:
+    return invalid_file(file, "nested too deeply", "sections and lists are all that a configuration has")
+
+
+def _has_huge_number(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_huge_number, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_huge_number, value))
+    return isinstance(value, int) and value.bit_length() > 63

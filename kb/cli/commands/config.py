@@ -8,7 +8,7 @@ import click
 
 from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
 from kb.config import Config, default_path
-from kb.config.showing import items, to_toml
+from kb.config.writing import items, to_toml
 from kb.domain.results.upkeep import ConfigReport, ConfigValue
 
 

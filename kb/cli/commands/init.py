@@ -12,7 +12,7 @@ import click
 from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.output.printing import echo_folded
 from kb.config import Config, default_path, expand_variables, load
-from kb.config.showing import items, toml_value
+from kb.config.writing import items, toml_value
 from kb.errors import UsageError
 from kb.operations.admin.models import model_statuses
 from kb.operations.admin.setup import set_up, settings_of_its_own

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kb.config import SECTIONS, Config, load
-from kb.config.showing import starter_toml
+from kb.config.writing import starter_toml
 from kb.domain.ids import content_hash
 from kb.domain.results.upkeep import SetupReport
 from kb.errors import ConfigError, StoreReadOnly

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import kb
 from kb.config import Config
-from kb.config.showing import items
+from kb.config.writing import items
 from kb.domain.ids import canonical_json, content_hash, id_from
 from kb.domain.results.measured import RunRow
 from kb.domain.search import SearchMode

@@ -135,7 +135,7 @@ class KnowledgeBase:
         if self._audience == "page":
             hide_answers(self.db, rules)  # agents are shown none
         # Words that only hidden documents have must not be offered for a slip.
-        self.config = self._given.without_widening() if self.hides else self._given
+        self.config = self._given.with_search(correct_typos=False, both_scripts=False) if self.hides else self._given
         self._is_hidden = True
 
     def _forget(self) -> None:

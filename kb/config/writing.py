@@ -1,12 +1,11 @@
-"""The configuration in force, as it is shown and written."""
+"""The configuration in force as it is shown and written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kb.config.rules import MEANINGS, SECRETS
-from kb.config.sections import SCHEMA_VERSION, SECTIONS, Config, field_of, keys
+from kb.config.keys import KEYS, SCHEMA_VERSION, SECRETS, SECTIONS, Config, field_of
 
 
 def items(config: Config) -> list[tuple[str, Any, str]]:
@@ -25,7 +24,7 @@ def _all(config: Config) -> list[tuple[str, Any, str]]:
     return [
         (f"{name}.{key}", getattr(getattr(config, field_of(name)), key), config.origins.get(f"{name}.{key}", "default"))
         for name, section in SECTIONS.items()
-        for key in keys(section)
+        for key in section.KEYS
     ]
 
 
@@ -46,8 +45,8 @@ def starter_toml(config: Config) -> str:
     """
 
     def line(name: str, key: str, value: Any, origin: str) -> str:
-        if value == getattr(SECTIONS[key.rpartition(".")[0]], name):
-            return f"# {name} = {toml_value(value)}  # {MEANINGS[key]}"
+        if value == KEYS[key].default:
+            return f"# {name} = {toml_value(value)}  # {KEYS[key].meaning}"
         return f"{name} = {toml_value(value)}"
 
     return _in_sections(_all(config), line)

@@ -1,0 +1,495 @@
+"""The keys of the configuration, each with its default, its meaning and its rule, and the configuration they make.
+
+A default's type is the key's type. Adding a key is adding its line here; docs/configuration.md follows.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from kb.domain.kinds import KINDS
+from kb.errors import ConfigError
+from kb.records import NamedTuple
+
+T = TypeVar("T")
+
+SCHEMA_VERSION = 1
+
+
+class Rule(NamedTuple):
+    """What a value must satisfy beside its type, and that in words."""
+
+    accepts: Callable[[Any], bool]
+    wanted: str
+
+
+class Key(NamedTuple):
+    """One key. `meaning` is the hint of a wrong value, and the line of docs/configuration.md."""
+
+    default: Any
+    meaning: str
+    rule: Rule | None
+
+
+def key(default: T, meaning: str, rule: Rule | None = None) -> T:
+    """A key in the body of a section, where it becomes its default."""
+    return Key(default, meaning, rule)  # type: ignore[return-value]
+
+
+def at_least(least: int) -> Rule:
+    """The rule of numbers with a lower end alone."""
+    return Rule(lambda value: value >= least, f"at least {least}")
+
+
+def between(least: float, most: float, wanted: str = "") -> Rule:
+    """The rule of numbers with two ends, both included."""
+    return Rule(lambda value: least <= value <= most, wanted or f"between {least} and {most}")
+
+
+def above_0(most: int) -> Rule:
+    """The rule of times."""
+    return Rule(lambda value: 0 < value <= most, f"above 0, at most {most}")
+
+
+def one_of(*choices: str) -> Rule:
+    """The rule of names."""
+    return Rule(lambda value: value in choices, "one of " + ", ".join(choices))
+
+
+def given(wanted: str) -> Rule:
+    """The rule of texts that are not empty."""
+    return Rule(lambda value: bool(value.strip()), wanted)
+
+
+class Section:
+    """Values that cannot be changed. A plain class: named tuples would cost a cold search four milliseconds."""
+
+    KEYS: Mapping[str, Key]
+
+    def __init_subclass__(cls) -> None:
+        """Takes the keys out of the class body and leaves their defaults."""
+        cls.KEYS = {name: value for name, value in vars(cls).items() if isinstance(value, Key)}
+        for name, value in cls.KEYS.items():
+            setattr(cls, name, value.default)
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__}.{name} cannot be changed")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and all(getattr(self, name) == getattr(other, name) for name in self.KEYS)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class WorkspaceConfig(Section):
+    """Where the notes lie and which of them are indexed (gitignore syntax; `.kbignore` adds to `exclude`)."""
+
+    root = key(
+        "~/KnowledgeBase",
+        "the folder with your notes; a relative path starts at the configuration file's folder",
+        given("a directory"),
+    )
+    include: tuple[str, ...] = key(KINDS.include_patterns(), "which files are read, as gitignore patterns")
+    exclude: tuple[str, ...] = key(
+        (".git/**", "node_modules/**", ".obsidian/**"),
+        "which files and folders are left out, as gitignore patterns, beside .gitignore and .kbignore",
+    )
+    follow_outside = key(True, "whether links that lead out of the workspace are followed; the report names them")
+
+
+class StorageConfig(Section):
+    """Where kb keeps what it makes."""
+
+    data_dir = key("${XDG_DATA_HOME:-~/.local/share}/kb", "where kb keeps what it makes")
+    sqlite = key("{data_dir}/kb.sqlite", "the one SQLite file with everything that is indexed")
+    vector_dir = key("{data_dir}/lancedb", "where Lance keeps the vectors, one table per model")
+    asset_dir = key("{data_dir}/assets", "where copies of your files lie, each under the hash of its content")
+    artifact_dir = key(
+        "{data_dir}/artifacts", "where the text of pages, pictures and recordings lies, one folder per document"
+    )
+    model_dir = key("{data_dir}/models", "the folder where models are installed")
+    runs_dir = key("{data_dir}/runs", "where kb eval run leaves a folder a run: per_query.jsonl and report.md")
+    cache_dir = key(
+        "${XDG_CACHE_HOME:-~/.cache}/kb",
+        "where vectors and what engines read are kept by content, to do nothing twice; may be deleted",
+    )
+    log_dir = key("${XDG_STATE_HOME:-~/.local/state}/kb/logs", "where --debug writes its log, one file per day")
+    copy_threshold_mb = key(100, "files above so many megabytes are referred to, not copied", at_least(0))
+    cache_max_mb = key(
+        2000, "the megabytes that the cache of vectors may take, and that of engines' results as well", at_least(0)
+    )
+
+
+class IndexingConfig(Section):
+    """What one ingest may read, and what its engines may take: a file above these limits is a report item."""
+
+    max_file_mb = key(256, "files above so many megabytes are reported, not read", at_least(1))
+    max_markdown_mb = key(3, "the same for a Markdown file, which takes many times its size in memory", at_least(1))
+    max_parallel_extractors = key(
+        2, "how many files are read by engines at once, each in a process of its own", between(1, 64)
+    )
+    extract_timeout_s = key(
+        120, "processor seconds an engine may take without progress; by the clock, ten times that", between(1, 86_400)
+    )
+    extract_memory_mb = key(1500, "what one such process may take (Linux only)", between(200, 1_000_000))
+
+
+class ChunkingConfig(Section):
+    """How documents are cut. Sizes are estimated tokens of the default embedder."""
+
+    target_tokens = key(
+        500,
+        "how long a passage may get, in estimated tokens; never beyond what an embedder reads",
+        between(32, 100_000),
+    )
+    overlap_tokens = key(
+        80, "how much two neighbouring passages of one long section share, in estimated tokens", at_least(0)
+    )
+    respect_markdown_headings = key(True, "whether a heading always begins a new passage")
+    chunker_version = key(
+        "md-heading-v1", "how documents are cut; another value indexes everything again", one_of("md-heading-v1")
+    )
+
+
+class EmbeddingConfig(Section):
+    """The model that embeds; with `provider` none passages are found by their words alone."""
+
+    provider = key(
+        "auto",
+        "who runs the model: auto (kb, else fastembed), or one of these; none: words alone",
+        one_of("auto", "installed", "fastembed", "ollama", "llama_cpp", "plugin", "none"),
+    )
+    model = key(
+        "kb-encoder-1",
+        "what embeds: a name that kb models list or its provider knows, a GGUF file, or a plugin",
+        given("the name of a model"),
+    )
+    tokens = key(True, "also keep a passage's tokens, which rank it: some 6 KB each; false = its vector ranks")
+    dimensions = key(
+        0,
+        "what the model's vectors must have, or it is refused; 0 = whatever it has",
+        between(0, 8192, "between 0 (the model's own) and 8192"),
+    )
+    batch_size = key(64, "how many passages the model is given at once; fewer where they are long", between(1, 4096))
+    threads = key(0, "cores one model may use; 0 = all", between(0, 256, "between 0 (all cores) and 256"))
+    query_prefix = key("auto", "what the model reads before a question; auto = as its family was trained")
+    passage_prefix = key("auto", "the same before a passage")
+    pooling = key(
+        "auto",
+        "how llama.cpp makes one vector of a text: auto (by its family), mean, cls or last",
+        one_of("auto", "mean", "cls", "last"),
+    )
+
+
+class LlmConfig(Section):
+    """The model that writes answers."""
+
+    provider = key(
+        "auto",
+        "who writes answers: auto (ollama, else llama_cpp, else extractive), or one of these; "
+        "extractive switches the language model off",
+        one_of("auto", "ollama", "llama_cpp", "extractive"),
+    )
+    model = key("qwen2.5:14b-instruct", "the model's name on the Ollama server", given("the name of a model"))
+    gguf = key("", "the model llama.cpp runs: a GGUF file, or one that kb models list shows; empty = none")
+    context_tokens = key(
+        32768,
+        "what prompt and answer may take together; never beyond what the model was made for",
+        between(128, 10_000_000),
+    )
+    endpoint = key(
+        "http://127.0.0.1:11434",
+        "where the Ollama server is",
+        Rule(lambda value: value.startswith(("http://", "https://")), "a URL"),
+    )
+    temperature = key(0.0, "how freely the model words an answer; 0 = always the likeliest token", between(0, 2))
+    seed = key(0, "what the choice of tokens starts from above temperature 0", between(0, 4294967295))
+    threads = key(
+        0,
+        "cores llama.cpp may use; 0 = half of what the system counts: the physical ones",
+        between(0, 256, "between 0 (half the cores) and 256"),
+    )
+    connect_timeout_seconds = key(2.0, "how long the server may take to be reached", above_0(3600))
+    silence_timeout_seconds = key(
+        120.0, "how long it may say nothing: loading a large model takes a while", above_0(86_400)
+    )
+    total_timeout_seconds = key(600.0, "how long one answer may take in all", above_0(86_400))
+
+
+class ExtractConfig(Section):
+    """What opens encrypted PDFs: the passwords themselves, or a command that prints them, one per line."""
+
+    pdf_passwords: tuple[str, ...] = key((), "what opens encrypted PDFs; never shown, logged or written anywhere")
+    pdf_passwords_command = key("", "a command that prints them, one per line; run once, for an encrypted PDF")
+
+
+class OcrConfig(Section):
+    """How text is read from pixels."""
+
+    enabled = key(True, "whether text is read from pixels: of images and scanned pages")
+    languages = key(
+        "kor+eng",
+        "the languages tesseract reads, in its names, joined by +",
+        Rule(
+            lambda value: all(part.replace("_", "").isalnum() for part in value.split("+")),
+            "names of tesseract languages, joined by +",
+        ),
+    )
+    page_dpi = key(300, "how fine a scanned page is rasterised for OCR, in dots an inch", between(72, 600))
+
+
+class CaptionConfig(Section):
+    """Whether a vision model on the Ollama server (`models.llm.endpoint`) describes images, and which."""
+
+    enabled = key(False, "whether a vision model on the Ollama server says what images show")
+    model = key("qwen2.5-vl:7b", "that model's name on the server", given("the name of a model"))
+
+
+class AudioConfig(Section):
+    """How speech is heard."""
+
+    enabled = key(True, "whether speech is heard in recordings")
+    model = key("whisper-base", "the speech model; kb models install brings it", given("the name of a model"))
+    language = key(
+        "auto",
+        "the language spoken: a code such as ko, several (ko+en, or a list; what is heard in none of "
+        "them is left out), or auto: heard from each recording's first sound",
+        Rule(
+            lambda value: value == "auto" or all(part.isalpha() and len(part) <= 3 for part in value.split("+")),
+            "auto, a code such as ko, or a list of codes",
+        ),
+    )
+
+
+class SearchConfig(Section):
+    """How hits are found and shown. benchmarks/RESULTS.md shows how `words_weight` was chosen."""
+
+    default_k = key(10, "how many hits are shown when --k does not say", between(1, 1000))
+    mode = key(
+        "hybrid",
+        "how a question is answered when --mode does not say: hybrid, lexical or vector",
+        one_of("hybrid", "lexical", "vector"),
+    )
+    hybrid_fusion = key("linear", "how words and meaning are joined: linear or rrf", one_of("linear", "rrf"))
+    words_weight = key(
+        0.4, "what a passage that has all words of the question gains over one that has none, by linear", between(0, 10)
+    )
+    rrf_k = key(60, "rank constant of RRF", at_least(1))
+    candidate_depth = key(50, "candidates each channel gives to the fusion", between(10, 2000))
+    snippet_chars = key(220, "how much of a passage a hit shows, in characters", between(20, 10_000))
+    correct_typos = key(True, "whether a word that no document has is searched for as the nearest that one has")
+    both_scripts = key(True, "whether a word is searched for in the other script too: 도커 and docker")
+    favour_days = key(True, "whether documents of the days that a question names count more: 지난주, last week")
+    lexicon = key("lexicon.toml", 'a file of your own synonyms: synonyms = [["k8s", "kubernetes"], ["연차", "휴가"]]')
+
+
+class RerankConfig(Section):
+    """A cross-encoder that puts the first passages found in another order, where its `provider` is not none."""
+
+    provider = key(
+        "none",
+        "who runs a cross-encoder that puts the first passages in another order; none: nobody",
+        one_of("fastembed", "llama_cpp", "plugin", "none"),
+    )
+    model = key("", "the cross-encoder: a name that fastembed knows (BAAI/bge-reranker-base), a GGUF file, or a plugin")
+    passages = key(20, "how many of the first passages the cross-encoder reads for each question", between(1, 200))
+
+
+class RagConfig(Section):
+    """How answers are made."""
+
+    prompt_template_version = key(
+        "rag-v3",
+        "the prompt's wording: rag-v3 has the question's language, the others Korean",
+        one_of("rag-v1", "rag-v2", "rag-v3"),
+    )
+    score_gate = key(
+        0.5,
+        "how likely the passages must hold an answer, 0 to 1, for a question not to be refused",
+        between(0, 1, "between 0 (answers always) and 1"),
+    )
+    answer_precision = key(
+        0.9, "the share of right ones among the answers kb is sure of; 0 = sure of all", between(0, 0.99)
+    )
+    explain_default = key(False, "whether kb ask explains itself without --explain")
+    max_context_tokens = key(
+        8000,
+        "what instructions, question and passages may take together, in the model's tokens",
+        between(256, 1_000_000),
+    )
+    max_answer_tokens = key(512, "how long a generated answer may get, in the model's tokens", between(16, 32_768))
+    claim_judge = key(
+        "none",
+        "who judges a model's sentences beside the rules: none, llm (it itself, asked), onnx, plugin",
+        one_of("none", "llm", "onnx", "plugin"),
+    )
+    claim_model = key("", "for onnx the folder of an NLI model, for plugin its name")
+    deep_steps = key(6, "how many searches kb ask --deep takes at most, the question itself counted", between(2, 20))
+    deep_tokens = key(
+        12000, "what a model may read and write to plan them; the answer itself comes on top", at_least(1)
+    )
+    deep_seconds = key(120, "after so long it takes no further step, and answers from what was found", between(1, 3600))
+
+
+class PluginsConfig(Section):
+    """What other packages bring, by their entry points: who reads files, and who cuts which (KIND=NAME)."""
+
+    extractors: tuple[str, ...] = key(
+        (), "other packages' readers of text files that are used, by name: kb doctor lists what is there"
+    )
+    chunkers: tuple[str, ...] = key(
+        (), "other packages' rules of where passages begin, as KIND=NAME: markdown=by_topic"
+    )
+
+
+class EvalConfig(Section):
+    """What `kb eval` measures against."""
+
+    suite = key(
+        "{data_dir}/golden.yaml",
+        "the golden set that kb eval measures against when --suite names no other",
+        given("a file"),
+    )
+
+
+class ExposureConfig(Section):
+    """What is kept from whom, though it is indexed: globs over paths (gitignore syntax), and tags with their `#`."""
+
+    never_to_mcp: tuple[str, ...] = key(
+        ("#never-to-mcp",), "what agents never see: globs over paths (private/**) and tags (#secret)"
+    )
+    never_to_llm: tuple[str, ...] = key(
+        ("#never-to-llm",), "what no language model is given to read, agents included: globs and tags"
+    )
+    never_to_web: tuple[str, ...] = key(("#never-to-web",), "what the page of kb web never shows: globs and tags")
+    images_to_mcp = key(False, "whether agents that ask for them are given pictures, of what they may see at all")
+
+
+class _Place:
+    """The absolute path that a key of `[storage]` names."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, config: Config, owner: type[Config]) -> Path:
+        return config.path(getattr(config.storage, self._name))
+
+
+class Config(Section):
+    """All sections, and where the values came from. Paths are absolute."""
+
+    workspace: WorkspaceConfig = WorkspaceConfig()
+    storage: StorageConfig = StorageConfig()
+    indexing: IndexingConfig = IndexingConfig()
+    chunking: ChunkingConfig = ChunkingConfig()
+    models_embedding: EmbeddingConfig = EmbeddingConfig()
+    models_llm: LlmConfig = LlmConfig()
+    extract: ExtractConfig = ExtractConfig()
+    ocr: OcrConfig = OcrConfig()
+    image_caption: CaptionConfig = CaptionConfig()
+    audio: AudioConfig = AudioConfig()
+    search: SearchConfig = SearchConfig()
+    rerank: RerankConfig = RerankConfig()
+    rag: RagConfig = RagConfig()
+    plugins: PluginsConfig = PluginsConfig()
+    eval: EvalConfig = EvalConfig()
+    exposure: ExposureConfig = ExposureConfig()
+    file: Path | None = None
+    origins: Mapping[str, str] = {}  # "search.default_k" → "file" | "env KB_…" | "flag"; absent = default
+
+    def with_file(self, file: Path) -> Config:
+        """The same values, as if `file` held them."""
+        return Config(**{**self.__dict__, "file": file})
+
+    def with_search(self, **values: Any) -> Config:
+        """The same values, but those of `[search]` that are given."""
+        return Config(**{**self.__dict__, "search": SearchConfig(**{**self.search.__dict__, **values})})
+
+    sqlite = _Place("sqlite")
+    asset_dir = _Place("asset_dir")
+    artifact_dir = _Place("artifact_dir")
+    vector_dir = _Place("vector_dir")
+    model_dir = _Place("model_dir")
+    runs_dir = _Place("runs_dir")
+    cache_dir = _Place("cache_dir")  # losing it costs time only
+    log_dir = _Place("log_dir")
+
+    @property
+    def workspace_root(self) -> Path:
+        """The workspace root."""
+        return self.path(self.workspace.root)
+
+    @property
+    def data_dir(self) -> Path:
+        """The data directory."""
+        return self._absolute(expand_variables(self.storage.data_dir))
+
+    @property
+    def eval_suite(self) -> Path:
+        """The golden set that is measured unless another is named."""
+        return self.path(self.eval.suite)
+
+    def path(self, text: str) -> Path:
+        """The file that a value names, absolute; a relative one counts from the configuration file's directory."""
+        return self._absolute(self.expand(text))
+
+    def expand(self, text: str) -> str:
+        """`text` with `~`, `$VAR`, `${VAR:-default}` and `{data_dir}` replaced."""
+        return expand_variables(text.replace("{data_dir}", str(self.data_dir)))
+
+    def _absolute(self, text: str) -> Path:
+        base = self.file.parent if self.file else Path.cwd()
+        return Path(os.path.abspath(base / text))
+
+
+SECTIONS: Mapping[str, Any] = {
+    field.replace("_", "."): type(value) for field, value in vars(Config).items() if isinstance(value, Section)
+}
+"""The sections by their names in the file, in order: `models.embedding`."""
+
+KEYS: Mapping[str, Key] = {
+    f"{name}.{key}": found for name, section in SECTIONS.items() for key, found in section.KEYS.items()
+}
+"""All keys by their full names, in order: `search.default_k`."""
+
+
+JOINED = frozenset({"audio.language", "ocr.languages"})
+"""Keys of names that are joined by +; a file may list them."""
+
+SECRETS = frozenset({"extract.pdf_passwords", "extract.pdf_passwords_command"})
+"""Keys whose values are shown nowhere."""
+
+
+def field_of(section: str) -> str:
+    """The field of Config that holds a section: `models.embedding` → `models_embedding`."""
+    return section.replace(".", "_")
+
+
+def expand_variables(text: str, env: Mapping[str, str] | None = None) -> str:
+    """`text` with a leading `~`, `$VAR`, `${VAR}` and `${VAR:-default}` replaced, as a shell would.
+
+    Raises: ConfigError for a variable that is not set and has no default.
+    """
+    env = os.environ if env is None else env
+
+    def value(match: re.Match[str]) -> str:
+        name = match["plain"] or match["braced"]
+        found = env.get(name, "")
+        if found or match["default"] is not None:
+            return found or match["default"]
+        raise ConfigError(f"the environment variable {name} in {text!r} is not set", f"set it, or write ${{{name}:-…}}")
+
+    if "$" in text:
+        names = r"\$(?:(?P<plain>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\})"
+        text = re.sub(names, value, text)
+    if text == "~" or text.startswith("~/"):
+        home = env.get("HOME")
+        return (home + text[1:]) if home else os.path.expanduser(text)
+    return text
