@@ -29,7 +29,7 @@ from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
 from benchmarks.measurement import Cell, Measurement, Table, Target
 from benchmarks.processes import ask_command, run_in_turns, search_command
 from benchmarks.progress import step
-from kb.assemble.language_models import MODEL_FILE, SMOLLM2
+from kb.assemble.catalogue import GGUF_FILE, SMOLLM2
 from kb.config import load
 from kb.domain.answers.answer_events import AskEvent, Generated, Retrieved
 from kb.domain.embeddings import EmbeddingModel, EncodedQuestion
@@ -159,7 +159,7 @@ def _cold(base: KnowledgeBase, questions: Mapping[str, str]) -> tuple[Table, tup
 def _first_tokens(base: KnowledgeBase, question: str) -> tuple[Table, tuple[Target, ...]]:
     rows: list[tuple[Cell, ...]] = []
     targets: list[Target] = []
-    gguf = installed_models() / SMOLLM2 / MODEL_FILE
+    gguf = installed_models() / SMOLLM2 / GGUF_FILE
     with tempfile.TemporaryDirectory(prefix="kb-benchmark-") as folder:
         script = Path(folder) / "script.json"
         script.write_text(json.dumps([[{"wait_ms": THINKING_MS}, {"text": "So"}, {"text": " it is."}, {"done": {}}]]))

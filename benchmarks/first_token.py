@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from benchmarks.installed_models import installed_models
 from benchmarks.measurement import Measurement, Table, Target
-from kb.assemble.language_models import MODEL_FILE, SMOLLM2
+from kb.assemble.catalogue import GGUF_FILE, SMOLLM2
 from kb.domain.answers.generation import GenerateRequest, LanguageModel, Message, TokenChunk
 from kb.llm.gguf_model import LlamaCppModel, LlamaLimits
 from kb.llm.ollama import OllamaModel
@@ -42,7 +42,7 @@ _SERVER = Path(__file__).parents[1] / "tools/ollama_server"
 
 def measure(data: Path | None = None) -> Measurement:
     """Medians of the time to the first token, bare and through kb, in turns."""
-    gguf = installed_models() / SMOLLM2 / MODEL_FILE
+    gguf = installed_models() / SMOLLM2 / GGUF_FILE
     inside = LlamaCppModel(gguf, SMOLLM2, LlamaLimits(CONTEXT_TOKENS, 1, 600))
     with _server(gguf) as endpoint:
         behind = OllamaModel(OllamaServer(endpoint, Timeouts(10, 600, 600)), SMOLLM2, CONTEXT_TOKENS)

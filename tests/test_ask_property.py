@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ollama_fixtures import serving, tool
 
-from kb.assemble.language_models import MODEL_FILE, SMOLLM2
+from kb.assemble.catalogue import GGUF_FILE, SMOLLM2
 from kb.config import load
 from kb.domain.answers.answer import Answer
 from kb.domain.answers.answer_events import AskEvent, Generated
@@ -122,7 +122,7 @@ def test_no_text_breaks_an_answer(indexed: Vault, parts: list[str], question: st
 def installed_model(way: str) -> Iterator[list[str]]:
     """The settings by which the installed model answers: in the process, or behind HTTP."""
     directory = os.environ.get("KB_TEST_MODEL_DIR")
-    path = Path(directory or "/nowhere") / SMOLLM2 / MODEL_FILE
+    path = Path(directory or "/nowhere") / SMOLLM2 / GGUF_FILE
     if not path.is_file():
         pytest.skip(f"KB_TEST_MODEL_DIR has no {SMOLLM2}")
     pytest.importorskip("llama_cpp")

@@ -12,8 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kb.assemble import e5_graph
-from kb.assemble.e5 import assemble_encoder
-from kb.assemble.e5_graph import channel_scales, int8_columns, neuron_apart
+from kb.assemble.e5_graph import assemble_encoder, channel_scales, int8_columns, neuron_apart
 from kb.assemble.e5_weights import read_weights, with_update
 from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
 from kb.domain.embeddings import EmbeddingModel

@@ -7,8 +7,8 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
+from conftest import tool
 
-from kb.assemble.late_graph import write_graphs
 from kb.embed.installed.late_interaction import GRAPH_DIR, PACKED, PLAIN, late_scores, token_scores
 from kb.embed.passage_tokens import late_score, packed_tokens, unpacked
 from kb.retrieve.maxsim import add_maxsim
@@ -51,7 +51,7 @@ def test_maxsim_gives_the_scores_of_all_rows_by_their_numbers() -> None:
 
 
 def test_the_graphs_of_the_package_are_those_that_are_written_now(tmp_path: Path) -> None:
-    write_graphs(tmp_path)
+    tool("make_late_graphs").write_graphs(tmp_path)
     for name in (PACKED, PLAIN):
-        now = "run python -m kb.assemble.late_graph"
+        now = "run tools/make_late_graphs"
         assert (tmp_path / name).read_bytes() == (GRAPH_DIR / name).read_bytes(), now

@@ -17,7 +17,7 @@ import ollama
 import pytest
 from ollama_fixtures import answer, asking, model_at, playing, serving, tool
 
-from kb.assemble.language_models import MODEL_FILE, SMOLLM2
+from kb.assemble.catalogue import GGUF_FILE, SMOLLM2
 from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message, TokenChunk
 from kb.errors import ModelCorrupt, ModelError, PromptTooLong
 from kb.llm.gguf_model import LlamaCppModel, LlamaLimits
@@ -70,7 +70,7 @@ def gguf(library: str = "llama_cpp") -> Path:
         pytest.skip(f"{error.message} in {MODELS}")
     if find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
-    return MODELS / SMOLLM2 / MODEL_FILE
+    return MODELS / SMOLLM2 / GGUF_FILE
 
 
 def in_process(library: str, context_tokens: int = CONTEXT_TOKENS) -> LlamaCppModel:

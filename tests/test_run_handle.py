@@ -12,7 +12,7 @@ from conftest import NOTES, Vault
 from fake_embedder import PRIMARY, FakeModels, fake_models
 from test_models_install import shelf
 
-from kb.assemble import embedding_models as catalog
+from kb.assemble import catalogue as catalog
 from kb.config import Config, load
 from kb.domain.answers.answer import Hop
 from kb.domain.answers.answer_events import Generated, HopTaken, Retrieved

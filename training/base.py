@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.assemble.e5 import write_pieces
+from kb.assemble.catalogue import CATALOG
+from kb.assemble.e5_graph import write_pieces
 from kb.assemble.e5_weights import E5Weights, read_weights
-from kb.assemble.embedding_models import CATALOG
-from kb.assemble.wheels import Progress, fetch_members
+from kb.assemble.install import Progress, fetch_members
 from kb.embed.installed.vocabulary import VOCABULARY_FILE, WordTokens, open_vocabulary
 from kb.embed.text import encoder_text
 from kb.models.manifest import ENCODER, sha256_of

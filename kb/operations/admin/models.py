@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kb.assemble.embedding_models import CATALOG as EMBEDDING_MODELS
+from kb.assemble.catalogue import CATALOG
 from kb.assemble.install import install_model, is_whole
-from kb.assemble.installable import InstallableModel
-from kb.assemble.language_models import CATALOG as LANGUAGE_MODELS
-from kb.assemble.speech_models import CATALOG as SPEECH_MODELS
 from kb.config import Config
 from kb.domain.results.upkeep import ModelStatus
 from kb.domain.run_handle import RunHandle, StepProgress
@@ -21,9 +18,6 @@ from kb.operations.opening.privacy import close_to_others, private_places
 from kb.writable import require_writable
 
 _GO_ON = "kb models install begins this model again; what was fetched whole is not fetched twice"
-
-CATALOG: Mapping[str, InstallableModel] = {**EMBEDDING_MODELS, **SPEECH_MODELS, **LANGUAGE_MODELS}
-"""Every model that can be assembled without a hub, by its name."""
 
 
 def configured_installs(config: Config) -> tuple[str, ...]:

@@ -94,15 +94,15 @@ _PROVIDERS: dict[str, Callable[[Config], LanguageModel]] = {"ollama": _ollama, "
 
 def gguf_path(config: Config) -> Path:
     """The configured model file: a path, or the name of an installed model. Raises: ModelMissing, ModelCorrupt."""
-    from kb.assemble.language_models import CATALOG, MODEL_FILE
+    from kb.assemble.catalogue import CATALOG, GGUF_FILE
     from kb.models.manifest import read_installed
 
     configured = config.models_llm.gguf
     if not configured:
         raise ModelMissing("no GGUF model is configured", "set models.llm.gguf to a file or to an installed model")
-    if configured in CATALOG:
+    if configured in CATALOG and CATALOG[configured].purpose == "language":
         read_installed(config.model_dir, configured)
-        return config.model_dir / configured / MODEL_FILE
+        return config.model_dir / configured / GGUF_FILE
     path = config.path(configured)
     if not path.is_file():
         raise ModelMissing(f"no model file at {path}", "set models.llm.gguf to a GGUF file or to an installed model")

@@ -79,7 +79,7 @@ def check_reranker(config: Config) -> Iterator[Check]:
 
 def _check_assembly(config: Config, name: str) -> Iterator[Check]:
     """Says of a model that an earlier kb assembled that it would be faster now; nothing of any other."""
-    from kb.assemble.embedding_models import CATALOG
+    from kb.assemble.catalogue import CATALOG
     from kb.assemble.install import is_outdated
 
     if name in CATALOG and is_outdated(CATALOG[name], config.model_dir):
