@@ -11,7 +11,7 @@ from tree_sitter import Parser
 
 from benchmarks.measurement import Table
 from kb.chunk.chunkers import cut_document
-from kb.domain.chunks import ChunkPolicy
+from kb.domain.documents import ChunkPolicy
 from kb.domain.ids import AssetId
 from kb.domain.paths import to_posix
 from kb.extract.code.document import extract_code, language_of

@@ -16,7 +16,7 @@ from typing import Any
 
 from kb.cli.main import main
 from kb.config import load
-from kb.domain.chunks import ChunkPolicy
+from kb.domain.documents import ChunkPolicy
 from kb.domain.ingest_events import IngestEvent
 from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle

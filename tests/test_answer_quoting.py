@@ -8,8 +8,7 @@ from answer_passages import passage
 from kb.answer.judging import Excerpt
 from kb.answer.pieces import Piece, show_excerpts
 from kb.answer.quoting import quote_excerpts
-from kb.domain.citations import Citation
-from kb.domain.media_citations import PageCitation, RegionCitation
+from kb.domain.citations import Citation, PageCitation, RegionCitation
 from kb.domain.passages import Passage, Sentence
 
 

@@ -11,8 +11,7 @@ import pytest
 from kb.answer.quotations import sentence_citation
 from kb.answer.signals import sentence_words
 from kb.answer.words import expectation, folded_term, words_of
-from kb.domain.citations import LineCitation
-from kb.domain.media_citations import PageCitation, TimeCitation
+from kb.domain.citations import LineCitation, PageCitation, TimeCitation
 from kb.domain.passages import Passage, Sentence, TermWeight
 from kb.domain.search import RetrievalDetail, SearchHit
 from kb.language.sentences import sentences

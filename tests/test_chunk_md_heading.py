@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from kb.chunk.chunkers import chunk_by_headings
 from kb.chunk.cutting import WINDOW_TOKENS, policy_hash
 from kb.chunk.tokens import estimate_tokens
-from kb.domain.chunks import Chunk, ChunkPolicy
-from kb.domain.documents import Document
+from kb.domain.documents import Chunk, ChunkPolicy, Document
 from kb.domain.ids import AssetId, chunk_id
 from kb.domain.paths import WorkspacePath
 from kb.extract.markdown.document import extract_markdown

@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.domain.citations import Citation, LineCitation, cite, parse_citation
-from kb.domain.media_citations import Box, CaptionCitation, PageCitation, RegionCitation, TimeCitation
+from kb.domain.citations import (
+    Box,
+    CaptionCitation,
+    Citation,
+    LineCitation,
+    PageCitation,
+    RegionCitation,
+    TimeCitation,
+    cite,
+    parse_citation,
+)
 from kb.domain.spans import CaptionSpan, LineSpan, PageSpan, RegionSpan, SourceSpan, TimeSpan
 from kb.errors import InvalidCitation
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.chunk.code_unit import chunk_units
-from kb.domain.chunks import Chunk, ChunkPolicy
-from kb.domain.documents import Document
+from kb.domain.documents import Chunk, ChunkPolicy, Document
 from kb.domain.ids import AssetId
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import CodeSpan

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from media_fixtures import needs_pillow
 
-from kb.domain.media_citations import Box
+from kb.domain.citations import Box
 from kb.errors import ExtractFailed
 from kb.extract.image import MAX_FRAMES, Frame, frames
 from kb.extract.ocr.geometry import Rectangle

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from media_fixtures import needs_pillow
 
-from kb.domain.media_citations import Box
+from kb.domain.citations import Box
 from kb.extract.ocr.geometry import IDENTITY, Rectangle, turned_size, turning
 
 pytestmark = needs_pillow

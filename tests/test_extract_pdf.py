@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 pymupdf = pytest.importorskip("pymupdf")
 
 from kb.chunk.chunkers import chunk_pages  # noqa: E402
-from kb.domain.chunks import Chunk, ChunkPolicy  # noqa: E402
+from kb.domain.citations import Box  # noqa: E402
 from kb.domain.derived import Derived, ExtractSettings, Job, OcrRegion, OcrSettings, OcrText, read_labels  # noqa: E402  # noqa: E402
-from kb.domain.documents import Document, Heading, Table  # noqa: E402
+from kb.domain.documents import Chunk, ChunkPolicy, Document, Heading, Table  # noqa: E402  # noqa: E402
 from kb.domain.ids import asset_id, content_hash  # noqa: E402
 from kb.domain.kinds import PDF  # noqa: E402
-from kb.domain.media_citations import Box  # noqa: E402
 from kb.domain.paths import WorkspacePath  # noqa: E402
 from kb.domain.spans import PageSpan  # noqa: E402
 from kb.errors import ExtractFailed  # noqa: E402

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from ingest_fixtures import Workspace, counted
 
-from kb.domain.chunks import ChunkPolicy
+from kb.domain.documents import ChunkPolicy
 from kb.domain.run_handle import RunHandle
 from kb.errors import FileUnreadable, UsageError
 from kb.extract.registry import EXTRACTORS

@@ -14,11 +14,11 @@ from ingest_fixtures import Workspace, analyse_by_word, counted
 
 pymupdf = pytest.importorskip("pymupdf")
 
+from kb.domain.citations import PageCitation  # noqa: E402
 from kb.domain.derived import Derived, Engine, ExtractSettings, Job  # noqa: E402  # noqa: E402
 from kb.domain.ids import AssetId  # noqa: E402
 from kb.domain.ingest_events import AssetFinished, ExtractProgress  # noqa: E402
 from kb.domain.kinds import MediaType  # noqa: E402
-from kb.domain.media_citations import PageCitation  # noqa: E402
 from kb.domain.paths import WorkspacePath  # noqa: E402
 from kb.errors import ModelMissing  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from ingest_fixtures import Workspace
 
-from kb.domain.citations import Citation, LineCitation
+from kb.domain.citations import Box, CaptionCitation, Citation, LineCitation, PageCitation, RegionCitation, TimeCitation
 from kb.domain.derived import DerivedName, ModelCaption, OcrRegion, OcrText, Transcript, TranscriptSegment
-from kb.domain.media_citations import Box, CaptionCitation, PageCitation, RegionCitation, TimeCitation
 from kb.errors import NotFound
 from kb.extract.cited_text import cited_text
 from kb.extract.ocr.recognised_pages import page_ocr_json

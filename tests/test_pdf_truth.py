@@ -13,7 +13,7 @@ from media_fixtures import needs_tesseract
 
 pytest.importorskip("pymupdf")
 
-from kb.domain.media_citations import PageCitation
+from kb.domain.citations import PageCitation
 from kb.domain.search import SearchFilters, SearchHit, SearchQuery
 from kb.operations.answers.locate import locate
 from kb.operations.search.search import search

@@ -16,7 +16,7 @@ from conftest import make_vault, run_kb
 
 from kb.answer.pieces import Piece, show_excerpts
 from kb.chunk.chunkers import cut_document
-from kb.domain.chunks import ChunkPolicy
+from kb.domain.documents import ChunkPolicy
 from kb.domain.ids import AssetId
 from kb.domain.kinds import kind_of, media_type_of
 from kb.domain.passages import Passage, Sentence

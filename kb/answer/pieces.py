@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from itertools import takewhile
 
 from kb.answer.markers import show_markers, without_brackets
-from kb.domain.media_citations import PageCitation, RegionCitation
+from kb.domain.citations import PageCitation, RegionCitation
 from kb.domain.passages import Passage, Sentence
 from kb.language.markup import masked
 from kb.language.pages import joined_lines

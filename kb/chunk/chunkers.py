@@ -18,8 +18,7 @@ from typing import NamedTuple
 from kb.chunk.code_unit import CHUNKER_VERSION as CODE_VERSION
 from kb.chunk.code_unit import chunk_units
 from kb.chunk.cutting import Piece, cut, sections_at_headings, trimmed
-from kb.domain.chunks import Chunk, ChunkPolicy, PluginChunker
-from kb.domain.documents import Block, Document, Heading, Text
+from kb.domain.documents import Block, Chunk, ChunkPolicy, Document, Heading, PluginChunker, Text
 from kb.domain.kinds import KINDS, MediaFamily
 from kb.domain.plugins import TextBlock
 from kb.domain.spans import CaptionSpan, LineSpan, LocatedSpan, PageSpan, RegionSpan, TimeSpan

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from kb.chunk.cutting import MIN_TARGET_TOKENS, WINDOW_TOKENS, line_atoms, policy_hash
 from kb.chunk.tokens import MARGIN_TOKENS, estimate_of_weight, token_weight
-from kb.domain.chunks import Chunk, ChunkPolicy
-from kb.domain.documents import Block, Document
+from kb.domain.documents import Block, Chunk, ChunkPolicy, Document
 from kb.domain.ids import chunk_id
 from kb.domain.spans import CodeSpan
 

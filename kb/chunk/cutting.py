@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from kb.chunk.tokens import MARGIN_TOKENS, estimate_tokens, token_weight
-from kb.domain.chunks import Chunk, ChunkPolicy
-from kb.domain.documents import Block, Document, Heading
+from kb.domain.documents import Block, Chunk, ChunkPolicy, Document, Heading
 from kb.domain.ids import chunk_id, id_from
 from kb.domain.spans import SourceSpan
 from kb.language.detect import passage_language

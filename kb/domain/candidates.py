@@ -1,6 +1,9 @@
-"""What a search may show: passages with what words, the vector and the tokens say of each."""
+"""Candidates of a search: passages with their scores by words, vector and tokens, and who may put them in order."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
 
 from kb.records import NamedTuple
 
@@ -35,3 +38,21 @@ class Candidate(NamedTuple):
     late_score: float | None
     is_own: int
     is_favoured: int
+
+
+class PairScorer(Protocol):
+    """A cross-encoder: reads a question and a passage together. Loading one may take seconds."""
+
+    @property
+    def label(self) -> str:
+        """What the scores are called on the wire: who runs the model, its name and its version."""
+
+    def score(self, question: str, passages: Sequence[str]) -> list[float]:
+        """One logit a passage, higher where it answers better; comparable within one question."""
+
+
+class PairOrder(NamedTuple):
+    """The first `passages` of what was found are put in order by `scorer`."""
+
+    scorer: PairScorer
+    passages: int

@@ -1,18 +1,15 @@
-"""Citations: a path and a fragment that say exactly where a passage stands (W3C Media Fragments, frozen design §0)."""
+"""Citations: a path and a fragment that say exactly where a passage is (W3C Media Fragments, frozen design §0)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from kb.domain.on_wire import on_wire, wire_kind
 from kb.domain.symbols import shown_name
 from kb.errors import InvalidCitation
 from kb.records import NamedTuple
-
-if TYPE_CHECKING:
-    from kb.domain.media_citations import CaptionCitation, PageCitation, RegionCitation, TimeCitation
 
 _EXAMPLES = "notes/a.md#L12-L34, paper.pdf#page=13, photo.png#xywh=120,40,520,180 or talk.mp3#t=822,850"
 
@@ -70,7 +67,86 @@ class CodeCitation(NamedTuple):
         return f"{self.name or title} ({', '.join(filter(None, (self.symbol_kind, self.lang)))})"
 
 
-Citation: TypeAlias = "LineCitation | CodeCitation | PageCitation | RegionCitation | CaptionCitation | TimeCitation"
+@on_wire(title="RectangleV1")
+class Box(NamedTuple):
+    """A rectangle on a page: points (1/72 inch) from the top left of the page as it is shown."""
+
+    # Of an image: pixels of the original.
+
+    x: int
+    y: int
+    w: int
+    h: int
+
+    def joined(self, other: Box) -> Box:
+        """The smallest box around both."""
+        x, y = min(self.x, other.x), min(self.y, other.y)
+        return Box(x, y, max(self.x + self.w, other.x + other.w) - x, max(self.y + self.h, other.y + other.h) - y)
+
+
+@on_wire("citation.v1", kind="page", fields="path uri=to_uri page label section regions")
+class PageCitation(NamedTuple):
+    """A page of a PDF, from 1; `label` is the number printed on it, `regions` where on it the passage stands."""
+
+    path: str
+    page: int
+    section: str | None = None
+    label: str | None = None
+    regions: tuple[Box, ...] = ()
+
+    def to_uri(self) -> str:
+        """The citation as `path#page=13`."""
+        return f"{self.path}#page={self.page}"
+
+
+@on_wire("citation.v1", kind="region", fields="path uri=to_uri x y w h")
+class RegionCitation(NamedTuple):
+    """A rectangle of an image, in pixels of the original from its top left."""
+
+    path: str
+    x: int
+    y: int
+    w: int
+    h: int
+
+    def to_uri(self) -> str:
+        """The citation as `path#xywh=x,y,w,h`."""
+        return f"{self.path}#xywh={self.x},{self.y},{self.w},{self.h}"
+
+
+@on_wire("citation.v1", kind="caption", fields="path uri=to_uri model")
+class CaptionCitation(NamedTuple):
+    """What a vision model said of an image."""
+
+    path: str
+    model: str
+
+    def to_uri(self) -> str:
+        """The citation as `path#caption=model`."""
+        return f"{self.path}#caption={self.model}"
+
+
+@on_wire("citation.v1", kind="time", fields="path uri=to_uri start_ms end_ms speaker")
+class TimeCitation(NamedTuple):
+    """A stretch of a recording, in milliseconds from its start."""
+
+    path: str
+    start_ms: int
+    end_ms: int
+    speaker: str | None = None
+
+    def to_uri(self) -> str:
+        """The citation as `path#t=822,850.5`, in seconds."""
+        return f"{self.path}#t={_seconds(self.start_ms)},{_seconds(self.end_ms)}"
+
+
+Citation: TypeAlias = LineCitation | CodeCitation | PageCitation | RegionCitation | CaptionCitation | TimeCitation
+
+_KINDS: Mapping[str, type[Citation]] = {
+    wire_kind(each): each
+    for each in (LineCitation, CodeCitation, PageCitation, RegionCitation, CaptionCitation, TimeCitation)
+}
+_INEXACT = f"a citation looks like {_EXAMPLES}"
 
 
 def parse_citation(uri: str) -> Citation:
@@ -81,24 +157,37 @@ def parse_citation(uri: str) -> Citation:
     path, hash_sign, fragment = uri.rpartition("#")
     citation = _read_fragment(path, fragment) if path and hash_sign else None
     if citation is None:
-        raise InvalidCitation(f"{uri!r} is not a citation", f"a citation looks like {_EXAMPLES}")
-    start, end = _ends(citation)
+        raise InvalidCitation(f"{uri!r} is not a citation", _INEXACT)
+    start, end = 0, 0
+    if isinstance(citation, LineCitation | CodeCitation):
+        start, end = citation.start, citation.end
+    elif isinstance(citation, TimeCitation):
+        start, end = citation.start_ms, citation.end_ms
     if end < start:
-        raise InvalidCitation(f"{uri!r} ends before it starts", f"a citation looks like {_EXAMPLES}")
+        raise InvalidCitation(f"{uri!r} ends before it starts", _INEXACT)
     return citation
 
 
 def cite(path: str, spans: Sequence[Mapping[str, Any]], section: str | None) -> Citation:
     """The citation around all of `spans` (their stored form, at least one, all of one kind and page)."""
     first, last = spans[0], spans[-1]
-    if first["kind"] == "line":
-        return LineCitation(path, first["start"], last["end"], section)
-    if first["kind"] == "code":
-        named = (first.get("symbol"), first.get("symbol_kind"), first.get("lang"))
-        return CodeCitation(path, first["line_start"], last["line_end"], *named)
-    from kb.domain.media_citations import cite_media
-
-    return cite_media(path, spans, section)
+    match first["kind"]:
+        case "line":
+            return LineCitation(path, first["start"], last["end"], section)
+        case "code":
+            named = (first.get("symbol"), first.get("symbol_kind"), first.get("lang"))
+            return CodeCitation(path, first["line_start"], last["line_end"], *named)
+        case "page":
+            boxes = tuple(Box(span["x"], span["y"], span["w"], span["h"]) for span in spans if "x" in span)
+            return PageCitation(path, first["page"], section, first.get("label"), boxes)
+        case "region":
+            x, y = min(span["x"] for span in spans), min(span["y"] for span in spans)
+            right, bottom = max(span["x"] + span["w"] for span in spans), max(span["y"] + span["h"] for span in spans)
+            return RegionCitation(path, x, y, right - x, bottom - y)
+        case "time":
+            speakers = {span.get("speaker") for span in spans}
+            return TimeCitation(path, first["start_ms"], last["end_ms"], speakers.pop() if len(speakers) == 1 else None)
+    return CaptionCitation(path, first["model"])
 
 
 def cited_lines(citation: Citation | None) -> LineCitation | None:
@@ -116,29 +205,30 @@ def citation_to_json(citation: Citation) -> dict[str, Any]:
 def citation_from_json(stored: Mapping[str, Any]) -> Citation:
     """The citation that was stored."""
     fields = {name: value for name, value in stored.items() if name != "kind"}
-    if stored["kind"] == "line":
-        return LineCitation(**fields)
-    if stored["kind"] == "code":
-        return CodeCitation(**fields)
-    from kb.domain.media_citations import KINDS, Box
-
     if "regions" in fields:
         fields["regions"] = tuple(Box(*box) for box in fields["regions"])
-    return KINDS[stored["kind"]](**fields)
+    return _KINDS[stored["kind"]](**fields)
 
 
 def _read_fragment(path: str, fragment: str) -> Citation | None:
+    """The citation that a URI's fragment spells; None where it spells none."""
     if match := re.fullmatch(r"L([1-9][0-9]*)(?:-L([1-9][0-9]*))?", fragment):
         return LineCitation(path, int(match[1]), int(match[2] or match[1]))
-    from kb.domain.media_citations import read_media_fragment
+    if match := re.fullmatch(r"page=([1-9][0-9]*)", fragment):
+        return PageCitation(path, int(match[1]))
+    if match := re.fullmatch(r"xywh=([0-9]+),([0-9]+),([1-9][0-9]*),([1-9][0-9]*)", fragment):
+        return RegionCitation(path, int(match[1]), int(match[2]), int(match[3]), int(match[4]))
+    if match := re.fullmatch(r"t=([0-9]+(?:\.[0-9]{1,3})?),([0-9]+(?:\.[0-9]{1,3})?)", fragment):
+        return TimeCitation(path, _milliseconds(match[1]), _milliseconds(match[2]))
+    if match := re.fullmatch(r"caption=([^\s#]+)", fragment):
+        return CaptionCitation(path, match[1])
+    return None
 
-    return read_media_fragment(path, fragment)
+
+def _seconds(ms: int) -> str:
+    return f"{ms // 1000}.{ms % 1000:03}".rstrip("0").rstrip(".")
 
 
-def _ends(citation: Citation) -> tuple[int, int]:
-    """Where a citation starts and ends, in lines or milliseconds; zeros where it has no ends."""
-    if isinstance(citation, LineCitation | CodeCitation):
-        return citation.start, citation.end
-    from kb.domain.media_citations import TimeCitation
-
-    return (citation.start_ms, citation.end_ms) if isinstance(citation, TimeCitation) else (0, 0)
+def _milliseconds(seconds: str) -> int:
+    whole, _, part = seconds.partition(".")
+    return int(whole) * 1000 + int(part.ljust(3, "0"))

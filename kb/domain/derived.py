@@ -19,10 +19,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast
 
+from kb.domain.citations import Box
 from kb.domain.documents import Document
 from kb.domain.ids import AssetId, Json
 from kb.domain.kinds import MediaType
-from kb.domain.media_citations import Box
 from kb.domain.on_wire import on_wire
 from kb.domain.paths import WorkspacePath
 

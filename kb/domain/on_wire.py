@@ -51,7 +51,7 @@ def on_wire(
 
 
 def wire_kind(record: object) -> str:
-    """The `kind` of a record on the wire."""
-    form: Form = type(record).__wire__  # type: ignore[attr-defined]
+    """The `kind` on the wire of a record, or of its class."""
+    form: Form = record.__wire__  # type: ignore[attr-defined]
     assert form.kind is not None
     return form.kind

@@ -12,9 +12,9 @@ from kb.records import NamedTuple
 if TYPE_CHECKING:
     from kb.domain.candidates import Candidate
     from kb.domain.code_hits import CodeFound
-    from kb.domain.repositories import Repository
     from kb.domain.results.search_page import SearchPage
     from kb.domain.results.search_trace import SearchTrace
+    from kb.domain.symbols import Repository
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 SubstitutionReason = Literal["spelling", "keyboard", "sound", "pair", "lexicon"]

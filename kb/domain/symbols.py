@@ -1,4 +1,4 @@
-"""What source code defines, and where it is used: the rows of `symbols` and `symbol_refs`."""
+"""Source code: its definitions, where they are used (the rows of `symbols` and `symbol_refs`), its repository."""
 
 from __future__ import annotations
 
@@ -51,3 +51,27 @@ class Reference(NamedTuple):
     name: str
     source: str | None
     line: int
+
+
+class Repository(NamedTuple):
+    """The checkout that a file is of, as it was when the file was last looked at.
+
+    `path` is that of the checkout's folder on this machine. `branch` is None where none is checked out; `commit`, in
+    hex, where there is none yet or it is unknown.
+    """
+
+    path: str
+    name: str
+    branch: str | None
+    commit: str | None
+
+    @property
+    def label(self) -> str:
+        """`kb main@3f2a91c04d5e`; as much of it as is known."""
+        commit = self.commit[:12] if self.commit else "no commit"
+        return f"{self.name} {self.branch or ''}@{commit}"
+
+    @property
+    def is_dirty(self) -> bool | None:
+        """None: kb does not compare files with their commit."""
+        return None

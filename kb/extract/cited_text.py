@@ -5,9 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from kb.domain.citations import Citation, CodeCitation, LineCitation
+from kb.domain.citations import (
+    Box,
+    CaptionCitation,
+    Citation,
+    CodeCitation,
+    LineCitation,
+    PageCitation,
+    RegionCitation,
+    TimeCitation,
+)
 from kb.domain.derived import DerivedName, ModelCaption, Transcript
-from kb.domain.media_citations import Box, CaptionCitation, PageCitation, RegionCitation, TimeCitation
 
 # A line belongs to a region when so much of it lies inside.
 _INSIDE_SHARE = 0.5

@@ -18,7 +18,7 @@ from kb.store import queries
 from kb.store.connection import Connection, expression_errors
 
 if TYPE_CHECKING:
-    from kb.domain.reranking import PairOrder
+    from kb.domain.candidates import PairOrder
 
 # More than there can be candidates.
 _EVERY = 1_000_000

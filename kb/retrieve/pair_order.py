@@ -6,8 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 
-from kb.domain.candidates import Candidate
-from kb.domain.reranking import PairScorer
+from kb.domain.candidates import Candidate, PairScorer
 from kb.domain.search import SearchHit
 from kb.embed.text import passage_text
 from kb.errors import ModelError

@@ -15,7 +15,7 @@ from kb.store.connection import Connection
 from kb.store.sqlfile import statement_label
 
 if TYPE_CHECKING:
-    from kb.domain.reranking import PairOrder
+    from kb.domain.candidates import PairOrder
 
 
 def lexical_ranking(db: Connection) -> str:

@@ -10,7 +10,7 @@ import os
 import re
 from typing import NamedTuple
 
-from kb.domain.repositories import Repository
+from kb.domain.symbols import Repository
 from kb.scan.read import shown
 
 _HEX = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")

@@ -10,9 +10,8 @@ from typing import NamedTuple, TypeAlias
 
 import apsw
 
-from kb.domain.chunks import Chunk
 from kb.domain.derived import Derived, DerivedName
-from kb.domain.documents import Block, Document, SourceFile
+from kb.domain.documents import Block, Chunk, Document, SourceFile
 from kb.domain.text import stored_text
 from kb.language.korean import has_hangul
 from kb.language.names import squashed

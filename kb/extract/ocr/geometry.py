@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from kb.domain.media_citations import Box
+from kb.domain.citations import Box
 
 
 class Rectangle(NamedTuple):

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
 
+from kb.domain.citations import Box
 from kb.domain.derived import OcrRegion, OcrText
-from kb.domain.media_citations import Box
 from kb.language.pages import whole_across
 
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kb.domain.citations import Box
 from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Job, OcrText, Progress, Results, labelled_version
 from kb.domain.documents import Document, Heading, Metadata, Payload, Table, Text
 from kb.domain.ids import AssetId, Json
-from kb.domain.media_citations import Box
 from kb.domain.paths import WorkspacePath
 from kb.domain.spans import PageSpan
 from kb.extract.document_builder import DocumentBuilder

@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Literal, TypeAlias
 
-from kb.domain.media_citations import Box
+from kb.domain.citations import Box
 from kb.extract.pdf.pages import OutlineEntry, PageBlock, PageBlockKind, PdfPage, RawBlock, RawPage, body_height
 from kb.language.pages import ends_inside_words, joined_hangul, whole_across, whole_words
 

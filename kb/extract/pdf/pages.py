@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from kb.domain.media_citations import Box
+from kb.domain.citations import Box
 
 # The distance of lines, in heights of a line; the height of the smallest letters, in points.
 _LINE_PITCH = 1.2

@@ -11,9 +11,8 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from kb.config import Config
-from kb.domain.citations import Citation, LineCitation, cited_lines, parse_citation
+from kb.domain.citations import Citation, LineCitation, PageCitation, TimeCitation, cited_lines, parse_citation
 from kb.domain.kinds import kind_of, media_type_of
-from kb.domain.media_citations import PageCitation, TimeCitation
 from kb.errors import InvalidCitation, NotFound, UsageError
 from kb.operations.answers.history import find_answer
 from kb.operations.answers.last_shown import Place, last_shown, shown_answer

@@ -24,8 +24,7 @@ from kb.domain.answers.answer import (
     Turn,
 )
 from kb.domain.answers.generation import Message, ModelRef, TokenUsage
-from kb.domain.citations import Citation, CodeCitation, cite
-from kb.domain.media_citations import RegionCitation, TimeCitation
+from kb.domain.citations import Citation, CodeCitation, RegionCitation, TimeCitation, cite
 from kb.domain.passages import Passage, Sentence
 from kb.domain.search import SearchFilters, SearchHit, SearchMode, SearchResult
 from kb.language.detect import query_language

@@ -13,9 +13,17 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from kb.domain.citations import Citation, CodeCitation, LineCitation, cite, cited_lines, parse_citation
+from kb.domain.citations import (
+    Citation,
+    CodeCitation,
+    LineCitation,
+    PageCitation,
+    TimeCitation,
+    cite,
+    cited_lines,
+    parse_citation,
+)
 from kb.domain.kinds import MediaType, kind_of
-from kb.domain.media_citations import PageCitation, TimeCitation
 from kb.domain.paths import to_posix
 from kb.domain.results.fetched import FetchTarget
 from kb.domain.results.inspection import DocumentDetail

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kb.config import Config
-from kb.domain.chunks import PluginChunker
 from kb.domain.derived import NOT_DERIVED, DerivedName, Engine, ExtractSettings, read_labels
+from kb.domain.documents import PluginChunker
 from kb.domain.kinds import KINDS, Kind, Kinds, MediaFamily, plugin_kind
 from kb.errors import ConfigError, KbError, ModelError, PasswordNeeded, PluginFailed
 from kb.extract.registry import Step, extractor_of

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from kb.chunk.chunkers import cut_document
-from kb.domain.chunks import Chunk, ChunkPolicy
 from kb.domain.derived import Derived, DerivedName
-from kb.domain.documents import Document, SourceFile
+from kb.domain.documents import Chunk, ChunkPolicy, Document, SourceFile
 from kb.domain.ids import asset_id
 from kb.domain.kinds import MediaFamily, family_of
 from kb.domain.paths import WorkspacePath

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import cast
 
 from kb.config import Config
-from kb.domain.chunks import ChunkPolicy
 from kb.domain.derived import CaptionSettings, ExtractSettings, OcrSettings, SpeechSettings
+from kb.domain.documents import ChunkPolicy
 from kb.domain.kinds import KINDS, Kinds, MediaFamily, extension_of
 from kb.errors import UsageError
 from kb.operations.embedding.plan import embedding_plan

@@ -12,8 +12,7 @@ from typing import cast
 
 from kb.chunk.chunkers import policy_of
 from kb.chunk.cutting import policy_hash
-from kb.domain.chunks import Chunk, ChunkPolicy
-from kb.domain.documents import Code, Document
+from kb.domain.documents import Chunk, ChunkPolicy, Code, Document
 from kb.domain.ids import Json
 from kb.domain.kinds import MediaFamily
 from kb.domain.spans import CodeSpan, LineSpan

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from kb.domain.citations import PageCitation
 from kb.domain.ids import content_hash
-from kb.domain.media_citations import PageCitation
 from kb.domain.results.fetched import FetchTarget, Picture, Pictures
 from kb.errors import FileVanished, KbError, NotFound, UsageError
 from kb.operations.inspect.thumbnails import drawing

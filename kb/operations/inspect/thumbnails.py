@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from threading import Lock
 
 from kb.config import Config
+from kb.domain.citations import PageCitation
 from kb.domain.derived import ExtractSettings
 from kb.domain.ids import content_hash
 from kb.domain.kinds import MediaType
-from kb.domain.media_citations import PageCitation
 from kb.errors import FileVanished, NotFound
 from kb.extract.pdf.thumbnail import Drawn, engine
 from kb.extract.registry import Step

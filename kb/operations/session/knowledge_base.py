@@ -18,7 +18,7 @@ from kb.store.connection import Connection, data_version, snapshot
 from kb.store.schema_version import require_known_schema
 
 if TYPE_CHECKING:
-    from kb.domain.reranking import PairOrder
+    from kb.domain.candidates import PairOrder
     from kb.operations.session.exposure import Audience
     from kb.operations.session.vectors import VectorSource
 

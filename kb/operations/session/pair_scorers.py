@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kb.config import Config
-from kb.domain.reranking import PairOrder, PairScorer
+from kb.domain.candidates import PairOrder, PairScorer
 from kb.embed.provider import LLAMA_CPP, PLUGIN
 from kb.errors import ConfigError
 from kb.operations.embedding.plan import gguf_places

@@ -10,8 +10,8 @@ from typing import Any
 
 from kb.domain.citations import Citation, CodeCitation
 from kb.domain.code_hits import CodeFound, CodeHit, FoundBy
-from kb.domain.repositories import Repository
 from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery
+from kb.domain.symbols import Repository
 from kb.language.lists import table
 from kb.language.names import dotted, parts_of, singular, squashed
 from kb.records import NamedTuple
