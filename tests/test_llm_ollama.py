@@ -21,9 +21,9 @@ from kb.errors import (
     ModelUnreachable,
     StreamBroken,
 )
-from kb.llm.ollama import OllamaModel, has_model, pulled_models
+from kb.llm.ollama import OllamaModel
 from kb.runtimes import ollama_http
-from kb.runtimes.ollama_http import OllamaServer, Timeouts
+from kb.runtimes.ollama_http import OllamaServer, Timeouts, pulled_models, require_pulled
 
 DONE: Step = {"done": {}}
 HASTY = Timeouts(connect_seconds=5, silence_seconds=0.05, total_seconds=20)
@@ -174,10 +174,11 @@ def test_a_model_that_is_not_pulled() -> None:
 def test_names_without_a_tag_mean_the_latest() -> None:
     with playing([DONE]) as server:
         pulled = pulled_models(OllamaServer(server.endpoint, QUICK))
-    assert pulled == ("scripted:latest",)
-    assert has_model(pulled, "scripted")
-    assert has_model(["hf.co/a/b:q4"], "hf.co/a/b:q4")
-    assert not has_model(pulled, "scripted:7b")
+    assert list(pulled) == ["scripted:latest"]
+    assert require_pulled(pulled, "scripted") == pulled["scripted:latest"]
+    assert require_pulled({"hf.co/a/b:q4": "1"}, "hf.co/a/b:q4") == "1"
+    with pytest.raises(ModelNotPulled):
+        require_pulled(pulled, "scripted:7b")
 
 
 def test_closing_the_stream_hangs_up() -> None:

@@ -20,7 +20,8 @@ import numpy as np
 import pytest
 import test_embed_assemble_e5 as tiny
 
-from kb.assemble.e5_graph import UPDATE_FILE, assemble_encoder
+from kb.assemble.catalogue import UPDATE_FILE
+from kb.assemble.e5_graph import assemble_encoder
 from kb.assemble.e5_weights import read_weights, with_update
 from kb.domain.embeddings import EmbeddingModel
 from kb.embed.installed.encoder import open_installed_embedder, open_installed_query_encoder

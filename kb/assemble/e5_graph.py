@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kb.assemble.e5_weights import BLOCK_WEIGHTS, E5Weights, Vocabulary, read_weights, with_update
 from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
@@ -19,14 +22,7 @@ from kb.assemble.vocabulary_file import precompiled_charsmap, write_vocabulary
 from kb.embed.installed.encoder import MEAN, MODEL_FILE, TOKEN_IDS, TOKENS, WEIGHTS_FILE
 from kb.embed.installed.vocabulary import VOCABULARY_FILE
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
-
-WINDOW_TOKENS = 512
-UPDATE_FILE = Path(__file__).parent / "data/encoder_update.npz"
+Floats = NDArray[np.float32]
 
 CONTRIB = "com.microsoft"
 OPSETS = {"": 20, CONTRIB: 1}
@@ -52,7 +48,7 @@ class _Hidden(NamedTuple):
     scales: Floats | None
 
 
-def assemble_encoder(weight_file: Path, directory: Path, update_file: Path | None = UPDATE_FILE) -> None:
+def assemble_encoder(weight_file: Path, directory: Path, update_file: Path | None) -> None:
     """Write the encoder's files into `directory`; without an update they are the base's.
 
     Raises: ModelCorrupt when a file cannot be read as what it should be.
@@ -80,8 +76,6 @@ def encoder_model(weights: E5Weights, weights_file: str) -> tuple[bytes, bytes]:
     `input_ids` int64[batch, sequence] → `mean` float32[batch, hidden] of the tokens' states, and those states, each
     L2 = 1: `tokens` float32[batch, sequence, hidden].
     """
-    import numpy as np
-
     graph = GraphWriter(weights_file)
     hidden = _Hidden(embedded_tokens(graph, weights), None)
     last = weights.sizes.layers - 1
@@ -100,8 +94,6 @@ def encoder_model(weights: E5Weights, weights_file: str) -> tuple[bytes, bytes]:
 
 def int8_columns(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
     """int8[inputs, outputs] and float32[outputs] scales of a float32[outputs, inputs] matrix."""
-    import numpy as np
-
     scales = np.maximum(np.abs(matrix).max(axis=1) / LARGEST_WEIGHT, _SMALLEST_SCALE).astype(np.float32)
     return np.ascontiguousarray(np.rint(matrix / scales[:, None]).astype(np.int8).T), scales
 
@@ -112,8 +104,6 @@ def channel_scales(weight: Floats, bias: Floats) -> Floats:
     Two or three channels do, at a text's marks above all. What a linear layer takes is divided by these scales and its
     weights multiplied, so the sums stay and the int8 steps get finer (Xiao et al. 2023, SmoothQuant).
     """
-    import numpy as np
-
     expected = np.abs(bias) + _DEVIATIONS * np.abs(weight)
     outgrown = np.maximum(expected / np.quantile(expected, _USUAL_CHANNELS), 1)
     scales: Floats = (2 ** np.rint(np.log2(outgrown))).astype(np.float32)
@@ -126,8 +116,6 @@ def neuron_apart(contract: Floats) -> int | None:
     Such a neuron fires at a text's marks, up to twenty times as strongly as any other: one scale for all would leave
     the others few steps. They are multiplied in int8, this one in float32 (Dettmers et al. 2022, LLM.int8()).
     """
-    import numpy as np
-
     largest = np.abs(contract).max(axis=0)
     first = int(largest.argmax())
     return first if largest[first] > _APART * np.delete(largest, first).max() else None
@@ -138,8 +126,6 @@ def embedded_tokens(graph: GraphWriter, weights: E5Weights) -> str:
 
     Adds the constant `flat` too: the shape of tokens by components.
     """
-    import numpy as np
-
     sizes = weights.sizes
     blocks = sizes.hidden // BLOCK_WEIGHTS
     nibbles, scales = weights.packed("emb.word", sizes.vocabulary, sizes.hidden)
@@ -234,8 +220,6 @@ def _whole(graph: GraphWriter, hidden: _Hidden) -> str:
 
 def _neuron(graph: GraphWriter, hidden: str, name: str, expand: Floats, bias: np.float32, contract: Floats) -> str:
     """What one neuron adds to the output: float32[batch, sequence, hidden]."""
-    import numpy as np
-
     graph.tensor(f"{name}.expand", expand)
     graph.tensor(f"{name}.bias", np.array([bias], np.float32))
     graph.tensor(f"{name}.contract", contract[None, :].copy())
@@ -248,8 +232,6 @@ def _neuron(graph: GraphWriter, hidden: str, name: str, expand: Floats, bias: np
 
 
 def _linear(graph: GraphWriter, source: str, name: str, matrix: Floats, bias: Floats) -> str:
-    import numpy as np
-
     columns, scales = int8_columns(matrix)
     graph.tensor(f"{name}.w", columns)
     graph.tensor(f"{name}.scales", scales)

@@ -15,13 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kb.errors import ModelCorrupt
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MAGIC = b"E5S1"
 BLOCK_WEIGHTS = 32
@@ -69,8 +67,6 @@ class E5Weights:
 
     def vector(self, name: str, *shape: int) -> NDArray[np.float32]:
         """float32[shape] of an unquantised tensor."""
-        import numpy as np
-
         learned = self.update.get(name)
         if learned is not None:
             return learned.astype(np.float32).reshape(shape)
@@ -79,8 +75,6 @@ class E5Weights:
 
     def packed(self, name: str, rows: int, columns: int) -> tuple[NDArray[np.uint8], NDArray[np.float16]]:
         """uint8[rows, columns / 32, 16] nibbles and float16[rows, columns / 32] scales of a quantised matrix."""
-        import numpy as np
-
         offset, size_bytes = self._directory[name]
         blocks = np.frombuffer(self._data, np.uint8, size_bytes, offset).reshape(
             rows, columns // BLOCK_WEIGHTS, BLOCK_BYTES
@@ -89,8 +83,6 @@ class E5Weights:
 
     def matrix(self, name: str, rows: int, columns: int) -> NDArray[np.float32]:
         """float32[rows, columns] of a quantised matrix."""
-        import numpy as np
-
         nibbles, scales = self.packed(name, rows, columns)
         weights = np.concatenate([nibbles & 15, nibbles >> 4], axis=2).astype(np.float32) - 8
         base: NDArray[np.float32] = (weights * scales[:, :, None].astype(np.float32)).reshape(rows, columns)
@@ -106,8 +98,6 @@ def with_update(weights: E5Weights, path: Path) -> E5Weights:
 
     The file holds float16 arrays `lN.{q,k,v,ao,fi,fo}.{up,down}` and `lN.{aln,oln}.{w,b}`. Raises: ModelCorrupt.
     """
-    import numpy as np
-
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return replace(weights, update=dict(arrays))
@@ -133,8 +123,6 @@ def read_weights(path: Path) -> E5Weights:
 
 
 def _read_vocabulary(data: mmap.mmap, at: int) -> tuple[Vocabulary, int]:
-    import numpy as np
-
     count, bos, eos, pad, unknown, text_bytes = _VOCABULARY.unpack_from(data, at)
     at += _VOCABULARY.size
     offsets = np.frombuffer(data, "<u4", count + 1, at).tolist()

@@ -9,13 +9,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Tensor: TypeAlias = NDArray[np.generic]
+Tensor: TypeAlias = NDArray[np.generic]
 
 Attribute: TypeAlias = int | float | str | Sequence[int]
 

@@ -11,17 +11,16 @@ import json
 import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeAlias
+from typing import IO, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kb.errors import ModelCorrupt
 from kb.extract.speech import GGML_FILE
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Tensor: TypeAlias = NDArray[np.float16]
-    Filters: TypeAlias = NDArray[np.float32]
+Tensor: TypeAlias = NDArray[np.float16]
+Filters: TypeAlias = NDArray[np.float32]
 
 SAMPLE_RATE_HZ = 16_000
 _FFT_SAMPLES = 400
@@ -61,8 +60,6 @@ def assemble_whisper(parts: list[Path], tokenizer: Path, directory: Path) -> Non
 
 def read_ctranslate2(data: bytes) -> dict[str, Tensor]:
     """The half-precision tensors of a `model.bin`, by name. Raises: ValueError, struct.error."""
-    import numpy as np
-
     reader = _Reader(data)
     (version,) = reader.unpack("I")
     if version != _CTRANSLATE2_VERSION:
@@ -83,8 +80,6 @@ def read_ctranslate2(data: bytes) -> dict[str, Tensor]:
 
 def mel_filters() -> Filters:
     """float32[80, 201]: the share of each FFT bin in each mel band, every band of equal area (Slaney 1998)."""
-    import numpy as np
-
     bins_hz = np.linspace(0, SAMPLE_RATE_HZ / 2, _FFT_SAMPLES // 2 + 1)
     top_mel = _LOG_FROM_MEL + np.log(SAMPLE_RATE_HZ / 2 / _LOG_FROM_HZ) * _MELS_PER_E_FOLD
     mels = np.linspace(0, top_mel, _MEL_BANDS + 2)
@@ -146,8 +141,6 @@ def _renamed(tensors: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
 
 def _attention(tensors: Mapping[str, Tensor], source: str, target: str, *, fused: int) -> Iterator[tuple[str, Tensor]]:
     """An attention's projections; `fused` counts those that CTranslate2 keeps as one: 3 with the query's, 2 without."""
-    import numpy as np
-
     yield from _both(tensors, f"{source}/layer_norm", f"{target}_ln", ("gamma", "beta"))
     names, at = ["query", "key", "value"][3 - fused :], 0 if fused == 3 else 1
     if fused == 2:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Literal, NewType, cast
 
+from kb.records import NamedTuple
+
 MediaType = NewType("MediaType", str)
 """What `assets.media_type` holds: `markdown`, `pdf`, `text/<format>`, `image/<type>`, `audio/<type>`, `code/<lang>`."""
 
@@ -28,52 +30,31 @@ PNG = MediaType("image/png")
 _EXTENSION = r"(?<=[^/])\.(?!\d+\Z)\w{1,12}\Z"
 
 
-class FileType:
+class FileType(NamedTuple):
     """How the files of one media type are called.
 
     Extensions are in lower case and without their dot; `names` are whole names, such as `Dockerfile`, as they are
     spelled, one `*` in them for anything; `language` is the one a source file is written in.
     """
 
-    __slots__ = ("extensions", "language", "media_type", "names")
-
-    def __init__(
-        self,
-        media_type: str,
-        extensions: tuple[str, ...] = (),
-        *,
-        names: tuple[str, ...] = (),
-        language: str | None = None,
-    ) -> None:
-        self.media_type = MediaType(media_type)
-        self.extensions = extensions
-        self.names = names
-        self.language = language
+    media_type: MediaType
+    extensions: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    language: str | None = None
 
 
-class Kind:
+class Kind(NamedTuple):
     """One family of files: its types, and by what they are read, cut and cited.
 
     `citation` is the kind of place that a passage of such a file is cited by, as `citation.v1` names it. What is cited
     by lines is shown by an editor.
     """
 
-    __slots__ = ("chunker", "citation", "extractor", "family", "types")
-
-    def __init__(
-        self,
-        family: MediaFamily,
-        types: tuple[FileType, ...],
-        *,
-        extractor: str,
-        chunker: str,
-        citation: CitationKind,
-    ) -> None:
-        self.family = family
-        self.types = types
-        self.extractor = extractor
-        self.chunker = chunker
-        self.citation = citation
+    family: MediaFamily
+    types: tuple[FileType, ...]
+    extractor: str
+    chunker: str
+    citation: CitationKind
 
 
 class Kinds:
@@ -125,20 +106,24 @@ def _is_so(name: str, start: str, end: str) -> bool:
 
 def plugin_kind(name: str, extensions: tuple[str, ...]) -> Kind:
     """The kind of text files that the extractor called `name` reads: `subtitles/srt`."""
-    types = tuple(FileType(f"{name}/{extension}", (extension,)) for extension in extensions)
+    types = tuple(FileType(MediaType(f"{name}/{extension}"), (extension,)) for extension in extensions)
     family = cast(MediaFamily, name)
     return Kind(family, types, extractor=PLUGIN_EXTRACTOR, chunker="headings", citation="line")
 
 
+def _files(media_type: str, extensions: str) -> FileType:
+    return FileType(MediaType(media_type), tuple(extensions.split()))
+
+
 def _source(language: str, extensions: str, names: str = "") -> FileType:
     """The files of one language, or of the like: `code/rust`."""
-    return FileType(f"code/{language}", tuple(extensions.split()), names=tuple(names.split()), language=language)
+    return FileType(MediaType(f"code/{language}"), tuple(extensions.split()), tuple(names.split()), language)
 
 
 KINDS = Kinds(
     Kind(
         "markdown",
-        (FileType("markdown", ("md", "markdown", "mdown", "mkd", "mdx")),),
+        (_files("markdown", "md markdown mdown mkd mdx"),),
         extractor="markdown",
         chunker="headings",
         citation="line",
@@ -146,24 +131,24 @@ KINDS = Kinds(
     Kind(
         "text",
         (
-            FileType("text/plain", ("txt", "text")),
-            FileType("text/org", ("org",)),
-            FileType("text/rst", ("rst",)),
-            FileType("text/asciidoc", ("adoc",)),
+            _files("text/plain", "txt text"),
+            _files("text/org", "org"),
+            _files("text/rst", "rst"),
+            _files("text/asciidoc", "adoc"),
         ),
         extractor="text",
         chunker="headings",
         citation="line",
     ),
-    Kind("pdf", (FileType("pdf", ("pdf",)),), extractor="pdf", chunker="pages", citation="page"),
+    Kind("pdf", (_files("pdf", "pdf"),), extractor="pdf", chunker="pages", citation="page"),
     Kind(
         "image",
         (
-            FileType("image/png", ("png",)),
-            FileType("image/jpeg", ("jpg", "jpeg")),
-            FileType("image/webp", ("webp",)),
-            FileType("image/gif", ("gif",)),
-            FileType("image/tiff", ("tif", "tiff")),
+            _files("image/png", "png"),
+            _files("image/jpeg", "jpg jpeg"),
+            _files("image/webp", "webp"),
+            _files("image/gif", "gif"),
+            _files("image/tiff", "tif tiff"),
         ),
         extractor="image",
         chunker="places",
@@ -172,11 +157,11 @@ KINDS = Kinds(
     Kind(
         "audio",
         (
-            FileType("audio/wav", ("wav",)),
-            FileType("audio/mp3", ("mp3",)),
-            FileType("audio/m4a", ("m4a",)),
-            FileType("audio/flac", ("flac",)),
-            FileType("audio/ogg", ("ogg",)),
+            _files("audio/wav", "wav"),
+            _files("audio/mp3", "mp3"),
+            _files("audio/m4a", "m4a"),
+            _files("audio/flac", "flac"),
+            _files("audio/ogg", "ogg"),
         ),
         extractor="audio",
         chunker="places",

@@ -15,7 +15,7 @@ from kb.domain.embeddings import EmbeddingModel, Role
 from kb.embed.provider import OLLAMA
 from kb.embed.row_embedder import RowEmbedder
 from kb.errors import ModelUnreachable, StreamBroken
-from kb.runtimes.ollama_http import OllamaServer, not_pulled
+from kb.runtimes.ollama_http import OllamaServer, pulled_models, require_pulled
 
 if TYPE_CHECKING:
     from kb.embed.provider import Provider
@@ -66,7 +66,8 @@ def ollama_model(provider: Provider, name: str) -> EmbeddingModel:
     Raises: ModelNotPulled, ModelUnreachable, ModelTimeout, StreamBroken.
     """
     server = provider.server()
-    version = f"{OLLAMA}:{_digest(server, name)}/{provider.form(name).label}"
+    digest = require_pulled(pulled_models(server), name).removeprefix("sha256:")[:_DIGEST_CHARS]
+    version = f"{OLLAMA}:{digest}/{provider.form(name).label}"
     (probe,) = embeddings(server, name, [_PROBE])
     return EmbeddingModel(name, version, len(probe), None)
 
@@ -103,13 +104,3 @@ def _are_vectors(rows: Any, count: int) -> bool:
         and len(rows) == count
         and all(isinstance(row, list) and row and all(type(value) in (int, float) for value in row) for row in rows)
     )
-
-
-def _digest(server: OllamaServer, name: str) -> str:
-    """The digest that tells one build of a model from another. Raises: ModelNotPulled."""
-    tagged = name if ":" in name.rpartition("/")[2] else f"{name}:latest"
-    listed = server.ask("/api/tags", None).get("models")
-    for model in listed if isinstance(listed, list) else ():
-        if isinstance(model, dict) and model.get("name") == tagged:
-            return str(model.get("digest", "unknown")).removeprefix("sha256:")[:_DIGEST_CHARS]
-    raise not_pulled(name)

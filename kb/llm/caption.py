@@ -11,9 +11,8 @@ import json
 
 from kb.domain.derived import CaptionSettings, Engine, ExtractSettings, Job, ModelCaption, Results
 from kb.errors import ExtractFailed, ModelError, ModelMissing, worded
-from kb.llm.ollama import pulled_models, require_pulled
 from kb.models.requirements import lacking_packages, require
-from kb.runtimes.ollama_http import OllamaServer, Timeouts
+from kb.runtimes.ollama_http import OllamaServer, Timeouts, pulled_models, require_pulled
 
 # Bumped whenever the same image would give another caption from the same model.
 _METHOD_VERSION = "1"

@@ -22,7 +22,7 @@ from kb.domain.answers.generation import (
 )
 from kb.errors import StreamBroken
 from kb.llm.stops import StopStrings
-from kb.runtimes.ollama_http import OllamaServer, not_pulled
+from kb.runtimes.ollama_http import OllamaServer
 from kb.runtimes.token_estimate import estimated_prompt_tokens, estimated_tokens
 
 # One token's line is some 200 bytes; its text alone never comes near this.
@@ -123,25 +123,6 @@ class OllamaModel:
         made = last.get("eval_count")
         made = made if isinstance(made, int) and made >= 0 else tokens
         return TokenUsage(counted, made, round(1000 * (perf_counter() - start)))
-
-
-def pulled_models(server: OllamaServer) -> tuple[str, ...]:
-    """The names of the models the server has. Raises: ModelUnreachable, ModelTimeout, StreamBroken."""
-    models = server.ask("/api/tags", None).get("models")
-    if not isinstance(models, list):
-        raise StreamBroken("the server's list of models cannot be read", "see that models.llm.endpoint is Ollama")
-    return tuple(str(model["name"]) for model in models if isinstance(model, dict) and "name" in model)
-
-
-def has_model(pulled: Sequence[str], model: str) -> bool:
-    """Whether `model` is among them; a name without a tag means `latest`."""
-    return (model if ":" in model.rpartition("/")[2] else f"{model}:latest") in pulled
-
-
-def require_pulled(pulled: Sequence[str], model: str) -> None:
-    """Raises ModelNotPulled unless the server has the model."""
-    if not has_model(pulled, model):
-        raise not_pulled(model)
 
 
 def trained_context_tokens(shown: dict[str, Any]) -> int | None:

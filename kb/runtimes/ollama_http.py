@@ -7,7 +7,7 @@ long a silence or too long a time close the connection.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
@@ -139,6 +139,23 @@ class OllamaServer:
             _IS_OLLAMA,
             details={"status": str(response.status)},
         )
+
+
+def pulled_models(server: OllamaServer) -> dict[str, str]:
+    """The models the server has: name → digest. Raises: ModelUnreachable, ModelTimeout, StreamBroken."""
+    models = server.ask("/api/tags", None).get("models")
+    if not isinstance(models, list):
+        raise StreamBroken("the server's list of models cannot be read", "see that models.llm.endpoint is Ollama")
+    known = (model for model in models if isinstance(model, dict) and "name" in model)
+    return {str(model["name"]): str(model.get("digest", "unknown")) for model in known}
+
+
+def require_pulled(pulled: Mapping[str, str], model: str) -> str:
+    """The digest of `model`, whose name without a tag means `latest`. Raises: ModelNotPulled."""
+    digest = pulled.get(model if ":" in model.rpartition("/")[2] else f"{model}:latest")
+    if digest is None:
+        raise not_pulled(model)
+    return digest
 
 
 def not_pulled(model: str) -> ModelNotPulled:

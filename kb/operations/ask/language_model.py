@@ -111,8 +111,7 @@ def gguf_path(config: Config) -> Path:
 
 def _ollama_lacks(config: Config) -> KbError | None:
     """Why Ollama cannot answer; None when it can. Takes one request."""
-    from kb.llm.ollama import pulled_models, require_pulled
-    from kb.runtimes.ollama_http import OllamaServer, Timeouts
+    from kb.runtimes.ollama_http import OllamaServer, Timeouts, pulled_models, require_pulled
 
     llm = config.models_llm
     quick = Timeouts(llm.connect_timeout_seconds, llm.connect_timeout_seconds, llm.connect_timeout_seconds)
