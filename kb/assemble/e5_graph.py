@@ -71,7 +71,7 @@ def write_pieces(vocabulary: Vocabulary, directory: Path) -> None:
 
 
 def encoder_model(weights: E5Weights, weights_file: str) -> tuple[bytes, bytes]:
-    """The ONNX file, and that of its large weights, which is called `weights_file` and stands beside it.
+    """The ONNX file, and the file of its large weights, called `weights_file`, beside it.
 
     `input_ids` int64[batch, sequence] → `mean` float32[batch, hidden] of the tokens' states, and those states, each
     L2 = 1: `tokens` float32[batch, sequence, hidden].
@@ -195,7 +195,7 @@ def _feed_forward(graph: GraphWriter, weights: E5Weights, hidden: _Hidden, layer
     sums = _linear(graph, activated, f"{layer}fo", contract, weights.vector(f"{layer}fo.b", width))
     for index, part in enumerate(parts):
         sums = graph.node("Add", [sums, part], f"{layer}sum{index}")
-    # The same channels stand out after the feed-forward part, by less than its weights tell.
+    # The same channels are outsized after the feed-forward part, by less than its weights tell.
     scales = _layer_scales(weights, layer).clip(max=2) if divides else None
     return _Hidden(layer_norm(graph, weights, sums, f"{layer}oln", f"{layer}output", scales), scales)
 

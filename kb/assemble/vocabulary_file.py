@@ -66,7 +66,7 @@ def write_vocabulary(path: Path, pieces: Sequence[str], scores: Sequence[float],
 
 @dataclass(slots=True)
 class _Node:
-    """A trie node: the children by byte, and where the replacement stands if a character ends here."""
+    """A trie node: the children by byte, and the place of the replacement if a character ends here."""
 
     children: dict[int, _Node] = field(default_factory=dict)
     value: int | None = None

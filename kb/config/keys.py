@@ -132,9 +132,7 @@ class IndexingConfig(Section):
 
     max_file_mb = key(256, "files above so many megabytes are reported, not read", at_least(1))
     max_markdown_mb = key(3, "the same for a Markdown file, which takes many times its size in memory", at_least(1))
-    max_parallel_extractors = key(
-        2, "how many files are read by engines at once, each in a process of its own", between(1, 64)
-    )
+    max_parallel_extractors = key(2, "how many files engines read at once, each in a separate process", between(1, 64))
     extract_timeout_s = key(
         120, "processor seconds an engine may take without progress; by the clock, ten times that", between(1, 86_400)
     )

@@ -76,7 +76,7 @@ def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | 
 
 
 def with_exposure_now(config: Config) -> Config:
-    """The same values, but what `[exposure]` of the file says now; what a variable or a flag had set stays.
+    """The same values, but `[exposure]` as it is in the file now; values of variables and flags stay.
 
     Raises: ConfigError where the file cannot be read any more: nobody knows then what it hides.
     """
@@ -269,7 +269,7 @@ GONE_KEYS: Mapping[str, str] = {
 MAX_BYTES = 1_000_000
 MAX_KEY_PARTS = 16
 
-# What is no key: comments and strings of each kind, also such as do not end.
+# Comments and strings of each kind, also unfinished ones: no keys.
 _QUOTED = (
     r'"""(?:\\.|[^\\])*?(?:"""|\Z)'
     r"|'''.*?(?:'''|\Z)"
@@ -305,7 +305,7 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 def _has_long_key(text: str) -> bool:
     if not any(line.count(".") >= MAX_KEY_PARTS for line in text.split("\n")):
-        return False  # a key stands on one line
+        return False  # a key is on one line
     return re.search(_LONG_KEY, re.sub(_QUOTED, "q", text, flags=re.DOTALL)) is not None
 
 

@@ -9,12 +9,12 @@ from kb.config.keys import KEYS, SCHEMA_VERSION, SECRETS, SECTIONS, Config, fiel
 
 
 def items(config: Config) -> list[tuple[str, Any, str]]:
-    """Every key with its value and origin, in the order of the sections; of what is secret, that it is set."""
+    """Every key with its value and origin, in the order of the sections; a secret value is hidden."""
     return [(key, hidden(value) if key in SECRETS else value, origin) for key, value, origin in _all(config)]
 
 
 def hidden(value: Any) -> Any:
-    """What is shown in place of a secret value; an empty one is none."""
+    """The text shown in place of a secret value; an empty value is shown."""
     if not value:
         return value
     return (f"({len(value)} hidden)",) if isinstance(value, tuple) else "(hidden)"
@@ -39,7 +39,7 @@ def to_toml(config: Config, *, with_origins: bool) -> str:
 
 
 def starter_toml(config: Config) -> str:
-    """A file to begin with: what differs from the defaults is set, every other key stands as a comment.
+    """A file to begin with: values that differ from the defaults are set, every other key is a comment.
 
     So a default that a later kb improves arrives where nothing was decided.
     """

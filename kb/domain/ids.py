@@ -76,81 +76,45 @@ def id_from(value: Json) -> str:
 
 def asset_id(asset_blake3: str) -> AssetId:
     """The id of a file's bytes, from their full BLAKE3 digest."""
-    return AssetId(id_from({"kind": "asset", "asset_blake3": asset_blake3}))
+    return AssetId(_id("asset", asset_blake3=asset_blake3))
 
 
 def document_id(workspace_path: str, asset: AssetId, parser_version: str) -> DocumentId:
     """The id of one file as read by one parser."""
-    return DocumentId(
-        id_from({"kind": "doc", "workspace_path": workspace_path, "asset_id": asset, "parser_version": parser_version})
-    )
+    return DocumentId(_id("doc", workspace_path=workspace_path, asset_id=asset, parser_version=parser_version))
 
 
 def block_id(
     doc: DocumentId, block_kind: str, heading_path: Sequence[str], ordinal: int, source_span: Mapping[str, Json]
 ) -> BlockId:
     """The id of one block of a document; `ordinal` counts the document's blocks from 0."""
-    return BlockId(
-        id_from(
-            {
-                "kind": "block",
-                "doc_id": doc,
-                "block_kind": block_kind,
-                "heading_path": list(heading_path),
-                "ordinal": ordinal,
-                "source_span": source_span,
-            }
-        )
-    )
+    place: dict[str, Json] = {"heading_path": list(heading_path), "ordinal": ordinal, "source_span": source_span}
+    return BlockId(_id("block", doc_id=doc, block_kind=block_kind, **place))
 
 
 def chunk_id(doc: DocumentId, chunker_version: str, block_ids: Sequence[BlockId], policy_hash: str) -> ChunkId:
     """The id of one chunk. Pieces of a split block salt `policy_hash` with the piece's start."""
-    return ChunkId(
-        id_from(
-            {
-                "kind": "chunk",
-                "doc_id": doc,
-                "chunker_version": chunker_version,
-                "block_ids": list(block_ids),
-                "policy_hash": policy_hash,
-            }
-        )
-    )
+    cut = {"chunker_version": chunker_version, "policy_hash": policy_hash}
+    return ChunkId(_id("chunk", doc_id=doc, block_ids=list(block_ids), **cut))
 
 
 def embedding_id(chunk: ChunkId, model_id: str, model_version: str, dimensions: int) -> EmbeddingId:
     """The id of one chunk's vector under one model."""
-    return EmbeddingId(
-        id_from(
-            {
-                "kind": "embedding",
-                "chunk_id": chunk,
-                "model_id": model_id,
-                "model_version": model_version,
-                "dimensions": dimensions,
-            }
-        )
-    )
+    model: dict[str, Json] = {"model_id": model_id, "model_version": model_version, "dimensions": dimensions}
+    return EmbeddingId(_id("embedding", chunk_id=chunk, **model))
 
 
 def index_id(
     collection: str, embedding_model: str, dimensions: int, index_version: str, index_kind: str, index_params_hash: str
 ) -> IndexId:
     """The id of one vector index."""
-    return IndexId(
-        id_from(
-            {
-                "kind": "index",
-                "collection": collection,
-                "embedding_model": embedding_model,
-                "dimensions": dimensions,
-                "index_version": index_version,
-                "index_kind": index_kind,
-                "index_params_hash": index_params_hash,
-            }
-        )
-    )
+    model: dict[str, Json] = {"embedding_model": embedding_model, "dimensions": dimensions}
+    index = {"index_version": index_version, "index_kind": index_kind, "index_params_hash": index_params_hash}
+    return IndexId(_id("index", collection=collection, **model, **index))
+
+
+def _id(kind: str, **made_of: Json) -> str:
+    return id_from({"kind": kind, **made_of})
 
 
 def _nfc(value: Json) -> Json:

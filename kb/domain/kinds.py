@@ -3,7 +3,7 @@
 All that depends on the kind of a file is asked of `KINDS`: which files a walk takes, what the default of
 `workspace.include` is, what `--media` takes, by which extractor and chunker a file is read and cut. Those have an entry
 for each name that is here in `extract/registry.py` and `chunk/chunkers.py`. An extractor that another package brings
-has a family of its own, called as it is.
+has its own family, of the same name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where a passage is in its source: lines of a text, a page, a region of an image, a time of a recording.
 
 `char_start` and `char_end` (exclusive) count the characters of the text that was read from the source: of the page's
-text for a page, of the document's `source_text` for the others. They tell which part of a chunk stands where.
+text for a page, of the document's `source_text` for the others. They tell where each part of a chunk is.
 """
 
 from __future__ import annotations
@@ -102,6 +102,6 @@ class CaptionSpan(_Span):
 
 
 LocatedSpan: TypeAlias = PageSpan | RegionSpan | TimeSpan | CaptionSpan
-"""Every span that says which characters stand where it points."""
+"""Every span that says which characters are at its place."""
 
 SourceSpan: TypeAlias = LineSpan | CodeSpan | LocatedSpan

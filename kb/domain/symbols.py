@@ -28,7 +28,7 @@ class Symbol(NamedTuple):
     `src/foo.Foo.bar` (JavaScript, TypeScript), `pkg.(*Foo).Bar` (Go), `com.foo.Foo.bar` (Java, Kotlin), `ns::Foo::bar`
     (C++). `kind` is `function`, `method`, `class`, …; of files around source code one of OBJECT_KINDS or what the part
     is: `section`, `rule`. `line_start` is the first line of the comment, decorators or attributes that belong to it,
-    `defined_at` the line where the definition itself begins. `is_inner`: it stands inside of a function.
+    `defined_at` the line where the definition itself begins. `is_inner`: it is inside a function.
     """
 
     name: str

@@ -28,7 +28,7 @@ HUB_DIRECTORY = "hub"
 
 _BATCH_TEXTS = 16
 _BATCH_PAIRS = 4
-# A piece cut between two tokens can take a few more when it stands alone.
+# A piece cut between two tokens can take a few more tokens by itself.
 _SPARE_TOKENS = 16
 
 
@@ -278,7 +278,7 @@ def _load_fastembed() -> Any:
 
 
 def _content_offsets(encoding: Any) -> list[tuple[int, int]]:
-    """Where each token that stands for text begins and ends in the text, over all windows."""
+    """Where each token of the text, marks left out, begins and ends in it, over all windows."""
     return [
         offsets
         for window in (encoding, *encoding.overflowing)

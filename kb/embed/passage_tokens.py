@@ -29,7 +29,7 @@ _LARGEST = 7
 _ZERO = 8
 # Of a row whose tokens cancel out.
 _SMALLEST = 1e-3
-# Tokens clustered at once: what is compared pair by pair must stay small, also for a long passage.
+# Tokens clustered at once: the matrix of their pairs must stay small, also for a long passage.
 _AT_ONCE = 512
 
 
@@ -106,7 +106,7 @@ def _merges(points: Vectors, needed: int) -> list[tuple[float, int, int]]:
         nearest = apart.argmin(axis=1)
         least = apart.min()
         if sum(height <= least for height, _, _ in merges) >= needed:
-            break  # what is merged later is merged higher
+            break  # later merges are higher
         places = np.arange(len(nearest))
         first = np.flatnonzero((nearest[nearest] == places) & (places < nearest))
         second = nearest[first]

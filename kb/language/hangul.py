@@ -66,7 +66,7 @@ def _keys_of(char: str) -> str:
 
 
 def compose(keys: str) -> str:
-    """The syllables that single jamo write, as a keyboard joins them; what makes no syllable stands alone."""
+    """The syllables that single jamo write, as a keyboard joins them; a jamo that is in no syllable stays single."""
     written: list[str] = []
     at = 0
     while at < len(keys):
@@ -143,13 +143,13 @@ _TOGETHER = frozenset("ai ay au aw oa oo ou ow ee ei ey ew".split())
 
 
 class _Heard(NamedTuple):
-    """What letters are heard as in a place: classes of sound, several where they are read in several ways."""
+    """How letters in a place of a word are heard: classes of sound, several where they are read in several ways."""
 
     place: str
     ways: tuple[str, ...]
 
     def holds(self, word: str, at: int, end: int) -> bool:
-        """Whether the letters from `at` to `end` stand in that place of the word."""
+        """Whether the letters from `at` to `end` are in that place of the word."""
         if self.place in ("-", "^"):
             return self.place == "-" or at == 0
         after = word[end : end + 1]

@@ -1,9 +1,9 @@
 """Korean morphemes: Kiwi when text is indexed, the index's own findings when a question is read.
 
-Kiwi costs two seconds to load, which one search must not pay. So ingest keeps, for every written unit that Kiwi
-found (`korean_units`: the surface, the content morphemes it stood for, how often), what it takes to cut a
-question the same way: the cheapest path through the question's syllables, each known unit costing the negative
-logarithm of its frequency (a unigram model, as in Kudo 2018, "Subword Regularization", §3.2).
+Kiwi takes two seconds to load, which one search must not pay. So ingest stores every written unit that Kiwi found
+(`korean_units`: the surface, its content morphemes, its count), and a question is cut the same way by them: along the
+cheapest path through its syllables, where a known unit costs the negative logarithm of its frequency (a unigram model,
+as in Kudo 2018, "Subword Regularization", §3.2).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _UNKNOWN_COST = 16.0
 _UNKNOWN_SYLLABLE_COST = 4.0
 _LONGEST_WORD_CHARS = 40
 
-# Particles and endings every index behaves as if it had seen, so often each: a small one has met too few of its own.
+# Particles and endings every index behaves as if it had seen, so often each: a small index has met too few.
 _FUNCTION_WORD_COUNT = 20
 
 
@@ -44,7 +44,7 @@ def _function_words() -> tuple[str, ...]:
     return tuple(" ".join(rows("function_words")["korean"]).split())
 
 
-# A word with Hangul in it, and what of a name stands before a word's first piece: `192.168.0.` before 20으로.
+# A word with Hangul in it, and the part of a name before a word's first piece: `192.168.0.` before 20으로.
 _WITH_HANGUL = r"[^\W_]*[가-힣][^\W_]*"
 _NAME_BEFORE = r"(?:[^\W_가-힣]+[-._/:@+#,])+$"
 _NAME_CHARS = 64
@@ -97,7 +97,7 @@ def _kiwi() -> Kiwi:
 
 
 def release_analyser() -> None:
-    """Lets go of the analyser's memory; the next text loads it again."""
+    """Frees the analyser's memory; the next text loads it again."""
     _kiwi.cache_clear()
 
 
@@ -128,7 +128,7 @@ def _korean_text(text: str, tokens: Iterable[tuple[str, str, int, int]]) -> Kore
         if kind in CONTENT_TAGS:
             morphemes.append(form)
             content.append(form)
-        # Particles, and 이다 with its endings, which stand behind nouns alone.
+        # Particles, and 이다 with its endings, which follow nouns alone.
         if kind[0] == "J" or kind == "VCP":
             tail = token_start if tail < 0 else tail
         elif kind[0] != "E":

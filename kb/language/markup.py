@@ -1,10 +1,13 @@
-"""What in a note's text is no word of any language: targets of links, embeds, block ids, callout marks, tags.
+"""Markup in a note's text, which is no word of any language: targets of links, embeds, block ids, callouts, tags.
 
-Four readings of the same marks. `without_markup` keeps what a reader sees, for telling the language of a text. The
-others keep every character's place, so that a range of them is a range of the text: in `without_components` the lines
-of nothing but what MDX and Svelte add to Markdown (components, `import` and `export`, `{#if …}`) are blank; in
-`without_tags` that is wherever it is, and so are tags and comments; in `masked` all markup that stands by itself, and
-every line of nothing but links. Code is left alone by all.
+Four functions take it out. `without_markup` keeps the words that a reader sees, to tell the language of a text. The
+others put spaces in its place, so that a range of the result is a range of the text:
+
+    without_components   lines of nothing but what MDX and Svelte add (components, `import`, `export`, `{#if …}`)
+    without_tags         the same anywhere in a line, and tags and comments
+    masked               the same, and embeds, block ids, callout marks, and lines of nothing but links
+
+None of them changes code.
 """
 
 from __future__ import annotations
@@ -65,7 +68,7 @@ def without_markup(text: str) -> str:
 
 
 def masked(text: str) -> str:
-    """`text` with spaces in the place of markup that stands by itself; as long as `text`, its lines where they were."""
+    """`text` with spaces for tags, embeds, block ids, callouts and lines of nothing but links; as long as `text`."""
     if not _HAS_MARK.search(text):
         return text
     standing = _STANDING.sub(lambda mark: mark[0] if mark["code"] else _blank(mark[0]), without_tags(text))

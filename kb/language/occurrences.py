@@ -20,7 +20,7 @@ from kb.domain.text import Range, stored_text
 Folding = Literal["verbatim", "words"]
 
 _WHITE = re.compile(r"\s+")
-_PIECE = re.compile(r"\s+|\S+")  # what is folded by itself: nothing is composed across white space
+_PIECE = re.compile(r"\s+|\S+")  # pieces are folded one by one: nothing is composed across white space
 
 
 def folded(text: str, folding: Folding) -> str:

@@ -129,7 +129,7 @@ def lists_pages(text: str) -> bool:
 
 
 def _with_dots(text: str) -> list[_Entry]:
-    """The entries whose labels stand on the line of their dots, or on the one before where that has nothing else."""
+    """The entries whose labels are on the line of their dots, or on the one before where that has nothing else."""
     entries: list[_Entry] = []
     end = 0
     for found in _DOTS_AND_PAGE.finditer(text):

@@ -1,8 +1,8 @@
 """A passage's text → the ranges of its sentences, the smallest things an answer quotes.
 
-Paragraphs, list items and quotations are read as prose; a table row or a piece of a code block is one sentence as it
-stands. Headings, rulers, embeds, tags and lines of nothing but links say nothing and are left out. Nothing is changed:
-a sentence is a range, and its text is the passage's.
+Paragraphs, list items and quotations are read as prose; a table row or a piece of a code block is one sentence.
+Headings, rulers, embeds, tags and lines of nothing but links are left out. Nothing is changed: a sentence is a range,
+and its text is the passage's.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def is_code(text: str, at: int) -> bool:
 
 
 class _Line(NamedTuple):
-    """A line `start`..`end`. Behind its quotation marks (`depth` of them) and list marker stands `content`."""
+    """A line `start`..`end`. `content` begins behind its quotation marks (`depth` of them) and list marker."""
 
     start: int
     content: int

@@ -1,4 +1,4 @@
-"""The step `caption`: an image's bytes → what a vision model on an Ollama server says it shows, as `caption.json`.
+"""The step `caption`: an image's bytes → its description by a vision model on an Ollama server, as `caption.json`.
 
 Off unless it is asked for: a model's words are not in the file, and they cost seconds a picture.
 """

@@ -58,7 +58,7 @@ class OllamaModel:
         return round(estimated_tokens(text) * self._correction)
 
     def count_prompt_tokens(self, messages: Sequence[Message]) -> int:
-        """The same for a whole prompt."""
+        """An estimate for a whole prompt, raised likewise."""
         return round(estimated_prompt_tokens(messages) * self._correction)
 
     def stream(self, request: GenerateRequest) -> TokenStream:
@@ -126,7 +126,7 @@ class OllamaModel:
 
 
 def trained_context_tokens(shown: dict[str, Any]) -> int | None:
-    """The context length in what `/api/show` answers; None when it says none."""
+    """The context length in the answer of `/api/show`; None when there is none in it."""
     info = shown.get("model_info")
     if not isinstance(info, dict):
         return None

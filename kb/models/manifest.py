@@ -25,7 +25,7 @@ EARLIER_ADAPTER = "e5"
 
 
 class ModelFacts(NamedTuple):
-    """What a model is. `dimensions` and `window_tokens` are those of its vectors; None where it makes none."""
+    """A model. `dimensions` and `window_tokens` are those of its vectors; None where it makes none."""
 
     name: str
     version: str
@@ -99,7 +99,7 @@ def read_installed(model_dir: Path, name: str) -> InstalledModel:
 
 
 def manifest_bytes(model_dir: Path, name: str) -> bytes | None:
-    """What the model installed as `name` says of itself, as it is there; None where none is installed."""
+    """The manifest of the model installed as `name`; None where none is installed."""
     try:
         return (model_dir / name / MANIFEST_FILE).read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""What a GGUF file says of itself in its first bytes, read without llama.cpp: its context, its vectors.
+"""The facts in the first bytes of a GGUF file, read without llama.cpp: its context, its vectors.
 
 Layout (little-endian, GGUF 2 and 3): magic, version, number of tensors, number of entries; then each entry as key, type
 and value.
@@ -36,7 +36,7 @@ class GgufFacts(NamedTuple):
 
 
 def read_gguf(path: Path, key: str = "models.llm.gguf") -> GgufFacts:
-    """What the file at `path` says of itself. `key` is the configuration's that names the file.
+    """The facts of the file at `path`. `key` is the one of the configuration that names the file.
 
     Raises: ModelMissing when it is not there, ModelCorrupt when it is no GGUF.
     """

@@ -59,7 +59,7 @@ class EncoderGraph(NamedTuple):
     session: Session
 
     def windows(self, ids: Sequence[int]) -> list[Sequence[int]]:
-        """What the encoder sees at once of a text's token ids, in order; an empty text has one empty window."""
+        """A text's token ids in windows, in order: a window is encoded at once. An empty text has one empty window."""
         assert self.model.window_tokens is not None
         size = self.model.window_tokens - _MARK_TOKENS
         return [ids[start : start + size] for start in range(0, max(len(ids), 1), size)]
@@ -122,7 +122,7 @@ class InstalledEmbedder(NamedTuple):
         return self._stacked(self._encoded(texts, role, lambda vector, states: vector))
 
     def embed_passages(self, texts: Sequence[str]) -> tuple[Vectors, list[PassageTokens]]:
-        """The same of passages, and the tokens of each, by one pass through the encoder."""
+        """The vectors of passages, as of `embed`, and their tokens, by one pass through the encoder."""
         from kb.embed.passage_tokens import packed_tokens
 
         both = self._encoded(texts, "passage", lambda vector, states: (vector, packed_tokens(states)))
@@ -133,7 +133,7 @@ class InstalledEmbedder(NamedTuple):
         return [len(ids) + _MARK_TOKENS for ids in self._token_ids(texts, role)]
 
     def _encoded(self, texts: Sequence[str], role: Role, made: Callable[[Vectors, Vectors], T]) -> list[T]:
-        """What `made` makes of each text's vector, float32[dimensions], and states, float32[n, dimensions]."""
+        """What `made` returns for each text, of its vector, float32[dimensions], and states, float32[n, dimensions]."""
         encoded: list[T] = []
         for start in range(0, len(texts), _SLICE_TEXTS):
             ids = self._token_ids(texts[start : start + _SLICE_TEXTS], role)

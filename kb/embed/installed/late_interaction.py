@@ -40,7 +40,7 @@ def late_scores(question: bytes, passages: Sequence[tuple[int, bytes]]) -> list[
 
 
 def token_scores(question: bytes, texts: Sequence[bytes], components: int) -> list[float]:
-    """The same of texts whose tokens are as the encoder gives them: float32[m, components], m > 0."""
+    """The score of each text, its tokens as the encoder gives them: float32[m, components], m > 0."""
     if not texts:
         return []
     counts = [len(tokens) // (_FLOAT_BYTES * components) for tokens in texts]

@@ -67,7 +67,7 @@ _GET_ERROR_MESSAGE = 2
 _ONLY_FATAL = 4  # errors are raised, not logged
 _DEVICE_ALLOCATOR, _DEFAULT_MEMORY = 0, 0
 _OPTIMISE_NOTHING, _OPTIMISE_ALL = 0, 99
-# The fused operator takes four times as long as the sum and the normalisation it stands for.
+# The fused operator takes four times as long as a sum and a normalisation.
 _OPTIMISED = {b"optimization.disable_specified_optimizers": b"SkipLayerNormFusion"}
 # Prepacking copies every weight; without it, those in a file beside the graph are used where they are mapped.
 _AS_IT_IS = {b"session.disable_prepacking": b"1"}
@@ -104,11 +104,11 @@ class Session:
         finalize(self, library.release, "Session", handle).atexit = False
 
     def run(self, inputs: Mapping[str, Tensor], output: str) -> Output:
-        """The output of that name, a copy. Raises: ModelError with what ONNX Runtime says."""
+        """A copy of the output of that name. Raises: ModelError with ONNX Runtime's message."""
         return self.outputs(inputs, (output,))[0]
 
     def outputs(self, inputs: Mapping[str, Tensor], asked: Sequence[str]) -> list[Output]:
-        """The same of several outputs of one run."""
+        """Copies of several outputs of one run. Raises: ModelError."""
         library = self._library
         values = (_P * len(inputs))()
         results = (_P * len(asked))()
@@ -143,7 +143,7 @@ class _Library:
         self._memory = self.made("CreateCpuMemoryInfo", _DEVICE_ALLOCATOR, _DEFAULT_MEMORY)
 
     def call(self, name: str, *arguments: object) -> None:
-        """Calls a function of OrtApi. Raises: ModelError with what it says."""
+        """Calls a function of OrtApi. Raises: ModelError with its message."""
         status = self._functions[name](*arguments)
         if status:
             told = self._message(status)
@@ -151,13 +151,13 @@ class _Library:
             raise ModelError(f"ONNX Runtime: {told.decode(errors='replace')}")
 
     def made(self, name: str, *arguments: object) -> ctypes.c_void_p:
-        """What a function of OrtApi gives through its last parameter. Raises: ModelError."""
+        """The object that a function of OrtApi returns through its last parameter. Raises: ModelError."""
         pointer = _P()
         self.call(name, *arguments, ctypes.byref(pointer))
         return pointer
 
     def release(self, kind: str, pointer: object) -> None:
-        """Releases what is of that kind; NULL is allowed."""
+        """Releases an object of that kind; NULL is allowed."""
         self._releases[kind](pointer)
 
     def session(self, model: Path | bytes, *, optimised: bool) -> ctypes.c_void_p:

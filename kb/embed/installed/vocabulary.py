@@ -64,7 +64,7 @@ class UnigramVocabulary(NamedTuple):
         return found
 
     def segmented(self, data: bytes, longest: Sequence[int] | None = None) -> list[int]:
-        """The same of text whose characters are replaced, its words begun by a metaspace.
+        """The ids of a text whose characters are replaced, and whose words begin with a metaspace.
 
         `longest`, as `longest_by_beginning` gives it, spares looking for pieces that cannot be.
         """
@@ -133,7 +133,7 @@ class UnigramVocabulary(NamedTuple):
         return joined if not joined or joined.startswith(METASPACE) else METASPACE + joined
 
     def _replacement(self, raw: bytes, start: int) -> tuple[bytes, int]:
-        """What the longest replaced prefix of `raw[start:]` becomes, and its length; else the character there."""
+        """The replacement of the longest replaced prefix of `raw[start:]`, and its length; else the character there."""
         trie = self.trie
         node, at, value, length = 0, start, -1, 0
         unit = trie[0]
