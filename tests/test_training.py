@@ -175,8 +175,14 @@ def made_source(name: str, passages: int, *, twins: bool = False) -> Source:
     return Source(name, "", [Passage("", (), text) for text in texts], questions, pairs)
 
 
+def near(sources: Sequence[Source]) -> list[list[list[int]]]:
+    """As neighbours of each passage the passages after it, in a ring."""
+    counts = [len(source.passages) for source in sources]
+    return [[[(at + step) % count for step in range(1, min(count, 12))] for at in range(count)] for count in counts]
+
+
 def epoch(sources: Sequence[Source], recipe: Recipe, seed: int = 1) -> list[Batch]:
-    batches = Batches(sources, recipe, seed)
+    batches = Batches(sources, near(sources), recipe, seed)
     return list(islice(batches, batches.steps_of_an_epoch))
 
 
@@ -187,7 +193,7 @@ def shown(batch: Batch) -> list[str]:
 
 def test_every_passage_is_shown_once_an_epoch() -> None:
     sources = [made_source("n", 23), made_source("m", 9), made_source("t", 14, twins=True)]
-    batches = Batches(sources, Recipe(passages=8, cut=2), 1)
+    batches = Batches(sources, near(sources), Recipe(passages=8, cut=2), 1)
     assert (batches.passages_of_an_epoch, batches.steps_of_an_epoch) == (46, 6)
     for _ in range(3):
         texts = Counter(text for batch in islice(batches, 6) for text in shown(batch))
@@ -207,6 +213,16 @@ def test_twins_are_shown_together() -> None:
     for batch in epoch([source], Recipe(passages=4, cut=0)):
         for a, b in source.pairs:
             assert (source.passages[a].text in batch.passages) == (source.passages[b].text in batch.passages)
+
+
+def test_neighbours_are_shown_together() -> None:
+    source = made_source("n", 32)
+    ring = [[at // 4 * 4 + (at + step) % 4 for step in range(1, 4)] for at in range(32)]
+    batches = Batches([source], [ring], Recipe(passages=4, cut=0), 1)
+    texts = [passage.text for passage in source.passages]
+    for batch in islice(batches, batches.steps_of_an_epoch):
+        together = Counter(texts.index(text) // 4 for text in batch.passages)
+        assert set(together.values()) == {4}
 
 
 def test_the_seed_decides_the_batches() -> None:
@@ -345,6 +361,28 @@ def trained(arguments: Sequence[str]) -> int:
 
 def recorded(name: str = "update.json") -> dict[str, Any]:
     return json.loads(Path(name).read_text(encoding="utf-8"))
+
+
+@needs_torch
+def test_neighbours_are_what_questions_are_near_and_do_not_answer_them(tmp_path: Path) -> None:
+    tiny.tiny_weights(tmp_path / "weights.bin")
+    torch, neighbours = importlib.import_module("torch"), importlib.import_module("training.neighbours").neighbours
+    base = importlib.import_module("training.base").open_base(tmp_path / "weights.bin", tmp_path / "cache", print)
+    encoder = importlib.import_module("training.encoder").Encoder(base.weights, 4, torch.float32)
+    passages = [Passage("", (), f"{word} {letter}") for letter, word in ANIMALS.items()]
+    questions = [Question(letter * 2, "keyword", "en", at, None, (at - 1,)) for at, letter in enumerate(ANIMALS) if at]
+    found = neighbours(encoder, base, Source("made", "", passages, questions, []))
+    with torch.inference_mode():
+        asked = encoder([base.question_ids(question.text) for question in questions])
+        held = encoder([base.passage_ids(passage.encoded_text()) for passage in passages])
+    unit = [
+        torch.nn.functional.normalize(torch.stack([one.mean(0) for one in states]), dim=-1) for states in (asked, held)
+    ]
+    for question, cosines in zip(questions, (unit[0] @ unit[1].T).tolist(), strict=True):
+        wrong = [at for at in range(len(passages)) if at not in (question.passage, *question.others)]
+        assert found[question.passage] == sorted(wrong, key=lambda at: -cosines[at])
+    assert found[0] == []
+    assert neighbours(encoder, base, made_source("t", 4, twins=True)) == []
 
 
 @needs_torch

@@ -27,6 +27,7 @@ from training.base import Base, open_base
 from training.batches import Batches, Recipe
 from training.encoder import Encoder
 from training.held_out import held_out_figures, lines_of, record_of
+from training.neighbours import neighbours
 from training.questions import BadData, CheckoutMissing, Source, check_apart, read_source, source_files
 from training.run import PRECISIONS, Checkpoint, Course, Plan, Stopped, seconds_by_precision, train, within_reach
 from training.update_file import Floats, rank_of, read_update, write_update
@@ -90,7 +91,8 @@ def _run(asked: argparse.Namespace) -> None:
         _begin_with(encoder, begun_with, asked.begin_with)
     course = Course()
     if training:
-        batches = Batches(sources, Recipe(asked.passages, asked.cut), asked.seed)
+        near = [neighbours(encoder, base, source) for source in sources]
+        batches = Batches(sources, near, Recipe(asked.passages, asked.cut), asked.seed)
         steps = asked.steps or max(1, round(asked.epochs * batches.steps_of_an_epoch))
         questions = sum(len(source.questions) for source in sources)
         if past := sum(len(source.first(asked.fraction).questions) for source in training.values()) - questions:

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from training.questions import Passage, Question, Source
 
-_GROUP_PASSAGES = 4
+# Passages of a group: a fourth of a step, within these.
+_SMALLEST_GROUP, _LARGEST_GROUP = 4, 8
 _QUESTIONS_OF_A_PASSAGE = 6
-_NEAREST = 8
-_WORD = re.compile(r"[A-Za-z0-9_]+|[가-힣]{2}")
 _SENTENCE_END = re.compile(r"[.!?]\s|다\.?\s|요\.?\s|\n")
 
 
@@ -49,11 +45,15 @@ class Recipe:
 class Batches:
     """Batches of all sources, without end: an epoch has each passage that has questions once, in an order of `seed`."""
 
-    def __init__(self, sources: Sequence[Source], recipe: Recipe, seed: int) -> None:
+    def __init__(
+        self, sources: Sequence[Source], near: Sequence[Sequence[Sequence[int]]], recipe: Recipe, seed: int
+    ) -> None:
+        """`near` has the neighbours of each source's passages, as `training.neighbours` finds them."""
         self._sources = sources
         self._recipe = recipe
         self._random = random.Random(seed)
-        self._near = [[] if source.pairs else _neighbours(source.passages) for source in sources]
+        self._near = near
+        self._group = max(_SMALLEST_GROUP, min(_LARGEST_GROUP, recipe.passages // 4))
         self._asked: list[dict[int, list[Question]]] = []
         for source in sources:
             asked: dict[int, list[Question]] = {}
@@ -113,7 +113,7 @@ class Batches:
     def _grouped(self, at: int) -> Iterator[list[int]]:
         """All passages with questions of a source, in groups: one with those of its nearest that are in no other."""
         near, asked = self._near[at], self._asked[at]
-        if not near:
+        if self._sources[at].pairs:
             return
         order = sorted(asked)
         self._random.shuffle(order)
@@ -123,14 +123,14 @@ class Batches:
             if passage not in left:
                 continue
             others = [other for other in near[passage] if other in left]
-            group = [passage, *self._random.sample(others, min(len(others), _GROUP_PASSAGES - 1))]
+            group = [passage, *self._random.sample(others, min(len(others), self._group - 1))]
             left.difference_update(group)
-            if len(group) == _GROUP_PASSAGES:
+            if len(group) == self._group:
                 yield group
             else:
                 remaining += group
-        for begin in range(0, len(remaining), _GROUP_PASSAGES):
-            yield remaining[begin : begin + _GROUP_PASSAGES]
+        for begin in range(0, len(remaining), self._group):
+            yield remaining[begin : begin + self._group]
 
 
 def _bar_same_questions(batch: Batch) -> None:
@@ -140,23 +140,6 @@ def _bar_same_questions(batch: Batch) -> None:
         rights.setdefault(text, set()).add(right)
     for at, text in enumerate(batch.questions):
         batch.barred[at] = sorted({*batch.barred[at], *rights[text]} - {batch.right[at]})
-
-
-def _neighbours(passages: Sequence[Passage]) -> list[list[int]]:
-    """The passages that share the most rare words with each: cosine of tf-idf."""
-    counts = [Counter(_WORD.findall(passage.encoded_text().lower())) for passage in passages]
-    holding = Counter(word for count in counts for word in count)
-    words = {word: at for at, word in enumerate(word for word, among in holding.items() if among > 1)}
-    matrix = np.zeros((len(passages), len(words)), np.float32)
-    for row, count in enumerate(counts):
-        for word, times in count.items():
-            if word in words:
-                matrix[row, words[word]] = (1 + np.log(times)) * np.log(len(passages) / holding[word])
-    matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
-    nearness = matrix @ matrix.T
-    np.fill_diagonal(nearness, 0)
-    nearest = np.argsort(-nearness, axis=1, kind="stable")[:, :_NEAREST]
-    return [[int(other) for other in row if nearness[at, other] > 0] for at, row in enumerate(nearest)]
 
 
 def without_answer(passage: Passage, question: Question) -> str | None:

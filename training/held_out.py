@@ -11,7 +11,7 @@ from torch import Tensor
 
 from training.base import Base
 from training.encoder import Encoder
-from training.objective import late_scores, pooled
+from training.objective import kept_rows, late_scores, pooled
 from training.questions import Question, Source
 
 _QUESTIONS_TOGETHER = 64
@@ -49,11 +49,12 @@ def held_out_figures(encoder: Encoder, base: Base, sources: Sequence[Source]) ->
         asked = encoder([base.question_ids(question.text) for question in questions])
         vectors = [torch.nn.functional.normalize(pooled(states), dim=-1) for states in (asked, passages)]
         near = (vectors[0] @ vectors[1].T).cpu()
+        rows = [kept_rows(states) for states in passages]
         late = torch.cat(
             [
                 torch.cat(
                     [
-                        late_scores(asked[at : at + _QUESTIONS_TOGETHER], passages[of : of + _PASSAGES_TOGETHER])
+                        late_scores(asked[at : at + _QUESTIONS_TOGETHER], rows[of : of + _PASSAGES_TOGETHER])
                         for of in range(0, len(passages), _PASSAGES_TOGETHER)
                     ],
                     1,

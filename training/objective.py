@@ -14,6 +14,7 @@ import torch.nn.functional as functional
 from torch import Tensor
 
 from kb.embed.installed.encoder import PREFIX_TOKENS
+from kb.embed.passage_tokens import row_labels
 from training.batches import Batch
 
 # The marks and the pieces of "query:" are not the question's own tokens.
@@ -57,7 +58,8 @@ def step_loss(questions: list[Tensor], passages: list[Tensor], batch: Batch, pre
         return (ends[0] @ ends[1].T / _VECTOR_TEMPERATURE).masked_fill(barred, _NEVER)
 
     vector_scores = cosines(None)
-    token_scores = (late_scores(questions, passages, precision) / _TOKEN_TEMPERATURE).masked_fill(barred, _NEVER)
+    rows = [kept_rows(states) for states in passages]
+    token_scores = (late_scores(questions, rows, precision) / _TOKEN_TEMPERATURE).masked_fill(barred, _NEVER)
     by_vector = functional.cross_entropy(vector_scores, right)
     by_short = functional.cross_entropy(cosines(SHORT_COMPONENTS), right)
     by_tokens = functional.cross_entropy(token_scores, right)
@@ -79,6 +81,17 @@ def asking(states: Tensor) -> Tensor:
     """The states of a question's own tokens, or all where it has none."""
     own = states[QUESTION_HEAD:-QUESTION_TAIL]
     return own if len(own) else states
+
+
+def kept_rows(states: Tensor) -> Tensor:
+    """The states of a passage's tokens as kb keeps them, but for the four bits: [max(1, tokens // 8), hidden], L2 = 1.
+
+    Which tokens share a row is not learned; the rows are.
+    """
+    unit = functional.normalize(states, dim=-1)
+    labels = torch.from_numpy(row_labels(unit.detach().cpu().numpy())).to(unit.device)
+    sums = torch.zeros(int(labels.max()) + 1, unit.shape[1], device=unit.device, dtype=unit.dtype)
+    return functional.normalize(sums.index_add(0, labels, unit), dim=-1)
 
 
 def late_scores(questions: list[Tensor], passages: list[Tensor], precision: torch.dtype = torch.float32) -> Tensor:

@@ -36,7 +36,10 @@ _AT_ONCE = 512
 def packed_tokens(states: Vectors) -> PassageTokens:
     """The rows of a passage's token states, float32[n, d] of any length, n > 0 and d even: max(1, n // 8) of them."""
     unit = normalised(states)
-    rows = np.concatenate([_cluster_means(each) for each in _stretches(unit)])
+    labels = row_labels(unit)
+    sums = np.zeros((labels.max() + 1, unit.shape[1]), np.float32)
+    np.add.at(sums, labels, unit)
+    rows = normalised(sums)
     scales = (np.abs(rows).max(axis=1).clip(_SMALLEST) / _LARGEST).astype("<f2")
     values = np.rint(rows / scales.astype(np.float32)[:, None]).clip(-_LARGEST, _LARGEST).astype(np.int8) + _ZERO
     low, high = np.split(values.astype(np.uint8), 2, axis=1)
@@ -59,20 +62,21 @@ def late_score(question: Vectors, rows: Vectors) -> float:
     return float((question @ rows.T).max(axis=1).mean())
 
 
+def row_labels(unit: Vectors) -> Labels:
+    """intp[n] from 0: the row of each of a passage's n tokens, float32[n, d] with L2 = 1."""
+    labels, rows = [], 0
+    for stretch in _stretches(unit):
+        wanted = max(1, len(stretch) // TOKENS_A_ROW)
+        labels.append(_ward(stretch, wanted) + rows)
+        rows += wanted
+    return np.concatenate(labels)
+
+
 def _stretches(unit: Vectors) -> Iterator[Vectors]:
     """The tokens in stretches that are clustered at once, none with less than a row's worth of tokens."""
     ends = [*range(_AT_ONCE, len(unit) - TOKENS_A_ROW + 1, _AT_ONCE), len(unit)]
     for start, end in zip([0, *ends], ends, strict=False):
         yield unit[start:end]
-
-
-def _cluster_means(unit: Vectors) -> Vectors:
-    """float32[max(1, n // 8), d], L2 = 1: the means of the clusters of n tokens, float32[n, d] with L2 = 1."""
-    wanted = max(1, len(unit) // TOKENS_A_ROW)
-    labels = _ward(unit, wanted)
-    sums = np.zeros((wanted, unit.shape[1]), np.float32)
-    np.add.at(sums, labels, unit)
-    return normalised(sums)
 
 
 def _ward(points: Vectors, wanted: int) -> Labels:
