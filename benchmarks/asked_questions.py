@@ -10,8 +10,9 @@ from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.question_sets import Asked, QuestionSet
 from benchmarks.scoring import score_one
 from kb.domain.answers.answer import Answer
+from kb.domain.filters import SearchFilters
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import SearchFilters, SearchQuery
+from kb.domain.search import SearchQuery
 from kb.operations.ask.ask import ask_in
 from kb.operations.ask.findings import AskRequest
 from kb.operations.search.search import search_in

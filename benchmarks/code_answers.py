@@ -16,7 +16,8 @@ from kb.answer.code.judging import code_evidence
 from kb.answer.code.quoting import answering
 from kb.domain.citations import cited_lines
 from kb.domain.code_hits import CodeFound
-from kb.domain.search import SearchFilters, SearchQuery
+from kb.domain.filters import SearchFilters
+from kb.domain.search import SearchQuery
 from kb.language.names import parts_of
 from kb.operations.search.search import search
 from kb.operations.session.session import Session

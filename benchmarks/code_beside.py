@@ -12,7 +12,8 @@ from benchmarks.judged_set import JudgedSet, load_judged_set, sample_questions
 from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.scoring import Scores, score
-from kb.domain.search import SearchFilters, SearchMode, SearchQuery
+from kb.domain.filters import SearchFilters
+from kb.domain.search import SearchMode, SearchQuery
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 

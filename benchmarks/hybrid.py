@@ -23,7 +23,8 @@ from benchmarks.question_sets import Asked, question_set
 from benchmarks.remembered_questions import remembered_questions
 from benchmarks.scoring import score_one
 from kb.domain.candidates import Candidate
-from kb.domain.search import SearchFilters, SearchQuery
+from kb.domain.filters import SearchFilters
+from kb.domain.search import SearchQuery
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 

@@ -29,7 +29,7 @@ from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.processes import Memory, memory_of, process_tree
 from benchmarks.progress import step
-from kb.mcp.door import described
+from kb.mcp.calls import described
 from kb.mcp.tools import READING_TOOLS
 from kb.operations.search.pages import search_page
 from kb.operations.session.session import open_session

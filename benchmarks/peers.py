@@ -23,7 +23,8 @@ from benchmarks.peer_engines import ENGINES, HITS, NOT_INSTALLED
 from benchmarks.progress import step
 from benchmarks.scoring import Run, score
 from kb.config import Config
-from kb.domain.search import SearchFilters, SearchMode, SearchQuery
+from kb.domain.filters import SearchFilters
+from kb.domain.search import SearchMode, SearchQuery
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 

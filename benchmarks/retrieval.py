@@ -19,7 +19,8 @@ from benchmarks.knowledge_base import KnowledgeBase, knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.scoring import Scores, score
 from kb.domain.citations import cited_lines
-from kb.domain.search import SearchFilters, SearchHit, SearchMode, SearchQuery
+from kb.domain.filters import SearchFilters
+from kb.domain.search import SearchHit, SearchMode, SearchQuery
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 

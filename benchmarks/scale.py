@@ -181,7 +181,7 @@ def _searched(config_path: Path, filled: Filled) -> Searched:
     config = load(str(config_path), ())
     words_ms, near_ms, shares = [], [], []
     wall_ms, cpu_ms = [], []
-    depth = fusion_rule(config).depth
+    depth = fusion_rule(config).candidate_depth
     with open_session(config, many=True) as session, session.reading() as base:
         load_vector_functions(base.db)
         add_maxsim(base.db)
@@ -228,7 +228,7 @@ def _near(db: Connection, ann: LanceTable | None, vector: bytes, depth: int) -> 
 def _search(db: Connection, ann: LanceTable | None, question: Question, mode: SearchMode) -> SearchResult:
     """One search as kb makes it, the question's vector given: terms, neighbours, the statement, snippets."""
     rule, vector = fusion_rule(Config()), question.vector.tobytes()
-    neighbours = None if ann is None else ann_neighbours(ann, vector, rule.depth)
+    neighbours = None if ann is None else ann_neighbours(ann, vector, rule.candidate_depth)
     return search_hybrid(
         db,
         SearchQuery(question.text, mode, 10),

@@ -27,7 +27,7 @@ from benchmarks.generated_notes import write_notes
 from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.processes import memory_of
-from kb.domain.search import SearchFilters
+from kb.domain.filters import SearchFilters
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.search.search import search
 from kb.operations.session.session import Session, open_session

@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kb.config import Config, load
 from kb.domain.answers.answer import Answer
+from kb.domain.filters import SearchFilters
 from kb.domain.results.fetched import Fetched, FetchRequest, FetchTarget
 from kb.domain.results.ingest import IngestReport
 from kb.domain.results.listing import Listed, ListedKind
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import SearchFilters, SearchMode, SearchResult
+from kb.domain.search import SearchMode, SearchResult
 from kb.errors import UsageError
 from kb.operations.session.session import Session
 

@@ -169,7 +169,7 @@ def test_no_statement_selects_star(name: str) -> None:
     assert not re.search(r"SELECT\s+(\w+\.)?\*", (SQL_DIR / name).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("written", [":trust_json IS NULL", ":tags_json IS NULL", "ln((", "2.2 *"])
+@pytest.mark.parametrize("written", [":trust_min IS NULL", ":tags_json IS NULL", "ln((", "2.2 *"])
 def test_filters_and_the_lexical_ceiling_are_written_once(written: str) -> None:
     """What may be found, and what a lexical score is a share of: elsewhere they are taken as parameters."""
     assert len([name for name in FILES if written in (SQL_DIR / name).read_text(encoding="utf-8")]) == 1

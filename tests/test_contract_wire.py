@@ -12,8 +12,7 @@ import pytest
 from conftest import tool
 from jsonschema import Draft202012Validator
 
-from kb.wire.schema import WIRE_SCHEMAS
-from kb.wire.schemas import json_schemas
+from kb.wire.schemas import json_schemas, wire_types
 
 CHECKOUT = Path(__file__).parents[1]
 
@@ -77,8 +76,11 @@ def test_every_schema_is_valid_and_names_itself() -> None:
                 assert "schema_version" in body["required"]
 
 
-def test_schemas_are_listed_by_name() -> None:
-    assert list(WIRE_SCHEMAS) == sorted(WIRE_SCHEMAS)
+def test_schemas_are_listed_by_name_and_none_is_of_two_types() -> None:
+    assert list(wire_types()) == sorted(wire_types())
+    assert (
+        len(set(wire_types().values())) == len(wire_types()) == len(list((CHECKOUT / "docs/wire-schema").glob("v*/*")))
+    )
 
 
 REPORT: dict[str, Any] = {

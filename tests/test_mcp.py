@@ -26,8 +26,8 @@ from mcp import StdioServerParameters, stdio_client
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
-from kb.mcp.hidden import visible, visible_parts
 from kb.mcp.server import build_server
+from kb.mcp.text import visible, visible_parts
 from kb.mcp.tools import READING_TOOLS
 
 T = TypeVar("T")
@@ -389,12 +389,12 @@ def test_many_calls_at_once_get_their_own_answers(vault: Vault) -> None:
 def test_schemas_are_made_once_however_often_tools_are_listed_and_called(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kb.mcp import door
+    from kb.mcp import calls
 
     made: list[int] = []
-    there = door.json_schemas
-    monkeypatch.setattr(door, "json_schemas", lambda ids: made.append(1) or there(ids))
-    door.described.cache_clear()
+    there = calls.json_schemas
+    monkeypatch.setattr(calls, "json_schemas", lambda ids: made.append(1) or there(ids))
+    calls.described.cache_clear()
 
     async def talk(client: Client) -> None:
         for _ in range(3):

@@ -14,7 +14,8 @@ from media_fixtures import needs_tesseract
 pytest.importorskip("pymupdf")
 
 from kb.domain.citations import PageCitation
-from kb.domain.search import SearchFilters, SearchHit, SearchQuery
+from kb.domain.filters import SearchFilters
+from kb.domain.search import SearchHit, SearchQuery
 from kb.operations.answers.locate import locate
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session

@@ -19,8 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.config import load
+from kb.domain.filters import SearchFilters, Sought
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import SearchFilters, SearchMode, SearchQuery, Sought
+from kb.domain.search import SearchMode, SearchQuery
 from kb.errors import UsageError
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest

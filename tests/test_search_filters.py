@@ -9,11 +9,12 @@ import pytest
 from conftest import Kb, Vault, kb_in, make_vault, run_kb
 
 from kb.config import load
+from kb.domain.filters import FILTERS, OPTIONS, Filter, SearchFilters, named_filters, with_values
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import SearchFilters
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.session.session import open_session
+from kb.wire.schemas import json_schemas
 
 NOTES = {
     "recipes/jjim.md": "---\nTags: [Work, Home/Boiler]\n---\n# Jjim\n\nBraise the kimchi with pork (양재천 시장).\n",
@@ -164,3 +165,37 @@ def test_hits_for_vim_name_the_line_and_the_byte_of_the_match(kept: Vault, kb: K
     stored = Path(path).read_text(encoding="utf-8").split("\n")
     assert text == stored[int(line) - 1]
     assert text.encode()[int(column) - 1 :].startswith("보일러".encode())
+
+
+# A value of each filter that one of the documents has.
+VALUES = {
+    "tags_any": "work",
+    "lang": "en",
+    "path_globs": "src/**",
+    "trust_min": "primary",
+    "media": "code",
+    "dated": "2026-11-12",
+    "symbol": "boil",
+    "symbol_kind": "function",
+    "code_lang": "python",
+    "repo": "pots",
+}
+
+
+@pytest.mark.parametrize("each", OPTIONS, ids=lambda each: each.field)
+def test_a_filter_of_the_table_is_taken_by_every_surface(each: Filter, kb: Kb) -> None:
+    value, tool_name = VALUES[each.field], each.tool_name if each.tool_name else each.name
+    expected = paths(kb, "kimchi 김치", f"--{each.name.replace('_', '-')}", value)
+    given = [value] if each.many else value
+    bulk = kb("search", "--bulk", stdin=json.dumps({"query": "kimchi 김치", "k": 50, each.name: given}))
+    assert {hit["doc_path"] for hit in bulk.lines[0]["response"]["hits"]} == expected
+    schemas = json_schemas(["search_arguments.v1", "ask_arguments.v1", "bulk_search_query.v1"])
+    in_tools, in_ask, in_bulk = (schema["properties"] for schema in schemas.values())
+    assert in_tools[tool_name] == in_ask[tool_name]
+    assert each.name in in_bulk
+    only = with_values(SearchFilters(), each, [value])
+    assert named_filters({each.name: given}) == named_filters({tool_name: given}) == only
+
+
+def test_the_table_is_of_the_fields_of_filters() -> None:
+    assert tuple(each.field for each in FILTERS) == SearchFilters._fields[: len(FILTERS)]

@@ -24,7 +24,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from kb.tui.app import DEBOUNCE_S, SearchApp
-from kb.tui.line import MOST_CHARACTERS
+from kb.tui.widgets import MOST_CHARACTERS
 
 pytestmark = pytest.mark.slow
 
@@ -159,6 +159,7 @@ def test_a_question_mark_asks_and_esc_goes_back_to_the_hits(vault: Vault) -> Non
 def test_a_question_is_answered_in_steps(marks: str, key: str, vault: Vault) -> None:
     async def play(pilot: Pilot[None], app: SearchApp) -> None:
         app._line = marks + TWO
+        await until(pilot, lambda: app._typing is not None)  # what is typed is told before the key
         await pilot.press(key)
         await until(pilot, lambda: "2. How often does the gateway retry" in shown(app))
         assert "(a part of it) → " in " ".join(shown(app).split())

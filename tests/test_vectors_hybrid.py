@@ -21,7 +21,8 @@ from fake_embedder import PRIMARY, FakeModels, Vectors, fake_models
 from kb.config import load
 from kb.domain.candidates import Candidate
 from kb.domain.embeddings import EmbeddingModel, PassageTokens
-from kb.domain.search import SearchFilters, SearchMode, SearchQuery, Term
+from kb.domain.filters import SearchFilters
+from kb.domain.search import SearchMode, SearchQuery, Term
 from kb.embed.passage_tokens import late_score, packed_tokens, unpacked
 from kb.operations.search.search import search as find
 from kb.operations.session.session import open_session

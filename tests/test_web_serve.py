@@ -56,7 +56,7 @@ def test_a_port_that_is_taken_is_told(vault: Vault) -> None:
         port = taken.getsockname()[1]
         ran = run_kb("--config", str(vault.config), "web", "--no-open", "--port", str(port))
     assert ran.code == 2
-    assert f"port {port} cannot be had" in ran.stderr
+    assert f"port {port} cannot be listened on" in ran.stderr
     assert "--port" in ran.stderr
 
 

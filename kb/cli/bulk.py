@@ -13,7 +13,7 @@ from kb.domain.search import SearchDefaults, SearchMode, SearchResponse
 from kb.errors import KbError, UsageError
 from kb.operations.search.search import search
 from kb.operations.session.session import Session, open_session
-from kb.wire.bulk_search_query import search_query
+from kb.wire.arguments import search_query
 from kb.wire.schemas import read_bulk_query, read_json_line
 
 MAX_LINE_BYTES = 1_000_000

@@ -12,8 +12,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from kb.config import load
+from kb.domain.filters import OPTIONS
 from kb.domain.kinds import KINDS
-from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import KbError
 from kb.operations.session.session import Session, open_session
@@ -58,11 +58,13 @@ def _typed(value: str) -> str:
     return re.sub(r"([^\w@%+=:,./~-])", r"\\\\\1", value) if is_bash else value
 
 
-def _facet(name: str) -> Callable[[Session, str], Iterable[str]]:
-    def values(session: Session, _: str) -> Iterable[str]:
-        from kb.operations.inspect.facets import count_facets
+def _values(name: str) -> Callable[[Session, str], Iterable[str]]:
+    """The values that documents have for the filter of that name."""
 
-        return [each.value for each in count_facets(session, SearchFilters()) if each.facet == name]
+    def values(session: Session, _: str) -> Iterable[str]:
+        from kb.operations.inspect.facets import filter_values
+
+        return filter_values(session, name)
 
     return values
 
@@ -119,7 +121,7 @@ def _models(session: Session, _: str) -> Iterable[str]:
 
 
 def _kinds(session: Session, typed: str) -> Iterable[str]:
-    return [*KINDS.families, *_facet("media")(session, typed)]
+    return [*KINDS.families, *_values("media")(session, typed)]
 
 
 def _keys(session: Session, _: str) -> Iterable[str]:
@@ -136,12 +138,8 @@ def _schemas(_: Session, __: str) -> Iterable[str]:
 
 # By a parameter's name, or by its command's and its own; `file` and `dir` leave it to the shell.
 _SOURCES: Mapping[str, _Source] = {
-    "tag": _facet("tag"),
-    "tags": _facet("tag"),
-    "tags_any": _facet("tag"),
-    "lang": _facet("lang"),
-    "code_lang": _facet("code_lang"),
-    "symbol_kind": _facet("kind"),
+    **{each.field: _values(each.name) for each in OPTIONS if not each.choices},
+    "tag": _values("tag"),
     "path_glob": _globs,
     "path_globs": _globs,
     "path": _globs,

@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from kb.cli.options import option
-from kb.domain.search import FILTER_NAMES, SearchFilters
+from kb.domain.filters import OPTIONS, Filter, SearchFilters
 
 
-def _known(ctx: click.Context, _: click.Parameter, media: str | None) -> str | None:
-    """The kind of file, which is one that kb reads: a slip is told rather than nothing found."""
+def _known_media(ctx: click.Context, _: click.Parameter, media: str | None) -> str | None:
+    """The kind of file, if kb reads it. Raises: BadParameter, rather than finding nothing."""
     if media is not None:
         from kb.domain.kinds import KINDS
 
@@ -24,41 +24,27 @@ def _known(ctx: click.Context, _: click.Parameter, media: str | None) -> str | N
     return media
 
 
-_OPTIONS = (
-    option(
-        "--tag",
-        "tags_any",
-        multiple=True,
-        metavar="TAG",
-        help="Only documents with this tag or one below it; repeat for any of several.",
-    ),
-    option("--lang", metavar="LANG", help="Only documents with text in this language (ko, en, …)."),
-    option("--path-glob", "path_globs", multiple=True, metavar="GLOB", help="Only paths that match, e.g. 'notes/**'."),
-    option("--trust-min", type=click.Choice(["primary", "secondary", "generated"]), help="At least this trusted."),
-    option("--media", metavar="KIND", callback=_known, help="Only this kind of file (markdown, pdf, …)."),
-    option("--symbol", metavar="GLOB", help="Only code that defines a name that matches, e.g. 'parse*' or 'Foo.*'."),
-    option(
-        "--kind", "symbol_kind", metavar="KIND", help="Only code that defines this, e.g. function, method or class."
-    ),
-    option("--code-lang", metavar="LANG", help="Only code in this language (rust, python, …)."),
-    option("--repo", metavar="NAME", help="Only source code of this git repository."),
-    option(
-        "--dated",
-        metavar="WHEN",
-        help="Only documents whose frontmatter or name says they are of these days: 2026-11-12, 2026-11, 'last week', "
-        "2026-11-01..2026-11-15.",
-    ),
-)
-
-
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with these options, which it takes as one `filters: SearchFilters`."""
+    """The command with an option for each filter, which it takes as one `filters: SearchFilters`."""
 
     @wraps(command)
     def filtered(*args: object, **options: Any) -> Any:
-        filters = SearchFilters(**{field: options.pop(field) for field in FILTER_NAMES})
+        filters = SearchFilters(**{each.field: options.pop(each.field) for each in OPTIONS})
         return command(*args, filters=filters, **options)
 
-    for add in reversed(_OPTIONS):
-        filtered = add(filtered)
-    return filtered
+    taking: Callable[..., Any] = filtered
+    for each in reversed(OPTIONS):
+        taking = _option(each)(taking)
+    return taking
+
+
+def _option(taken: Filter) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return option(
+        f"--{taken.name.replace('_', '-')}",
+        taken.field,
+        multiple=taken.many,
+        metavar=taken.metavar or None,
+        type=click.Choice(taken.choices) if taken.choices else None,
+        callback=_known_media if taken.field == "media" else None,
+        help=taken.help,
+    )

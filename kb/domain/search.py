@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
 
 from kb.domain.citations import Citation, CodeCitation
+from kb.domain.filters import SearchFilters
 from kb.domain.on_wire import Wire, on_wire
 from kb.records import NamedTuple
 
@@ -17,88 +17,11 @@ if TYPE_CHECKING:
     from kb.domain.symbols import Repository
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
+MODES: dict[SearchMode, str] = {"hybrid": "words + meaning", "lexical": "words", "vector": "meaning"}
+"""What a question may be searched by, as people are told."""
 SubstitutionReason = Literal["spelling", "keyboard", "sound", "pair", "lexicon"]
-SoughtKind = Literal["phrase", "prefix", "regex"]
 ScoreKind = Literal["bm25", "cosine", "rrf", "linear", "late", "cross_encoder", "code"]
 Fusion = Literal["linear", "rrf"]
-
-
-class Sought(NamedTuple):
-    """What a passage may hold: a phrase, a word that begins so, or what a regular expression matches."""
-
-    text: str
-    kind: SoughtKind = "phrase"
-
-
-class Passing(NamedTuple):
-    """What passes the filters, as JSON arrays: documents, and numbers of passages where not all of theirs do.
-
-    `sought_notes_json` and `sought_code_json`: passages that are candidates whatever words they have, in the order of
-    their files. `shown`: what a snippet should show of them, phrases and what regular expressions matched.
-    """
-
-    doc_ids_json: str | None
-    passages_json: str | None = None
-    sought_notes_json: str | None = None
-    sought_code_json: str | None = None
-    shown: tuple[str, ...] = ()
-
-
-class SearchFilters(NamedTuple):
-    """What a hit's document must be: any of the tags, the language, any of the globs, at least that trust.
-
-    `dated` names the days it is of, as a person writes them. The next four are those of source code: a glob for the
-    name of what it defines, its kind, the language, and the name of the git repository it is of. `title` is what its
-    title must hold. `holds` is what the passage itself must hold, all of it, and `lacks` what it must not; `also` are
-    filters to pass as well, `never` such as it must not pass. `as_text`: operators in the question are text, too.
-    `among_visible` is set where documents are hidden; `passing` is what passes, once that is worked out.
-    """
-
-    tags_any: tuple[str, ...] = ()
-    lang: str | None = None
-    path_globs: tuple[str, ...] = ()
-    trust_min: str | None = None
-    media: str | None = None
-    dated: str | None = None
-    symbol: str | None = None
-    symbol_kind: str | None = None
-    code_lang: str | None = None
-    repo: str | None = None
-    title: str | None = None
-    holds: tuple[Sought, ...] = ()
-    lacks: tuple[Sought, ...] = ()
-    also: tuple[SearchFilters, ...] = ()
-    never: tuple[SearchFilters, ...] = ()
-    as_text: bool = False
-    among_visible: bool = False
-    passing: Passing | None = None
-
-
-# What filters are called wherever they are given, by their fields: on the wire and as options, and by agents.
-FILTER_NAMES: Mapping[str, tuple[str, ...]] = {
-    "tags_any": ("tag", "tags"),
-    "lang": ("lang",),
-    "path_globs": ("path_glob", "path"),
-    "trust_min": ("trust_min",),
-    "media": ("media",),
-    "dated": ("dated",),
-    "symbol": ("symbol",),
-    "symbol_kind": ("kind", "symbol_kind"),
-    "code_lang": ("code_lang",),
-    "repo": ("repo",),
-}
-MANY_VALUED = frozenset(("tags_any", "path_globs"))
-
-
-def named_filters(given: Mapping[str, Any]) -> SearchFilters:
-    """The filters among what was given, by any of their names."""
-    found: dict[str, Any] = {
-        field: tuple(given[name]) if field in MANY_VALUED else given[name]
-        for field, names in FILTER_NAMES.items()
-        for name in names
-        if name in given
-    }
-    return SearchFilters(**found)
 
 
 class SearchQuery(NamedTuple):
@@ -172,12 +95,12 @@ class RetrievalDetail(NamedTuple):
 
 
 class FusionRule(NamedTuple):
-    """How words and meaning are joined: `SearchConfig`; benchmarks/RESULTS.md shows how it was chosen."""
+    """How words and meaning are joined: the settings of `SearchConfig`, under their names."""
 
-    fusion: Fusion
+    hybrid_fusion: Fusion
     words_weight: float
     rrf_k: int
-    depth: int
+    candidate_depth: int
 
 
 class QueryVectors(NamedTuple):

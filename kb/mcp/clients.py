@@ -1,4 +1,4 @@
-"""How each agent is told of kb: what stands in its configuration, where that lies, and the change that adds it."""
+"""The configuration files of agents: where each is, and the entry that adds kb."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ NAME = "kb"
 
 
 class Launch(NamedTuple):
-    """The program with its arguments, the program by its absolute path: agents start it from anywhere."""
+    """The command of the server, with an absolute path, because agents start it from any folder."""
 
     command: str
     args: tuple[str, ...]
 
 
 class _Form(NamedTuple):
-    """A client's configuration: the file on Linux and on macOS, below the home directory, and the key of its servers.
+    """A client's configuration file on Linux and on macOS, below the home directory, and the key of its servers.
 
-    `typed` clients are told that the server speaks over standard input and output.
+    An entry of a `typed` client says that the server uses standard input and output.
     """
 
     linux: str
@@ -58,7 +58,7 @@ _FORMS: Mapping[Client, _Form] = {
 
 
 class Change(NamedTuple):
-    """A client's configuration file as it is (None: there is none) and as it would be."""
+    """A client's configuration file before (None: no file) and after the change."""
 
     path: Path
     before: str | None
@@ -66,13 +66,13 @@ class Change(NamedTuple):
 
     @property
     def diff(self) -> str:
-        """What changes, as a unified diff; empty where nothing does."""
+        """The change as a unified diff; empty for no change."""
         old, new = (self.before or "").splitlines(keepends=True), self.after.splitlines(keepends=True)
         return "".join(difflib.unified_diff(old, new, str(self.path), str(self.path)))
 
 
 def launch(config_file: Path | None, *, allow_write: bool) -> Launch:
-    """How this installation's server is started for that configuration."""
+    """The command that starts this installation's server with that configuration."""
     program = Path(sys.executable).parent / "kb"
     start = (str(program),) if program.is_file() else (sys.executable, "-m", "kb")
     config = () if config_file is None else ("--config", str(config_file))
@@ -80,7 +80,7 @@ def launch(config_file: Path | None, *, allow_write: bool) -> Launch:
 
 
 def client_file(client: Client) -> Path:
-    """Where the client's configuration lies, whether it is there or not."""
+    """The path of the client's configuration, which may not exist."""
     form = _FORMS[client]
     return Path.home() / (form.macos if sys.platform == "darwin" else form.linux)
 
@@ -93,9 +93,9 @@ def snippet(client: Client, start: Launch) -> str:
 
 
 def change_for(client: Client, start: Launch) -> Change:
-    """The change that adds kb to the client's configuration; all else in it stays.
+    """The change that adds kb to the client's configuration and keeps the rest.
 
-    Raises: UsageError for a file that is not understood, and so is not touched.
+    Raises: UsageError for a file that cannot be parsed.
     """
     path = client_file(client)
     before: str | None = None
@@ -112,7 +112,7 @@ def change_for(client: Client, start: Launch) -> Change:
 
 
 def apply_change(change: Change) -> None:
-    """Writes the file whole, in place of the one there; a link stays a link. Raises: UsageError, StoreReadOnly."""
+    """Replaces the file in one step; a link stays a link. Raises: UsageError, StoreReadOnly."""
     require_writable(str(change.path))
     path = Path(os.path.realpath(change.path))
     now = path.read_text(encoding="utf-8") if path.exists() else None
@@ -142,7 +142,7 @@ def _by_hand(client: Client) -> str:
 
 
 def _with_json(client: Client, path: Path, before: str | None, start: Launch) -> str:
-    """The file with the entry; one with comments, or that is no object, is not touched."""
+    """The file with the entry. Raises: UsageError for a file with comments, or one that is no object."""
     try:
         held = json.loads(before) if before and before.strip() else {}
     except ValueError as error:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
 from collections.abc import Callable
 from contextlib import closing
 from hmac import compare_digest
@@ -23,14 +22,14 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kb.config import Config
-from kb.errors import StoreReadOnly, UsageError
-from kb.mcp.server import build_server, tools_for, warm
+from kb.errors import StoreReadOnly
+from kb.mcp.server import build_server, tools_for
 from kb.operations.answers.audit import AuditLog
+from kb.operations.serving import HOST, listen, load_models
 from kb.operations.session.session import open_session
 from kb.writable import require_writable
 
 PATH = "/mcp"
-HOST = "127.0.0.1"
 DEFAULT_PORT = 7412
 TOKEN_FILE = "mcp-token"
 TOKEN_VARIABLE = "KB_MCP_TOKEN"
@@ -39,14 +38,14 @@ _IDLE_S = 1800
 
 
 class TokenGuard:
-    """Answers nobody who does not show the token."""
+    """Refuses requests without the token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hands on what may pass."""
+        """Passes a request with the token on."""
         if scope["type"] == "http":
             shown = dict(scope["headers"]).get(b"authorization", b"")
             scheme, _, token = shown.partition(b" ")
@@ -60,7 +59,7 @@ class TokenGuard:
 
 
 def http_app(server: Server[Any], token: str, port: int) -> ASGIApp:
-    """The server as an application that listens on that port of this machine."""
+    """The server as an ASGI application for that port of this machine."""
     names = [f"{host}:{port}" for host in (HOST, "localhost")]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True, allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
@@ -74,15 +73,15 @@ def http_app(server: Server[Any], token: str, port: int) -> ASGIApp:
 def serve_http(
     config: Config, port: int | None, tell: Callable[[str, Path | None], None], *, allow_write: bool
 ) -> None:
-    """Serves until it is interrupted. `tell` takes the address and the file with the token, once it can be asked.
+    """Serves until it is interrupted. `tell` gets the address and the file of the token once it listens.
 
-    Raises: UsageError where the port is taken; StoreReadOnly where no token can be kept.
+    Raises: UsageError for a port that is taken; StoreReadOnly where the token cannot be stored.
     """
     tools = tools_for(allow_write=allow_write)
     token, file = _token(config.data_dir)
-    with closing(_bound(port)) as listening, open_session(config, many=True, audience="agent") as session:
+    with closing(listen(port, DEFAULT_PORT)) as listening, open_session(config, many=True, audience="agent") as session:
         at = listening.getsockname()[1]
-        warm(session)
+        load_models(session)
         with closing(AuditLog(config, session.models)) as audit:
             app = http_app(build_server(session, tools, audit), token, at)
             settings = uvicorn.Config(app, log_level="error", access_log=False, server_header=False)
@@ -90,27 +89,8 @@ def serve_http(
             uvicorn.Server(settings).run(sockets=[listening])
 
 
-def _bound(port: int | None) -> socket.socket:
-    """A socket on that port; on the usual one, or any that is free, where none is named."""
-    wanted = (DEFAULT_PORT, 0) if port is None else (port,)
-    failed: OSError | None = None
-    for each in wanted:
-        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((HOST, each))
-            listening.listen(128)  # who is told the address may come before the server does
-        except OSError as error:
-            listening.close()
-            failed = error
-        else:
-            return listening
-    assert failed is not None
-    raise UsageError(f"port {port} cannot be listened on: {failed.strerror}", "choose another with --port") from failed
-
-
 def _token(data_dir: Path) -> tuple[str, Path | None]:
-    """The token and the file it lies in; the one of the environment, where that has one."""
+    """The token and its file; the token of the environment, if set, has none."""
     given = os.environ.get(TOKEN_VARIABLE, "").strip()
     if given:
         return given, None

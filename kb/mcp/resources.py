@@ -1,10 +1,11 @@
-"""Documents and places as resources, for clients that attach them by hand: `kb://doc/…`, `kb://citation/…`, …."""
+"""What a person picks in a client: documents and places (`kb://doc/…`, `kb://citation/…`, …), and prompts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 import mcp_types as types
@@ -13,11 +14,8 @@ from mcp.shared.exceptions import MCPError
 from kb.domain.results.fetched import Fetched, FetchRequest, FetchTarget
 from kb.domain.run_handle import RunHandle
 from kb.errors import KbError
-from kb.mcp.door import Door, client_name
-from kb.mcp.hidden import as_name, visible_line
-from kb.mcp.progress import Context
-from kb.mcp.text import error_text, fetch_text
-from kb.mcp.tools import with_plain_names
+from kb.mcp.calls import Context, ToolCalls, client_name
+from kb.mcp.text import as_name, error_text, fetch_text, visible_line, with_plain_names
 from kb.operations.fetch.completion import complete_path, complete_symbol
 from kb.operations.fetch.fetch import fetch
 from kb.operations.inspect.listing import list_things
@@ -26,11 +24,12 @@ SCHEME = "kb://"
 MOST_TOKENS = 20_000
 _LISTED = 100
 _COMPLETED = 50
+_ARGUMENT_CHARS = 2000
 _NOT_FOUND = -32002  # of the protocol: resource not found
 
 
 class _Template(NamedTuple):
-    """A kind of place: its address, what it is, and the part of a target that its first segment fills."""
+    """A kind of resource: its address, and the field of `FetchTarget` that the first segment of the address sets."""
 
     address: str
     title: str
@@ -55,17 +54,17 @@ TEMPLATES: Mapping[str, _Template] = {
 
 
 class Resources:
-    """The resources of one server process."""
+    """Resources over the calls of one server process."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, calls: ToolCalls) -> None:
+        self._calls = calls
 
     async def list(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        """The documents, a page at a time."""
+        """Lists documents, a page at a time."""
         cursor = None if params is None else params.cursor
-        work = partial(list_things, self._door.session, "documents", limit=_LISTED, cursor=cursor)
+        work = partial(list_things, self._calls.session, "documents", limit=_LISTED, cursor=cursor)
         try:
-            listing = await self._door.in_thread(work, RunHandle())
+            listing = await self._calls.in_thread(work, RunHandle())
         except KbError as error:
             raise MCPError(types.INVALID_PARAMS, error_text(error)) from error
         found = [
@@ -80,7 +79,7 @@ class Resources:
         return types.ListResourcesResult(resources=found, next_cursor=listing.next_cursor)
 
     async def templates(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
-        """The kinds of places."""
+        """Lists the kinds of addresses."""
         return types.ListResourceTemplatesResult(
             resource_templates=[
                 types.ResourceTemplate(
@@ -95,11 +94,11 @@ class Resources:
         )
 
     async def read(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        """The text at an address, as the tool `fetch` gives it."""
+        """Reads the text at an address, as the tool `fetch` gives it."""
         uri = str(params.uri)
         work = partial(self._read, uri, client_name(ctx))
         try:
-            text = await self._door.in_thread(work, RunHandle())
+            text = await self._calls.in_thread(work, RunHandle())
         except KbError as error:
             raise MCPError(_NOT_FOUND, error_text(error)) from error
         return types.ReadResourceResult(
@@ -107,14 +106,14 @@ class Resources:
         )
 
     async def complete(self, _: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        """Paths and names that go on with what was typed."""
+        """Completes paths and names."""
         finds = {"id": complete_path, "uri": complete_path, "path": complete_path, "folder": complete_path}
         find = complete_symbol if params.argument.name == "symbol" else finds.get(params.argument.name)
         values: list[str] = []
         if find is not None:
-            work = partial(find, self._door.session, params.argument.value[:1000], _COMPLETED + 1)
+            work = partial(find, self._calls.session, params.argument.value[:1000], _COMPLETED + 1)
             try:
-                values = await self._door.in_thread(work, RunHandle())
+                values = await self._calls.in_thread(work, RunHandle())
             except KbError as error:
                 raise MCPError(types.INVALID_PARAMS, error_text(error)) from error
         shown = [as_name(value) for value in values[:_COMPLETED]]
@@ -124,20 +123,20 @@ class Resources:
         fetched: Fetched | None = None
         target = read_address(uri)
         if target is not None:
-            fetched = fetch(self._door.session, FetchRequest((target,), max_tokens=MOST_TOKENS))
+            fetched = fetch(self._calls.session, FetchRequest((target,), max_tokens=MOST_TOKENS))
         if fetched is None or not fetched.places:
             known = ", ".join(each.address for each in TEMPLATES.values())
             why = f"no resource has such an address; there are {known}" if fetched is None else ""
             said = why or error_text(fetched.failures[0].error if fetched and fetched.failures else KbError("nothing"))
-            self._door.record(client, "resource", uri, (), said, "not_found")
+            self._calls.record(client, "resource", uri, (), said, "not_found")
             raise MCPError(_NOT_FOUND, said)
-        text = fetch_text(with_plain_names(fetched))
-        self._door.record(client, "resource", uri, [each.citation.to_uri() for each in fetched.places], text)
+        text = fetch_text(fetched._replace(places=with_plain_names(fetched.places)))
+        self._calls.record(client, "resource", uri, [each.citation.to_uri() for each in fetched.places], text)
         return text
 
 
 def read_address(uri: str) -> FetchTarget | None:
-    """The place that an address names; None for one that is none."""
+    """The place of an address; None for an unknown address."""
     kind, _, rest = uri.removeprefix(SCHEME).partition("/")
     template = TEMPLATES.get(kind)
     if not uri.startswith(SCHEME) or template is None or not rest:
@@ -147,9 +146,78 @@ def read_address(uri: str) -> FetchTarget | None:
     if template.part is None:
         return FetchTarget(unquote(rest))
     part, _, path = rest.partition("/")
-    if template.part == "page":
-        return FetchTarget(unquote(path), page=int(part)) if part.isascii() and part.isdecimal() and path else None
-    if not path:
+    is_page = template.part == "page"
+    if not path or (is_page and not (part.isascii() and part.isdecimal())):
         return None
-    lines, time = (unquote(part) if template.part == name else None for name in ("lines", "time"))
-    return FetchTarget(unquote(path), lines=lines, time=time)
+    value: Any = int(part) if is_page else unquote(part)
+    return FetchTarget(unquote(path), **{template.part: value})
+
+
+class _Prompt(NamedTuple):
+    """A prompt with one argument, which replaces `{}` in its text."""
+
+    title: str
+    argument: str
+    meaning: str
+    text: str
+
+
+PROMPTS: Mapping[str, _Prompt] = {
+    "answer_from_my_notes": _Prompt(
+        "Answer from my notes",
+        "question",
+        "what you want to know",
+        "Answer this from my own documents: {}\n\n"
+        "Search kb with the question and with other words for it, in Korean and in English where that may help. Fetch "
+        "the passages you rely on. Answer from them alone, each statement with its citation. Where they do not answer "
+        "it, say so and name the nearest places; do not fill in from memory.",
+    ),
+    "what_did_i_decide": _Prompt(
+        "What did I decide about …",
+        "topic",
+        "what the decision is about",
+        "Find out what I decided about: {}\n\n"
+        "Search kb for it, for decisions, reasons, alternatives and dates around it. Fetch the places. Say what "
+        "was decided, when, and why, with citations; name earlier decisions that it replaced, and what is still open. "
+        "Where the documents contradict each other, show both with their dates.",
+    ),
+    "summarise_this_folder": _Prompt(
+        "Summarise this folder",
+        "folder",
+        "a folder of the workspace, e.g. projects/gateway",
+        "Summarise what my documents in this folder say: {}\n\n"
+        "List its documents with kb (what: documents, glob: the folder with /** behind it). Fetch them, the newest "
+        "first, as far as the budget goes. Give the main points, open questions and dates, each with its citation, and "
+        "name the documents you did not read.",
+    ),
+}
+
+
+async def list_prompts(_: Context, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+    """Lists the prompts."""
+    return types.ListPromptsResult(
+        prompts=[
+            types.Prompt(
+                name=name,
+                title=each.title,
+                description=each.text.partition("\n\n")[2],
+                arguments=[types.PromptArgument(name=each.argument, description=each.meaning, required=True)],
+            )
+            for name, each in PROMPTS.items()
+        ]
+    )
+
+
+async def get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    """Returns a prompt with its argument filled in."""
+    prompt = PROMPTS.get(params.name)
+    if prompt is None:
+        near = get_close_matches(params.name, PROMPTS, n=1, cutoff=0.4)
+        meant = f", did you mean {near[0]!r}?" if near else "."
+        raise MCPError(types.INVALID_PARAMS, f"no prompt {params.name[:80]!r}{meant} There are {', '.join(PROMPTS)}.")
+    given = dict(params.arguments or {})
+    value = visible_line(given.pop(prompt.argument, ""))[:_ARGUMENT_CHARS]
+    if given or not value:
+        raise MCPError(types.INVALID_PARAMS, f"{params.name} takes {prompt.argument}: {prompt.meaning}")
+    text = types.TextContent(text=prompt.text.replace("{}", value, 1))
+    return types.GetPromptResult(description=prompt.title, messages=[types.PromptMessage(role="user", content=text)])

@@ -1,28 +1,36 @@
-"""The server over standard input and output: serves at once, loads models beside, ends when its input ends."""
+"""The server over standard input and output: serves at once, loads models beside, ends when its input ends.
+
+The event loop itself reads and writes the pipes: no call waits for a thread's turn. The library gives each line in,
+each line out and each flush to a worker thread: three changes of thread a call, each of which waits for its turn where
+the processors are busy.
+"""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
-from contextlib import closing, suppress
+import asyncio
+import os
+import stat
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing
 from typing import Any
 
 import anyio
 import mcp_types as types
 from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
 
 import kb
 from kb.config import Config
-from kb.errors import KbError
-from kb.mcp.door import Door
-from kb.mcp.pipes import served_stdio
-from kb.mcp.prompts import get_prompt, list_prompts
-from kb.mcp.resources import Resources
+from kb.mcp.calls import ToolCalls
+from kb.mcp.resources import Resources, get_prompt, list_prompts
 from kb.mcp.tools import READING_TOOLS, WRITING_TOOLS, ToolSpec
 from kb.operations.answers.audit import AuditLog
-from kb.operations.search.search import search
+from kb.operations.serving import load_models
 from kb.operations.session.session import Session, open_session
 from kb.writable import require_writable
+
+_CHUNK_BYTES = 65_536
 
 INSTRUCTIONS = (
     "kb is the user's own knowledge base: their notes, documents and code, in Korean and English. Search it before you "
@@ -35,17 +43,17 @@ INSTRUCTIONS = (
 def build_server(
     session: Session, tools: Sequence[ToolSpec] = READING_TOOLS, audit: AuditLog | None = None
 ) -> Server[Any]:
-    """The server with its tools; what it gives is recorded in `audit`."""
-    door = Door(session, tools, audit)
-    resources = Resources(door)
+    """The server with these tools; `audit` records what agents are given."""
+    calls = ToolCalls(session, tools, audit)
+    resources = Resources(calls)
     server: Server[Any] = Server(
         "kb",
         version=kb.__version__,
         title="kb",
         instructions=INSTRUCTIONS,
-        get_tool_input_schema=door.input_schema,
-        on_list_tools=door.list_tools,
-        on_call_tool=door.call_tool,
+        get_tool_input_schema=calls.input_schema,
+        on_list_tools=calls.list_tools,
+        on_call_tool=calls.call_tool,
         on_list_resources=resources.list,
         on_list_resource_templates=resources.templates,
         on_read_resource=resources.read,
@@ -53,13 +61,13 @@ def build_server(
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
     )
-    # Not by the constructor, which warns: what speaks the protocol of before 2026-07 sets levels so.
-    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, door.log.set_level)
+    # Clients with a protocol before 2026-07 set levels; the constructor would warn about it.
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, calls.log.set_level)
     return server
 
 
 def tools_for(*, allow_write: bool) -> tuple[ToolSpec, ...]:
-    """The tools that are offered. Raises: StoreReadOnly for writing ones in read-only mode."""
+    """The tools to offer. Raises: StoreReadOnly for writing tools in read-only mode."""
     if allow_write:
         require_writable("the knowledge base")
     return (*READING_TOOLS, *(WRITING_TOOLS if allow_write else ()))
@@ -68,7 +76,7 @@ def tools_for(*, allow_write: bool) -> tuple[ToolSpec, ...]:
 def serve_stdio(config: Config, *, allow_write: bool) -> None:
     """Serves until standard input ends."""
     with open_session(config, many=True, audience="agent") as session:
-        warm(session)
+        load_models(session)
         with closing(AuditLog(config, session.models)) as audit:
             anyio.run(_serve, build_server(session, tools_for(allow_write=allow_write), audit))
 
@@ -78,11 +86,80 @@ async def _serve(server: Server[Any]) -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
-def warm(session: Session) -> None:
-    """Loads beside the protocol what the first question will need."""
+@asynccontextmanager
+async def served_stdio() -> AsyncIterator[Any]:
+    """The streams of messages. Meanwhile standard input is empty for all others, and prints go to standard error.
 
-    def ask() -> None:
-        with suppress(KbError):  # nothing indexed yet, no model: the first call says so
-            search(session, session.defaults.query("kb", None, 1))
+    A regular file instead of a pipe is read by the library's own way.
+    """
+    if not (_can_wait(0) and _can_wait(1)):
+        async with stdio_server() as streams:
+            yield streams
+        return
+    sys.stdout.flush()
+    kept = os.dup(0), os.dup(1)
+    source, sink = os.dup(0), os.dup(1)  # closed with their ends
+    _divert()
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    read_end, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb", 0))
+    write_end, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(sink, "wb", 0))
+    writer = asyncio.StreamWriter(write_end, protocol, None, loop)
+    try:
+        async with stdio_server(_Lines(reader), _Written(writer)) as streams:  # type: ignore[arg-type]
+            yield streams
+    finally:
+        read_end.close()
+        write_end.close()
+        for fd, end in enumerate(kept):
+            os.set_blocking(end, True)
+            os.dup2(end, fd)
+            os.close(end)
 
-    threading.Thread(target=ask, name="kb-warm", daemon=True).start()
+
+def _can_wait(fd: int) -> bool:
+    """Whether the event loop can wait for a file descriptor: a pipe, a socket or a terminal."""
+    try:
+        mode = os.fstat(fd).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or (stat.S_ISCHR(mode) and os.isatty(fd))
+
+
+def _divert() -> None:
+    """Redirects standard input to nothing and standard output to standard error."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+
+
+class _Lines:
+    """The incoming lines, of any length."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        parts: list[bytes] = []
+        while chunk := await self._reader.read(_CHUNK_BYTES):
+            *ended, rest = chunk.split(b"\n")
+            for line in ended:
+                yield b"".join((*parts, line)).decode("utf-8", "replace")
+                parts = []
+            parts.append(rest)
+        if last := b"".join(parts):
+            yield last.decode("utf-8", "replace")
+
+
+class _Written:
+    """The outgoing lines; `flush` waits for a slow reader."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+
+    async def write(self, text: str) -> None:
+        self._writer.write(text.encode("utf-8", "replace"))
+
+    async def flush(self) -> None:
+        await self._writer.drain()

@@ -1,18 +1,95 @@
-"""Results as an agent reads them: compact, complete without the structured part; text of documents between marks."""
+"""Results as an agent reads them: compact, complete without the structured part; text of documents between marks.
+
+Nothing in a result is hidden from a person: terminal sequences, control characters, characters that turn the direction
+of writing, that have no width, that fill a syllable with nothing, and the tag characters and variation selectors in
+which a whole message can be hidden are removed.
+"""
 
 from __future__ import annotations
 
+import re
 import secrets
+from typing import Any, TypeVar
+from urllib.parse import quote
 
 from kb.domain.answers.answer import Answer
 from kb.domain.citations import cited_lines
-from kb.domain.results.fetched import NO_PICTURES, Fetched, FetchedPlace, Pictures
+from kb.domain.results.fetched import NO_PICTURES, Fetched, FetchedPlace, Neighbour, Picture, Pictures
 from kb.domain.results.listing import BaseStatus, Listing
 from kb.domain.results.search_page import SearchPage
 from kb.domain.search import SearchHit
 from kb.errors import KbError
-from kb.mcp.hidden import visible, visible_line
 from kb.wire.agents import TakenIn
+
+V = TypeVar("V")
+
+_SAME_CHARS = 60  # an answer that has the beginning of a quotation has it
+_SEQUENCES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
+    r"|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # titles, links and other strings
+    r"|\x1b[ -/]*[0-~]"
+)
+_HIDDEN = re.compile(
+    "["
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f"
+    "\u00ad\u034f\u061c"
+    "\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\ud800-\udfff"
+    "]"
+)
+# Braille's blank is printable, and seen by nobody.
+_NO_NAME = frozenset(" %()[]{}<>\"'`|\\^\u2800")
+_BREAKS = re.compile("[\u2028\u2029]")
+
+
+def visible(text: str) -> str:
+    """`text` without what is hidden in it; its lines stay the lines that they are."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _BREAKS.sub(" ", _HIDDEN.sub("", _SEQUENCES.sub("", text)))
+
+
+def visible_line(text: str) -> str:
+    """The same on one line: a name or a title must not look like more of the result."""
+    return " ".join(visible(text).split())
+
+
+def as_name(uri: str) -> str:
+    """A path or citation, percent-encoded where it could be taken for more than a name; `fetch` takes it.
+
+    Blanks, brackets, quotes, and what is not seen: who names a file must not write a line of kb's.
+    """
+    return "".join(each if _is_of_a_name(each) else quote(each.encode("utf-8", "replace"), safe="") for each in uri)
+
+
+def _is_of_a_name(char: str) -> bool:
+    return char.isprintable() and char not in _NO_NAME and not _HIDDEN.match(char)
+
+
+def with_plain_names(value: V) -> V:
+    """A record, or a tuple of records, in which every path and citation is a plain name (`as_name`)."""
+    if isinstance(value, Neighbour):
+        return value._replace(uri=as_name(value.uri))
+    if isinstance(value, Picture):
+        return value._replace(place=as_name(value.place))
+    if hasattr(value, "to_uri"):  # a citation
+        return value._replace(path=as_name(value.path))  # type: ignore[attr-defined, no-any-return]
+    if isinstance(value, tuple):
+        parts = map(with_plain_names, value)
+        return value._make(parts) if hasattr(value, "_make") else tuple(parts)  # type: ignore[return-value]
+    return value
+
+
+def visible_parts(value: Any) -> Any:
+    """A JSON value with every text in it visible."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {name: visible_parts(part) for name, part in value.items()}
+    return [visible_parts(part) for part in value] if isinstance(value, list) else value
 
 
 class Fence:
@@ -114,10 +191,7 @@ def answer_text(answer: Answer) -> str:
 
 def _is_in(quote: str, text: str) -> bool:
     """Whether the answer has the quotation already, whatever white space is in it: at least its beginning."""
-    return "".join(quote.split())[:_KNOWN_BY] in "".join(text.split())
-
-
-_KNOWN_BY = 60
+    return "".join(quote.split())[:_SAME_CHARS] in "".join(text.split())
 
 
 def list_text(listing: Listing) -> str:
@@ -164,8 +238,9 @@ def taken_in_text(done: TakenIn) -> str:
     """What a writing tool has done."""
     added = [] if done.path is None else [f"{'was there already' if done.was_there else 'added'}: {done.path}"]
     names = ("new", "updated", "moved", "removed", "unchanged")
-    counted = ", ".join(f"{getattr(done, name)} {name}" for name in names)
-    failed = [f"{done.failed} files could not be read; kb ingest names them"] if done.failed else []
+    counted = ", ".join(f"{getattr(done.counts, name)} {name}" for name in names)
+    unread = done.counts.errors
+    failed = [f"{unread} files could not be read; kb ingest names them"] if unread else []
     return "\n".join((*added, f"ingest: {counted}", *failed))
 
 

@@ -6,13 +6,22 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kb.domain.results.fetched import Fetched, Picture, Pictures
+from kb.domain.filters import named_filters
+from kb.domain.results.fetched import Picture, Pictures
 from kb.domain.results.listing import ListedKind
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import named_filters
 from kb.errors import UsageError
-from kb.mcp.hidden import as_name, visible_line, with_plain_path
-from kb.mcp.text import answer_text, fetch_text, list_text, search_text, status_text, taken_in_text
+from kb.mcp.text import (
+    answer_text,
+    as_name,
+    fetch_text,
+    list_text,
+    search_text,
+    status_text,
+    taken_in_text,
+    visible_line,
+    with_plain_names,
+)
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.fetch.fetch import fetch
@@ -23,20 +32,16 @@ from kb.operations.inspect.listing import base_status, list_things
 from kb.operations.search.pages import search_page
 from kb.operations.session.exposure import shown_below
 from kb.operations.session.session import Session
-from kb.wire.agents import fetched_texts, found_passages, given_answer, taken_in
+from kb.wire.agents import FetchedTexts, FoundPassages, GivenAnswer, TakenIn
+from kb.wire.arguments import DEFAULT_HITS, DEFAULT_LISTED, DEFAULT_SEARCH_TOKENS, fetch_request
 from kb.wire.derive import to_wire
-from kb.wire.tools.fetch_arguments import fetch_request
 
-DEFAULT_HITS = 8
-DEFAULT_SEARCH_TOKENS = 4000
-DEFAULT_LISTED = 50
-
-# The conversations of agents are not those of the owner: what is hidden from agents may be in these.
+# Agents have conversations apart from the owner's, which may hold what is hidden from agents.
 _KEPT_APART = "mcp/"
 
 
 class Result(NamedTuple):
-    """What a tool gives: its text, the same as an object of its output schema, and the places it is from."""
+    """The result of a tool: its text, the same as an object of its output schema, and the places it came from."""
 
     text: str
     structured: Any
@@ -45,7 +50,7 @@ class Result(NamedTuple):
 
 
 class ToolSpec(NamedTuple):
-    """One tool. `takes` and `gives` are wire schemas; `run` takes validated arguments, and who asks."""
+    """One tool. `takes` and `gives` are wire schemas; `run` gets validated arguments and the client's name."""
 
     name: str
     title: str
@@ -62,9 +67,8 @@ def _search(session: Session, given: Any, _: RunHandle, __: str) -> Result:
     budget = given.get("max_tokens", DEFAULT_SEARCH_TOKENS)
     page = search_page(session, query, cursor=given.get("cursor"), max_tokens=budget)
     places = tuple(hit.citation.to_uri() for hit in page.hits)
-    hits = [hit._replace(citation=with_plain_path(hit.citation), doc_path=as_name(hit.doc_path)) for hit in page.hits]
-    page = page._replace(hits=tuple(hits))
-    return Result(search_text(page), to_wire(found_passages(page)), places)
+    page = page._replace(hits=with_plain_names(page.hits))
+    return Result(search_text(page), to_wire(FoundPassages(page)), places)
 
 
 def _fetch(session: Session, given: Any, _: RunHandle, __: str) -> Result:
@@ -76,22 +80,9 @@ def _fetch(session: Session, given: Any, _: RunHandle, __: str) -> Result:
         shown = pictures(session, request.targets)
     fetched = fetch(session, request)
     places = (*(each.citation.to_uri() for each in fetched.places), *(f"picture {each.place}" for each in shown.given))
-    fetched = with_plain_names(fetched)
-    shown = shown._replace(given=tuple(each._replace(place=as_name(each.place)) for each in shown.given))
-    return Result(fetch_text(fetched, shown), to_wire(fetched_texts(fetched, shown.given)), places, shown.given)
-
-
-def with_plain_names(fetched: Fetched) -> Fetched:
-    """What was fetched, its places and those beside them named plainly."""
-    places = [
-        each._replace(
-            citation=with_plain_path(each.citation),
-            before=each.before and each.before._replace(uri=as_name(each.before.uri)),
-            after=each.after and each.after._replace(uri=as_name(each.after.uri)),
-        )
-        for each in fetched.places
-    ]
-    return fetched._replace(places=tuple(places))
+    fetched, given_pictures = fetched._replace(places=with_plain_names(fetched.places)), with_plain_names(shown.given)
+    text = fetch_text(fetched, shown._replace(given=given_pictures))
+    return Result(text, to_wire(FetchedTexts(fetched, given_pictures)), places, given_pictures)
 
 
 def _ask(session: Session, given: Any, handle: RunHandle, _: str) -> Result:
@@ -102,13 +93,8 @@ def _ask(session: Session, given: Any, handle: RunHandle, _: str) -> Result:
     if answer.conversation_id is not None:
         answer = answer._replace(conversation_id=answer.conversation_id.removeprefix(_KEPT_APART))
     places = tuple(each.citation.to_uri() for each in answer.citations)
-    citations = [each._replace(citation=with_plain_path(each.citation)) for each in answer.citations]
-    hops = [
-        hop._replace(places=tuple(each._replace(citation=with_plain_path(each.citation)) for each in hop.places))
-        for hop in answer.hops
-    ]
-    answer = answer._replace(citations=tuple(citations), hops=tuple(hops))
-    return Result(answer_text(answer), to_wire(given_answer(answer)), places)
+    answer = answer._replace(citations=with_plain_names(answer.citations), hops=with_plain_names(answer.hops))
+    return Result(answer_text(answer), to_wire(GivenAnswer(answer)), places)
 
 
 def _list(session: Session, given: Any, _: RunHandle, __: str) -> Result:
@@ -131,7 +117,7 @@ def _add_note(session: Session, given: Any, handle: RunHandle, client: str) -> R
     content = ExternalContent(text, "note.md", given["title"], given.get("source_uri"), visible_line(client)[:100])
     added = add_external(session.config, content, handle)
     assert added.report is not None  # it was no dry run
-    done = taken_in(added.report.counts, added.workspace_path, was_there=added.was_there)
+    done = TakenIn(added.report.counts, added.workspace_path, added.was_there)
     return Result(taken_in_text(done), to_wire(done), (added.workspace_path,))
 
 
@@ -155,7 +141,7 @@ def _ingest(session: Session, given: Any, handle: RunHandle, _: str) -> Result:
     counts.errors = sum(item.kind == "error" and not after.hides(item.doc_path) for item in report.items)
     if path is not None and not (before.documents or after.documents or counts.errors):
         raise nothing
-    done = taken_in(counts)
+    done = TakenIn(counts)
     return Result(taken_in_text(done), to_wire(done))
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 
-from kb.domain.search import Passing, SearchFilters
+from kb.domain.filters import FILTERS, Passing, SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import UsageError
 from kb.store import queries
 from kb.store.connection import Connection
 
-# Best first: `trust_min` accepts its level and what is before it.
-TRUST_LEVELS = ("primary", "secondary", "generated")
-
+# Filters whose values are worked out here; those of all others are parameters of the statement as they are.
+_BY_PYTHON = ("tags_any", "path_globs", "dated")
 
 _EVERY_DOCUMENT = SearchFilters(among_visible=True)
 
@@ -57,14 +56,8 @@ def _passing_all(db: Connection, filters: SearchFilters) -> str | None:
     found = queries.select_eligible_documents(
         db,
         tags_json=_json(_tags_meant(db, filters.tags_any)) if filters.tags_any else None,
-        lang=filters.lang and stored_text(filters.lang).lower(),
-        trust_json=_json(_trust_at_least(filters.trust_min)) if filters.trust_min else None,
-        media=_media(filters),
-        symbol_glob=filters.symbol and stored_text(filters.symbol),
-        symbol_kind=filters.symbol_kind and stored_text(filters.symbol_kind),
-        repo=filters.repo and stored_text(filters.repo),
-        title_pattern=_title_pattern(filters.title),
         with_paths=int(passes is not None),
+        **_texts(filters),
     )
     assert found is not None, "an aggregate is one row"
     if passes is None and dated is None:
@@ -75,7 +68,7 @@ def _passing_all(db: Connection, filters: SearchFilters) -> str | None:
     return json.dumps(doc_ids if dated is None else [doc_id for doc_id in doc_ids if doc_id in dated])
 
 
-def values_of(db: Connection, name: str) -> list[str]:
+def stored_values(db: Connection, name: str) -> list[str]:
     """The values that documents have for a filter, the commonest first."""
     return [row.value for row in queries.select_filter_values(db, name=name)]
 
@@ -85,24 +78,19 @@ def _tags_meant(db: Connection, tags: Iterable[str]) -> list[str]:
     wanted = [stored_text(tag).strip("#/ ").casefold() for tag in tags]
     return [
         tag
-        for tag in values_of(db, "tag")
+        for tag in stored_values(db, "tag")
         if any(tag.casefold() == each or tag.casefold().startswith(f"{each}/") for each in wanted)
     ]
 
 
-def _title_pattern(title: str | None) -> str | None:
-    if title is None:
-        return None
-    from kb.retrieve.holding import like_pattern
-
-    return f"%{like_pattern(title)}%"
-
-
-def _media(filters: SearchFilters) -> str | None:
-    """The media type that is asked for: that of a language, where one is named."""
-    if filters.code_lang:
-        return f"code/{stored_text(filters.code_lang).lower()}"
-    return filters.media and stored_text(filters.media)
+def _texts(filters: SearchFilters) -> dict[str, str | None]:
+    """The filters that the statement takes as they are. Raises: UsageError for a value that is none of the choices."""
+    found = {each: getattr(filters, each.field) for each in FILTERS if each.field not in _BY_PYTHON}
+    for each, value in found.items():
+        if value is not None and each.choices and value not in each.choices:
+            what = each.name.replace("_", " ")
+            raise UsageError(f"unknown {what} {value!r}", "one of " + ", ".join(each.choices))
+    return {each.field: value and stored_text(value) for each, value in found.items()}
 
 
 def keep_among(eligible: str | None, doc_ids: Sequence[str]) -> str:
@@ -116,12 +104,6 @@ def _documents_dated(db: Connection, when: str) -> frozenset[str]:
     from kb.retrieve.dated import documents_dated
 
     return frozenset(documents_dated(db, when, date.today()))
-
-
-def _trust_at_least(level: str) -> tuple[str, ...]:
-    if level not in TRUST_LEVELS:
-        raise UsageError(f"unknown trust level {level!r}", "one of " + ", ".join(TRUST_LEVELS))
-    return TRUST_LEVELS[: TRUST_LEVELS.index(level) + 1]
 
 
 # What makes a glob more than the folder that it names, before its `/**`.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from typing import Any
 
-from kb.domain.search import Passing, SearchFilters, Sought
+from kb.domain.filters import Passing, SearchFilters, Sought
 from kb.domain.text import stored_text
 from kb.errors import UsageError
 from kb.store import queries

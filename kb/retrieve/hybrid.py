@@ -61,7 +61,7 @@ def search_hybrid(
     params["k"] = _EVERY
     with expression_errors() if read.raw else nullcontext():
         candidates = queries.search_hybrid(db, **params)
-    kind: ScoreKind = "cosine" if query.mode == "vector" else rule.fusion
+    kind: ScoreKind = "cosine" if query.mode == "vector" else rule.hybrid_fusion
     if kind == "linear" and any(each.late_score is not None for each in candidates):
         kind = "late"
     shown: Shown = {
@@ -100,7 +100,7 @@ def hybrid_params(
     return {
         **lexical_params(db, query, read),
         "match_expr": read.match_expr if by_words else NOTHING,
-        "fusion": rule.fusion if query.mode == "hybrid" else "cosine",
+        "fusion": rule.hybrid_fusion if query.mode == "hybrid" else "cosine",
         "bm25_max": bm25_max(db, read.searched) if by_words else None,
         "vector": vectors.vector,
         "tokens": vectors.tokens if query.mode == "hybrid" else None,
@@ -109,7 +109,7 @@ def hybrid_params(
         "words_weight": rule.words_weight,
         "rrf_k": rule.rrf_k,
         "favoured_json": json.dumps(read.favoured) if read.favoured else None,
-        "depth": max(rule.depth, 2 * query.k),
+        "depth": max(rule.candidate_depth, 2 * query.k),
     }
 
 

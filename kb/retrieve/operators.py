@@ -12,7 +12,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from kb.domain.search import SearchFilters, SearchQuery, Sought
+from kb.domain.filters import FILTERS, SearchFilters, Sought
+from kb.domain.search import SearchQuery
 from kb.domain.text import stored_text
 
 # A question without any of these has no operator, and pays for no pattern.
@@ -21,14 +22,14 @@ _MOST = 32  # operators that are read in one question; what follows is text
 _MOST_CHARS = 1_000  # of a phrase
 _ENDS = ".,;:?!"  # what ends a sentence, not a word
 
-_FIELDS = {"tag": "tags_any", "path": "path_globs", "lang": "lang", "title": "title"}
+_FILTERS = {each.operator: each for each in FILTERS if each.operator}
 
 
 @lru_cache(maxsize=1)
 def _operator() -> re.Pattern[str]:
     return re.compile(
         rf"""(?<!\S)(?P<minus>-(?=[^\W\d_]|["/]))?
-        (?: (?P<field>{"|".join(_FIELDS)}):(?:"(?P<quoted>[^"]+)"|(?P<value>[^\s"]\S*))
+        (?: (?P<field>{"|".join(_FILTERS)}):(?:"(?P<quoted>[^"]+)"|(?P<value>[^\s"]\S*))
         |   "(?P<phrase>[^"]*[^"\s][^"]*)"(?!,\ line\ \d)
         |   /(?P<regex>(?![\s*])(?:[^/\\\n]|\\.)+)(?<!\s)/(?P<flag>i?)(?!\S)
         |   (?P<prefix>\w[\w.-]*)\*(?!\S)
@@ -68,9 +69,9 @@ def with_operators(query: SearchQuery) -> SearchQuery:
 def _filter_of(found: re.Match[str]) -> SearchFilters | None:
     if found["field"] is None:
         return None
-    field = _FIELDS[found["field"].lower()]
-    value = found["quoted"] or (found["value"] if field == "path_globs" else found["value"].rstrip(_ENDS))
-    change: dict[str, Any] = {field: (value,) if field in ("tags_any", "path_globs") else value}
+    named = _FILTERS[found["field"].lower()]
+    value = found["quoted"] or (found["value"] if named.field == "path_globs" else found["value"].rstrip(_ENDS))
+    change: dict[str, Any] = {named.field: (value,) if named.many else value}
     return SearchFilters(**change) if value.strip() else None
 
 

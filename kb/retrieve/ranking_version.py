@@ -34,7 +34,7 @@ def hybrid_ranking(db: Connection, mode: SearchMode, rule: FusionRule, pairs: Pa
     label = [statement_label("retrieve/search_hybrid.sql")]
     if mode == "vector":
         return "/".join([*label, "cosine"])
-    label += [_word_weights(db), _code("terms"), f"{rule.fusion}-{crc32(repr(tuple(rule)).encode()):08x}"]
+    label += [_word_weights(db), _code("terms"), f"{rule.hybrid_fusion}-{crc32(repr(tuple(rule)).encode()):08x}"]
     if pairs is not None:
         label += [f"cross_encoder@{pairs.scorer.label}@{pairs.passages}"]
     return "/".join(label)

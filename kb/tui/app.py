@@ -1,6 +1,7 @@
 """The one screen of `kb ui`: a line to type in, hits or an answer below it, the document beside them.
 
-key → timer → a worker thread asks the session (asking.py) → found.py and preview.py show it; marked.py acts on a row
+A key starts a timer; then a worker thread asks the session (`asking.py`), widgets show the result (`widgets.py`), and
+further keys act on the marked row (`marked.py`).
 """
 
 from __future__ import annotations
@@ -21,39 +22,31 @@ from textual.worker import Worker, WorkerState
 
 from kb.domain.answers.answer import Answer
 from kb.domain.answers.answer_events import Generated, HopTaken, Retrieved
+from kb.domain.filters import SearchFilters
 from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation, SessionRow
 from kb.domain.results.viewing import FacetCount
-from kb.domain.search import SearchFilters, SearchMode, SearchQuery, SearchResult
+from kb.domain.search import MODES, SearchResult
 from kb.errors import KbError
 from kb.operations.answers.history import find_answer, list_answers, list_sessions, show_session
 from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
-from kb.operations.ask.findings import AskRequest
 from kb.operations.inspect.facets import count_facets
 from kb.operations.search.search import search
 from kb.operations.session.session import Session
-from kb.tui.asking import Asking
-from kb.tui.clean import clean_line
-from kb.tui.dialogs import FiltersDialog, KeysDialog, in_force
-from kb.tui.found import Found
+from kb.tui.asking import Act, Asking, QuestionSettings, WaitingKeys
+from kb.tui.dialogs import ConversationsDialog, FiltersDialog, KeysDialog, conversation_text, in_force
 from kb.tui.ingesting import IngestScreen
-from kb.tui.judged import Judgements
-from kb.tui.line import Line
-from kb.tui.marked import MarkedRow
-from kb.tui.meant import Act, Meant
-from kb.tui.others import DoctorScreen, DocumentsScreen
-from kb.tui.preview import Preview
-from kb.tui.rows import counted, step_line
-from kb.tui.runs import RunsScreen
-from kb.tui.talks import TalksDialog, talk_text
+from kb.tui.marked import Judgements, MarkedRow
+from kb.tui.rows import clean_line, counted, step_line
+from kb.tui.screens import DoctorScreen, DocumentsScreen, RunsScreen
+from kb.tui.widgets import Found, Line, Preview
 
-DEBOUNCE_S = 0.03  # keys that come together are one question; so are those that come while the last is answered
-NARROW = 100  # cells; below, the document stands under the hits
-SHORT = 18  # rows; below, a narrow screen has no room for it
+DEBOUNCE_S = 0.03  # keys within this time, or while the last question is answered, are one question
+NARROW = 100  # cells; on a narrower screen the document is below the hits
+SHORT = 18  # rows; a narrow screen with fewer does not show the document
 
-MODES: dict[SearchMode, str] = {"hybrid": "words + meaning", "lexical": "words", "vector": "meaning"}
 _EARLIER_SHOWN = 200
-_JAMO = "".join(map(chr, range(0x3131, 0x3164)))  # letters of which no syllable was made yet
+_JAMO = "".join(map(chr, range(0x3131, 0x3164)))  # Hangul letters that are not yet part of a syllable
 
 
 class SearchApp(App[None]):
@@ -83,7 +76,7 @@ class SearchApp(App[None]):
         Binding("f3", "doctor", "Doctor", priority=True),
         Binding("f4", "runs", "Runs", priority=True),
         Binding("f5", "ingest", "Ingest", priority=True),
-        Binding("f6", "talks", "Conversations", priority=True),
+        Binding("f6", "conversations", "Conversations", priority=True),
         Binding("escape", "back", "Back", show=False),
     ]
 
@@ -91,14 +84,11 @@ class SearchApp(App[None]):
         super().__init__()
         self._session = session
         self._question = question
-        self._may_write = may_write
-        self._mode: SearchMode = session.defaults.mode
-        self._narrowed = SearchFilters()
-        self._talk: str | None = None  # the conversation that questions go on with
+        self._settings = QuestionSettings(session, may_write=may_write)
         self._asking = Asking(self, self._fail)
         self._typing: Timer | None = None
         self._judged = Judgements(session)
-        self._meant = Meant()
+        self._waiting = WaitingKeys()
         self._input = Line(placeholder="Search your notes; ?… asks them", id="line")
         self._both = Horizontal(id="both")
         self._found = Found(id="found")
@@ -107,7 +97,7 @@ class SearchApp(App[None]):
         self._row = MarkedRow(self, session, self._found, self._document, self._asking, self._status, self._fail)
 
     def compose(self) -> ComposeResult:
-        """The line, what was found, the document, what to know of it, the keys."""
+        """The question, the results beside the document, the status, the keys."""
         yield self._input
         with self._both:
             yield self._found
@@ -116,57 +106,57 @@ class SearchApp(App[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Begins with what there is."""
+        """Starts with the question of the command line, else with a hint."""
         self.theme = "textual-light" if os.environ.get("COLORFGBG", "").endswith((";7", ";15")) else "textual-dark"
-        self._end_when_told()
+        self._exit_on_signals()
         self._status("")
         if self._question:
-            self._line = self._question  # which is typed, as it were
+            self._line = self._question
         else:
             self._document.say("Type to search.\n\n?…   asks\n??…  asks in steps\nF1   all keys")
 
-    def _end_when_told(self) -> None:
-        """Told to end by another program, or with its terminal gone, it leaves the terminal whole."""
+    def _exit_on_signals(self) -> None:
+        """Restores the terminal when another program ends kb, or when the terminal goes away."""
         if threading.current_thread() is threading.main_thread():
-            for told in (signal.SIGTERM, signal.SIGHUP):
-                asyncio.get_running_loop().add_signal_handler(told, self.exit, None, 128 + told)
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                asyncio.get_running_loop().add_signal_handler(number, self.exit, None, 128 + number)
 
     def on_unmount(self) -> None:
-        """Keeps what was judged, and stops what is underway."""
+        """Stops running questions and saves judgements."""
         self._asking.stop()
         self._judged.keep()
 
     def on_resize(self, event: Resize) -> None:
-        """Beside each other where there is room, else one below the other."""
+        """Puts the document beside the hits, or below them on a narrow screen."""
         is_narrow = event.size.width < NARROW
         self._both.set_class(is_narrow, "narrow")
         self._document.display = not (is_narrow and event.size.height < SHORT)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Says what failed that no error of kb tells of."""
+        """Shows an unexpected exception of a worker."""
         if event.state is WorkerState.ERROR:
-            self._meant.drop()
+            self._waiting.drop()
             self._status(f"kb itself failed: {clean_line(repr(event.worker.error))}")
 
     # Typing
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """A pause in typing is a question."""
+        """Searches after a pause in typing."""
         if event.input.id != "line" or self.screen is not self.screen_stack[0]:
             return
         if self._typing is not None:
             self._typing.stop()
-        self._meant.drop()  # what waited was meant for other words
-        self._meant.due()
+        self._waiting.drop()  # keys that waited were for other words
+        self._waiting.wait()
         self._typing = self.set_timer(DEBOUNCE_S, self._ask_hits)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter: asks where a question mark stands before, else opens what is marked."""
+        """Enter asks a question that begins with `?`, else it opens the marked row."""
         if event.input.id == "line":
             if self._line.lstrip().startswith("?"):
                 self.action_ask(in_steps=self._line.lstrip().startswith("??"))
             else:
-                self._meant.do(self.action_open)
+                self._waiting.do(self.action_open)
 
     @property
     def _line(self) -> str:
@@ -178,21 +168,18 @@ class SearchApp(App[None]):
 
     @property
     def _words(self) -> str:
-        """What is asked: without the question marks before it, and the letter of which no syllable was made yet."""
+        """The question without leading question marks and without an unfinished syllable at its end."""
         return self._line.strip().lstrip("?").rstrip(_JAMO).strip()
 
-    # Asking, and showing what comes
-
-    def _query(self, words: str) -> SearchQuery:
-        return self._session.defaults.query(words, self._mode, None, self._narrowed)
+    # Questions and their results
 
     def _ask_hits(self) -> None:
         self._typing = None
         number, words = self._asking.begin(), self._words
         self._judged.keep()
         if words:
-            query = self._query(words)
-            self._meant.due()
+            query = self._settings.query(words)
+            self._waiting.wait()
             self._asking.ask_next(
                 "find", number, lambda: search(self._session, query), lambda result: self._show_hits(number, result)
             )
@@ -200,7 +187,7 @@ class SearchApp(App[None]):
             self._found.show_hits([])
             self._document.say("")
             self._status("")
-            self._meant.come()
+            self._waiting.act()
 
     def _show_hits(self, number: int, result: SearchResult) -> None:
         self._judged.ask(result.query.text)
@@ -211,7 +198,7 @@ class SearchApp(App[None]):
             self._document.say("")
             self._status(f"nothing found for: {clean_line(result.query.text)}", clean_line(result.note or ""))
         if number == self._asking.newest and self._typing is None:
-            self._meant.come()
+            self._waiting.act()
 
     def _show_event(self, event: object) -> None:
         if isinstance(event, Retrieved):
@@ -228,57 +215,57 @@ class SearchApp(App[None]):
         self._status(f"{answer.usage.latency_ms:,} ms · Ctrl-T verifies{steps} · Esc back to the hits")
 
     def on_found_marked(self, event: Found.Marked) -> None:
-        """The document of the row that is marked."""
+        """Shows the document of the marked row."""
         self._row.show_document(event.row)
 
     def _begin(self) -> int:
-        """The number of a question in the place of the hits: what is typed is not searched any more."""
+        """Starts a question that replaces the hits, and cancels a search not yet sent; its number."""
         if self._typing is not None:
             self._typing.stop()
             self._typing = None
-        self._meant.drop()
+        self._waiting.drop()
         return self._asking.begin()
 
     def _fail(self, error: KbError) -> None:
-        self._meant.drop()
+        self._waiting.drop()
         self._status(f"{clean_line(error.message)}{f' · {clean_line(error.hint)}' if error.hint else ''}")
 
     def _status(self, said: str, note: str = "") -> None:
-        talk = f"in {clean_line(self._talk)}" if self._talk else ""
-        parts = [said, MODES[self._mode], *in_force(self._narrowed), talk, self._judged.said, note]
+        settings = self._settings
+        conversation = f"in {clean_line(settings.conversation)}" if settings.conversation else ""
+        parts = [said, MODES[settings.mode], *in_force(settings.filters), conversation, self._judged.said, note]
         self._known.update(" · ".join(filter(None, parts)))
 
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """In a dialog only its own keys count, and the one that ends."""
+        """Disables the keys of this screen while a dialog is open, except Ctrl-C."""
         return len(self.screen_stack) == 1 or action == "quit"
 
-    def _of_hits(self, act: Act) -> None:
-        """Does what a key says of the hits: once what was typed before it is told of, and found."""
+    def _on_hits(self, act: Act) -> None:
+        """Runs an action on the hits, after the search for all that was typed before the key."""
         self._input.once_passed(act)
 
     def on_line_passed(self, event: Line.Passed) -> None:
-        """Now, or when the hits are there."""
-        self._meant.do(event.act)
+        """Runs the action now, or when the hits are shown."""
+        self._waiting.do(event.act)
 
     def action_move(self, by: int) -> None:
-        """Marks the row that is so many further."""
-        self._of_hits(lambda: self._found.move(by))
+        """Moves the mark by so many rows."""
+        self._on_hits(lambda: self._found.move(by))
 
     def action_scroll(self, pages: int) -> None:
         """Scrolls the document."""
         self._document.scroll_relative(y=pages * max(self._document.size.height - 2, 1), animate=False)
 
     def action_mode(self) -> None:
-        """By words and meaning, by words, by meaning."""
-        modes = list(MODES)
-        self._mode = modes[(modes.index(self._mode) + 1) % len(modes)]
+        """Changes the mode and searches again."""
+        self._settings.change_mode()
         self._status("")
         self._ask_hits()
 
     def action_ask(self, in_steps: bool = False) -> None:
-        """Answers what is typed; where nothing is, the keys are shown: `?` alone is asked for help everywhere."""
+        """Answers the question; shows the keys for an empty one, as `?` alone asks for help."""
         number, words = self._begin(), self._words
         if not words:
             self.action_keys()
@@ -286,17 +273,16 @@ class SearchApp(App[None]):
         self._found.begin_answer()
         self._status("looking for passages …")
         handle = self._asking.handle(number, self._show_event)
-        depth = self._session.config.rag.deep_steps if in_steps else 1
-        request = AskRequest(*self._query(words), session_id=self._talk, keep=self._may_write, depth=depth)
+        request = self._settings.request(words, in_steps=in_steps)
         self._asking.ask("ask", number, lambda: ask(self._session, request, handle), self._show_answer, waits=True)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click on a row is Enter on it."""
+        """Opens a row that is clicked."""
         if event.option_list.id == "rows":
             self.action_open()
 
     def action_open(self) -> None:
-        """Opens the place in the user's editor or viewer; shows an earlier answer."""
+        """Opens the place in the user's editor or viewer, or shows an earlier answer."""
         row = self._found.marked
         if row is None:
             return
@@ -309,29 +295,29 @@ class SearchApp(App[None]):
 
     def action_copy_place(self) -> None:
         """Copies the citation."""
-        self._of_hits(self._row.copy_place)
+        self._on_hits(self._row.copy_place)
 
     def action_copy_text(self) -> None:
         """Copies the cited text."""
-        self._of_hits(self._row.copy_text)
+        self._on_hits(self._row.copy_text)
 
     def action_judge(self, is_good: bool) -> None:
-        """Marks the hit as what was looked for, or not."""
-        self._of_hits(lambda: self._judge(is_good))
+        """Judges the hit as relevant or not."""
+        self._on_hits(lambda: self._judge(is_good))
 
     def _judge(self, is_good: bool) -> None:
         row = self._found.marked
         if row is None or row.hit is None:
             return
-        if not self._may_write:
+        if not self._settings.may_write:
             self._status("read-only: judgements are not kept")
             return
         self._found.judge(self._judged.judge(row.hit, is_good))
         self._status("")
 
     def action_filters(self) -> None:
-        """Filters, with their counts."""
-        filters = self._narrowed
+        """Opens the filters with their counts."""
+        filters = self._settings.filters
 
         def choose(counts: list[FacetCount]) -> None:
             self.push_screen(FiltersDialog(filters, counts), self._filter)
@@ -340,12 +326,12 @@ class SearchApp(App[None]):
 
     def _filter(self, chosen: SearchFilters | None) -> None:
         if chosen is not None:
-            self._narrowed = chosen
+            self._settings.filters = chosen
             self._status("")
             self._ask_hits()
 
     def action_earlier(self) -> None:
-        """Earlier answers."""
+        """Lists earlier answers."""
         newest = self._asking.newest
         self._asking.ask("ask", newest, lambda: list_answers(self._session, _EARLIER_SHOWN), self._show_earlier)
 
@@ -354,9 +340,9 @@ class SearchApp(App[None]):
         self._status(f"{counted(len(answers), 'earlier answer')} · Enter shows one · Esc back")
 
     def action_verify(self) -> None:
-        """Whether the quotations of the answer still stand in their files."""
+        """Checks whether the quotations of the answer are still in their files."""
         answer = self._found.answer
-        if answer is None or not self._may_write:
+        if answer is None or not self._settings.may_write:
             return
         kept = answer.retrieval.trace_id
         newest = self._asking.newest
@@ -368,11 +354,11 @@ class SearchApp(App[None]):
         self._status(standing or "this answer quotes nothing")
 
     def action_keys(self) -> None:
-        """All keys."""
+        """Shows all keys."""
         self.push_screen(KeysDialog())
 
     def action_documents(self) -> None:
-        """All documents by their folders; the one that is chosen is shown."""
+        """Opens the documents by folder, and shows the chosen one."""
         self.push_screen(DocumentsScreen(self._session), self._show_chosen)
 
     def _show_chosen(self, path: str | None) -> None:
@@ -381,44 +367,46 @@ class SearchApp(App[None]):
             self._found.show_document(path)
 
     def action_doctor(self) -> None:
-        """The checks of the doctor."""
+        """Opens the checks of `kb doctor`."""
         self.push_screen(DoctorScreen(self._session))
 
     def action_runs(self) -> None:
-        """Evaluation runs."""
+        """Opens the evaluation runs."""
         self.push_screen(RunsScreen(self._session))
 
     def action_ingest(self) -> None:
-        """What the last ingest left unread; begins another."""
-        self.push_screen(IngestScreen(self._session, may_write=self._may_write))
+        """Opens the screen of ingests."""
+        self.push_screen(IngestScreen(self._session, may_write=self._settings.may_write))
 
-    def action_talks(self) -> None:
-        """The conversations, at the side."""
+    def action_conversations(self) -> None:
+        """Opens the list of conversations."""
         newest = self._asking.newest
-        self._asking.ask("talks", newest, lambda: list_sessions(self._session), self._choose_talk)
+        self._asking.ask("conversations", newest, lambda: list_sessions(self._session), self._choose_conversation)
 
-    def _choose_talk(self, rows: list[SessionRow]) -> None:
+    def _choose_conversation(self, rows: list[SessionRow]) -> None:
         known = {row.session_id for row in rows}
 
         def chosen(name: str | None) -> None:
             if name is None:
                 return
-            self._talk = name or None
+            self._settings.conversation = name or None
             if name in known:
                 number = self._begin()
-                self._asking.ask("talks", number, lambda: show_session(self._session, name), self._show_talk)
+                self._asking.ask(
+                    "conversations", number, lambda: show_session(self._session, name), self._show_conversation
+                )
             else:
                 self._status(f"a new conversation: ?… begins {clean_line(name)}" if name else "questions stand alone")
 
-        self.push_screen(TalksDialog(rows, self._talk), chosen)
+        self.push_screen(ConversationsDialog(rows, self._settings.conversation), chosen)
 
-    def _show_talk(self, talk: Conversation) -> None:
-        self._found.show_text(talk_text(talk))
+    def _show_conversation(self, conversation: Conversation) -> None:
+        self._found.show_text(conversation_text(conversation))
         self._document.say("")
-        self._status(counted(len(talk.turns), "question"))
+        self._status(counted(len(conversation.turns), "question"))
 
     async def action_back(self) -> None:
-        """From an answer to the hits, from a question to an empty line."""
+        """Returns from an answer to the hits, or empties the line."""
         if self._found.is_of_answers:
             self._line = self._line.lstrip().lstrip("?")
             self._ask_hits()

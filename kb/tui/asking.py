@@ -1,24 +1,86 @@
-"""What the screen asks the session, in threads: numbered, so that an answer that comes late is dropped."""
+"""Questions to the session: how they are asked, and their numbers, by which late results are dropped."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from textual.app import App
-
+from kb.domain.filters import SearchFilters
 from kb.domain.run_handle import RunHandle
+from kb.domain.search import MODES, SearchMode, SearchQuery
 from kb.errors import KbError
+from kb.operations.ask.findings import AskRequest
+from kb.operations.session.session import Session
+
+Act = Callable[[], None]
+if TYPE_CHECKING:
+    from textual.app import App  # kb ui --plain does without
 
 Told = TypeVar("Told")
 
 _MEANWHILE_S = 0.3
 
 
+class QuestionSettings:
+    """How the next question is asked: by words or meaning, among which documents, in which conversation."""
+
+    def __init__(self, session: Session, *, may_write: bool) -> None:
+        self._session = session
+        self.may_write = may_write
+        self.mode: SearchMode = session.defaults.mode
+        self.filters = SearchFilters()
+        self.conversation: str | None = None
+
+    def query(self, words: str) -> SearchQuery:
+        """A search for these words."""
+        return self._session.defaults.query(words, self.mode, None, self.filters)
+
+    def request(self, words: str, *, in_steps: bool) -> AskRequest:
+        """A question to be answered; the answer is kept where that may be written."""
+        depth = self._session.config.rag.deep_steps if in_steps else 1
+        return AskRequest(*self.query(words), session_id=self.conversation, keep=self.may_write, depth=depth)
+
+    def change_mode(self) -> None:
+        """The next mode: by words and meaning, by words, by meaning."""
+        modes = list(MODES)
+        self.mode = modes[(modes.index(self.mode) + 1) % len(modes)]
+
+
+class WaitingKeys:
+    """Keys that come before the hits they act on: each acts once the hits of what is typed are shown."""
+
+    def __init__(self) -> None:
+        self._waits = False
+        self._acts: list[Act] = []
+
+    def wait(self) -> None:
+        """Keys wait from now on: other hits are to come."""
+        self._waits = True
+
+    def act(self) -> None:
+        """The hits are there: what waited is done, in the order of the keys."""
+        self._waits = False
+        acts, self._acts = self._acts, []
+        for act in acts:
+            act()
+
+    def drop(self) -> None:
+        """The hits will not come: what waited is not done."""
+        self._waits = False
+        self._acts.clear()
+
+    def do(self, act: Act) -> None:
+        """Does it: now, or once the hits are there."""
+        if self._waits:
+            self._acts.append(act)
+        else:
+            act()
+
+
 class Asking:
-    """Questions of one screen: the newest alone is shown; the hits of the one before stay until it is there."""
+    """Runs questions in threads and shows the newest result; earlier hits stay until it arrives."""
 
     def __init__(self, app: App[None], fail: Callable[[KbError], None]) -> None:
         self._app = app
@@ -28,28 +90,28 @@ class Asking:
         self._waiting: dict[str, Callable[[], None]] = {}
         self.newest = 0
         self._shown_at = 0.0
-        self.shown = 0  # the last of which something was shown
+        self.shown = 0  # the newest question with a shown result
 
     def begin(self) -> int:
-        """The number of a new question; an answer in the making is stopped, and what waits is not asked."""
+        """Starts a new question: cancels the running answer and drops waiting searches. Returns its number."""
         self._handle.cancel()
         self._waiting.clear()
         self.newest += 1
         return self.newest
 
     def stop(self) -> None:
-        """Stops the answer in the making."""
+        """Cancels the running answer."""
         self._handle.cancel()
 
     def handle(self, number: int, shown: Callable[[object], None]) -> RunHandle:
-        """What an answer in the making is told and stopped by; each event is shown."""
+        """The handle of a new answer; each of its events is shown."""
         self._handle = RunHandle(lambda event: self._app.call_from_thread(self.show, number, shown, event))
         return self._handle
 
     def ask(
         self, group: str, number: int, asked: Callable[[], Told], shown: Callable[[Told], None], *, waits: bool = False
     ) -> None:
-        """Asks in a thread and has it shown. The last of its `group` is stopped first, unless it `waits` for that."""
+        """Asks in a thread and shows the result. Cancels the last question of its `group`, unless it `waits` for it."""
 
         def work() -> None:
             try:
@@ -64,10 +126,10 @@ class Asking:
         self._app.run_worker(work, thread=True, group=group, exclusive=not waits, exit_on_error=False)
 
     def ask_next(self, group: str, number: int, asked: Callable[[], Told], shown: Callable[[Told], None]) -> None:
-        """As `ask`, once what is asked in this group has been answered; of those that wait the newest alone is asked.
+        """As `ask`, after the running question of this group; of several that wait, only the newest is asked.
 
-        Two at once would each take twice as long, and only the newer be shown. Somebody who types on and on sees what
-        was found for the words before a few times a second: a slow line has no room for more.
+        Two at once would take twice as long. While somebody types, the hits of earlier words are shown a few times a
+        second: a slow line has no room for more.
         """
         self._waiting[group] = partial(self.ask, group, number, asked, shown, waits=True)
         if group not in self._underway:
@@ -87,7 +149,7 @@ class Asking:
             self.show(number, shown, found)
 
     def show(self, number: int, shown: Callable[[Told], None], found: Told) -> None:
-        """Shows an answer, unless something newer was asked meanwhile."""
+        """Shows a result, unless a newer question was asked meanwhile."""
         if number == self.newest:
             self.shown, self._shown_at = number, monotonic()
             shown(found)

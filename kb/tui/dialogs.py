@@ -1,9 +1,10 @@
-"""What is shown above the search: the keys, and the filters with how many documents each leaves."""
+"""What is shown above the search: the keys, the filters with their counts, and conversations to go on with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from datetime import datetime
+from typing import ClassVar, TypeVar
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -13,10 +14,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from kb.domain.results.viewing import FacetCount
-from kb.domain.search import SearchFilters
-from kb.tui.clean import clean_line
-from kb.tui.line import Line
+from kb.domain.filters import FACETS, OPTIONS, SearchFilters, is_set, toggled, values_of, with_values
+from kb.domain.results.answers import Conversation, SessionRow
+from kb.domain.results.viewing import FacetCount, Facets
+from kb.tui.rows import clean, clean_line, counted
+from kb.tui.widgets import Line
+
+Chosen = TypeVar("Chosen")
 
 KEYS = (
     ("type", "hits come as you type"),
@@ -43,17 +47,6 @@ KEYS = (
     ("Ctrl-C", "ends"),
 )
 
-# Each facet as people call it, and the filter that a value of it sets.
-_FACETS = {
-    "media": "Kind of file",
-    "folder": "Folder",
-    "tag": "Tag",
-    "lang": "Language",
-    "trust": "At least this trusted",
-    "code_lang": "Language of code",
-    "kind": "Definitions",
-}
-
 
 class KeysDialog(ModalScreen[None]):
     """All keys."""
@@ -70,121 +63,171 @@ class KeysDialog(ModalScreen[None]):
             yield Static(text, markup=False)
 
 
-class FiltersDialog(ModalScreen[SearchFilters | None]):
-    """Values to choose from; gives the filters back, or None where nothing is to change."""
+class ListDialog(ModalScreen[Chosen]):
+    """A line to type in above a list that it narrows: Enter, or a click, chooses the row that is marked."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Back"),
-        Binding("ctrl+x", "clear", "No filters", priority=True),
-        Binding("down", "to_list", show=False),
+        Binding("down,ctrl+n", "move(1)", show=False, priority=True),
+        Binding("up,ctrl+p", "move(-1)", show=False, priority=True),
+        Binding("ctrl+x", "clear", "None", priority=True),
     ]
 
-    def __init__(self, filters: SearchFilters, counts: Sequence[FacetCount]) -> None:
+    def __init__(self, title: str, placeholder: str, hint: str, *, classes: str) -> None:
         super().__init__()
+        self._heading, self._hint, self._in_class = title, hint, classes
+        self._line = Line(placeholder=placeholder, id="narrow")
+        self._list = OptionList(markup=False)
+
+    def compose(self) -> ComposeResult:
+        """The title, the line, the list, what its keys do."""
+        with Vertical(classes=self._in_class):
+            yield Static(self._heading, classes="title", markup=False)
+            yield self._line
+            yield self._list
+            yield Static(self._hint, classes="hint", markup=False)
+
+    def rows(self, letters: str) -> list[Option]:
+        """The rows that have these letters; a heading is disabled."""
+        raise NotImplementedError
+
+    def choose(self, row: int) -> None:
+        """A row was chosen."""
+        raise NotImplementedError
+
+    def type_in(self, text: str) -> None:
+        """Enter, where no row is marked."""
+
+    def on_mount(self) -> None:
+        """Shows all."""
+        self._list.can_focus = False
+        self._fill("")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Shows the rows with these letters."""
+        event.stop()
+        self._fill(event.value.strip().lower())
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Chooses the row that is marked, else what is typed."""
+        event.stop()
+        if self._list.highlighted is None:
+            self.type_in(self._line.value.strip())
+        else:
+            self.choose(self._list.highlighted)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click is Enter."""
+        event.stop()
+        self.choose(event.option_index)
+
+    def action_move(self, by: int) -> None:
+        """Marks the next row, or the one before."""
+        if by > 0:
+            self._list.action_cursor_down()
+        else:
+            self._list.action_cursor_up()
+
+    def _fill(self, letters: str) -> None:
+        rows = self.rows(letters)
+        self._list.clear_options()
+        self._list.add_options(rows)
+        self._list.highlighted = next((at for at, row in enumerate(rows) if not row.disabled), None)
+
+
+class FiltersDialog(ListDialog[SearchFilters | None]):
+    """Values to choose from; gives the filters back, or None where nothing is to change."""
+
+    def __init__(self, filters: SearchFilters, counts: Sequence[FacetCount]) -> None:
+        super().__init__(
+            "Filters",
+            "narrow this list; or dated:2026-11, symbol:parse*",
+            "Enter sets or takes away · Ctrl-X takes all away · Esc back",
+            classes="dialog",
+        )
         self._filters = filters
         self._counts = counts
         self._shown: list[FacetCount | None] = []
 
-    def compose(self) -> ComposeResult:
-        """A line to narrow the list, or to write days and names in, and the values."""
-        with Vertical(classes="dialog"):
-            yield Line(placeholder="narrow this list; or dated:2026-11, symbol:parse*", id="narrow")
-            yield OptionList(id="values", markup=False)
-            yield Static("Enter sets or takes away · Ctrl-X takes all away · Esc back", classes="hint", markup=False)
+    def rows(self, letters: str) -> list[Option]:
+        """The values of each facet below its title."""
+        rows: list[Option] = []
+        self._shown = []
+        for facet in Facets._fields:
+            counts = [each for each in self._counts if each.facet == facet and letters in each.value.lower()]
+            if counts:
+                rows.append(Option(Text(FACETS[facet].title, style="dim"), disabled=True))
+                rows += [Option(self._row(each)) for each in counts]
+                self._shown += [None, *counts]
+        return rows
 
-    def on_mount(self) -> None:
-        """Shows all values."""
-        self._fill("")
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Shows the values with these letters."""
-        self._fill(event.value.strip().lower())
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Days, a name, or the first value of the narrowed list."""
-        name, colon, value = event.value.strip().partition(":")
-        if colon and name in ("dated", "symbol"):
-            change: dict[str, Any] = {name: value.strip() or None}
-            self.dismiss(self._filters._replace(**change))
-            return
-        first = next((count for count in self._shown if count is not None), None)
-        if first is not None:
-            self.dismiss(toggled(self._filters, first.facet, first.value))
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+    def choose(self, row: int) -> None:
         """Sets a value, or takes it away."""
-        count = self._shown[event.option_index]
+        count = self._shown[row]
         if count is not None:
-            self.dismiss(toggled(self._filters, count.facet, count.value))
+            self.dismiss(toggled(self._filters, FACETS[count.facet], count.value))
+
+    def type_in(self, text: str) -> None:
+        """Sets a filter by its name: days, a name in code."""
+        name, _, value = (part.strip() for part in text.partition(":"))
+        typed = next((each for each in OPTIONS if each.name == name and not each.facet), None)
+        if typed is not None:
+            self.dismiss(with_values(self._filters, typed, [value] if value else []))
 
     def action_clear(self) -> None:
         """Takes all filters away."""
         self.dismiss(SearchFilters())
 
-    def action_to_list(self) -> None:
-        """From the line into the list."""
-        self.query_one("#values").focus()
-
-    def _fill(self, letters: str) -> None:
-        values = self.query_one("#values", OptionList)
-        values.clear_options()
-        self._shown = []
-        for facet, title in _FACETS.items():
-            of_facet = [count for count in self._counts if count.facet == facet and letters in count.value.lower()]
-            if not of_facet:
-                continue
-            values.add_option(Option(Text(title, style="dim"), disabled=True))
-            self._shown.append(None)
-            for count in of_facet:
-                row = Text("● " if is_set(self._filters, facet, count.value) else "  ")
-                row.append(clean_line(count.value))
-                row.append(f"  {count.documents:,}", "dim")
-                values.add_option(Option(row))
-                self._shown.append(count)
+    def _row(self, count: FacetCount) -> Text:
+        row = Text("● " if is_set(self._filters, FACETS[count.facet], count.value) else "  ")
+        return row.append(clean_line(count.value)).append(f"  {count.documents:,}", "dim")
 
 
-def is_set(filters: SearchFilters, facet: str, value: str) -> bool:
-    """Whether that value of a facet is in force."""
-    held = {
-        "media": filters.media,
-        "lang": filters.lang,
-        "trust": filters.trust_min,
-        "code_lang": filters.code_lang,
-        "kind": filters.symbol_kind,
-    }
-    if facet == "tag":
-        return value in filters.tags_any
-    if facet == "folder":
-        return f"{value}/**" in filters.path_globs
-    return held[facet] == value
+class ConversationsDialog(ListDialog[str | None]):
+    """The conversations; gives the name of the one that is chosen, "" for none, or None where nothing is to change."""
 
+    def __init__(self, conversations: list[SessionRow], current: str | None) -> None:
+        super().__init__(
+            "Conversations", "a name begins a new one", "Enter goes on · Ctrl-X leaves · Esc back", classes="side"
+        )
+        self._all = conversations
+        self._current = current
+        self._shown: list[SessionRow] = []
 
-def toggled(filters: SearchFilters, facet: str, value: str) -> SearchFilters:
-    """The filters with that value set, or taken away where it was."""
-    if facet == "tag":
-        return filters._replace(tags_any=_toggled(filters.tags_any, value))
-    if facet == "folder":
-        return filters._replace(path_globs=_toggled(filters.path_globs, f"{value}/**"))
-    field = {"trust": "trust_min", "kind": "symbol_kind"}.get(facet, facet)
-    change: dict[str, Any] = {field: None if is_set(filters, facet, value) else value}
-    return filters._replace(**change)
+    def rows(self, letters: str) -> list[Option]:
+        """Those whose name or first question has the letters."""
+        self._shown = [each for each in self._all if letters in f"{each.session_id} {each.title or ''}".lower()]
+        return [Option(self._row(each)) for each in self._shown]
 
+    def choose(self, row: int) -> None:
+        """Goes on with it."""
+        self.dismiss(self._shown[row].session_id)
 
-def _toggled(values: tuple[str, ...], value: str) -> tuple[str, ...]:
-    return tuple(each for each in values if each != value) if value in values else (*values, value)
+    def type_in(self, text: str) -> None:
+        """A name that no conversation has begins a new one."""
+        if text:
+            self.dismiss(text)
+
+    def action_clear(self) -> None:
+        """Questions are asked by themselves again."""
+        self.dismiss("")
+
+    def _row(self, row: SessionRow) -> Text:
+        text = Text("● " if row.session_id == self._current else "  ").append(clean_line(row.session_id), "bold")
+        text.append(f"\n  {clean_line(row.title or '')}")
+        day = datetime.fromtimestamp(row.updated_at).strftime("%Y-%m-%d %H:%M")
+        return text.append(f"\n  {counted(row.turns, 'question')}, {day}", "dim")
 
 
 def in_force(filters: SearchFilters) -> list[str]:
     """The filters in force, as they are shown."""
-    held = (
-        *(f"#{tag}" for tag in filters.tags_any),
-        *(f"in {glob.removesuffix('/**')}" for glob in filters.path_globs),
-        filters.lang,
-        filters.media,
-        filters.trust_min and f"trust {filters.trust_min}",
-        filters.dated and f"of {filters.dated}",
-        filters.code_lang,
-        filters.symbol_kind,
-        filters.symbol and f"name {filters.symbol}",
-    )
-    return [clean_line(each) for each in held if each]
+    held = [(each.label, value.removesuffix("/**")) for each in OPTIONS for value in values_of(filters, each)]
+    return [clean_line(f"{label} {value}") for label, value in held]
+
+
+def conversation_text(conversation: Conversation) -> Text:
+    """A conversation's questions and answers, the last one last."""
+    text = Text()
+    for turn in conversation.turns:
+        text.append(f"? {clean_line(turn.question)}\n", "bold").append(f"{clean(turn.answer)}\n\n")
+    return text.append("?… goes on with it · F6 chooses another", "dim")

@@ -19,8 +19,7 @@ from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.inspect.last_ingest import LastRun, last_run, problems_of
 from kb.operations.session.session import Session
-from kb.tui.clean import clean_line
-from kb.tui.rows import counted
+from kb.tui.rows import clean_line, counted
 from kb.tui.screens import AskingScreen
 
 _DRAWN_S = 0.2  # a slow terminal is not sent each file

@@ -3,26 +3,73 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable
 
 from textual.app import App, SuspendNotSupported
 
 from kb.domain.results.viewing import DocumentView
+from kb.domain.search import SearchHit
 from kb.errors import KbError
-from kb.operations.answers.open_citation import find_opening
+from kb.operations.answers.open_citation import find_opening, run_opening
+from kb.operations.evaluate.judge import append_question, judged_question
+from kb.operations.evaluate.suite import suite_file
 from kb.operations.inspect.view import view_document
 from kb.operations.session.session import Session
-from kb.private import users_surroundings
 from kb.tui.asking import Asking
-from kb.tui.clean import clean_line
-from kb.tui.found import Found, Row
-from kb.tui.preview import Preview, cited_text
-from kb.tui.rows import counted, matched_words
+from kb.tui.rows import clean_line, counted, matched_words
+from kb.tui.widgets import Found, Preview, Row, cited_text
+
+GOOD, BAD = "✓", "✗"
+
+
+class Judgements:
+    """Judgements of the current question; one with a good hit is added to the golden set."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._question = ""
+        self._judged: dict[str, tuple[SearchHit, int]] = {}
+        self._kept = ""
+
+    def ask(self, question: str) -> None:
+        """Saves the last question and starts another."""
+        if question != self._question:
+            self.keep()
+            self._question, self._judged = question, {}
+
+    def judge(self, hit: SearchHit, is_good: bool) -> str:
+        """Judges a hit, or removes the same judgement; returns the mark to show."""
+        grade = 1 if is_good else 0
+        if self._judged.get(hit.chunk_id, (hit, -1))[1] == grade:
+            del self._judged[hit.chunk_id]
+            return " "
+        self._judged[hit.chunk_id] = (hit, grade)
+        return GOOD if is_good else BAD
+
+    def keep(self) -> None:
+        """Adds the question to the golden set, if one of its hits is good."""
+        judged, self._judged = list(self._judged.values()), {}
+        if not any(grade for _, grade in judged):
+            return
+        suite = suite_file(self._session.config, None)
+        try:
+            append_question(suite, judged_question(suite, self._question, judged, None))
+        except KbError as error:
+            self._kept = clean_line(error.message)
+        else:
+            self._kept = f"kept in {clean_line(str(suite))}"
+
+    @property
+    def said(self) -> str:
+        """The counts of judgements, or where the last ones were saved."""
+        if not self._judged:
+            return self._kept
+        good = sum(grade for _, grade in self._judged.values())
+        return f"{good} good, {len(self._judged) - good} bad"
 
 
 class MarkedRow:
-    """What is done with it; `say` tells in the line of the status, `fail` what was wrong."""
+    """Actions on the marked row; `say` writes to the status line, `fail` shows an error."""
 
     def __init__(
         self,
@@ -40,12 +87,12 @@ class MarkedRow:
 
     @property
     def place(self) -> str | None:
-        """What it cites."""
+        """Its citation."""
         row = self._found.marked
         return row.place if row is not None and row.place else None
 
     def show_document(self, row: Row) -> None:
-        """Shows the document of `row` beside the hits, unless another row is marked by the time it is read."""
+        """Reads and shows the document of a row, unless another row is marked by then."""
 
         def shown(view: DocumentView) -> None:
             if self._found.marked == row:
@@ -68,7 +115,7 @@ class MarkedRow:
             self._say(f"copied: {clean_line(self.place)}")
 
     def copy_text(self) -> None:
-        """Copies the cited text; it is read for that, because the document shown may still be another row's."""
+        """Copies the cited text; reads it first, because another row's document may still be shown."""
         row = self._found.marked
         if row is not None and row.place:
             self._asking.ask("copy", self._asking.newest, lambda: self._view(row), self._copy)
@@ -84,12 +131,11 @@ class MarkedRow:
             return
         try:
             opening = find_opening(self._session, self.place, None, os.environ)
-            theirs = users_surroundings()
             with self._app.suspend():
-                subprocess.call(opening.command, env=theirs.environment, umask=theirs.umask)
+                run_opening(opening)
         except KbError as error:
             self._fail(error)
-        except (OSError, SuspendNotSupported) as error:
+        except SuspendNotSupported as error:
             self._say(f"it cannot be opened here: {error}")
         self._app.refresh(layout=True)
 

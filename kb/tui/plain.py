@@ -3,122 +3,107 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
 from kb.domain.answers.answer import Answer
 from kb.domain.answers.answer_events import HopTaken
 from kb.domain.citations import Citation
+from kb.domain.filters import OPTIONS, toggled, with_values
+from kb.domain.results.viewing import Facets
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import SearchFilters, SearchHit, SearchMode
+from kb.domain.search import SearchHit
 from kb.errors import KbError, UsageError
 from kb.operations.answers.history import list_sessions, show_session
 from kb.operations.answers.locate import locate
-from kb.operations.answers.open_citation import find_opening
+from kb.operations.answers.open_citation import find_opening, run_opening
 from kb.operations.ask.ask import ask
-from kb.operations.ask.findings import AskRequest
 from kb.operations.inspect.facets import count_facets
 from kb.operations.search.search import search
 from kb.operations.session.session import Session
-from kb.private import users_surroundings
-from kb.tui.clean import clean, clean_line
-from kb.tui.rows import counted, step_line
+from kb.tui.asking import QuestionSettings
+from kb.tui.rows import STATES, clean, clean_line, counted, step_line
 
 _HELP = """\
 words        search           ?words  ask; ??words in steps, each part of the question by itself
 N            read place N     o N     open it in your editor or viewer
 c N          its citation     m       by words and meaning, by words, by meaning
-f            filters          f NAME=VALUE sets one (tag, lang, media, folder, dated), f NAME= takes it away
+f            filters          f NAME=VALUE sets one (tag, lang, media, folder, dated, …), f NAME= takes it away
 s            conversations    s NAME  goes on with one, or begins it; s - leaves it
 h            this             q       end
 """
-_MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "vector")
-_STATES = {
-    "answered": "Answered from your notes.",
-    "unsure": "Perhaps this; not sure.",
-    "refused": "Not in your notes.",
-}
-_FILTERS = {"lang": "lang", "media": "media", "dated": "dated", "symbol": "symbol", "kind": "symbol_kind"}
+_FILTERS = {"folder" if each.facet == "folder" else each.name: each for each in OPTIONS}
 
 
 def converse(session: Session, question: str, typed: TextIO, shown: TextIO, *, may_write: bool) -> int:
     """Answers lines until `q` or the end of input; answers are kept where it `may_write`. Returns the exit code."""
-    talk = _Talk(session, shown, may_write)
+    dialogue = _Dialogue(session, shown, may_write)
     if question:
-        talk.take(question)
+        dialogue.take(question)
     else:
-        talk.say("Words search, ?words ask, h shows all keys, q ends.")
-    while talk.goes_on:
+        dialogue.say("Words search, ?words ask, h shows all keys, q ends.")
+    while dialogue.goes_on:
         shown.write("kb: ")
         shown.flush()
         line = typed.readline()
         if not line:
             break
         try:
-            talk.take(line.strip())
+            dialogue.take(line.strip())
         except KbError as error:
-            talk.say(f"error: {clean_line(error.message)}")
+            dialogue.say(f"error: {clean_line(error.message)}")
             if error.hint:
-                talk.say(f"hint: {clean_line(error.hint)}")
+                dialogue.say(f"hint: {clean_line(error.hint)}")
     return 0
 
 
-class _Talk:
-    """What was shown last, and how it is asked."""
+class _Dialogue:
+    """The state between two lines: the places shown last, and how questions are asked."""
 
     def __init__(self, session: Session, shown: TextIO, may_write: bool) -> None:
         self._session = session
         self._shown = shown
-        self._may_write = may_write
-        self._mode: SearchMode = session.defaults.mode
-        self._filters = SearchFilters()
-        self._talk: str | None = None  # the conversation that questions go on with
+        self._settings = QuestionSettings(session, may_write=may_write)
         self._places: list[Citation] = []
         self.goes_on = True
 
     def say(self, text: str) -> None:
-        """A line."""
+        """Prints a line."""
         self._shown.write(text + "\n")
 
     def take(self, line: str) -> None:
-        """Does what a line asks for. Raises: KbError."""
-        key, _, rest = line.partition(" ")
-        if line in ("q", "h", "m", "f", "s"):
-            {
-                "q": self._end,
-                "h": self._help,
-                "m": self._change_mode,
-                "f": self._show_filters,
-                "s": self._show_talks,
-            }[line]()
-        elif line.isdecimal():
-            self._read(self._place(line))
-        elif key in ("o", "c") and rest.strip().isdecimal():
-            place = self._place(rest.strip())
-            if key == "o":
-                self._open(place)
-            else:
-                self.say(clean_line(place.to_uri()))
-        elif key == "f" and "=" in rest:
-            self._filter(rest)
-        elif key == "s" and rest.strip():
-            self._go_on(rest.strip())
-        elif line.startswith("?") and line.lstrip("?").strip():
-            self._ask(line.lstrip("?").strip(), in_steps=line.startswith("??"))
-        elif line.strip("?"):
-            self._search(line)
-        else:
-            self._help()
-
-    def _end(self) -> None:
-        self.goes_on = False
-
-    def _help(self) -> None:
-        self.say(_HELP.rstrip())
+        """Runs what a line asks for. Raises: KbError."""
+        match line.split(maxsplit=1):
+            case ["q"]:
+                self.goes_on = False
+            case ["m"]:
+                self._settings.change_mode()
+                self.say(f"Searching by: {self._settings.mode}")
+            case ["f"]:
+                self._show_filters()
+            case ["f", change] if "=" in change:
+                self._filter(change)
+            case ["s"]:
+                self._show_conversations()
+            case ["s", name]:
+                self._go_on(name)
+            case [number] if number.isdecimal():
+                self._read(self._place(number))
+            case ["o", number] if number.isdecimal():
+                run_opening(find_opening(self._session, self._place(number).to_uri(), None, os.environ))
+            case ["c", number] if number.isdecimal():
+                self.say(clean_line(self._place(number).to_uri()))
+            case ["h"] | []:
+                self.say(_HELP.rstrip())
+            case _ if not (words := line.lstrip("?").strip()):
+                self.say(_HELP.rstrip())
+            case _ if line.startswith("?"):
+                self._ask(words, in_steps=line.startswith("??"))
+            case _:
+                self._search(line)
 
     def _search(self, words: str) -> None:
-        result = search(self._session, self._session.defaults.query(words, self._mode, None, self._filters))
+        result = search(self._session, self._settings.query(words))
         self._places = [hit.citation for hit in result.hits]
         for hit in result.hits:
             self._show_hit(hit)
@@ -132,9 +117,7 @@ class _Talk:
         self.say(f"   {clean_line(hit.citation.to_uri())}")
 
     def _ask(self, question: str, *, in_steps: bool) -> None:
-        query = self._session.defaults.query(question, self._mode, None, self._filters)
-        depth = self._session.config.rag.deep_steps if in_steps else 1
-        request = AskRequest(*query, session_id=self._talk, keep=self._may_write, depth=depth)
+        request = self._settings.request(question, in_steps=in_steps)
         answer = ask(self._session, request, RunHandle(self._tell))
         self._places = [each.citation for each in answer.citations]
         self._show_answer(answer)
@@ -144,7 +127,7 @@ class _Talk:
             self.say(step_line(event.hop))
 
     def _show_answer(self, answer: Answer) -> None:
-        self.say(_STATES[answer.state])
+        self.say(f"{STATES[answer.state][1]}.")
         self.say(clean(answer.text))
         for note in answer.notes:
             self.say(clean_line(note))
@@ -164,30 +147,18 @@ class _Talk:
         if not found.is_current:
             self.say("The file has changed since it was indexed.")
 
-    def _open(self, place: Citation) -> None:
-        opening = find_opening(self._session, place.to_uri(), None, os.environ)
-        theirs = users_surroundings()
-        try:
-            subprocess.call(opening.command, env=theirs.environment, umask=theirs.umask)
-        except OSError as error:
-            raise UsageError(f"{opening.command[0]} cannot be run: {error.strerror}", "set $EDITOR") from error
-
-    def _change_mode(self) -> None:
-        self._mode = _MODES[(_MODES.index(self._mode) + 1) % len(_MODES)]
-        self.say(f"Searching by: {self._mode}")
-
-    def _show_talks(self) -> None:
+    def _show_conversations(self) -> None:
         rows = list_sessions(self._session)
         for row in rows:
-            here = " (this one)" if row.session_id == self._talk else ""
+            here = " (this one)" if row.session_id == self._settings.conversation else ""
             self.say(
                 f"{clean_line(row.session_id)}{here}: {clean_line(row.title or '')}, {counted(row.turns, 'question')}"
             )
         self.say("s NAME goes on with one, or begins it." if rows else "No conversations yet; s NAME begins one.")
 
     def _go_on(self, name: str) -> None:
-        self._talk = None if name == "-" else name
-        if self._talk is None:
+        self._settings.conversation = None if name == "-" else name
+        if self._settings.conversation is None:
             self.say("Questions stand alone.")
             return
         if any(row.session_id == name for row in list_sessions(self._session)):
@@ -197,20 +168,15 @@ class _Talk:
         self.say(f"In {clean_line(name)}: ?words goes on.")
 
     def _show_filters(self) -> None:
-        for facet in ("media", "folder", "tag", "lang"):
-            counts = [each for each in count_facets(self._session, self._filters) if each.facet == facet]
+        for facet in Facets._fields:
+            counts = [each for each in count_facets(self._session, self._settings.filters) if each.facet == facet]
             values: Sequence[str] = [f"{clean_line(each.value)} ({each.documents})" for each in counts]
             self.say(f"{facet}: {', '.join(values) or 'none'}")
 
     def _filter(self, typed: str) -> None:
         name, _, value = (part.strip() for part in typed.partition("="))
-        if name == "tag":
-            self._filters = self._filters._replace(tags_any=(value,) if value else ())
-        elif name == "folder":
-            self._filters = self._filters._replace(path_globs=(f"{value}/**",) if value else ())
-        elif name in _FILTERS:
-            change: dict[str, Any] = {_FILTERS[name]: value or None}
-            self._filters = self._filters._replace(**change)
-        else:
-            raise UsageError(f"no filter {name!r}", f"one of tag, folder, {', '.join(_FILTERS)}")
+        if name not in _FILTERS:
+            raise UsageError(f"no filter {name!r}", f"one of {', '.join(_FILTERS)}")
+        cleared = with_values(self._settings.filters, _FILTERS[name], ())
+        self._settings.filters = toggled(cleared, _FILTERS[name], value) if value else cleared
         self.say(f"{name}: {clean_line(value) or 'any'}")

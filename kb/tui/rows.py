@@ -1,4 +1,7 @@
-"""Hits, places of an answer and earlier answers as rows of a list, each a few lines with what matches marked."""
+"""Text of documents and results as a terminal shows them: cleaned, and as rows of a list.
+
+Nothing in a text may move the cursor, change colours or turn the line around.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,21 @@ from kb.domain.answers.answer import Answer, AnswerCitation, Hop
 from kb.domain.citations import Citation, CodeCitation
 from kb.domain.results.answers import AnswerSummary
 from kb.domain.search import SearchHit
-from kb.tui.clean import clean, clean_line
+from kb.domain.text import ACTS_ON_TERMINALS
+
+# Characters without a width, too: Textual counts cells.
+_CONTROL = re.compile(rf"[{ACTS_ON_TERMINALS}\u200b\ufeff]")
+
+
+def clean(text: str) -> str:
+    """`text` with a mark for each character that would act on the terminal; tabs become spaces, line ends stay."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).expandtabs(4)
+
+
+def clean_line(text: str) -> str:
+    """The same on one line."""
+    return " ".join(clean(text).split())
+
 
 PLACE, QUIET, HEADING, MATCH = "cyan", "dim", "bold", "bold underline"
 STATES = {

@@ -1,25 +1,42 @@
-"""What the other screens of `kb ui` share: one question in a worker, and what went wrong said at the top."""
+"""The other screens of `kb ui`: documents by folder, the checks of the doctor, evaluation runs.
+
+Each asks in a worker, and says at its top what went wrong.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, TypeVar
+import json
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple, TypeVar
 
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Footer, OptionList, Static, Tree
+from textual.widgets.option_list import Option
+from textual.widgets.tree import TreeNode
 from textual.worker import Worker, WorkerState
 
+from kb.domain.checks import Check, State
+from kb.domain.results.comparison import Comparison, MovedQuestion
+from kb.domain.results.inspection import FolderPage
+from kb.domain.results.measured import RunRow
 from kb.errors import KbError
+from kb.eval.report_html import verdict_reason
+from kb.operations.doctor.doctor import diagnose
+from kb.operations.evaluate.compare import compare_runs
+from kb.operations.evaluate.runs import list_runs
+from kb.operations.inspect.inspect import list_folder
 from kb.operations.session.session import Session
-from kb.tui.clean import clean_line
+from kb.tui.rows import clean_line, counted
 
 Told = TypeVar("Told")
 
 
 class AskingScreen(Screen[str | None]):
-    """A screen that asks in a worker, and says what went wrong."""
+    """A screen that asks in a worker and shows errors in its title."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "Back")]
 
@@ -29,7 +46,7 @@ class AskingScreen(Screen[str | None]):
         self._said = Static("…", classes="title", markup=False)
 
     def parts(self) -> ComposeResult:
-        """What stands between the title and the keys."""
+        """The widgets between the title and the keys."""
         yield from ()
 
     def compose(self) -> ComposeResult:
@@ -39,7 +56,7 @@ class AskingScreen(Screen[str | None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def ask(self, asked: Callable[[], Told], shown: Callable[[Told], None]) -> None:
-        """Asks, and has it shown."""
+        """Asks in a worker and shows the result."""
 
         def work() -> None:
             try:
@@ -52,10 +69,228 @@ class AskingScreen(Screen[str | None]):
         self.run_worker(work, thread=True, exclusive=True, exit_on_error=False)
 
     def fail(self, error: KbError) -> None:
-        """Says what went wrong."""
+        """Shows an error."""
         self._said.update(f"{clean_line(error.message)}\n{clean_line(error.hint or '')}")
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Says what failed that no error of kb tells of."""
+        """Shows an unexpected exception of a worker."""
         if event.state is WorkerState.ERROR:
             self._said.update(f"kb itself failed: {clean_line(repr(event.worker.error))}")
+
+
+# So much of a folder is read at once.
+_PAGE = 500
+
+_MARKS: dict[State, tuple[str, str]] = {
+    "ok": ("✓", "green"),
+    "failed": ("✗", "bold red"),
+    "absent": ("–", "dim"),
+    "unchecked": ("–", "dim"),
+}
+
+
+class _Place(NamedTuple):
+    """A node of the tree: a folder, a document, or the rest of a folder from `start` on."""
+
+    folder: str
+    document: str | None = None
+    start: int = 0
+
+
+class DocumentsScreen(AskingScreen):
+    """The documents as a tree of folders with counts; a folder is read when it is opened, a page at a time."""
+
+    def parts(self) -> ComposeResult:
+        """The tree."""
+        self._tree: Tree[_Place] = Tree("documents", _Place(""))
+        self._tree.show_root = False
+        yield self._tree
+
+    def on_mount(self) -> None:
+        """Reads the top."""
+        self._read(self._tree.root, _Place(""))
+        self._tree.focus()
+
+    def on_tree_node_expanded(self, event: Tree.NodeExpanded[_Place]) -> None:
+        """Reads a folder that is opened for the first time."""
+        node = event.node
+        if node.data is not None and not node.children and node is not self._tree.root:
+            self._read(node, node.data)
+
+    def on_tree_node_selected(self, event: Tree.NodeSelected[_Place]) -> None:
+        """Returns the document to be shown, or reads the next page of a folder."""
+        place = event.node.data
+        if place is None:
+            return
+        if place.document is not None:
+            self.dismiss(place.document)
+        elif place.start and event.node.parent is not None:
+            parent = event.node.parent
+            event.node.remove()
+            self._read(parent, place)
+
+    def _read(self, node: TreeNode[_Place], place: _Place) -> None:
+        def shown(page: FolderPage) -> None:
+            self._add(node, page, place.start)
+
+        self.ask(lambda: list_folder(self._session, place.folder, limit=_PAGE, start=place.start), shown)
+
+    def _add(self, node: TreeNode[_Place], page: FolderPage, start: int) -> None:
+        for each in page.entries:
+            if each.workspace_path is None:
+                name = Text(f"{clean_line(each.name)}/ ").append(f"{each.documents:,}", "dim")
+                node.add(name, _Place(f"{page.folder}/{each.name}" if page.folder else each.name))
+            else:
+                label = Text(clean_line(each.name))
+                label.append(f"  {each.media_type} {each.lang} {counted(each.chunk_count or 0, 'passage')}", "dim")
+                node.add_leaf(label, _Place(page.folder, each.workspace_path))
+        if page.has_more:
+            node.add_leaf(Text("… more", "dim"), _Place(page.folder, start=start + len(page.entries)))
+        if node is self._tree.root and not start:
+            top = sum(each.documents or 1 for each in page.entries)
+            count = f"more than {top:,} documents" if page.has_more else counted(top, "document")
+            self._said.update(f"{count} · Enter opens a folder or shows a document · Esc back")
+
+
+class DoctorScreen(AskingScreen):
+    """The checks of `kb doctor`, each with its hint."""
+
+    def parts(self) -> ComposeResult:
+        """The list."""
+        self._rows = OptionList(markup=False)
+        yield self._rows
+
+    def on_mount(self) -> None:
+        """Runs the quick checks."""
+        self._said.update("checking …")
+        self.ask(lambda: diagnose(self._session.config, quick=True), self._show)
+
+    def _show(self, checks: Sequence[Check]) -> None:
+        failed = sum(check.state == "failed" for check in checks)
+        self._said.update(f"{counted(failed, 'fault')} · kb doctor reads the whole database too · Esc back")
+        for check in checks:
+            mark, style = _MARKS[check.state]
+            row = Text().append(f"{mark} ", style).append(f"{check.name:<20}", "bold").append(clean_line(check.detail))
+            if check.hint:
+                row.append(f"\n    {clean_line(check.hint)}", "dim")
+            self._rows.add_option(Option(row))
+        self._rows.focus()
+
+
+_TOLERANCE = 0.01  # as that of kb eval compare
+_MOVED_SHOWN = 50
+_VERDICTS = {
+    "better": "better",
+    "worse": "worse",
+    "undecided": "no difference beyond the noise",
+    "not_comparable": "not comparable",
+}
+_HITS_SHOWN = 3
+
+
+class RunsScreen(AskingScreen):
+    """Evaluation runs; Enter compares one with the marked run, else with the run before it of its golden set."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "mark", "Compare with this"),
+        Binding("pagedown", "scroll(1)", "Scroll", show=False, priority=True),
+        Binding("pageup", "scroll(-1)", show=False, priority=True),
+    ]
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._runs: list[RunRow] = []
+        self._marked: str | None = None
+        self._rows = OptionList(markup=False)
+        self._changed = Static("", markup=False)
+        self._below = VerticalScroll(self._changed, classes="changed")
+
+    def parts(self) -> ComposeResult:
+        """The list, and below it what changed."""
+        yield self._rows
+        yield self._below
+
+    def on_mount(self) -> None:
+        """Reads them."""
+        self.ask(lambda: list_runs(self._session), self._show)
+
+    def action_mark(self) -> None:
+        """Marks the run to compare with, or removes the mark."""
+        at = self._rows.highlighted
+        if at is None:
+            return
+        run_id = self._runs[at].run_id
+        self._marked = None if self._marked == run_id else run_id
+        for index, run in enumerate(self._runs):
+            self._rows.replace_option_prompt_at_index(index, self._row(run))
+
+    def action_scroll(self, pages: int) -> None:
+        """Scrolls what changed."""
+        self._below.scroll_relative(y=pages * max(self._below.size.height - 1, 1), animate=False)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Compares."""
+        run = self._runs[event.option_index]
+        older = next((each for each in self._runs if each.suite == run.suite and each.run_no < run.run_no), None)
+        before = self._marked or (older.run_id if older else None)
+        if before is None:
+            self._changed.update("there is no earlier run of this golden set")
+        elif before == run.run_id:
+            self._changed.update("choose another run to compare with this one")
+        else:
+            after = run.run_id
+            self.ask(lambda: compare_runs(self._session, before, after, tolerance=_TOLERANCE), self._compare)
+
+    def _show(self, runs: list[RunRow]) -> None:
+        self._runs = runs
+        self._said.update(
+            f"{counted(len(runs), 'evaluation run')} · Enter compares with the one before, or the one Space marked"
+            if runs
+            else "no evaluation runs · Esc back"
+        )
+        if not runs:
+            self._changed.update("kb eval run makes one; Ctrl-G on a good hit begins a golden set")
+        self._rows.add_options(Option(self._row(run)) for run in runs)
+        self._rows.highlighted = 0 if runs else None
+        self._rows.focus()
+
+    def _row(self, run: RunRow) -> Text:
+        mark = "● " if run.run_id == self._marked else "  "
+        row = Text(mark).append(f"{run.created_at[:16].replace('T', ' ')}  ", "dim")
+        row.append(clean_line(run.name or run.run_id[:8]), "bold")
+        row.append(
+            f"  {clean_line(run.suite)}, {run.mode}, {run.answered} of {counted(run.questions, 'question')}", "dim"
+        )
+        return row.append("\n    " + _aggregate(run))
+
+    def _compare(self, comparison: Comparison) -> None:
+        before, after = (each.run.name or each.run.run_id[:8] for each in (comparison.before, comparison.after))
+        text = Text().append(f"{clean_line(before)} → {clean_line(after)}: {_VERDICTS[comparison.verdict]}\n", "bold")
+        text.append(f"{clean_line(verdict_reason(comparison))}\n\n", "dim")
+        for change in comparison.metrics:
+            figures = f"{change.metric.label:<28} {change.before:.3f} → {change.after:.3f}  {change.difference:+.3f}\n"
+            text.append(figures, "red" if change.regressed else "")
+        better = [each for each in comparison.moved if each.change > 0]
+        worse = [each for each in comparison.moved if each.change < 0]
+        for title, moved in (("better", better), ("worse", worse)):
+            text.append(f"\n{counted(len(moved), 'question')} {title}\n", "bold")
+            for each in moved[:_MOVED_SHOWN]:
+                text.append_text(_moved(each))
+        self._changed.update(text)
+        self._below.scroll_home(animate=False)
+
+
+def _moved(moved: MovedQuestion) -> Text:
+    """A question whose nDCG changed, with its first hits now; expected ones are marked."""
+    text = Text().append(f"{moved.change:+.3f}  ", "green" if moved.change > 0 else "red")
+    text.append(f"{clean_line(moved.after.query)}\n")
+    for hit in moved.after.hits[:_HITS_SHOWN]:
+        text.append(f"        {hit.rank} {'✓' if hit.grade else ' '} {clean_line(hit.citation)}\n", "dim")
+    return text
+
+
+def _aggregate(run: RunRow) -> str:
+    """The first figures of a run."""
+    figures = json.loads(run.aggregate_json or "{}")
+    shown = [f"{name} {value:.3f}" for name, value in figures.items() if isinstance(value, float)]
+    return ", ".join(shown[:6]) or "not finished"

@@ -1,4 +1,4 @@
-"""The addresses of the page's server, and what each answers.
+"""The server of the page: its addresses and its errors.
 
 `/` is the page, `/static/…` its scripts and styles, `/api/…` wire objects, `/file` the bytes of a picture, a PDF or a
 recording. Errors are `error.v1` with a status that fits.
@@ -6,9 +6,7 @@ recording. Errors are `error.v1` with a status that fits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -19,16 +17,11 @@ from starlette.staticfiles import StaticFiles
 from kb.errors import FileError, InvalidCitation, KbError, NotFound, NotIndexed, UsageError
 from kb.operations.inspect.thumbnails import Thumbnails
 from kb.operations.session.session import Session
-from kb.web.answering import answer_routes
-from kb.web.documents import document_routes
-from kb.web.evaluations import evaluation_routes
 from kb.web.guard import Guard, Keys
-from kb.web.searching import search_routes
+from kb.web.routes import answer_routes, document_routes, evaluation_routes, search_routes
 from kb.wire.derive import to_wire
 
 STATIC = Path(__file__).with_name("static")
-
-Answer: TypeAlias = Callable[[Request], Response]
 
 
 def page_app(session: Session, thumbnails: Thumbnails, keys: Keys, port: int, *, may_write: bool) -> Guard:

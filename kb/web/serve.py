@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
-import threading
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,27 +11,24 @@ from urllib.parse import urlencode
 
 import uvicorn
 
-from kb.domain.search import SearchQuery
-from kb.errors import KbError, UsageError
 from kb.operations.inspect.thumbnails import drawing
-from kb.operations.search.search import search
+from kb.operations.serving import HOST, listen, load_models
 from kb.operations.session.session import Session
 from kb.web.app import page_app
 from kb.web.guard import TOKEN_PARAMETER, new_keys
 
-HOST = "127.0.0.1"
 USUAL_PORT = 7411
 
 
 def serve(
     session: Session, port: int | None, *, may_write: bool, opens: bool, question: str, tell: Callable[[str], None]
 ) -> None:
-    """Answers until the process is told to end. `port` None: the usual one, or any where that is taken.
+    """Serves until the process is told to end. `port` None: the usual one, or any free one.
 
-    `tell` is handed the address once the server listens there; `opens` shows it in a browser, the `question` asked.
-    Raises: UsageError for a port that cannot be had.
+    `tell` gets the address as soon as the server listens; `opens` opens it in a browser, with the `question`.
+    Raises: UsageError for a port that is taken.
     """
-    listening = _listen(port)
+    listening = listen(port, USUAL_PORT)
     with listening, drawing(session.config) as thumbnails:
         taken = int(listening.getsockname()[1])
         keys = new_keys()
@@ -52,7 +47,7 @@ def serve(
             )
         )
         tell(address)
-        threading.Thread(target=_load_models, args=(session,), daemon=True).start()
+        load_models(session)
         page = session.config.data_dir / f"open-page.{os.getpid()}.html"
         try:
             if opens:
@@ -64,35 +59,10 @@ def serve(
             page.unlink(missing_ok=True)
 
 
-def _listen(port: int | None) -> socket.socket:
-    """A socket of this machine alone, which connections wait at until they are served."""
-    for candidate in (USUAL_PORT, 0) if port is None else (port,):
-        listening = socket.socket()
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((HOST, candidate))
-            listening.listen()  # the browser may come before the server does
-        except OSError as error:
-            listening.close()
-            if candidate == 0 or port is not None:
-                raise UsageError(
-                    f"port {candidate} cannot be had: {error.strerror}", "choose another: --port N"
-                ) from error
-        else:
-            return listening
-    raise AssertionError("some port was tried")
-
-
-def _load_models(session: Session) -> None:
-    """Asks something, so that the first question typed finds the models loaded; what is lacking, it will be told."""
-    with suppress(KbError):
-        search(session, SearchQuery("kb", session.defaults.mode, 1))
-
-
 def _open(address: str, path: Path) -> None:
-    """Shows the address in the browser by way of a file only its user can read: arguments anybody on the machine sees.
+    """Opens the address in the browser through a private file, because other users can see a process's arguments.
 
-    Without a browser, or a place for the file, nothing is shown.
+    Does nothing without a browser, or where the file cannot be written.
     """
     escaped = address.replace("&", "&amp;")
     with suppress(OSError, webbrowser.Error):

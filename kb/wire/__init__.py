@@ -1,5 +1,5 @@
-"""The stable JSON of every `--json` output: one file per schema, `docs/wire-schema/v1` generated from them.
+"""The stable JSON of every `--json` output, derived from the records of `kb.domain`, with its JSON Schemas.
 
-The classes are typed dictionaries, so that printing JSON costs a cold command nothing; pydantic reads the same
-classes to generate the schemas and to validate what comes in (`kb.wire.schemas`).
+`derive` makes JSON values. `schemas` and `arguments` load pydantic, which makes the JSON Schemas and validates input;
+printing JSON does without it.
 """

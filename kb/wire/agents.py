@@ -1,17 +1,21 @@
-"""What the tools of agents give beside their text: hits, texts and answers, compact, and what was taken in."""
+"""What the tools of agents give beside their text: hits, texts and answers, compact, and what an ingest did."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from kb.domain.answers.answer import Answer, AnswerState
+from kb.domain.answers.answer import Answer, AnswerCitation, Hop
 from kb.domain.ingest_events import IngestCounts
 from kb.domain.on_wire import on_wire
-from kb.domain.results.fetched import Fetched, Picture
+from kb.domain.results.fetched import Fetched, FetchedPlace, FetchFailure, Picture
 from kb.domain.results.search_page import SearchPage
-from kb.domain.search import SearchHit, SearchMode
+from kb.domain.search import SearchHit
 
 
+@on_wire(
+    fields="""number citation=hit.citation.to_uri chunk_id=hit.chunk_id title=hit.title section=hit.heading_path
+        snippet=hit.snippet date source score score_kind""",
+)
 class FoundPassage(NamedTuple):
     """One passage. `snippet` are its matching lines; `citation` and `chunk_id` can be fetched.
 
@@ -19,28 +23,46 @@ class FoundPassage(NamedTuple):
     """
 
     number: int
-    citation: str
-    chunk_id: str
-    title: str
-    section: tuple[str, ...]
-    snippet: str
+    hit: SearchHit
     date: str
-    source: str
-    score: float
-    score_kind: str
+
+    def source(self) -> str:
+        """The folder at the top of the workspace; empty for a file there."""
+        return self.hit.citation.path.rpartition("/")[0].partition("/")[0]
+
+    def score(self) -> float:
+        """To three digits."""
+        return round(self.hit.score, 3)
+
+    def score_kind(self) -> str:
+        """By what it is ranked."""
+        return self.hit.score_kind
 
 
-@on_wire("found_passages.v1")
+@on_wire(
+    "found_passages.v1", fields="mode=page.result.query.mode hits next_cursor=page.next_cursor note tokens=page.tokens"
+)
 class FoundPassages(NamedTuple):
     """The hits of one question, best first. `next_cursor` gives more, as long as the corpus does not change."""
 
-    mode: SearchMode
-    hits: list[FoundPassage]
-    next_cursor: str | None
-    note: str | None
-    tokens: int
+    page: SearchPage
+
+    def note(self) -> str | None:
+        """What there is to say of the search."""
+        return self.page.result.note
+
+    def hits(self) -> list[FoundPassage]:
+        """The hits, numbered over all pages."""
+        dates = self.page.dates
+        numbered = enumerate(self.page.hits, self.page.first)
+        return [FoundPassage(number, hit, dates.get(hit.doc_id, "")[:10]) for number, hit in numbered]
 
 
+@on_wire(
+    fields="""citation=place.citation.to_uri title=place.title section=place.heading_path text=place.text
+        first_line=place.first_line total_lines=place.total_lines hash=place.hash is_current=place.is_current before
+        after is_cut=place.is_cut""",
+)
 class FetchedText(NamedTuple):
     """The text at one place, word for word but for hidden characters; `hash` is the BLAKE3 of the text with them.
 
@@ -49,148 +71,100 @@ class FetchedText(NamedTuple):
     `next_cursor`.
     """
 
-    citation: str
-    title: str
-    section: tuple[str, ...]
-    text: str
-    first_line: int | None
-    total_lines: int | None
-    hash: str
-    is_current: bool
-    before: str | None
-    after: str | None
-    is_cut: bool
+    place: FetchedPlace
+
+    def before(self) -> str | None:
+        """The passage before it."""
+        return self.place.before and self.place.before.uri
+
+    def after(self) -> str | None:
+        """The passage after it."""
+        return self.place.after and self.place.after.uri
 
 
+@on_wire(fields="place=failed.target code=failed.error.code message=failed.error.message hint=failed.error.hint")
 class NotFetched(NamedTuple):
     """A place that could not be fetched, and what to do."""
 
-    place: str
-    code: str
-    message: str
-    hint: str | None
+    failed: FetchFailure
 
 
-@on_wire("fetched_texts.v1", fields="places failures tokens next_cursor pictures?")
+@on_wire("fetched_texts.v1", fields="places failures tokens=fetched.tokens next_cursor=fetched.next_cursor pictures?")
 class FetchedTexts(NamedTuple):
     """What was fetched, in the order it was asked for; `pictures` is there where they were asked for."""
 
-    places: list[FetchedText]
-    failures: list[NotFetched]
-    tokens: int
-    next_cursor: str | None
+    fetched: Fetched
     pictures: tuple[Picture, ...]
 
+    def places(self) -> list[FetchedText]:
+        """The texts."""
+        return [FetchedText(each) for each in self.fetched.places]
 
+    def failures(self) -> list[NotFetched]:
+        """What could not be fetched."""
+        return [NotFetched(each) for each in self.fetched.failures]
+
+
+@on_wire(fields="marker=cited.marker citation=cited.citation.to_uri label=cited.label quote=cited.quote")
 class AnswerPlace(NamedTuple):
     """A place the answer rests on (`marker` is in its text), or the nearest one where it is refused."""
 
-    marker: str | None
-    citation: str
-    label: str
-    quote: str | None
+    cited: AnswerCitation
 
 
+@on_wire(fields="question=hop.question state=hop.state places")
 class AnswerStep(NamedTuple):
     """A step of an answer that took several: what was asked, what its evidence is enough for, the places found."""
 
-    question: str
-    state: AnswerState
-    places: list[str]
+    hop: Hop
+
+    def places(self) -> list[str]:
+        """Their citations."""
+        return [each.citation.to_uri() for each in self.hop.places]
 
 
-@on_wire("given_answer.v1", fields="state answer likely_right refusal_reason places model notes session steps?")
+@on_wire(
+    "given_answer.v1",
+    fields="""state=answer.state answer=answer.text likely_right refusal_reason places model=answer.model.id
+        notes=answer.notes session=answer.conversation_id steps?""",
+)
 class GivenAnswer(NamedTuple):
     """An answer. `state`: kb is sure (`answered`), `unsure`, or the documents hold none (`refused`).
 
     `likely_right` is how likely the answer is right, measured on questions with known answers; null where not known.
     """
 
-    state: AnswerState
-    answer: str
-    likely_right: float | None
-    refusal_reason: str | None
-    places: list[AnswerPlace]
-    model: str
-    notes: tuple[str, ...]
-    session: str | None
-    steps: tuple[AnswerStep, ...]
+    answer: Answer
+
+    def likely_right(self) -> float | None:
+        """How likely it is right."""
+        right = None if self.answer.evidence is None else self.answer.evidence.right
+        return None if right is None else round(right, 3)
+
+    def refusal_reason(self) -> str | None:
+        """Why nothing is answered."""
+        return self.answer.refusal_reason
+
+    def places(self) -> list[AnswerPlace]:
+        """What it rests on."""
+        return [AnswerPlace(each) for each in self.answer.citations]
+
+    def steps(self) -> tuple[AnswerStep, ...]:
+        """The steps it took, where it took several."""
+        return tuple(AnswerStep(each) for each in self.answer.hops)
 
 
-@on_wire("taken_in.v1")
+@on_wire(
+    "taken_in.v1",
+    fields="""path was_there new=counts.new updated=counts.updated moved=counts.moved removed=counts.removed
+        unchanged=counts.unchanged failed=counts.errors""",
+)
 class TakenIn(NamedTuple):
     """How many documents are new, changed and so on, of those an agent sees. `path` is the note's, where one was added.
 
     `was_there`: the same text had been added before. `failed` counts files that could not be read, which are not named.
     """
 
-    path: str | None
-    was_there: bool
-    new: int
-    updated: int
-    moved: int
-    removed: int
-    unchanged: int
-    failed: int
-
-
-def found_passages(page: SearchPage) -> FoundPassages:
-    """A page of hits."""
-    hits = [_passage(number, hit, page.dates.get(hit.doc_id, "")) for number, hit in enumerate(page.hits, page.first)]
-    return FoundPassages(page.result.query.mode, hits, page.next_cursor, page.result.note, page.tokens)
-
-
-def _passage(number: int, hit: SearchHit, date: str) -> FoundPassage:
-    source = hit.doc_path.partition("/")[0] if "/" in hit.doc_path else ""
-    uri, score = hit.citation.to_uri(), round(hit.score, 3)
-    return FoundPassage(
-        number, uri, hit.chunk_id, hit.title, hit.heading_path, hit.snippet, date[:10], source, score, hit.score_kind
-    )
-
-
-def fetched_texts(fetched: Fetched, pictures: tuple[Picture, ...] = ()) -> FetchedTexts:
-    """What was fetched, and the pictures beside it."""
-    places = [
-        FetchedText(
-            each.citation.to_uri(),
-            each.title,
-            each.heading_path,
-            each.text,
-            each.first_line,
-            each.total_lines,
-            each.hash,
-            each.is_current,
-            each.before and each.before.uri,
-            each.after and each.after.uri,
-            each.is_cut,
-        )
-        for each in fetched.places
-    ]
-    failures = [
-        NotFetched(each.target, each.error.code, each.error.message, each.error.hint) for each in fetched.failures
-    ]
-    return FetchedTexts(places, failures, fetched.tokens, fetched.next_cursor, pictures)
-
-
-def given_answer(answer: Answer) -> GivenAnswer:
-    """An answer or refusal."""
-    right = None if answer.evidence is None else answer.evidence.right
-    return GivenAnswer(
-        answer.state,
-        answer.text,
-        None if right is None else round(right, 3),
-        answer.refusal_reason,
-        [AnswerPlace(each.marker, each.citation.to_uri(), each.label, each.quote) for each in answer.citations],
-        answer.model.id,
-        answer.notes,
-        answer.conversation_id,
-        tuple(
-            AnswerStep(hop.question, hop.state, [each.citation.to_uri() for each in hop.places]) for hop in answer.hops
-        ),
-    )
-
-
-def taken_in(counts: IngestCounts, path: str | None = None, *, was_there: bool = False) -> TakenIn:
-    """What a writing tool has done."""
-    changed = (counts.new, counts.updated, counts.moved, counts.removed, counts.unchanged, counts.errors)
-    return TakenIn(path, was_there, *changed)
+    counts: IngestCounts
+    path: str | None = None
+    was_there: bool = False

@@ -1,4 +1,8 @@
-"""JSON Schemas of the wire, derived from its records by pydantic, and validation of what comes in."""
+"""JSON Schemas of the wire, derived from its records by pydantic; validation of what comes in; what kb tells of itself.
+
+A record of `kb.domain` or `kb.wire.agents` with a schema id in `on_wire` has a schema, and so has each class of
+`kb.wire.arguments`.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +10,72 @@ import builtins
 import difflib
 import functools
 import pkgutil
+import re
+import sys
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import PurePath
-from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Literal, NewType, NotRequired, Required, Union, get_args, get_origin
+from types import ModuleType, NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    NewType,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 from typing_extensions import TypedDict
 
+import kb
 import kb.domain
-from kb.domain.on_wire import Wire
+import kb.wire.agents
+import kb.wire.arguments
+from kb.domain.on_wire import Wire, on_wire
+from kb.domain.results.inspection import CorpusStats, Introspection
 from kb.errors import UsageError
-from kb.wire.bulk_search_query import BulkSearchQueryV1
 from kb.wire.derive import annotation_of, fields_of, form_of, is_record
-from kb.wire.schema import WIRE_SCHEMAS
 
 _BULK_HINT = 'a line looks like {"query": "비교 정렬", "k": 5}'
 
 
+# Schemas of several records, and the one of a class that no record is.
+_UNIONS = {
+    "answer_event.v1": ("kb.domain.answers.answer_events", "AskEvent"),
+    "citation.v1": ("kb.domain.citations", "Citation"),
+    "error.v1": ("kb.errors", "KbError"),
+}
+
+
+@functools.cache
+def wire_types() -> Mapping[str, tuple[str, str]]:
+    """The ids of all wire schemas of this version, in order, each with the module and name of its type."""
+    found: dict[str, tuple[str, str]] = {}
+    for module in (*_domain_modules(), kb.wire.agents, sys.modules[__name__]):
+        for name, each in vars(module).items():
+            if isinstance(each, type) and each.__module__ == module.__name__ and is_record(each):
+                schema = form_of(each).schema
+                if schema is not None:
+                    found[schema] = module.__name__, name
+    for name in vars(kb.wire.arguments):
+        if name.endswith("V1"):
+            snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.removesuffix("V1")).lower()
+            found[f"{snake}.v1"] = "kb.wire.arguments", name
+    return dict(sorted({**found, **_UNIONS}.items()))
+
+
 def wire_class(schema: str) -> Any:
     """The type that a schema id is of: a TypedDict, or several."""
-    module, _, name = WIRE_SCHEMAS[schema].partition(":")
-    import_module(f"kb.{module}")
-    return _shape(_Names(f"kb.{module}")[name])
+    module, name = wire_types()[schema]
+    return _shape(_Names(module)[name])
 
 
 def _shape(hint: Any) -> Any:
@@ -94,6 +138,8 @@ def _hint(record: type, path: tuple[str, ...]) -> Any:
         found = _without_none(hint)
         if get_origin(found) is Annotated:
             found = get_args(found)[0]
+        if get_origin(found) in (Union, UnionType):  # such as a citation, which is of a URI whatever its kind
+            found = get_args(found)[0]
         written, module = annotation_of(found, name)
         hint = eval(written, {}, _Names(module)) if isinstance(written, str) else written
     return hint
@@ -126,15 +172,19 @@ class _Names(dict[str, Any]):
 def _domain_names() -> Mapping[str, Any]:
     """Every class of `kb.domain` by its name."""
     found: dict[str, Any] = {}
-    for each in pkgutil.walk_packages(kb.domain.__path__, "kb.domain."):
-        found |= vars(import_module(each.name))
+    for module in _domain_modules():
+        found |= vars(module)
     return found
 
 
-def json_schemas(ids: Iterable[str] = WIRE_SCHEMAS) -> Mapping[str, dict[str, Any]]:
+def _domain_modules() -> list[ModuleType]:
+    return [import_module(each.name) for each in pkgutil.walk_packages(kb.domain.__path__, "kb.domain.")]
+
+
+def json_schemas(ids: Iterable[str] | None = None) -> Mapping[str, dict[str, Any]]:
     """Wire schemas by id, JSON Schema 2020-12: every one, or those that are wanted."""
     found = {}
-    for schema in ids:
+    for schema in wire_types() if ids is None else ids:
         body = TypeAdapter(wire_class(schema)).json_schema(mode="serialization")
         found[schema] = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": schema, **body}
     return found
@@ -193,14 +243,42 @@ def read_json_line(line: bytes) -> object:
     return value
 
 
-def read_bulk_query(value: object) -> BulkSearchQueryV1:
-    """The question that a line's value asks.
-
-    Raises: UsageError naming what is wrong with it.
-    """
+def read_bulk_query(value: object) -> dict[str, Any]:
+    """A line's value as `BulkSearchQueryV1`. Raises: UsageError naming what is wrong with it."""
     try:
-        return TypeAdapter(BulkSearchQueryV1).validate_python(value, strict=True)
+        found: dict[str, Any] = _adapter("bulk_search_query.v1").validate_python(value, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the line"
         raise UsageError(f"{where}: {first['msg']}", _BULK_HINT) from error
+    return found
+
+
+@on_wire(title="WireV1")
+class WireIds(NamedTuple):
+    """The ids of all wire schemas."""
+
+    schemas: tuple[str, ...]
+
+
+@on_wire("schema.v1", title="SchemaV1")
+class SelfReport(NamedTuple):
+    """What works here and now, versions and stats; `stats` is null before `kb init`."""
+
+    kb_version: str
+    wire: WireIds
+    capabilities: Mapping[str, bool]
+    models: Mapping[str, str]
+    stats: CorpusStats | None
+
+
+def self_report(found: Introspection) -> SelfReport:
+    """What `kb schema` shows of an introspection, with what there are wire schemas for."""
+    ids = tuple(wire_types())
+    able = {
+        **found.capabilities,
+        "json": bool(ids),
+        "bulk_search": found.capabilities["search_lexical"] and "bulk_search_item.v1" in ids,
+        "ingest_progress": "ingest_progress.v1" in ids,
+    }
+    return SelfReport(kb.__version__, WireIds(ids), able, found.versions, found.stats)

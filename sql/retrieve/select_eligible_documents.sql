@@ -5,12 +5,13 @@
 -- returns one EligibleDocuments
 -- param tags_json TEXT?  JSON array; a document with any of these tags; NULL = any
 -- param lang TEXT?  BCP-47 language that the document has text in; NULL = any
--- param trust_json TEXT?  JSON array of accepted trust levels; NULL = any
+-- param trust_min TEXT?  primary, secondary or generated: at least this trusted; NULL = any
 -- param media TEXT?  media type, or its part before the slash; NULL = any
--- param symbol_glob TEXT?  a document of code that defines a name, plain or qualified, that matches; NULL = any
+-- param symbol TEXT?  a document of code that defines a name, plain or qualified, that matches this glob; NULL = any
 -- param symbol_kind TEXT?  a document of code that defines something of that kind; NULL = any
+-- param code_lang TEXT?  language of source code; NULL = any
 -- param repo TEXT?  name of the git repository it is of, in whatever case; NULL = any
--- param title_pattern TEXT?  LIKE pattern of its title, \ before what is no wildcard; NULL = any
+-- param title TEXT?  what its title holds, in whatever case; NULL = any
 -- param with_paths INTEGER  1 where the paths are asked for too
 -- column doc_ids_json TEXT  JSON array of the documents, in the order of their ids
 -- column paths_json TEXT?  JSON array of their paths below the workspace root, in the same order
@@ -24,21 +25,23 @@ FROM (
       SELECT 1 FROM document_tags AS t
       WHERE t.doc_id = d.doc_id AND t.tag IN (SELECT value FROM json_each(:tags_json))
     ))
-    AND (:lang IS NULL OR d.lang = :lang OR EXISTS (
-      SELECT 1 FROM json_each(d.languages_json) AS l WHERE l.value = :lang
+    AND (:lang IS NULL OR d.lang = lower(:lang) OR EXISTS (
+      SELECT 1 FROM json_each(d.languages_json) AS l WHERE l.value = lower(:lang)
     ))
-    AND (:trust_json IS NULL OR d.trust_level IN (SELECT value FROM json_each(:trust_json)))
+    AND (:trust_min IS NULL
+      OR instr('primary secondary generated', d.trust_level) <= instr('primary secondary generated', :trust_min))
     AND (:media IS NULL OR a.media_type = :media COLLATE NOCASE OR a.media_type LIKE :media || '/%')
-    AND ((:symbol_glob IS NULL AND :symbol_kind IS NULL) OR EXISTS (
+    AND (:code_lang IS NULL OR a.media_type = 'code/' || lower(:code_lang))
+    AND ((:symbol IS NULL AND :symbol_kind IS NULL) OR EXISTS (
       SELECT 1 FROM symbols AS s
       WHERE s.doc_id = d.doc_id
-        AND (:symbol_glob IS NULL OR s.name GLOB :symbol_glob OR s.qualified_name GLOB :symbol_glob
-          OR '.' || s.dotted_name GLOB '*.' || :symbol_glob)
+        AND (:symbol IS NULL OR s.name GLOB :symbol OR s.qualified_name GLOB :symbol
+          OR '.' || s.dotted_name GLOB '*.' || :symbol)
         AND (:symbol_kind IS NULL OR s.kind = :symbol_kind)
     ))
     AND (:repo IS NULL OR EXISTS (
       SELECT 1 FROM repositories AS r WHERE r.path = d.repository_path AND r.name = :repo COLLATE NOCASE
     ))
-    AND (:title_pattern IS NULL OR d.title LIKE :title_pattern ESCAPE '\')
+    AND (:title IS NULL OR instr(lower(d.title), lower(:title)) > 0)
   ORDER BY d.doc_id
 ) AS passing;

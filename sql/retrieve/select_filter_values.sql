@@ -1,6 +1,6 @@
 -- List the values that documents have for a filter, the commonest first: more than a person would look through for the one that was meant.
 -- returns many FilterValue
--- param name TEXT  tag, lang, media, code_lang, kind, repo, symbol or path
+-- param name TEXT  tag, lang, media, code_lang, kind, repo, symbol or path_glob
 -- column value TEXT  a value; of media both code and code/python
 WITH valued AS (
   SELECT tag AS value FROM document_tags WHERE :name = 'tag'
@@ -25,6 +25,6 @@ WITH valued AS (
   UNION ALL
   SELECT r.name FROM documents AS d JOIN repositories AS r ON r.path = d.repository_path WHERE :name = 'repo'
   UNION ALL
-  SELECT workspace_path FROM documents WHERE :name = 'path'
+  SELECT workspace_path FROM documents WHERE :name = 'path_glob'
 )
 SELECT value FROM valued GROUP BY value ORDER BY count(*) DESC, value LIMIT 20000;

@@ -11,8 +11,9 @@ from kb.cli.filters import filter_options
 from kb.cli.options import Number, QuestionCommand, WholeNumber, help_option, option
 from kb.cli.output.streams import question_of
 from kb.domain.answers.answer_events import AskEvent
+from kb.domain.filters import SearchFilters
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import SearchFilters, SearchMode
+from kb.domain.search import MODES, SearchMode
 from kb.errors import UsageError
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
@@ -36,7 +37,7 @@ Examples:
 @click.command("ask", cls=QuestionCommand, epilog=_EPILOG)
 @click.argument("question", nargs=-1)
 @option("-k", "--k", "k", type=WholeNumber(1, 1000), help="How many passages to look for [default: search.default_k].")
-@option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them.")
+@option("--mode", type=click.Choice(list(MODES)), help="By words and meaning, or by one of them.")
 @filter_options
 @option(
     "--provider",

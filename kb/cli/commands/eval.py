@@ -10,7 +10,7 @@ from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
 from kb.cli.commands.eval_calibrate import command as calibrate
 from kb.cli.commands.eval_golden import import_, judge, suite_option
 from kb.cli.options import Number, WholeNumber
-from kb.domain.search import SearchMode
+from kb.domain.search import MODES, SearchMode
 
 
 @click.group("eval", cls=CommandGroup)
@@ -34,7 +34,7 @@ Examples:
 """,
 )
 @suite_option
-@click.option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="As in kb search.")
+@click.option("--mode", type=click.Choice(list(MODES)), help="As in kb search.")
 @click.option("-k", "--k", "k", type=WholeNumber(1, 1000), help="How many hits per question; as in kb search.")
 @click.option("--name", metavar="NAME", help="What to call the run; the newest of a name counts.")
 @click.option(

@@ -8,7 +8,7 @@ import click
 
 from kb.cli.call import Call, pass_call
 from kb.cli.options import WholeNumber
-from kb.domain.search import SearchMode
+from kb.domain.search import MODES, SearchMode
 
 suite_option = click.option("--suite", metavar="FILE", help="The golden set [default: eval.suite].")
 
@@ -66,7 +66,7 @@ Examples:
 @click.argument("query")
 @suite_option
 @click.option("-k", "--k", "k", type=WholeNumber(1, 100), default=5, help="How many hits to judge [5].")
-@click.option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="As in kb search.")
+@click.option("--mode", type=click.Choice(list(MODES)), help="As in kb search.")
 @click.option("--category", metavar="NAME", help="What kind of question it is.")
 @pass_call
 def judge(call: Call, query: str, suite: str | None, k: int, mode: SearchMode | None, category: str | None) -> int:

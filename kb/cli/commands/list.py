@@ -11,7 +11,7 @@ from kb.cli.filters import filter_options
 from kb.cli.options import WholeNumber
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.terminal import plain_line
-from kb.domain.search import SearchFilters
+from kb.domain.filters import SearchFilters
 from kb.domain.symbols import shown_name
 from kb.operations.inspect.inspect import list_documents, why_none
 from kb.operations.inspect.symbols import list_symbols

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 
 import click
 
 from kb.cli.call import Call, pass_call
 from kb.cli.output.terminal import plain_line
-from kb.operations.answers.open_citation import find_opening
-from kb.private import users_surroundings
+from kb.operations.answers.open_citation import find_opening, run_opening
 
 _EPILOG = """\b
 Examples:
@@ -43,12 +41,4 @@ def command(call: Call, place: str, answer_id: str | None, print_only: bool) -> 
     if not opening.is_at_place and opening.citation is not None:
         program = plain_line(opening.command[0])
         click.echo(f"{program} shows the file as a whole: {plain_line(opening.citation.to_uri())}", err=True)
-    theirs = users_surroundings()
-    try:
-        return 0 if subprocess.call(opening.command, env=theirs.environment, umask=theirs.umask) == 0 else 2
-    except OSError as error:
-        from kb.errors import UsageError
-
-        raise UsageError(
-            f"{opening.command[0]} cannot be run: {error.strerror}", "set $EDITOR to your editor"
-        ) from error
+    return 0 if run_opening(opening) == 0 else 2

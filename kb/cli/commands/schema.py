@@ -32,7 +32,7 @@ def command(call: Call, wire: str | None, as_json: bool) -> None:
             raise UsageError(f"no wire schema {wire!r}", "one of " + ", ".join(schemas))
         as_utf8(sys.stdout).write(json.dumps(schemas[wire], indent=2, ensure_ascii=False) + "\n")
         return
-    from kb.wire.schema import self_report
+    from kb.wire.schemas import self_report
 
     ctx = click.get_current_context().find_root()
     program = cast(click.Group, ctx.command)

@@ -8,7 +8,8 @@ from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.filters import filter_options
 from kb.cli.options import Number, QuestionCommand, WholeNumber, help_option, option
 from kb.cli.output.streams import question_of
-from kb.domain.search import SearchFilters, SearchMode, SearchResponse
+from kb.domain.filters import SearchFilters
+from kb.domain.search import MODES, SearchMode, SearchResponse
 from kb.errors import UsageError
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
@@ -34,7 +35,7 @@ Examples:
 @click.command("search", cls=QuestionCommand, epilog=_EPILOG)
 @click.argument("query", nargs=-1)
 @option("-k", "-n", "--k", "--limit", "k", type=WholeNumber(1, 1000), help="How many hits [default: search.default_k].")
-@option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="By words and meaning, or by one of them.")
+@option("--mode", type=click.Choice(list(MODES)), help="By words and meaning, or by one of them.")
 @filter_options
 @option("--explain", is_flag=True, help="Show how each hit was found.")
 @option("--trace", is_flag=True, help="Show what each stage of the search took, and of how many things it was.")

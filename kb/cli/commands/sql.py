@@ -12,8 +12,9 @@ from kb.cli.call import Call, json_option, pass_call, print_json
 from kb.cli.filters import filter_options
 from kb.cli.options import WholeNumber
 from kb.cli.output.printing import echo_fields, echo_folded
+from kb.domain.filters import SearchFilters
 from kb.domain.results.inspection import BoundQuery
-from kb.domain.search import SearchFilters, SearchMode
+from kb.domain.search import MODES, SearchMode
 from kb.errors import UsageError
 from kb.operations.inspect.sql_shell import bind_query, init_lines, query_lines, write_init_file
 
@@ -30,7 +31,7 @@ Examples:
 @click.option("--rc", metavar="[FILE]", is_flag=False, flag_value="kb.rc", help="Write an init file; - prints it.")
 @click.option("--writable", is_flag=True, help="With --rc: leave the database open for writing.")
 @click.option("--query", metavar="QUERY", help="Set the parameters that kb search would bind for this question.")
-@click.option("--mode", type=click.Choice(["hybrid", "lexical", "vector"]), help="As in kb search.")
+@click.option("--mode", type=click.Choice(list(MODES)), help="As in kb search.")
 @click.option("-k", "--k", "k", type=WholeNumber(1, 1000), help="How many hits [default: search.default_k].")
 @filter_options
 @json_option("Print sql_query.v1.")

@@ -22,20 +22,20 @@ _WORDS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
 _OUTPUT = frozenset(
     ("as_json", "cursor", "explain", "files", "form", "max_tokens", "snippet_chars", "stream", "summary_only", "trace")
 )
-_OF_CODE = frozenset(("code_lang", "repo", "symbol", "symbol_kind"))
 
 
 def headings(ctx: click.Context) -> Mapping[str, str]:
     """For each option of a command that filters, as its help names it, what it stands under; the rest are `Options`."""
-    from kb.domain.search import SearchFilters
+    from kb.domain.filters import OPTIONS
 
     taken = {param.name for param in ctx.command.params}
-    filters = taken & {"tags", "path", *SearchFilters._fields} if "lang" in taken else set()
+    code_filters = {each.field for each in OPTIONS if each.of_code}
+    filters = taken & {"path", *(each.field for each in OPTIONS)} if "lang" in taken else set()
     found: dict[str, str] = {}
     for param in ctx.command.params if filters else ():
         record = param.get_help_record(ctx)
         if record is not None and param.name in {*filters, *_OUTPUT}:
-            of_code = "Filters for code" if param.name in _OF_CODE else "Filters"
+            of_code = "Filters for code" if param.name in code_filters else "Filters"
             found[record[0]] = of_code if param.name in filters else "Output"
     return found
 

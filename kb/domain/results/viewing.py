@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 from kb.domain.citations import Citation
 from kb.domain.derived import TranscriptSegment
@@ -13,8 +13,6 @@ from kb.domain.embeddings import SlotCoverage
 from kb.domain.on_wire import Wire, on_wire
 from kb.domain.results.inspection import DocumentDetail
 from kb.domain.search import SearchMode
-
-FacetName = Literal["media", "lang", "tag", "folder", "trust", "kind", "code_lang"]
 
 
 class DocumentView(NamedTuple):

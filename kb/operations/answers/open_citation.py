@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from kb.operations.answers.last_shown import Place, last_shown, shown_answer
 from kb.operations.fetch.texts import file_lines, require_line
 from kb.operations.opening.typed_path import as_on_disk
 from kb.operations.session.session import Session
+from kb.private import users_surroundings
 
 # How an editor is told a line: `{line}` and `{path}` are filled in. Others get the path alone.
 _AT_LINE: Mapping[str, tuple[str, ...]] = {
@@ -66,6 +68,17 @@ def find_opening(session: Session, typed: str, answer_id: str | None, env: Mappi
     if (lines := cited_lines(citation)) is not None or (citation is None and _is_text(path)):
         return _edited(lines, path, env)
     return _viewed(citation, path, env)
+
+
+def run_opening(opening: Opening) -> int:
+    """Runs the command as the user's shell would; its exit code. Raises: UsageError where it cannot be run."""
+    theirs = users_surroundings()
+    try:
+        return subprocess.call(opening.command, env=theirs.environment, umask=theirs.umask)
+    except OSError as error:
+        raise UsageError(
+            f"{opening.command[0]} cannot be run: {error.strerror}", "set $EDITOR to your editor"
+        ) from error
 
 
 def _is_text(path: Path) -> bool:

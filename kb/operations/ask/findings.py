@@ -25,8 +25,9 @@ from kb.domain.answers.answer import (
 )
 from kb.domain.answers.generation import Message, ModelRef, TokenUsage
 from kb.domain.citations import Citation, CodeCitation, RegionCitation, TimeCitation, cite
+from kb.domain.filters import SearchFilters
 from kb.domain.passages import Passage, Sentence
-from kb.domain.search import SearchFilters, SearchHit, SearchMode, SearchResult
+from kb.domain.search import SearchHit, SearchMode, SearchResult
 from kb.language.detect import query_language
 from kb.language.pages import lists_pages
 from kb.language.sentences import sentence_ranges

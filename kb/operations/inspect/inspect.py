@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from kb.domain.derived import read_labels
+from kb.domain.filters import SearchFilters
 from kb.domain.ids import ID_CHARS
 from kb.domain.paths import to_posix
 from kb.domain.results.inspection import (
@@ -18,7 +19,6 @@ from kb.domain.results.inspection import (
     DocumentRow,
     FolderPage,
 )
-from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
 from kb.operations.opening.typed_path import path_below

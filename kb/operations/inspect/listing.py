@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Sequence
 
 import kb
+from kb.domain.filters import SearchFilters
 from kb.domain.results.listing import BaseStatus, Listed, ListedKind, Listing
-from kb.domain.search import SearchFilters
 from kb.domain.symbols import shown_name
 from kb.domain.text import stored_text
 from kb.errors import InvalidCursor, ModelError, UsageError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from kb.domain.filters import SearchFilters
 from kb.domain.results.symbols import SymbolDetail, SymbolInspection
-from kb.domain.search import SearchFilters
 from kb.domain.text import stored_text
 from kb.errors import NotFound
 from kb.language.names import dotted

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from kb.config import Config
 from kb.config.lexicon import synonyms
-from kb.domain.search import FusionRule, QueryVectors, SearchFilters, SearchQuery, SearchResult, Term, Widening
+from kb.domain.filters import SearchFilters
+from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult, Term, Widening
 from kb.domain.text import stored_text
 from kb.errors import ModelError, ModelMissing, ModelNotPulled, ModelUnreachable
 from kb.language.dates import may_name_days
@@ -165,7 +166,7 @@ def _near(base: KnowledgeBase, query: SearchQuery, read: QueryTerms, source: Vec
         base.db,
         query,
         read,
-        source.end(begun, max(rule.depth, 2 * query.k)),
+        source.end(begun, max(rule.candidate_depth, 2 * query.k)),
         rule,
         snippet_chars=base.config.search.snippet_chars,
         index_version=base.index_version,
@@ -191,7 +192,7 @@ def vector_source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | Non
 
 def encode_question(source: VectorSource, query: SearchQuery, read: QueryTerms, rule: FusionRule) -> QueryVectors:
     """A question as it is encoded, with as many neighbours as the rule looks at."""
-    return source.end(source.begin(_encoded(query, read)), max(rule.depth, 2 * query.k))
+    return source.end(source.begin(_encoded(query, read)), max(rule.candidate_depth, 2 * query.k))
 
 
 def _encoded(query: SearchQuery, read: QueryTerms) -> SearchQuery:
@@ -295,10 +296,4 @@ def _asks_for_words(query: SearchQuery) -> bool:
 
 def fusion_rule(config: Config) -> FusionRule:
     """The fusion rule of a configuration."""
-    search = config.search
-    return FusionRule(
-        fusion="rrf" if search.hybrid_fusion == "rrf" else "linear",
-        words_weight=search.words_weight,
-        rrf_k=search.rrf_k,
-        depth=search.candidate_depth,
-    )
+    return FusionRule(*(getattr(config.search, name) for name in FusionRule._fields))

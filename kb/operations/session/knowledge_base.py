@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kb.config import Config
-from kb.domain.search import SearchDefaults, SearchFilters, SearchMode
+from kb.domain.filters import SearchFilters
+from kb.domain.search import SearchDefaults, SearchMode
 from kb.operations.opening.reader import index_version
 from kb.operations.session.loaded_models import LoadedModels
 from kb.store.connection import Connection, data_version, snapshot

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from kb.config import Config
 from kb.domain.embeddings import EmbeddingModel
-from kb.domain.search import QueryVectors, SearchFilters, SearchQuery
+from kb.domain.filters import SearchFilters
+from kb.domain.search import QueryVectors, SearchQuery
 from kb.domain.text import start_of
 from kb.embed.codec import unpack_vector
 from kb.errors import ModelError, ModelMissing

@@ -3,7 +3,7 @@
 import { get, post, Failure } from "./api.js";
 import { h } from "./dom.js";
 import { hitList, leadsTo, placeWord } from "./hits.js";
-import { address, FILTERS } from "./state.js";
+import { address, FILTER_NAMES } from "./state.js";
 
 const STATES = {
   answered: ["answered", "Answered from your notes"],
@@ -81,7 +81,7 @@ export async function showKept(state, holder) {
 
 function body(state) {
   const asked = { query: state.q, ...(state.deep ? { deep: true } : {}) };
-  for (const name of ["mode", ...FILTERS]) if (state[name].length) asked[name] = state[name];
+  for (const name of ["mode", ...FILTER_NAMES]) if (state[name].length) asked[name] = state[name];
   return asked;
 }
 

@@ -2,34 +2,20 @@
 
 import { get } from "./api.js";
 import { byId, h } from "./dom.js";
-import { FILTERS, filtered } from "./state.js";
+import { FILTERS } from "./filter_table.js";
+import { filtered } from "./state.js";
 
-// Each group of values: its facet on the wire, what it is called, and the filter that it sets.
-const GROUPS = [
-  ["media", "Kind of file", "media"],
-  ["folder", "Folder", "path_glob"],
-  ["tag", "Tag", "tag"],
-  ["lang", "Language", "lang"],
-  ["trust", "At least this trusted", "trust_min"],
-  ["code_lang", "Language of code", "code_lang"],
-  ["kind", "Definitions", "kind"],
-];
-const WRITTEN = [
-  ["dated", "Of these days", "2026-11, last week, 2026-11-01..2026-11-15"],
-  ["symbol", "Name in code", "parse*, Foo.*"],
-];
 const NAMES = { ko: "Korean", en: "English", und: "unknown", markdown: "notes", pdf: "PDF", image: "pictures", audio: "recordings", code: "code" };
-const LABELS = { media: "kind", lang: "language", tag: "tag", path_glob: "in", dated: "of", trust_min: "trust", code_lang: "code", kind: "defines", symbol: "name" };
 
 /** The filters in force above the results, each with a button that takes it away. */
 export function showChosen(state, go) {
   const holder = byId("chosen");
-  const labels = FILTERS.flatMap((name) =>
+  const labels = FILTERS.flatMap(({ name, label }) =>
     [state[name]].flat().filter(Boolean).map((value) =>
       h(
         "button",
-        { type: "button", class: "label", "aria-label": `Take away the filter ${LABELS[name]} ${value}`, onclick: () => go(without(state, name, value)) },
-        h("span", { class: "quiet-word" }, `${LABELS[name]} `),
+        { type: "button", class: "label", "aria-label": `Take away the filter ${label} ${value}`, onclick: () => go(without(state, name, value)) },
+        h("span", { class: "quiet-word" }, `${label} `),
         named(name, value),
         h("span", { "aria-hidden": "true" }, " ×"),
       ),
@@ -62,13 +48,13 @@ async function fill(dialog, current, go) {
     h(
       "div",
       { class: "groups" },
-      GROUPS.filter(([facet]) => found[facet].length).map(([facet, title, name]) => group(found[facet], title, name, state, choose)),
-      WRITTEN.map(([name, title, example]) => written(name, title, example, state, choose)),
+      Object.keys(found).flatMap((facet) => FILTERS.filter((each) => each.facet === facet && found[facet].length).map((each) => group(found[facet], each, state, choose))),
+      FILTERS.filter((each) => !each.facet).map((each) => written(each, state, choose)),
     ),
   );
 }
 
-function group(values, title, name, state, choose) {
+function group(values, { title, name }, state, choose) {
   const chosen = [state[name]].flat();
   return h(
     "fieldset",
@@ -87,7 +73,7 @@ function group(values, title, name, state, choose) {
   );
 }
 
-function written(name, title, example, state, choose) {
+function written({ name, title, example }, state, choose) {
   const field = h("input", { type: "text", id: `filter-${name}`, value: state[name] || null, placeholder: example, spellcheck: "false" });
   const submit = (event) => {
     event.preventDefault();

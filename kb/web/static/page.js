@@ -13,7 +13,7 @@ import { showVault } from "./vault.js";
 const MODES = [["hybrid", "Words + meaning"], ["lexical", "Words"], ["vector", "Meaning"]];
 const WAIT_MS = 4; // a paste is one question; keys that come while the last one is answered are one more
 const COMPOSING_MS = 500; // a syllable that is being put together is a whole one when nothing is added for so long
-const ASKED = ["q", "mode", "k", ...stated.FILTERS, "ask", "deep", "answer", "page", "before", "after"]; // what fills the list
+const ASKED = ["q", "mode", "k", ...stated.FILTER_NAMES, "ask", "deep", "answer", "page", "before", "after"]; // what fills the list
 const UNASKED = { ask: "", deep: "", answer: "", page: "", at: "", passage: "", view: "" }; // of what is no answer
 const isWide = matchMedia("(min-width: 60rem)");
 

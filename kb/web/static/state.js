@@ -1,9 +1,12 @@
 // What is looked at, kept in the address: a reload, the Back button and a copied address all lead to the same view.
 
-const SEVERAL = ["tag", "path_glob"];
-const SINGLE = ["q", "mode", "k", "lang", "trust_min", "media", "dated", "symbol", "kind", "code_lang", "at", "passage", "view", "ask", "deep", "answer", "page", "before", "after"];
-/** What narrows the search, in the order it is shown. */
-export const FILTERS = ["media", "lang", "tag", "path_glob", "dated", "trust_min", "code_lang", "kind", "symbol"];
+import { FILTERS } from "./filter_table.js";
+
+const SEVERAL = FILTERS.filter((each) => each.many).map((each) => each.name);
+const ONE_VALUED = FILTERS.filter((each) => !each.many).map((each) => each.name);
+const SINGLE = ["q", "mode", "k", ...ONE_VALUED, "at", "passage", "view", "ask", "deep", "answer", "page", "before", "after"];
+/** The names of what narrows the search. */
+export const FILTER_NAMES = FILTERS.map((each) => each.name);
 
 /** The state that an address holds. */
 export function read(search = location.search) {
@@ -27,10 +30,10 @@ export function words(state, only = [...SINGLE, ...SEVERAL]) {
 }
 
 /** The words of a search. */
-export const searched = (state) => words(state, ["q", "mode", "k", ...FILTERS]);
+export const searched = (state) => words(state, ["q", "mode", "k", ...FILTER_NAMES]);
 
 /** The filters alone. */
-export const filtered = (state) => words(state, FILTERS);
+export const filtered = (state) => words(state, FILTER_NAMES);
 
 /** The address of a state. */
 export function address(state) {

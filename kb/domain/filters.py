@@ -1,0 +1,263 @@
+"""Filters of a question: what they hold, and the one table that every surface takes their names and words from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from kb.records import NamedTuple
+
+SoughtKind = Literal["phrase", "prefix", "regex"]
+
+
+class Sought(NamedTuple):
+    """What a passage may hold: a phrase, a word that begins so, or what a regular expression matches."""
+
+    text: str
+    kind: SoughtKind = "phrase"
+
+
+class Passing(NamedTuple):
+    """What passes the filters, as JSON arrays: documents, and numbers of passages where not all of theirs do.
+
+    `sought_notes_json` and `sought_code_json`: passages that are candidates whatever words they have, in the order of
+    their files. `shown`: what a snippet should show of them, phrases and what regular expressions matched.
+    """
+
+    doc_ids_json: str | None
+    passages_json: str | None = None
+    sought_notes_json: str | None = None
+    sought_code_json: str | None = None
+    shown: tuple[str, ...] = ()
+
+
+class SearchFilters(NamedTuple):
+    """What a document and its passages must be to be found. `FILTERS` says what the first eleven fields accept.
+
+    `holds` is what the passage itself must hold, all of it, and `lacks` what it must not hold. `also` are more filters
+    to pass, `never` are filters not to pass. `as_text`: operators in the question are text. `among_visible` is set
+    where documents are hidden. `passing` is the result of the filters, once it is computed.
+    """
+
+    tags_any: tuple[str, ...] = ()
+    lang: str | None = None
+    path_globs: tuple[str, ...] = ()
+    trust_min: str | None = None
+    media: str | None = None
+    dated: str | None = None
+    symbol: str | None = None
+    symbol_kind: str | None = None
+    code_lang: str | None = None
+    repo: str | None = None
+    title: str | None = None
+    holds: tuple[Sought, ...] = ()
+    lacks: tuple[Sought, ...] = ()
+    also: tuple[SearchFilters, ...] = ()
+    never: tuple[SearchFilters, ...] = ()
+    as_text: bool = False
+    among_visible: bool = False
+    passing: Passing | None = None
+
+
+class Filter(NamedTuple):
+    """A filter of documents, as all surfaces take, explain and show it.
+
+    `field` is that of `SearchFilters`, and the parameter of `sql/retrieve/select_eligible_documents.sql`. `name` is the
+    name in `kb search --bulk`, in addresses of the page and, with dashes, on the command line; `tool_name` that of an
+    agent's parameter where it differs, `operator` that in a question. A filter without `help` is no option, and agents
+    and the page do not take it. `no_document` continues "no document has" and "그런 문서 없음" with the value. `label`
+    stands before a value in force, `title` above the values to choose from; `facet` counts those, without one a person
+    types a value such as `example`. `choices` are all values there are; `many`: any of several values passes.
+    """
+
+    field: str
+    name: str
+    no_document: tuple[str, str]
+    label: str = ""
+    title: str = ""
+    help: str = ""
+    tool_help: str = ""
+    tool_name: str = ""
+    metavar: str = ""
+    operator: str = ""
+    facet: str = ""
+    example: str = ""
+    choices: tuple[str, ...] = ()
+    many: bool = False
+    of_code: bool = False
+
+
+FILTERS = (
+    Filter(
+        "tags_any",
+        "tag",
+        no_document=("the tag {}", "태그 {}"),
+        label="tag",
+        title="Tag",
+        help="Only documents with this tag or one below it; repeat for any of several.",
+        tool_help="any of these tags",
+        tool_name="tags",
+        metavar="TAG",
+        operator="tag",
+        facet="tag",
+        many=True,
+    ),
+    Filter(
+        "lang",
+        "lang",
+        no_document=("text in the language {}", "언어 {}"),
+        label="language",
+        title="Language",
+        help="Only documents with text in this language (ko, en, …).",
+        tool_help="language of the documents: ko, en, …",
+        metavar="LANG",
+        operator="lang",
+        facet="lang",
+    ),
+    Filter(
+        "path_globs",
+        "path_glob",
+        no_document=("a path that matches {}", "경로 {}"),
+        label="in",
+        title="Folder",
+        help="Only paths that match, e.g. 'notes/**'.",
+        tool_help="paths matching any of these globs: projects/**",
+        tool_name="path",
+        metavar="GLOB",
+        operator="path",
+        facet="folder",
+        many=True,
+    ),
+    Filter(
+        "trust_min",
+        "trust_min",
+        no_document=("at least the trust {}", "신뢰 {} 이상"),
+        label="trust",
+        title="At least this trusted",
+        help="At least this trusted.",
+        tool_help="at least this trusted",
+        facet="trust",
+        choices=("primary", "secondary", "generated"),
+    ),
+    Filter(
+        "media",
+        "media",
+        no_document=("the kind {}", "종류 {}"),
+        label="kind",
+        title="Kind of file",
+        help="Only this kind of file (markdown, pdf, …).",
+        tool_help="kind of file: {kinds}",
+        metavar="KIND",
+        facet="media",
+    ),
+    Filter(
+        "dated",
+        "dated",
+        no_document=("a date in {}", "날짜 {}"),
+        label="of",
+        title="Of these days",
+        help="Only documents whose frontmatter or name says they are of these days: 2026-11-12, 2026-11, 'last week', "
+        "2026-11-01..2026-11-15.",
+        tool_help="days: 2026-11-12, 2026-11, last week, A..B",
+        metavar="WHEN",
+        example="2026-11, last week, 2026-11-01..2026-11-15",
+    ),
+    Filter(
+        "symbol",
+        "symbol",
+        no_document=("a definition that matches {}", "정의 {}"),
+        label="name",
+        title="Name in code",
+        help="Only code that defines a name that matches, e.g. 'parse*' or 'Foo.*'.",
+        tool_help="code defining a name that matches: parse*",
+        metavar="GLOB",
+        example="parse*, Foo.*",
+        of_code=True,
+    ),
+    Filter(
+        "symbol_kind",
+        "kind",
+        no_document=("a definition of the kind {}", "정의 종류 {}"),
+        label="defines",
+        title="Definitions",
+        help="Only code that defines this, e.g. function, method or class.",
+        tool_help="code defining this: function, class, …",
+        tool_name="symbol_kind",
+        metavar="KIND",
+        facet="kind",
+        of_code=True,
+    ),
+    Filter(
+        "code_lang",
+        "code_lang",
+        no_document=("code in {}", "코드 언어 {}"),
+        label="code",
+        title="Language of code",
+        help="Only code in this language (rust, python, …).",
+        tool_help="language of the code: python, …",
+        metavar="LANG",
+        facet="code_lang",
+        of_code=True,
+    ),
+    Filter(
+        "repo",
+        "repo",
+        no_document=("the repository {}", "저장소 {}"),
+        label="repository",
+        title="Repository of code",
+        help="Only source code of this git repository.",
+        tool_help="git repository of the code",
+        metavar="NAME",
+        example="its name",
+        of_code=True,
+    ),
+    Filter("title", "title", ("{} in its title", "제목에 {}"), operator="title"),
+)
+"""Every filter, in the order of the fields of `SearchFilters`."""
+
+OPTIONS = tuple(each for each in FILTERS if each.help)
+"""Those that the command line, `--bulk`, agents and the page take."""
+
+
+FACETS = {each.facet: each for each in OPTIONS if each.facet}
+"""The filters whose values are counted, by their facet."""
+
+
+def named_filters(given: Mapping[str, Any]) -> SearchFilters:
+    """The filters among what was given, by their names on the wire or those of agents."""
+    found: dict[str, Any] = {
+        each.field: tuple(given[name]) if each.many else given[name]
+        for each in OPTIONS
+        for name in (each.name, each.tool_name)
+        if name in given
+    }
+    return SearchFilters(**found)
+
+
+def values_of(filters: SearchFilters, each: Filter) -> tuple[str, ...]:
+    """The values that are set for a filter."""
+    held: Any = getattr(filters, each.field)
+    return held if each.many else (held,) if held else ()
+
+
+def with_values(filters: SearchFilters, changed: Filter, values: Iterable[str]) -> SearchFilters:
+    """The filters with these values for one of them, or without it where there are none."""
+    held = tuple(values)
+    value: Any = held if changed.many else held[0] if held else None
+    return filters._replace(**{changed.field: value})
+
+
+def is_set(filters: SearchFilters, counted: Filter, value: str) -> bool:
+    """Whether that value of a facet is set; a folder is the glob of all that is below it."""
+    return _of_facet(counted, value) in values_of(filters, counted)
+
+
+def toggled(filters: SearchFilters, counted: Filter, value: str) -> SearchFilters:
+    """The filters with that value of a facet set, or removed where it was."""
+    value, held = _of_facet(counted, value), values_of(filters, counted)
+    others = [each for each in held if counted.many and each != value]
+    return with_values(filters, counted, others if value in held else [*others, value])
+
+
+def _of_facet(counted: Filter, value: str) -> str:
+    return f"{value}/**" if counted.facet == "folder" else value

@@ -1,0 +1,46 @@
+"""What the servers for agents and for the browser share: a socket of this machine alone, and models loaded at once."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+
+from kb.errors import KbError, UsageError
+from kb.operations.search.search import search
+from kb.operations.session.session import Session
+
+HOST = "127.0.0.1"
+
+
+def listen(port: int | None, usual: int) -> socket.socket:
+    """A socket on that port; where none is named, on the usual one, or on any that is free.
+
+    Connections wait there until they are served: who is told the address may come before the server does.
+    Raises: UsageError for a port that is taken.
+    """
+    for candidate in (usual, 0) if port is None else (port,):
+        listening = socket.socket()
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, candidate))
+            listening.listen(128)
+        except OSError as error:
+            listening.close()
+            if candidate == 0 or port is not None:
+                raise UsageError(
+                    f"port {candidate} cannot be listened on: {error.strerror}", "choose another with --port"
+                ) from error
+        else:
+            return listening
+    raise AssertionError("some port was tried")
+
+
+def load_models(session: Session) -> None:
+    """Searches for something in a thread, so that the first question finds the models loaded."""
+
+    def ask() -> None:
+        with suppress(KbError):  # nothing indexed yet, no model: the first question says so
+            search(session, session.defaults.query("kb", None, 1))
+
+    threading.Thread(target=ask, name="kb-load", daemon=True).start()

@@ -1,0 +1,273 @@
+"""The addresses below `/api`: each calls one operation and returns its wire object; files and pictures as bytes.
+
+Parameters are validated as lines of `kb search --bulk`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from queue import SimpleQueue
+from threading import Thread
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from kb import __version__
+from kb.domain.filters import OPTIONS, SearchFilters
+from kb.domain.results.comparison import ExplainedComparison
+from kb.domain.results.measured import EvalRun
+from kb.domain.results.viewing import Facets, NearDocuments, ShownDocument, WebStart
+from kb.domain.run_handle import RunHandle
+from kb.domain.search import SearchDefaults, SearchQuery, SearchResponse
+from kb.errors import KbError, UsageError
+from kb.eval.report_html import verdict_reason
+from kb.operations.answers.history import find_answer, list_answers
+from kb.operations.answers.verify import verify
+from kb.operations.ask.ask import ask
+from kb.operations.ask.findings import AskRequest
+from kb.operations.evaluate.compare import compare_runs
+from kb.operations.evaluate.impact import impact_now
+from kb.operations.evaluate.runs import list_runs
+from kb.operations.evaluate.suite import suite_file
+from kb.operations.inspect.facets import count_facets
+from kb.operations.inspect.inspect import corpus_stats, list_documents, list_folder
+from kb.operations.inspect.shown import line_html, rendered
+from kb.operations.inspect.symbols import outline
+from kb.operations.inspect.thumbnails import Thumbnails
+from kb.operations.inspect.vault_map import near_documents, vault_map
+from kb.operations.inspect.view import kept_file, note_named, view_document
+from kb.operations.search.search import search
+from kb.operations.session.session import Session
+from kb.wire.arguments import search_query
+from kb.wire.derive import to_wire
+from kb.wire.schemas import read_bulk_query
+
+# Content types of files. The browser must not guess others (nosniff), and none of these is run by a browser.
+_CONTENT_TYPES = {
+    "pdf": "application/pdf",
+    "image/png": "image/png",
+    "image/jpeg": "image/jpeg",
+    "image/webp": "image/webp",
+    "image/gif": "image/gif",
+    "image/tiff": "image/tiff",
+    "audio/wav": "audio/wav",
+    "audio/mp3": "audio/mpeg",
+    "audio/m4a": "audio/mp4",
+    "audio/flac": "audio/flac",
+    "audio/ogg": "audio/ogg",
+}
+
+# A file opened by itself is saved and not shown, so nothing in it runs as the page.
+_APART = {"content-security-policy": "sandbox; default-src 'none'", "content-disposition": "attachment"}
+
+# More documents than this are not useful in a list.
+_DOCUMENTS_LISTED = 5_000
+
+# Entries of a folder that are shown at once; the rest on demand.
+_FOLDER_PAGE = 500
+# Earlier answers in the list; more than anybody looks through.
+_ANSWERS_LISTED = 500
+_TOLERANCE = 0.01  # as that of kb eval compare
+_MOST_MOVED = 2_000
+_ONE = ("mode", *(each.name for each in OPTIONS if not each.many))
+_MANY = tuple(each.name for each in OPTIONS if each.many)
+
+
+def search_routes(session: Session, csrf: str, *, may_write: bool) -> list[Route]:
+    """The addresses below `/api` for searching."""
+
+    def hits(request: Request) -> Response:
+        return JSONResponse(to_wire(SearchResponse(search(session, _question(request, session.defaults)))))
+
+    def facets(request: Request) -> Response:
+        return JSONResponse(to_wire(Facets.of(count_facets(session, _filters(request, session.defaults)))))
+
+    def start(request: Request) -> Response:
+        with session.reading_views() as base:
+            stats = corpus_stats(base.db)
+        how, root = session.defaults, str(session.config.workspace_root)
+        found = WebStart(
+            __version__, csrf, root, how.mode, how.k, stats.documents, stats.chunks, stats.last_ingest_at, may_write
+        )
+        return JSONResponse(to_wire(found))
+
+    return [Route("/api/search", hits), Route("/api/facets", facets), Route("/api/start", start)]
+
+
+def document_routes(session: Session, thumbnails: Thumbnails) -> list[Route]:
+    """The addresses of documents and of their files."""
+
+    def document(request: Request) -> Response:
+        view = view_document(session, _required(request, "at"), request.query_params.get("passage"))
+        return JSONResponse(to_wire(ShownDocument(view, rendered(view), line_html(view))))
+
+    def documents(request: Request) -> Response:
+        rows = list_documents(session, _filters(request, session.defaults), _DOCUMENTS_LISTED)
+        return JSONResponse([to_wire(row) for row in rows])
+
+    def folder(request: Request) -> Response:
+        start = request.query_params.get("start", "0")
+        if not start.isdecimal():
+            raise UsageError(f"start: {start!r} is no number", "it counts what is left out first")
+        listed = list_folder(session, request.query_params.get("path", ""), limit=_FOLDER_PAGE, start=int(start))
+        return JSONResponse(to_wire(listed))
+
+    def linked(request: Request) -> Response:
+        found = note_named(session, _required(request, "name"), request.query_params.get("from", ""))
+        return JSONResponse(to_wire(found.summary))
+
+    def near(request: Request) -> Response:
+        path = _required(request)
+        return JSONResponse(to_wire(NearDocuments(path, near_documents(session, path))))
+
+    def mapped(request: Request) -> Response:
+        return JSONResponse(to_wire(vault_map(session)))
+
+    def symbols(request: Request) -> Response:
+        return JSONResponse([to_wire(each) for each in outline(session, _required(request))])
+
+    def thumbnail(request: Request) -> Response:
+        drawn = thumbnails.draw(session, _required(request, "at"), request.query_params.get("passage"))
+        return Response(drawn, media_type="image/png", headers=_APART)
+
+    def file(request: Request) -> Response:
+        kept = kept_file(session, _required(request))
+        shown = _CONTENT_TYPES.get(kept.media_type, "application/octet-stream")
+        return FileResponse(kept.path, media_type=shown, headers=_APART)
+
+    return [
+        Route("/api/document", document),
+        Route("/api/documents", documents),
+        Route("/api/folder", folder),
+        Route("/api/linked", linked),
+        Route("/api/near", near),
+        Route("/api/map", mapped),
+        Route("/api/outline", symbols),
+        Route("/thumbnail", thumbnail),
+        Route("/file", file),
+    ]
+
+
+def answer_routes(session: Session, *, may_write: bool) -> list[Route]:
+    """The addresses of answers. Answers are stored if the page `may_write`."""
+
+    async def asking(request: Request) -> Response:
+        asked = _ask_request(session, await _body(request), keep=may_write)
+        return StreamingResponse(_Answering(session, asked).lines(), media_type="application/x-ndjson")
+
+    def answers(request: Request) -> Response:
+        return JSONResponse([to_wire(each) for each in list_answers(session, _ANSWERS_LISTED)])
+
+    def answer(request: Request) -> Response:
+        return JSONResponse(to_wire(find_answer(session, request.query_params.get("id"))))
+
+    def checks(request: Request) -> Response:
+        wanted = request.query_params.get("id")
+        return JSONResponse([to_wire(each) for each in verify(session, wanted, every=wanted is None)])
+
+    return [
+        Route("/api/ask", asking, methods=["POST"]),
+        Route("/api/answers", answers),
+        Route("/api/answer", answer),
+        Route("/api/verify", checks),
+    ]
+
+
+async def _body(request: Request) -> object:
+    try:
+        return await request.json()
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"not JSON: {error}", "a question is a line of kb search --bulk") from error
+
+
+def _ask_request(session: Session, body: object, *, keep: bool) -> AskRequest:
+    """The question of a body: a line of `kb search --bulk` with an optional `deep` for steps. Raises: UsageError."""
+    line = {name: value for name, value in body.items() if name != "deep"} if isinstance(body, dict) else body
+    deep = body.get("deep", False) if isinstance(body, dict) else False
+    if not isinstance(deep, bool):
+        raise UsageError(f"deep: {deep!r} is neither true nor false", "true: the question is answered in steps")
+    query = search_query(read_bulk_query(line), session.defaults)
+    if not query.text.strip():
+        raise UsageError("no question", "query holds the words")
+    return AskRequest(*query, keep=keep, depth=session.config.rag.deep_steps if deep else 1)
+
+
+class _Answering:
+    """One running answer in a thread; it stops when the client goes away."""
+
+    def __init__(self, session: Session, asked: AskRequest) -> None:
+        self._told: SimpleQueue[object] = SimpleQueue()
+        self._handle = RunHandle(lambda event: self._told.put(to_wire(event)))
+        self._thread = Thread(target=self._answer, args=(session, asked), daemon=True)
+
+    def lines(self) -> Iterator[str]:
+        """Lines of `answer_event.v1` while it runs, then `answer.v1`, or `error.v1` if it fails."""
+        self._thread.start()
+        try:
+            while (told := self._told.get()) is not None:
+                yield json.dumps(told, ensure_ascii=False, separators=(",", ":")) + "\n"
+        finally:
+            self._handle.cancel()
+
+    def _answer(self, session: Session, asked: AskRequest) -> None:
+        try:
+            self._told.put(to_wire(ask(session, asked, self._handle)))
+        except KbError as error:
+            self._told.put(to_wire(error))
+        finally:
+            self._told.put(None)
+
+
+def evaluation_routes(session: Session) -> list[Route]:
+    """The addresses of evaluation runs."""
+
+    def runs(request: Request) -> Response:
+        return JSONResponse([to_wire(EvalRun(row, row.kept_groups)) for row in list_runs(session)])
+
+    def comparison(request: Request) -> Response:
+        before, after = request.query_params.get("before"), request.query_params.get("after")
+        found = compare_runs(session, before, after, tolerance=_TOLERANCE)
+        return JSONResponse(to_wire(ExplainedComparison(found, verdict_reason(found), found.moved[:_MOST_MOVED])))
+
+    def impact(request: Request) -> Response:
+        found = impact_now(session, suite_file(session.config, None))
+        return JSONResponse([to_wire(each) for each in found])
+
+    return [
+        Route("/api/impact", impact),
+        Route("/api/runs", runs),
+        Route("/api/comparison", comparison),
+    ]
+
+
+def _question(request: Request, defaults: SearchDefaults) -> SearchQuery:
+    """The question of a request: `q`, `mode`, `k` and the filters. Raises: UsageError."""
+    text = request.query_params.get("q", "")
+    if not text.strip():
+        raise UsageError("no question", "q holds the words")
+    return search_query(read_bulk_query({"query": text, **_words(request)}), defaults)
+
+
+def _filters(request: Request, defaults: SearchDefaults) -> SearchFilters:
+    """The filters of a request. Raises: UsageError."""
+    return search_query(read_bulk_query({"query": "*", **_words(request)}), defaults).filters
+
+
+def _required(request: Request, name: str = "path") -> str:
+    """The value of a required parameter. Raises: UsageError."""
+    value = request.query_params.get(name)
+    if not value:
+        raise UsageError(f"{name} is missing", "it holds a document's path as kb list docs shows it")
+    return value
+
+
+def _words(request: Request) -> dict[str, object]:
+    words: dict[str, object] = {name: found for name in _MANY if (found := request.query_params.getlist(name))}
+    words.update({name: one for name in _ONE if (one := request.query_params.get(name))})
+    if (k := request.query_params.get("k")) is not None:
+        if not k.isdecimal():
+            raise UsageError(f"k: {k!r} is no number", "k counts hits")
+        words["k"] = int(k)
+    return words
