@@ -254,7 +254,7 @@ def fill(db: Connection, vector_dir: Path, size: int) -> list[Question]:
     lance = LanceTable(vector_dir, MODEL, "replace")
     for_lance: list[NDArray[np.float32]] = []
     with transaction(db):
-        ensure_mirror(db, MODEL, NOW)
+        ensure_mirror(db, MODEL, None, NOW)
         _insert_document(db)
     for first in range(0, size, BATCH):
         count = min(BATCH, size - first)

@@ -150,7 +150,7 @@ def db() -> apsw.Connection:
     migrate(made, "2026-01-01T00:00:00Z")
     load_vector_functions(made)
     add_maxsim(made)
-    ensure_mirror(made, EmbeddingModel("model", "1", DIMENSIONS, None), "2026-01-01T00:00:00Z")
+    ensure_mirror(made, EmbeddingModel("model", "1", DIMENSIONS, None), None, "2026-01-01T00:00:00Z")
     return made
 
 

@@ -95,13 +95,13 @@ def lance_table_name(model: EmbeddingModel) -> str:
     return f"{TABLE_PREFIX}{slug}_{model.dimensions}"
 
 
-def ensure_mirror(db: Connection, model: EmbeddingModel, now: str) -> bool:
-    """Makes the mirror hold `model`; True when it had to be rebuilt and is empty. The caller's transaction.
+def ensure_mirror(db: Connection, model: EmbeddingModel, held: queries.MirroredModel | None, now: str) -> bool:
+    """Makes the mirror, which holds `held`, hold `model`; True when it had to be rebuilt and is empty.
 
     What the model's records call committed is not in the empty mirror: they become pending. Records of another version
-    of the model go, as its vectors do.
+    of the model go, as its vectors do. The caller's transaction.
     """
-    if holds(mirrored(db), model) and has_mirror(db):
+    if holds(held, model) and has_mirror(db):
         return False
     queries.delete_slot(db)
     remake_mirror(db, model.dimensions)

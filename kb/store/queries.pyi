@@ -177,7 +177,7 @@ TagRow = TypedDict("TagRow", {"doc_id": str, "tag": str})
 TermCount = NamedTuple("TermCount", [("position", int), ("chunks", int), ("idf", float), ("bm25_max", float)])
 TokenCounts = NamedTuple("TokenCounts", [("passages", int), ("missing", int), ("unusable", int), ("bytes", int)])
 TokensKey = TypedDict("TokensKey", {"chunk_rowid": int, "model_id": str})
-Tombstone = NamedTuple("Tombstone", [("lance_table", str), ("chunk_id", str), ("chunk_rowid", int)])
+Tombstone = NamedTuple("Tombstone", [("lance_table", str), ("chunk_id", str)])
 TombstoneKey = TypedDict("TombstoneKey", {"lance_table": str, "chunk_id": str})
 TurnRow = NamedTuple("TurnRow", [("turn_index", int), ("question", str), ("answer", str), ("citations_json", str),
     ("created_at", int), ("search_query", str)])

@@ -4,8 +4,7 @@
 -- param row_limit INTEGER  at most so many
 -- column lance_table TEXT  where the vector is
 -- column chunk_id TEXT  the chunk that was
--- column chunk_rowid INTEGER  its number
-SELECT lance_table, chunk_id, chunk_rowid
+SELECT lance_table, chunk_id
 FROM vector_tombstones
 WHERE lance_table = :lance_table
 ORDER BY chunk_id

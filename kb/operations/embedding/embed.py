@@ -139,7 +139,7 @@ def _embed_beside(run: _Run, embedder: LazyEmbedder) -> None:
     if not lance.count():
         with transaction(db):
             queries.reset_records(db, lance_table=table)
-    run.report.removed += upkeep.clear_tombstones(db, lance, is_mirrored=False)
+    run.report.removed += upkeep.clear_tombstones(db, lance)
     _level_tokens(run, embedder)
     _embed_chunks(run, embedder, lance, is_mirrored=False)
 
@@ -180,7 +180,7 @@ def _fill_mirror(run: _Run, embedder: LazyEmbedder) -> None:
 
     db, plan, model = run.db, run.plan, embedder.model
     with mirror.vector_transaction(db):
-        ensure_mirror(db, model, now_utc())
+        ensure_mirror(db, model, run.searched, now_utc())
         upkeep.level_mirror(db, lance_table_name(model))
     before = _progress(run, embedder)
     assert before is not None
@@ -198,7 +198,7 @@ def _fill_mirror(run: _Run, embedder: LazyEmbedder) -> None:
 def _fill(run: _Run, embedder: LazyEmbedder, lance: LanceTable) -> None:
     from kb.operations.embedding import vector_upkeep as upkeep
 
-    run.report.removed += upkeep.clear_tombstones(run.db, lance, is_mirrored=True)
+    run.report.removed += upkeep.clear_tombstones(run.db, lance)
     run.report.restored += upkeep.restore_mirror(run.db, lance)
     _level_tokens(run, embedder)
     _embed_chunks(run, embedder, lance, is_mirrored=True)

@@ -25,8 +25,8 @@ def model_of(row: queries.MirroredModel) -> EmbeddingModel:
     return EmbeddingModel(row.model_id, row.model_version, row.dimensions, None)
 
 
-def clear_tombstones(db: Connection, lance: LanceTable, *, is_mirrored: bool) -> int:
-    """Removes the vectors of chunks that are gone from Lance and from the mirror that follows it; returns how many."""
+def clear_tombstones(db: Connection, lance: LanceTable) -> int:
+    """Removes the vectors of chunks that are gone from Lance; returns how many. From the mirror `level_mirror` does."""
     cleared, is_last = 0, False
     while not is_last:
         stones = queries.select_tombstones(db, lance_table=lance.name, row_limit=_BATCH)
@@ -34,8 +34,6 @@ def clear_tombstones(db: Connection, lance: LanceTable, *, is_mirrored: bool) ->
         if stones:
             lance.delete([stone.chunk_id for stone in stones])
             with transaction(db):
-                if is_mirrored:
-                    queries.delete_mirror(db, [{"chunk_rowid": stone.chunk_rowid} for stone in stones])
                 queries.delete_tombstones(
                     db, [{"lance_table": row.lance_table, "chunk_id": row.chunk_id} for row in stones]
                 )
@@ -60,7 +58,10 @@ def scrub_vectors(db: Connection, vector_dir: Path, handle: RunHandle) -> None:
         return
     lance = LanceTable(vector_dir, model_of(row), "if_missing")
     has_ann = lance.has_ann_index()
-    clear_tombstones(db, lance, is_mirrored=True)
+    if has_mirror(db):
+        with mirror.vector_transaction(db):
+            level_mirror(db, row.lance_table)
+    clear_tombstones(db, lance)
     remake_lance(db, row, vector_dir, handle)
     lance = LanceTable(vector_dir, model_of(row))
     _refill_mirror(db, row, lance, handle)
