@@ -226,7 +226,7 @@ class Progress(NamedTuple):
 OnProgress: TypeAlias = Callable[[Progress], None]
 
 OnKept: TypeAlias = Callable[[bytes], None]
-"""Takes what a step has derived so far, in a form of its own, in place of what it gave before."""
+"""Takes what a step has derived so far, in the step's own form; it replaces what was given before."""
 
 
 def keep_nothing(so_far: bytes) -> None:

@@ -203,7 +203,7 @@ def _parts(pattern: str, wild_start: int) -> list[str] | None:
 
 
 def _asterisks(pattern: str, start: int, wild_start: int) -> tuple[tuple[str, ...], int]:
-    """What the asterisks at `start` stand for, and the position after what it covers."""
+    """The meaning of the asterisks at `start`, and the position after what it covers."""
     end = start
     while end < len(pattern) and pattern[end] == "*":
         end += 1

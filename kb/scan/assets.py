@@ -70,7 +70,7 @@ def unreferenced_assets(asset_dir: Path, referenced: AbstractSet[str]) -> Iterat
 
 
 def asset_path(asset_dir: Path, asset_id: AssetId) -> Path:
-    """Where the copy of an asset stands, if there is one."""
+    """The path of an asset's copy, if there is one."""
     return asset_dir / asset_id[:_SHARD_CHARS] / asset_id
 
 

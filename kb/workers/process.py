@@ -24,7 +24,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
-# tesseract's pictures and tables lie in folders that begin so, whoever made them.
+# Temporary folders of workers begin with it; tesseract writes its pictures and tables into them.
 PREFIX = "kb-ocr-"
 
 _LOCK = "lock"

@@ -1,4 +1,4 @@
--- Declare vectors whole without the tokens that stood beside them.
+-- Declare vectors complete without the tokens that were kept beside them.
 -- param lance_table TEXT  where the vectors are
 -- param with_tokens TEXT  form of the text and of the tokens
 -- param passage_version TEXT  form of the text

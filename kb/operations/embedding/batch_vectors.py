@@ -133,7 +133,7 @@ class _Step(NamedTuple):
 class LazyEmbedder:
     """The bulk embedder of one model, loaded when a text is not in the cache.
 
-    `components`: of a row of its passages' tokens; 0 where none are kept. `form`: what stands with its vectors.
+    `components`: of a row of its passages' tokens; 0 where none are kept. `form`: the passage version of its records.
     `at_once`: how many threads may use it at the same time.
     """
 

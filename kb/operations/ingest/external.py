@@ -1,8 +1,8 @@
-"""Takes in what lies in no folder of its own: one file from elsewhere, or text from standard input.
+"""Adds content from outside the workspace: one file, or text from standard input.
 
 A copy goes to `_external/` in the workspace, named by its content (`3f2a9c41d07b.md`), so that the same content twice
-is one file. From then on it is a file of the workspace as any other: `kb ingest` keeps it, and whoever deletes it there
-takes it out again.
+is one file. From then on it is a file of the workspace like any other: `kb ingest` keeps it, and deleting it there
+removes its document.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _MB = 1_000_000
 
 
 class ExternalContent(NamedTuple):
-    """What is to be taken in: its bytes, the name it has where it comes from, and what is known of it besides.
+    """The content to add: its bytes, its name at its origin, and what else is known of it.
 
-    `title`, `source_uri` and `written_by` are written into the frontmatter of Markdown. What a program has written is
-    of the trust level `generated`, whatever it says of itself.
+    `title`, `source_uri` and `written_by` are written into the frontmatter of Markdown. Content that a program wrote
+    gets the trust level `generated`, whatever its own frontmatter says.
     """
 
     data: bytes
