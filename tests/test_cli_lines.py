@@ -9,9 +9,8 @@ from conftest import Kb, make_vault, run_kb
 from on_terminal import on_a_terminal, shown_text
 
 from kb.cli.output import printing
-from kb.cli.output.printing import Style
+from kb.cli.output.printing import Style, local_time
 from kb.cli.output.terminal import Folding, end_within, width_cells, with_code
-from kb.cli.output.times import local_time
 from kb.retrieve.snippet import make_snippet
 
 CODE = """\

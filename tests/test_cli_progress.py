@@ -9,8 +9,7 @@ import sys
 import pytest
 from on_terminal import Screen
 
-from kb.cli.interrupt import interruptible
-from kb.cli.output.progress import show_progress
+from kb.cli.output.progress import interruptible, show_progress
 from kb.domain.ingest_events import (
     AssetFinished,
     AssetStarted,
@@ -91,8 +90,8 @@ def test_ctrl_c_is_answered_on_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("TERM", "xterm-256color")
     with Screen() as screen, monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", screen.file)
-        with show_progress() as on_event, interruptible(on_event) as handle:
-            on_event(EmbedProgress("kb-encoder-1", 0, 6000))
+        with interruptible(show_progress()) as handle:
+            handle.tell(EmbedProgress("kb-encoder-1", 0, 6000))
             screen.wait_for("0/6,000 passages")
             os.kill(os.getpid(), signal.SIGINT)
             shown = screen.wait_for("press again to stop at once")

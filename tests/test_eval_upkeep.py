@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Vault, kb_in, make_vault, run_kb
 
-from kb.cli.judging import keys_typed
+from kb.cli.commands.eval import keys_typed
 from kb.eval.golden_file import read_golden
 
 SUITE = """\

@@ -139,7 +139,7 @@ def test_an_engine_is_a_capability_where_it_is_found(base: Vault) -> None:
 
 def test_a_command_is_a_capability_where_the_program_has_it(base: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     assert capabilities(base)["mcp"] is ("mcp" in COMMANDS)
-    monkeypatch.setattr("kb.cli.main.COMMANDS", {"schema": "Show.", "mcp": "Serve."})
+    monkeypatch.setattr("kb.cli.main.COMMANDS", {"schema": ("state", "Show."), "mcp": ("serve", "Serve.")})
     others = capabilities(base)
     assert (others["mcp"], others["ask"]) == (True, False)
 

@@ -66,7 +66,7 @@ def test_a_hit_in_a_pdf_is_drawn_once_and_kept_by_content(
     assert "sandbox" in drawn.headers["content-security-policy"]
     other = served.ask("/thumbnail", {"at": others[0]["citation"]["uri"], "passage": others[0]["chunk_id"]})
     assert other.body != drawn.body
-    monkeypatch.setattr("kb.operations.inspect.thumbnails.Thumbnails._drawn", lambda *args: b"")
+    monkeypatch.setattr("kb.operations.inspect.pictures.Thumbnails._drawn", lambda *args: b"")
     assert served.ask("/thumbnail", asked).body == drawn.body
     assert (seen.root.parent / "cache" / "derived.sqlite").is_file()
 

@@ -15,7 +15,7 @@ import uvicorn
 from conftest import Vault
 
 from kb.config import load
-from kb.operations.inspect.thumbnails import drawing
+from kb.operations.inspect.pictures import drawing
 from kb.operations.session.session import open_session
 from kb.web.app import page_app
 from kb.web.guard import Keys, new_keys

@@ -1,20 +1,21 @@
-"""What every command shares: the configuration, read when first asked for, and how it may print."""
+"""What every command shares: the configuration and the session, opened on first use, and help with examples."""
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kb.cli.options import option
-from kb.cli.output.streams import as_utf8
+from kb.cli.output.printing import echo_folded
+from kb.cli.output.terminal import plain_line
 from kb.config import Config, load
+from kb.private import is_read_only
 
 if TYPE_CHECKING:
+    from kb.operations.answers.last_shown import Shown
     from kb.operations.session.session import Session
 
 
@@ -53,6 +54,16 @@ class Call:
             self._session = Session(self.config)
             click.get_current_context().call_on_close(self._session.close)
         return self._session
+
+    def remember(self, shown: Shown) -> None:
+        """Keeps a list that is about to be printed, for `kb open N`; prints a note on stderr where it cannot be kept.
+
+        It is kept first: a reader may leave before all is printed (`kb search … | head -1`).
+        """
+        from kb.operations.answers.last_shown import keep_shown
+
+        if not is_read_only() and (note := keep_shown(self.config.data_dir, shown)):
+            echo_folded(plain_line(note), head="note: ", err=True)
 
 
 pass_call = click.make_pass_decorator(Call)
@@ -126,27 +137,3 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def json_option(help_text: str) -> Callable[[Command], Command]:
     """The --json flag of a command; `help_text` names the schema it prints."""
     return option("--json", "as_json", is_flag=True, help=help_text)
-
-
-def print_json(value: object) -> None:
-    """Writes the wire form of one value on one line."""
-    as_utf8(sys.stdout).write(json_line(value) + "\n")
-    sys.stdout.flush()
-
-
-def print_json_with_list(value: object, items: Iterable[object]) -> None:
-    """Writes the wire form of `value` with `items`, which may be many, one at a time in place of its last field."""
-    as_utf8(sys.stdout).write(json_line(value).removesuffix("null}") + "[")
-    for position, item in enumerate(items):
-        sys.stdout.write(f",{json_line(item)}" if position else json_line(item))
-    sys.stdout.write("]}\n")
-    sys.stdout.flush()
-
-
-def json_line(value: object) -> str:
-    """The wire form of `value` as JSON without a line end in it."""
-    from kb.wire.derive import to_wire
-
-    text = json.dumps(to_wire(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    # A lone surrogate, from an argument that is no UTF-8, goes out as JSON's own escape of it.
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -6,12 +6,14 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TypeAlias
+from importlib import import_module
+from typing import Any, TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
 
 from kb.config import load
+from kb.config.writing import items
 from kb.domain.filters import OPTIONS
 from kb.domain.kinds import KINDS
 from kb.domain.text import stored_text
@@ -58,28 +60,37 @@ def _typed(value: str) -> str:
     return re.sub(r"([^\w@%+=:,./~-])", r"\\\\\1", value) if is_bash else value
 
 
+def _call(function: str, *arguments: object) -> Any:
+    """The result of the function with that dotted name. Only the module that is asked is imported."""
+    module, _, name = function.rpartition(".")
+    return getattr(import_module(module), name)(*arguments)
+
+
+def _answers(session: Session, _: str) -> Iterable[str]:
+    return [row.trace_id for row in _call("kb.operations.answers.history.list_answers", session, _MOST)]
+
+
+def _sessions(session: Session, _: str) -> Iterable[str]:
+    return [row.session_id for row in _call("kb.operations.answers.history.list_sessions", session)]
+
+
+def _runs(session: Session, _: str) -> Iterable[str]:
+    return [row.name or row.run_id[:8] for row in _call("kb.operations.evaluate.runs.list_runs", session)]
+
+
 def _values(name: str) -> Callable[[Session, str], Iterable[str]]:
     """The values that documents have for the filter of that name."""
-
-    def values(session: Session, _: str) -> Iterable[str]:
-        from kb.operations.inspect.facets import filter_values
-
-        return filter_values(session, name)
-
-    return values
+    return lambda session, _: _call("kb.operations.inspect.listing.filter_values", session, name)
 
 
 def _paths(session: Session, typed: str) -> Iterable[str]:
-    from kb.operations.fetch.completion import complete_path
-
-    return complete_path(session, typed, _PATHS_LOOKED_AT)
+    found: list[str] = _call("kb.operations.inspect.listing.complete_path", session, typed, _PATHS_LOOKED_AT)
+    return found
 
 
 def _places(session: Session, typed: str) -> Iterable[str]:
     """The numbers and citations of what was shown last, then paths."""
-    from kb.operations.answers.last_shown import last_shown
-
-    shown = last_shown(session.config.data_dir)
+    shown = _call("kb.operations.answers.last_shown.last_shown", session.config.data_dir)
     places = () if shown is None else shown.places
     numbers, uris = (str(each.number) for each in places), (each.citation.to_uri() for each in places)
     return [*numbers, *uris, *_paths(session, typed)]
@@ -91,33 +102,12 @@ def _globs(session: Session, typed: str) -> Iterable[str]:
 
 
 def _symbols(session: Session, typed: str) -> Iterable[str]:
-    from kb.operations.fetch.completion import complete_symbol
-
-    return complete_symbol(session, typed, _MOST)
-
-
-def _answers(session: Session, _: str) -> Iterable[str]:
-    from kb.operations.answers.history import list_answers
-
-    return [row.trace_id for row in list_answers(session, _MOST)]
-
-
-def _sessions(session: Session, _: str) -> Iterable[str]:
-    from kb.operations.answers.history import list_sessions
-
-    return [row.session_id for row in list_sessions(session)]
-
-
-def _runs(session: Session, _: str) -> Iterable[str]:
-    from kb.operations.evaluate.runs import list_runs
-
-    return [row.name or row.run_id[:8] for row in list_runs(session)]
+    found: list[str] = _call("kb.operations.inspect.listing.complete_symbol", session, typed, _MOST)
+    return found
 
 
 def _models(session: Session, _: str) -> Iterable[str]:
-    from kb.operations.admin.models import model_statuses
-
-    return [status.name for status in model_statuses(session.config)]
+    return [status.name for status in _call("kb.operations.admin.models.model_statuses", session.config)]
 
 
 def _kinds(session: Session, typed: str) -> Iterable[str]:
@@ -125,15 +115,11 @@ def _kinds(session: Session, typed: str) -> Iterable[str]:
 
 
 def _keys(session: Session, _: str) -> Iterable[str]:
-    from kb.config.writing import items
-
     return [f"{key}=" for key, _value, _origin in items(session.config)]
 
 
 def _schemas(_: Session, __: str) -> Iterable[str]:
-    from kb.wire.schemas import json_schemas
-
-    return list(json_schemas())
+    return list(_call("kb.wire.schemas.json_schemas"))
 
 
 # By a parameter's name, or by its command's and its own; `file` and `dir` leave it to the shell.

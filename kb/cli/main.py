@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from importlib import import_module
 from typing import NoReturn
 
 import click
@@ -12,8 +13,10 @@ import click
 from kb import __version__
 from kb.cli.call import Call, CommandGroup, prepared
 from kb.cli.options import help_option, option, version_option
-from kb.errors import KbError
+from kb.cli.output.streams import open_missing_streams, reader_went_away, replace_what_cannot_be_shown, was_printing
+from kb.errors import FileError
 from kb.private import kept_private
+from kb.writable import read_only as read_only_mode
 
 EXIT_OK = 0
 EXIT_NO_HIT = 1
@@ -21,39 +24,38 @@ EXIT_ERROR = 2
 EXIT_UNHEALTHY = 3
 EXIT_INTERRUPTED = 130
 
-# name → one line of help; the module kb.cli.commands.<name> is imported when the command runs.
+# Name → the module of `kb.cli.commands` that has the command as NAME_command, imported when it is called, and its help.
 COMMANDS = {
-    "init": "Create the configuration, the data directory and the workspace folder.",
-    "ingest": "Update the index from your files.",
-    "ingest-file": "Take in a file from elsewhere, or text from standard input.",
-    "search": "Find passages, each with an exact citation.",
-    "ask": "Answer a question from your notes, with citations, or say that they hold no answer.",
-    "answers": "Show earlier answers.",
-    "sessions": "Show and delete conversations.",
-    "verify": "Check whether the quotations of an answer are still in their files.",
-    "fetch": "Print the text at citations, word for word.",
-    "open": "Open a hit, a citation or a file in your editor or viewer.",
-    "ui": "Search, ask and read in the terminal, by keys.",
-    "web": "Search, ask and read on a page in your browser.",
-    "status": "Show what is indexed, when, and what is pending.",
-    "list": "List what is indexed.",
-    "inspect": "Show all that is stored of one document, chunk or name in code.",
-    "models": "Install and check the models that find passages by meaning.",
-    "index": "Rebuild parts of the index, or show its vectors.",
-    "eval": "Measure how well questions find what they should.",
-    "cache": "Show and shrink the caches, which save reading and embedding twice.",
-    "forget": "Forget documents: nothing of their text stays in anything kb keeps.",
-    "reset": "Remove what kb has made: vectors, index, answers, or everything.",
-    "config": "Show the configuration in effect.",
-    "doctor": "Check the installation, the index and the models.",
-    "schema": "Show what this kb can do, its versions, and what is indexed.",
-    "mcp": "Serve the knowledge base to agents (Model Context Protocol).",
-    "audit": "Show what agents were given.",
-    "sql": "Prepare the plain sqlite3 program for this knowledge base.",
-    "completion": "Print the completion script of a shell.",
-    "help": "Show how kb, or one of its commands, is called.",
+    "init": ("setup", "Create the configuration, the data directory and the workspace folder."),
+    "ingest": ("ingest", "Update the index from your files."),
+    "ingest-file": ("ingest", "Take in a file from elsewhere, or text from standard input."),
+    "search": ("search", "Find passages, each with an exact citation."),
+    "ask": ("ask", "Answer a question from your notes, with citations, or say that they hold no answer."),
+    "answers": ("answers", "Show earlier answers."),
+    "sessions": ("answers", "Show and delete conversations."),
+    "verify": ("answers", "Check whether the quotations of an answer are still in their files."),
+    "fetch": ("places", "Print the text at citations, word for word."),
+    "open": ("places", "Open a hit, a citation or a file in your editor or viewer."),
+    "ui": ("serve", "Search, ask and read in the terminal, by keys."),
+    "web": ("serve", "Search, ask and read on a page in your browser."),
+    "status": ("state", "Show what is indexed, when, and what is pending."),
+    "list": ("inspect", "List what is indexed."),
+    "inspect": ("inspect", "Show all that is stored of one document, chunk or name in code."),
+    "models": ("setup", "Install and check the models that find passages by meaning."),
+    "index": ("upkeep", "Rebuild parts of the index, or show its vectors."),
+    "eval": ("eval", "Measure how well questions find what they should."),
+    "cache": ("upkeep", "Show and shrink the caches, which save reading and embedding twice."),
+    "forget": ("upkeep", "Forget documents: nothing of their text stays in anything kb keeps."),
+    "reset": ("upkeep", "Remove what kb has made: vectors, index, answers, or everything."),
+    "config": ("setup", "Show the configuration in effect."),
+    "doctor": ("state", "Check the installation, the index and the models."),
+    "schema": ("state", "Show what this kb can do, its versions, and what is indexed."),
+    "mcp": ("serve", "Serve the knowledge base to agents (Model Context Protocol)."),
+    "audit": ("answers", "Show what agents were given."),
+    "sql": ("inspect", "Prepare the plain sqlite3 program for this knowledge base."),
+    "completion": ("help", "Print the completion script of a shell."),
+    "help": ("help", "Show how kb, or one of its commands, is called."),
 }
-
 
 # What else people type → the command, or the option of kb.
 OTHER_WORDS = {
@@ -87,13 +89,12 @@ class _Commands(CommandGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        from importlib import import_module
-
-        return prepared(import_module(f"kb.cli.commands.{cmd_name.replace('-', '_')}").command)
+        module = import_module(f"kb.cli.commands.{COMMANDS[cmd_name][0]}")
+        return prepared(getattr(module, f"{cmd_name.replace('-', '_')}_command"))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, help_text) for name, (_, help_text) in COMMANDS.items()])
 
 
 @click.command(
@@ -126,19 +127,15 @@ def cli(
     """
     ctx.obj = Call(config_path, settings, verbose, debug)
     if read_only:
-        from kb.writable import read_only as kept_read_only
-
-        ctx.with_resource(kept_read_only())
+        ctx.with_resource(read_only_mode())
     if debug:
-        from kb.cli.debug_log import start_log
+        from kb.cli.failures import start_log
 
         start_log(ctx.obj.config.log_dir)
 
 
 def run() -> NoReturn:
     """Runs kb on the process's arguments and ends the process."""
-    from kb.cli.output.streams import open_missing_streams, replace_what_cannot_be_shown
-
     open_missing_streams()
     replace_what_cannot_be_shown()
     code = main(sys.argv[1:])
@@ -169,16 +166,15 @@ def _main(args: list[str]) -> int:
         by_key = isinstance(stop, KeyboardInterrupt) or isinstance(stop.__context__, KeyboardInterrupt)
         return EXIT_INTERRUPTED if by_key else EXIT_ERROR  # a prompt that met the end of its input is an error
     except BaseException as error:  # noqa: BLE001  the last handler
-        from kb.cli.output.streams import reader_went_away, was_printing
-        from kb.errors import FileError
+        from kb.cli.failures import show_failure
 
         if isinstance(error, BrokenPipeError) and reader_went_away():
             return EXIT_OK  # the reader (head, less) went away: nothing is wrong, and nothing more may be written
         if isinstance(error, OSError) and was_printing(error):
             unwritten = FileError(f"the output could not be written: {error.strerror}", "send it somewhere else")
             unwritten.__cause__, error = error, unwritten
-        with suppress(OSError):  # standard error may be closed or full: the exit code stands
-            _tell(error, args)
+        with suppress(OSError):  # standard error may be closed or full: the exit code stays
+            show_failure(cli, error, args)
     return EXIT_ERROR
 
 
@@ -193,64 +189,3 @@ def _call(args: list[str]) -> object:
             return EXIT_INTERRUPTED if ctx.find_object(Call) and ctx.obj.was_interrupted else code
     except click.exceptions.Exit as done:  # --help and --version
         return done.exit_code
-
-
-_MESSAGE_CHARS = 300
-
-
-def _tell(error: BaseException, args: list[str]) -> None:
-    """Shows what was raised: in kb's own words where it was foreseen, else what the last handler makes of it."""
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.ctx.get_help() if error.ctx else error.format_message(), err=True)
-    elif isinstance(error, click.ClickException):
-        from kb.errors import UsageError
-
-        # On one line; it repeats the words typed, which may be a shell's whole glob.
-        message = " ".join(error.format_message().split())
-        _show(UsageError(message[:_MESSAGE_CHARS] + "…" * (len(message) > _MESSAGE_CHARS), _usage_hint(error)), args)
-    elif isinstance(error, KbError):
-        _show(error, args)
-    else:
-        from kb.cli.unforeseen import unforeseen
-
-        words = cli.make_context("kb", list(args), resilient_parsing=True).params
-        call = Call(words["config_path"], words["settings"], words["verbose"], words["debug"])
-        _show(unforeseen(error, call), args)
-
-
-def _usage_hint(error: click.ClickException) -> str | None:
-    """Where to read how a command is called; for an option of kb itself, where that stands."""
-    if not isinstance(error, click.UsageError) or error.ctx is None:
-        return None
-    if isinstance(error, click.NoSuchOption) and any(error.option_name in option.opts for option in cli.params):
-        return f"{error.option_name} goes before the command: kb {error.option_name} … {error.ctx.info_name}"
-    return f"{error.ctx.command_path} --help shows how it is called"
-
-
-def _show(error: KbError, args: list[str]) -> None:
-    if "--json" in args or "--bulk" in args:
-        from kb.cli.call import json_line
-        from kb.cli.output.streams import as_utf8
-
-        as_utf8(sys.stderr).write(json_line(error) + "\n")
-        sys.stderr.flush()
-    else:
-        _show_text(error, args)
-    if "--debug" in args:
-        from kb.cli.debug_log import log_traceback
-
-        log_traceback(error)
-
-
-def _show_text(error: KbError, args: list[str]) -> None:
-    from kb.cli.output.printing import echo_folded
-    from kb.cli.output.terminal import plain_line
-
-    echo_folded(plain_line(error.message), head="error: ", err=True)
-    if error.hint:
-        echo_folded(plain_line(error.hint), head="  hint: ", err=True)
-    if "--verbose" in args or "--debug" in args:
-        cause = error.__cause__
-        while cause is not None:
-            click.echo(f"  caused by: {type(cause).__name__}: {plain_line(str(cause))}", err=True)
-            cause = cause.__cause__

@@ -30,7 +30,7 @@ from kb.errors import KbError
 from kb.operations.answers.history import find_answer, list_answers, list_sessions, show_session
 from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
-from kb.operations.inspect.facets import count_facets
+from kb.operations.inspect.listing import count_facets
 from kb.operations.search.search import search
 from kb.operations.session.session import Session
 from kb.tui.asking import Act, Asking, QuestionSettings, WaitingKeys

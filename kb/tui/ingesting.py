@@ -17,7 +17,7 @@ from kb.domain.results.inspection import FileProblem, LastIngest
 from kb.domain.run_handle import RunEvent, RunHandle
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
-from kb.operations.inspect.last_ingest import LastRun, last_run, problems_of
+from kb.operations.inspect.listing import LastRun, last_run, problems_of
 from kb.operations.session.session import Session
 from kb.tui.rows import clean_line, counted
 from kb.tui.screens import AskingScreen

@@ -18,7 +18,7 @@ from kb.operations.answers.history import list_sessions, show_session
 from kb.operations.answers.locate import locate
 from kb.operations.answers.open_citation import find_opening, run_opening
 from kb.operations.ask.ask import ask
-from kb.operations.inspect.facets import count_facets
+from kb.operations.inspect.listing import count_facets
 from kb.operations.search.search import search
 from kb.operations.session.session import Session
 from kb.tui.asking import QuestionSettings

@@ -15,7 +15,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from kb.errors import FileError, InvalidCitation, KbError, NotFound, NotIndexed, UsageError
-from kb.operations.inspect.thumbnails import Thumbnails
+from kb.operations.inspect.pictures import Thumbnails
 from kb.operations.session.session import Session
 from kb.web.guard import Guard, Keys
 from kb.web.routes import answer_routes, document_routes, evaluation_routes, search_routes

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import uvicorn
 
-from kb.operations.inspect.thumbnails import drawing
+from kb.operations.inspect.pictures import drawing
 from kb.operations.serving import HOST, listen, load_models
 from kb.operations.session.session import Session
 from kb.web.app import page_app

@@ -1,1 +1,1 @@
-"""One module per command; each is imported only when it runs."""
+"""Commands, grouped by what they do; a module is imported when one of its commands is called (`COMMANDS`)."""

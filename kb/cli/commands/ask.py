@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import click
 
-from kb.cli.call import Call, json_option, pass_call, print_json
+from kb.cli.call import Call, json_option, pass_call
 from kb.cli.filters import filter_options
 from kb.cli.options import Number, QuestionCommand, WholeNumber, help_option, option
+from kb.cli.output.answer import show_answer, show_tokens
+from kb.cli.output.printing import print_json
 from kb.cli.output.streams import question_of
 from kb.domain.answers.answer_events import AskEvent
 from kb.domain.filters import SearchFilters
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import MODES, SearchMode
 from kb.errors import UsageError
+from kb.operations.answers.last_shown import shown_answer
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.session.session import open_session
 
-_EPILOG = """\b
+
+@click.command(
+    "ask",
+    cls=QuestionCommand,
+    epilog="""\b
 Examples:
   kb ask "청킹 규칙은?"
   kb ask 게이트웨이 재시도 횟수                     # several words need no quotes
@@ -31,10 +38,8 @@ Examples:
   kb ask "인증 토큰 만료는?" --json | jq -r '.citations[].citation.uri'
   kb ask - < question.txt                         # the question on standard input
   kb open 1                                       # opens the first citation just shown
-"""
-
-
-@click.command("ask", cls=QuestionCommand, epilog=_EPILOG)
+""",
+)
 @click.argument("question", nargs=-1)
 @option("-k", "--k", "k", type=WholeNumber(1, 1000), help="How many passages to look for [default: search.default_k].")
 @option("--mode", type=click.Choice(list(MODES)), help="By words and meaning, or by one of them.")
@@ -53,7 +58,7 @@ Examples:
 @json_option("Print answer.v1.")
 @help_option
 @pass_call
-def command(
+def ask_command(
     call: Call,
     question: tuple[str, ...],
     k: int | None,
@@ -86,24 +91,14 @@ def command(
     request = AskRequest(*query, provider, temperature, seed, session_id)
     if deep:
         request = request._replace(depth=config.rag.deep_steps)
-    from kb.cli.remember import remember
-    from kb.operations.answers.last_shown import shown_answer
-
     if as_json:
-
-        def tell(event: AskEvent) -> None:
-            if stream:
-                print_json(event)
-
-        with open_session(config) as opened:
-            answer = ask(opened, request, RunHandle(tell))
-        remember(config.data_dir, shown_answer(answer))
+        tell: Callable[[AskEvent], None] = print_json if stream else lambda event: None
+        answer = ask(call.session, request, RunHandle(tell))
+        call.remember(shown_answer(answer))
         print_json(answer)
     else:
-        from kb.cli.show.answer import show_answer, show_tokens
-
-        with open_session(config) as opened, show_tokens(live=sys.stdout.isatty()) as tokens:
-            answer = ask(opened, request, RunHandle(tokens.take))
-        remember(config.data_dir, shown_answer(answer))
+        with show_tokens(live=sys.stdout.isatty()) as tokens:
+            answer = ask(call.session, request, RunHandle(tokens.take))
+        call.remember(shown_answer(answer))
         show_answer(answer, explain=explain or config.rag.explain_default, shown=tokens.shown)
     return 0 if answer.state == "answered" else 1

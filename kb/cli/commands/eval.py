@@ -1,28 +1,166 @@
-"""`kb eval`: golden sets, runs of them, and what has changed between two runs."""
+"""`kb eval`: golden sets, runs of them, what changed between two runs, and calibration."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
 
-from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
-from kb.cli.commands.eval_calibrate import command as calibrate
-from kb.cli.commands.eval_golden import import_, judge, suite_option
+from kb.cli.call import Call, CommandGroup, json_option, pass_call
 from kb.cli.options import Number, WholeNumber
-from kb.domain.search import MODES, SearchMode
+from kb.cli.output.evaluation import show_calibration, show_comparison, show_impact, show_run, show_runs
+from kb.cli.output.printing import echo_rows, print_json
+from kb.cli.output.progress import interruptible, show_count
+from kb.cli.output.terminal import plain, plain_line
+from kb.config import load
+from kb.domain.results.comparison import ExplainedComparison
+from kb.domain.results.measured import EvalRun
+from kb.domain.search import MODES, SearchHit, SearchMode
+from kb.errors import UsageError
+from kb.eval.report_html import verdict_reason
+from kb.operations.evaluate.calibrate import calibrate
+from kb.operations.evaluate.compare import compare_runs, write_report
+from kb.operations.evaluate.evaluate import run_suite
+from kb.operations.evaluate.impact import impact, impact_now
+from kb.operations.evaluate.judge import append_question, judged_question
+from kb.operations.evaluate.runs import RunRequest, forget_runs, list_runs
+from kb.operations.evaluate.suite import import_suite, require_search_settings, suite_file
+from kb.operations.search.search import search
+from kb.operations.session.session import open_session
+
+_GRADES = {"y": 1, "1": 1, "2": 2, "3": 3, "n": 0, "0": 0}
+_HANGUL_KEYS = {"ㅛ": "y", "ㅜ": "n", "ㄴ": "s", "ㅂ": "q"}  # the same keys where the keyboard is set to Korean
+_KEYS = "y/1 relevant, 2 very, 3 it is this, n not, s stop here, q keep nothing"
+
+suite_option = click.option("--suite", metavar="FILE", help="The golden set [default: eval.suite].")
 
 
 @click.group("eval", cls=CommandGroup)
-def command() -> None:
+def eval_command() -> None:
     """Measure how well questions find what they should, and whether a change made it better."""
 
 
-for each in (import_, judge, calibrate):
-    command.add_command(each)
+@eval_command.command(
+    "import",
+    epilog="""\b
+Examples:
+  kb eval import ~/sets/cranfield
+  kb eval import ~/sets/squad2 --queries refusal.jsonl --suite refusal.yaml
+""",
+)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@suite_option
+@click.option("--queries", default="queries.jsonl", metavar="NAME", help="The questions, one JSON object per line.")
+@click.option("--qrels", default="qrels.tsv", metavar="NAME", help="The judgements: query_id, path, relevance.")
+@click.option("--prefix", default="", metavar="PATH/", help="Where the documents lie below the workspace root.")
+@click.option("--name", metavar="NAME", help="What the set is called [default: the folder's name].")
+@click.option("--force", is_flag=True, help="Replace the golden set that is there.")
+@pass_call
+def import_command(
+    call: Call,
+    folder: Path,
+    suite: str | None,
+    queries: str,
+    qrels: str,
+    prefix: str,
+    name: str | None,
+    force: bool,
+) -> None:
+    """Make a golden set of a judged folder: queries.jsonl and qrels.tsv.
+
+    A line of queries.jsonl is {"id": "q1", "text": "언제 고치나?"}; one that the notes do not answer says "answerable":
+    false. qrels.tsv begins with query_id, path, relevance, separated by tabs; a question it does not judge is left out.
+    """
+    target = suite_file(call.config, suite)
+    files = {"queries": queries, "qrels": qrels, "prefix": prefix}
+    golden, left_out = import_suite(folder, target, **files, suite=name, force=force)
+    click.echo(f"wrote {target}: {len(golden.questions)} questions")
+    if left_out:
+        click.echo(f'left out: {left_out} without a judgement, and not marked "answerable": false', err=True)
 
 
-@command.command(
+@eval_command.command(
+    "judge",
+    epilog="""\b
+Examples:
+  kb eval judge "청킹 규칙은?"
+  echo nny | kb eval judge "retry backoff" --k 3 --category exact
+""",
+)
+@click.argument("query")
+@suite_option
+@click.option("-k", "--k", "k", type=WholeNumber(1, 100), default=5, help="How many hits to judge [5].")
+@click.option("--mode", type=click.Choice(list(MODES)), help="As in kb search.")
+@click.option("--category", metavar="NAME", help="What kind of question it is.")
+@pass_call
+def judge_command(
+    call: Call, query: str, suite: str | None, k: int, mode: SearchMode | None, category: str | None
+) -> int:
+    """Search, judge each hit with one key, and add the question to the golden set.
+
+    Keys: y or 1 relevant, 2 and 3 more so, n not, s stop here, q keep nothing; in a pipe, the characters of stdin.
+    Where no hit is relevant the question is kept as unanswerable. Exit code 1 when nothing is found.
+    """
+    target = suite_file(call.config, suite)
+    hits = search(call.session, call.session.defaults.query(query, mode, k)).hits
+    if not hits:
+        click.echo("no hits to judge")
+        return 1
+    question = judged_question(target, query, _judge_hits(hits), category)
+    append_question(target, question)
+    relevant = f"{len(question.expected)} relevant" if question.answerable else "unanswerable"
+    click.echo(f"added {question.id} to {target}: {relevant}")
+    return 0
+
+
+def _judge_hits(hits: Sequence[SearchHit]) -> list[tuple[SearchHit, int]]:
+    """The hits with their grades, as far as they were judged.
+
+    Raises: click.Abort for q, and where the input ends before anything is judged.
+    """
+    click.echo(_KEYS, err=True)
+    next_key = keys_typed()
+    judged: list[tuple[SearchHit, int]] = []
+    for hit in hits:
+        click.echo(f"\n{hit.rank}. {plain_line(hit.citation.to_uri())}", err=True)
+        click.echo(f"   {plain(hit.snippet)}", err=True)
+        key = _valid(next_key)
+        if key == "q" or (key == "" and not judged):
+            raise click.Abort
+        if key in ("s", ""):
+            break
+        judged.append((hit, _GRADES[key]))
+    return judged
+
+
+def _valid(next_key: Callable[[], str]) -> str:
+    """The next key that means something; empty where the input has ended."""
+    while True:
+        click.echo(" ? ", err=True, nl=False)
+        key = next_key().lower()
+        click.echo(plain_line(key), err=True)
+        if key in ("", "s", "q") or key in _GRADES:
+            return key
+        click.echo(f"   {_KEYS}", err=True)
+
+
+def keys_typed() -> Callable[[], str]:
+    """A function that gives one key at a time: pressed on a terminal, else the characters of stdin; spaces never."""
+    typed = _pressed() if sys.stdin.isatty() else (char for line in sys.stdin for char in line)
+    keys = (_HANGUL_KEYS.get(char, char) for char in typed if not char.isspace())
+    return lambda: next(keys, "")
+
+
+def _pressed() -> Iterator[str]:
+    """What is pressed on the terminal, also where several come at once; an arrow is one key, which means nothing."""
+    while True:
+        pressed = click.getchar()
+        yield from [pressed] if pressed.startswith("\x1b") else pressed
+
+
+@eval_command.command(
     "run",
     epilog="""\b
 Examples:
@@ -43,7 +181,7 @@ Examples:
 @click.option("--with-ask", is_flag=True, help="Answer each question too, and measure refusals and what answers say.")
 @json_option("Print eval_run.v1.")
 @pass_call
-def run(
+def run_command(
     call: Call,
     suite: str | None,
     mode: SearchMode | None,
@@ -57,65 +195,45 @@ def run(
 
     Ctrl-C keeps what is measured; the same call goes on from there.
     """
-    from kb.cli.interrupt import interruptible
-    from kb.cli.output.progress import show_count
-    from kb.cli.show.eval import show_run
-    from kb.config import load
-    from kb.operations.evaluate.evaluate import run_suite
-    from kb.operations.evaluate.runs import RunRequest
-    from kb.operations.evaluate.suite import require_search_settings, suite_file
-    from kb.operations.session.session import open_session
-
     require_search_settings(settings)
     config = load(call.config_path, (*call.settings, *settings))
-    with open_session(config, many=True) as session, show_count() as on_event, interruptible(on_event) as handle:
+    with open_session(config, many=True) as session, interruptible(show_count()) as handle:
         asked = session.defaults.query("", mode, k)
         request = RunRequest(suite_file(config, suite), asked.mode, asked.k, name, with_ask)
         report = run_suite(session, request, handle)
     if report.index_changed:
-        click.echo(
-            "the index changed meanwhile: measured is what it was at the start (citations: the files as they are now)",
-            err=True,
-        )
+        measured = "measured is what it was at the start (citations: the files as they are now)"
+        click.echo(f"the index changed meanwhile: {measured}", err=True)
     if as_json:
-        from kb.domain.results.measured import EvalRun
-
         print_json(EvalRun(report.run, report.groups))
     else:
         show_run(report)
     return 0 if report.run.finished_at else 1
 
 
-@command.command("list", epilog="\b\nExamples:\n  kb eval list\n  kb eval list --json | head -1\n")
+@eval_command.command("list", epilog="\b\nExamples:\n  kb eval list\n  kb eval list --json | head -1\n")
 @json_option("Print one eval_run.v1 per line.")
 @pass_call
-def list_(call: Call, as_json: bool) -> int:
+def list_command(call: Call, as_json: bool) -> int:
     """List the runs, the newest first. Exit code 1 when there is none."""
-    from kb.cli.show.eval import show_runs
-    from kb.domain.results.measured import EvalRun
-    from kb.operations.evaluate.runs import list_runs
-
     runs = list_runs(call.session)
     if as_json:
-        for row in runs:
-            print_json(EvalRun(row, row.kept_groups))
+        echo_rows((EvalRun(row, row.kept_groups) for row in runs), as_json, print_json)
     else:
         show_runs(runs)
     return 0 if runs else 1
 
 
-@command.command("forget", epilog="\b\nExamples:\n  kb eval forget rrf20\n  kb eval forget 3f9a 81c2\n")
+@eval_command.command("forget", epilog="\b\nExamples:\n  kb eval forget rrf20\n  kb eval forget 3f9a 81c2\n")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @pass_call
-def forget(call: Call, runs: tuple[str, ...]) -> None:
+def forget_command(call: Call, runs: tuple[str, ...]) -> None:
     """Forget runs, each by its name or the first characters of its id; their folders stay."""
-    from kb.operations.evaluate.runs import forget_runs
-
     for row in forget_runs(call.config, runs):
         click.echo(f"forgot {row.run_id[:8]}  {row.name or ''}".rstrip())
 
 
-@command.command(
+@eval_command.command(
     "compare",
     epilog="""\b
 Examples:
@@ -131,7 +249,7 @@ Examples:
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
 @json_option("Print eval_comparison.v1.")
 @pass_call
-def compare(
+def compare_command(
     call: Call,
     before: str | None,
     after: str | None,
@@ -145,49 +263,65 @@ def compare(
     Exit code 1 when a metric fell by more than the tolerance, 2 when the runs cannot be compared: over other files,
     other questions or another number of hits.
     """
-    from kb.errors import UsageError
-    from kb.operations.evaluate.compare import compare_runs, write_report
-
     if before and not after:
         raise UsageError("one run alone", "name two, or none for the newest two: kb eval compare BEFORE AFTER")
     comparison = compare_runs(call.session, before, after, tolerance=tolerance)
     if report is not None:
         write_report(comparison, report)
     if as_json:
-        from kb.domain.results.comparison import ExplainedComparison
-        from kb.eval.report_html import verdict_reason
-
         print_json(ExplainedComparison(comparison, verdict_reason(comparison), comparison.moved[:moved]))
     else:
-        from kb.cli.show.comparison import show_comparison
-
         show_comparison(comparison, moved=moved)
         if report is not None:
             click.echo(f"wrote {report}", err=True)
     return {"worse": 1, "not_comparable": 2}.get(comparison.verdict, 0)
 
 
-@command.command("impact", epilog="\b\nExamples:\n  kb ingest && kb eval impact\n  kb eval impact --json | jq -r .id\n")
+@eval_command.command(
+    "impact", epilog="\b\nExamples:\n  kb ingest && kb eval impact\n  kb eval impact --json | jq -r .id\n"
+)
 @suite_option
 @json_option("Print one eval_impact.v1 per line.")
 @pass_call
-def impact(call: Call, suite: str | None, as_json: bool) -> int:
+def impact_command(call: Call, suite: str | None, as_json: bool) -> int:
     """List the golden questions and stored answers whose cited lines moved, changed or vanished.
 
     Questions are compared with the newest complete run of the golden set; where there is no golden set, answers are
     listed alone. Exit code 1 when something changed or vanished.
     """
-    from kb.operations.evaluate.impact import impact as find_impact
-    from kb.operations.evaluate.impact import impact_now
-    from kb.operations.evaluate.suite import suite_file
-
     file = suite_file(call.config, suite)
-    found = (find_impact if suite or file.exists() else impact_now)(call.session, file)
+    found = (impact if suite or file.exists() else impact_now)(call.session, file)
     if as_json:
-        for each in found:
-            print_json(each)
+        echo_rows(found, as_json, print_json)
     else:
-        from kb.cli.show.eval import show_impact
-
         show_impact(found)
     return 1 if any(each.standing != "moved" for each in found) else 0
+
+
+@eval_command.command(
+    "calibrate",
+    epilog="""\b
+Examples:
+  kb eval calibrate --answerable known.txt --unanswerable unknown.txt
+  kb --set rag.score_gate=0.4 ask "when is it due?"
+""",
+)
+@click.option("--answerable", type=click.Path(path_type=Path), metavar="FILE", help="Questions the notes answer.")
+@click.option("--unanswerable", type=click.Path(path_type=Path), metavar="FILE", help="Questions they do not.")
+@json_option("Print eval_calibration.v2.")
+@pass_call
+def calibrate_command(call: Call, answerable: Path | None, unanswerable: Path | None, as_json: bool) -> None:
+    """See what kb ask refuses and answers of your own questions, at each rag.score_gate and rag.answer_precision.
+
+    A file has one question per line: plain text, or JSON. {"text": "when is it due?", "expected": "notes/a.md"} says
+    where the answer is (a path, path#L3-L9, or a list of them), "must_contain": ["2 years"] what belongs in it: how
+    often answers are right is counted of such lines, whether a question is refused of all. Nothing is changed.
+    """
+    if not answerable or not unanswerable:
+        raise UsageError("it takes questions of both kinds", "kb eval calibrate --answerable FILE --unanswerable FILE")
+    with open_session(call.config, many=True) as session, interruptible(show_count()) as handle:
+        report = calibrate(session, answerable, unanswerable, handle)
+    if as_json:
+        print_json(report)
+    else:
+        show_calibration(report)

@@ -1,14 +1,31 @@
-"""`kb ingest`."""
+"""`kb ingest` and `kb ingest-file`; an ingest's report: the counts, then what needs attention."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator, Mapping
+
 import click
 
-from kb.cli.call import Call, json_option, pass_call, print_json, print_json_with_list
-from kb.cli.interrupt import interruptible
+from kb.cli.call import Call, json_option, pass_call
+from kb.cli.output.printing import echo_folded, print_json, print_json_with_list
+from kb.cli.output.progress import ingest_progress, interruptible
+from kb.cli.output.terminal import plain_line
 from kb.domain.kinds import KINDS
+from kb.domain.results.ingest import IngestReport, LinksOutside
+from kb.errors import FileTooLarge, UsageError
+from kb.operations.ingest.external import Added, ExternalContent, add_external, read_external
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request, media_families
+
+_STDIN_NAME = "stdin.md"
+_MB = 1_000_000
+
+_SHOWN_ITEMS = 20
+_SHOWN_KINDS = 40
+_SHOWN_LINKS = 3
+_SAME_WARNINGS = 3
+_MARKS = {"new": "+", "updated": "~", "moved": ">", "removed": "-"}
 
 
 @click.command(
@@ -33,7 +50,7 @@ Examples:
 @click.option("--summary-only", is_flag=True, help="Do not list the files in the report.")
 @json_option("Print ingest_progress.v1 lines, then ingest_report.v1.")
 @pass_call
-def command(
+def ingest_command(
     call: Call,
     path: str | None,
     dry_run: bool,
@@ -49,29 +66,156 @@ def command(
     PATH is a file or folder below the workspace root. Ctrl-C stops after the current document; the next run continues
     from there. Searching works meanwhile.
     """
-    request = ingest_request(
-        call.config,
-        path,
-        dry_run=dry_run,
-        allow_empty=allow_empty,
-        moved=moved,
-        embed=not no_embed,
-        families=None if media is None else media_families(media, call.config),
-    )
-    if as_json:
-        from kb.cli.output.progress import print_progress
-
-        with interruptible(print_progress) as handle:
-            report = ingest(request, handle)
-        if summary_only:
-            print_json(report)
-        else:
-            print_json_with_list(report, report.items)
+    families = None if media is None else media_families(media, call.config)
+    options = {"dry_run": dry_run, "allow_empty": allow_empty, "moved": moved, "embed": not no_embed}
+    request = ingest_request(call.config, path, **options, families=families)
+    with interruptible(ingest_progress(as_json=as_json)) as handle:
+        report = ingest(request, handle)
+    if not as_json:
+        _show_report(report, summary_only=summary_only)
+    elif summary_only:
+        print_json(report)
     else:
-        from kb.cli.output.progress import show_progress
-        from kb.cli.show.report import show_report
-
-        with show_progress() as on_event, interruptible(on_event) as handle:
-            report = ingest(request, handle)
-        show_report(report, summary_only=summary_only)
+        print_json_with_list(report, report.items)
     return 2 if report.counts.errors and not report.counts.scanned else 0
+
+
+@click.command(
+    "ingest-file",
+    epilog="""\b
+Examples:
+  kb ingest-file ~/Downloads/paper.pdf
+  curl -s https://example.org/a.md | kb ingest-file - --title "A post" --source-uri example.org/a
+  pbpaste | kb ingest-file - --name snippet.py
+  kb ingest-file paper.pdf --dry-run          # where its copy would go
+""",
+)
+@click.argument("path")
+@click.option("--name", help=f"What standard input would be called; its ending says its kind [default: {_STDIN_NAME}].")
+@click.option("--title", help="Written into the frontmatter of Markdown.")
+@click.option("--source-uri", help="Where it comes from; written into the frontmatter of Markdown.")
+@click.option("--dry-run", is_flag=True, help="Say where the copy would go; copy and index nothing.")
+@click.option("--no-embed", is_flag=True, help="Leave the vectors for later: kb index --embeddings.")
+@json_option("Print ingest_progress.v1 lines, then ingest_report.v1.")
+@pass_call
+def ingest_file_command(
+    call: Call,
+    path: str,
+    name: str | None,
+    title: str | None,
+    source_uri: str | None,
+    dry_run: bool,
+    no_embed: bool,
+    as_json: bool,
+) -> int:
+    """Copy a file from elsewhere, or text from standard input (-), into the workspace, and index it.
+
+    The copy goes to _external/ and is named by its content, so that the same content twice is one file. It is found,
+    cited and kept by kb ingest as any other file there; delete it and run kb ingest to take it out again.
+    """
+    config = call.config
+    if path == "-":
+        content = ExternalContent(_stdin(config.indexing.max_file_mb), name or _STDIN_NAME)
+    elif name is not None:
+        raise UsageError("--name is for standard input", "a file has a name")
+    else:
+        content = read_external(config, path)
+    content = content._replace(title=title, source_uri=source_uri)
+    with interruptible(ingest_progress(as_json=as_json)) as handle:
+        added = add_external(config, content, handle, embed=not no_embed, dry_run=dry_run)
+    report = added.report
+    if as_json:
+        print_json_with_list(report, report.items)
+    else:
+        echo_folded(plain_line(added.workspace_path), head=_copied(added))
+        if not dry_run:
+            _show_report(report, summary_only=True)
+    return 2 if report.counts.errors else 0
+
+
+def _copied(added: Added) -> str:
+    if added.was_there:
+        return "is there already: "
+    if added.report.dry_run:
+        return "would be copied to "
+    return "not copied: " if added.report.counts.errors else "copied to "
+
+
+def _stdin(limit_mb: int) -> bytes:
+    """The bytes on standard input. Raises: FileTooLarge."""
+    data = sys.stdin.buffer.read(limit_mb * _MB + 1)
+    if len(data) > limit_mb * _MB:
+        raise FileTooLarge(f"more than {limit_mb} MB on standard input", "the limit is indexing.max_file_mb")
+    return data
+
+
+def _show_report(report: IngestReport, *, summary_only: bool) -> None:
+    """Prints what changed; warnings and errors always, single files only of a dry run or a small one."""
+    counts = report.counts
+    changed_count = counts.new + counts.updated + counts.moved + counts.removed
+    if not summary_only and (report.dry_run or changed_count <= _SHOWN_ITEMS):
+        for item in report.items:
+            if item.kind not in _MARKS:
+                continue
+            origin = f"  (from {plain_line(item.moved_from)})" if item.moved_from else ""
+            echo_folded(f"{plain_line(item.doc_path)}{origin}", head=f"  {_MARKS[item.kind]} ")
+    for head, line in _warnings(report):
+        echo_folded(line, head=head, err=True)
+    for item in report.items:
+        if item.error is not None:
+            echo_folded(f"{plain_line(item.doc_path)}: {plain_line(item.error.message)}", head="  ✗ ", err=True)
+            if item.error.hint:
+                echo_folded(plain_line(item.error.hint), head="      hint: ", err=True)
+    head = "would be: " if report.dry_run else "stopped: " if report.aborted else ""
+    changes = f"{counts.new} new, {counts.updated} updated, {counts.moved} moved, {counts.removed} removed"
+    changes += f", {counts.unchanged} unchanged, {counts.errors} error{'' if counts.errors == 1 else 's'}"
+    work = f"{counts.chunks_indexed} chunks, {counts.embeddings_indexed} vectors, {report.duration_ms / 1000:.1f} s"
+    echo_folded(f"{changes}  ({work})", head=head)
+    for note in report.notes:
+        echo_folded(plain_line(note), head="note: ", err=True)
+    if report.unsupported:
+        echo_folded(_kinds(report.unsupported), head="not read: ")
+    reasons = [f"{count} by {reason}" for reason, count in sorted(report.skipped_by_reason.items())]
+    if report.not_included:
+        reasons.append(f"{report.not_included} not in workspace.include")
+    if reasons:
+        echo_folded(", ".join(reasons), head="left out by rules: ")
+    if report.links_outside.count:
+        echo_folded(_links(report.links_outside))
+
+
+def _warnings(report: IngestReport) -> Iterator[tuple[str, str]]:
+    """The head and the text of each line: `a.md: empty file: no text`; a warning of many files comes once."""
+    paths: dict[str, list[str]] = {}
+    for item in report.items:
+        for warning in item.warnings:
+            kind, _, note = plain_line(warning).partition(": ")
+            paths.setdefault(f"{kind.replace('_', ' ')}: {note}", []).append(plain_line(item.doc_path))
+    for said, where in paths.items():
+        if len(where) <= _SAME_WARNINGS:
+            yield from (("  ! ", f"{path}: {said}") for path in where)
+            continue
+        yield "  ! ", f"{said} in {len(where)} files:"
+        yield from (("      ", path) for path in where[:_SAME_WARNINGS])
+        yield "      ", f"and {len(where) - _SAME_WARNINGS} more"
+
+
+def _links(links: LinksOutside) -> str:
+    """`2 links lead out of the workspace: a → /b, c → /d (followed; …)`."""
+    named = [f"{plain_line(path)} → {plain_line(target)}" for path, target in links.named[:_SHOWN_LINKS]]
+    if links.count > len(named):
+        named.append(f"{links.count - len(named)} more")
+    what = "1 link leads" if links.count == 1 else f"{links.count} links lead"
+    setting = "workspace.follow_outside"
+    treated = f"followed; {setting} = false leaves them out" if links.followed else f"left out by {setting}"
+    return f"{what} out of the workspace: {', '.join(named)} ({treated})"
+
+
+def _kinds(unsupported: Mapping[str, int]) -> str:
+    """`12 .docx, 3 .hwp, 1 without an extension`: the commonest first; of very many the last are named by `--json`."""
+    ordered = sorted(unsupported.items(), key=lambda each: (-each[1], each[0]))
+    parts = [f"{count} {plain_line(kind) or 'without an extension'}" for kind, count in ordered[:_SHOWN_KINDS]]
+    if len(ordered) > _SHOWN_KINDS:
+        others = ordered[_SHOWN_KINDS:]
+        parts.append(f"{sum(count for _, count in others)} of {len(others)} other kinds, which --json names")
+    return ", ".join(parts)

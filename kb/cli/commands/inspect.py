@@ -1,33 +1,114 @@
-"""`kb inspect doc|chunk|symbol`."""
+"""`kb list`, `kb inspect` and `kb sql`: the stored rows, as lists, one by one, and by the plain sqlite3 program."""
 
 from __future__ import annotations
 
 import json
+import shlex
+from pathlib import Path, PurePosixPath
 
 import click
 
-from kb.cli.call import Call, CommandGroup, json_option, pass_call, print_json
-from kb.cli.output.printing import echo_fields, echo_folded
+from kb.cli.call import Call, CommandGroup, json_option, pass_call
+from kb.cli.filters import filter_options
+from kb.cli.options import WholeNumber
+from kb.cli.output.printing import counted, echo_fields, echo_folded, echo_rows, local_time, print_json
 from kb.cli.output.terminal import plain, plain_line
-from kb.cli.output.times import local_time
 from kb.domain.citations import cite
 from kb.domain.derived import NOT_DERIVED, read_labels
+from kb.domain.filters import SearchFilters
 from kb.domain.kinds import MediaType, family_of
+from kb.domain.results.inspection import BoundQuery, DocumentRow
+from kb.domain.results.symbols import SymbolDetail
+from kb.domain.search import MODES, SearchMode
 from kb.domain.symbols import shown_name
-from kb.operations.inspect.inspect import inspect_chunk, inspect_document
-from kb.operations.inspect.symbols import inspect_symbol
+from kb.errors import UsageError
+from kb.operations.inspect.inspect import (
+    inspect_chunk,
+    inspect_document,
+    inspect_symbol,
+    list_documents,
+    list_symbols,
+    why_none,
+)
+from kb.operations.inspect.sql_shell import bind_query, init_lines, query_lines, write_init_file
+
+
+@click.group("list", cls=CommandGroup)
+def list_command() -> None:
+    """List what is indexed."""
+
+
+@list_command.command(
+    "docs",
+    epilog="""\b
+Examples:
+  kb list docs --lang ko --tag 회의
+  kb list docs --path-glob 'papers/**' --json | jq -r .doc_path
+""",
+)
+@filter_options
+@click.option("-n", "--limit", type=WholeNumber(1), help="At most this many.")
+@json_option("Print one doc_summary.v1 per line.")
+@pass_call
+def list_docs_command(call: Call, filters: SearchFilters, limit: int | None, as_json: bool) -> int:
+    """List documents in the order of their paths. Exit code 1 when there is none."""
+    code = echo_rows(list_documents(call.session, filters, limit), as_json, _show_document)
+    if code and not as_json:
+        _say_none(call, filters, "no document passes these filters")
+    return code
+
+
+def _show_document(row: DocumentRow) -> None:
+    path, title = plain_line(row.workspace_path), plain_line(row.title)
+    shown = path if title == PurePosixPath(path).stem else f"{path}  {title}"
+    echo_folded(shown, head=f"{row.doc_id[:12]}  {row.lang:<3} {row.chunk_count:>4}  ")
+
+
+@list_command.command(
+    "symbols",
+    epilog="""\b
+Examples:
+  kb list symbols --path 'src/**' --kind class
+  kb list symbols --symbol 'parse*' --json | jq -r .citation.uri
+""",
+)
+@filter_options
+@click.option("--path", metavar="GLOB", help="Only files that match; the same as --path-glob.")
+@click.option("-n", "--limit", type=WholeNumber(1), help="At most this many.")
+@json_option("Print one symbol_summary.v1 per line.")
+@pass_call
+def list_symbols_command(call: Call, filters: SearchFilters, path: str | None, limit: int | None, as_json: bool) -> int:
+    """List what source code defines, by file and line. Exit code 1 when there is none."""
+    if path is not None:
+        filters = filters._replace(path_globs=(*filters.path_globs, path))
+    code = echo_rows(list_symbols(call.session, filters, limit), as_json, _show_definition)
+    if code and not as_json:
+        _say_none(call, filters, "no definition passes these filters")
+    return code
+
+
+def _show_definition(row: SymbolDetail) -> None:
+    place = f"{row.path}#L{row.line_start}-L{row.line_end}"
+    echo_folded(plain_line(f"{shown_name(row.qualified_name, row.path)} ({row.kind}, {row.language})  {place}"))
+
+
+def _say_none(call: Call, filters: SearchFilters, none: str) -> None:
+    """Says why a list is empty."""
+    is_empty = not list_documents(call.session, SearchFilters(), 1)
+    why = "nothing is indexed yet: kb ingest" if is_empty else why_none(call.session, filters) or none
+    echo_folded(plain_line(why), err=True)
 
 
 @click.group("inspect", cls=CommandGroup)
-def command() -> None:
+def inspect_command() -> None:
     """Show all that is stored of one document, chunk or name in code."""
 
 
-@command.command("doc", epilog="\b\nExamples:\n  kb inspect doc 3f9a2c\n  kb inspect doc notes/kb.md --json\n")
+@inspect_command.command("doc", epilog="\b\nExamples:\n  kb inspect doc 3f9a2c\n  kb inspect doc notes/kb.md --json\n")
 @click.argument("id")
 @json_option("Print doc_inspection.v1.")
 @pass_call
-def doc(call: Call, id: str, as_json: bool) -> None:
+def inspect_doc_command(call: Call, id: str, as_json: bool) -> None:
     """Show a document: by its id, the start of one, or its path."""
     found = inspect_document(call.session, id)
     if as_json:
@@ -55,18 +136,18 @@ def doc(call: Call, id: str, as_json: bool) -> None:
         if engine == NOT_DERIVED:
             rows.append(("derived", f"no {name}: switched off, or its engine is not installed"))
     echo_fields(((name, plain_line(value)) for name, value in rows), indent="  ")
-    click.echo(f"  {_counted(len(found.blocks), 'block')}, {_counted(len(found.chunks), 'chunk')}")
+    click.echo(f"  {counted(len(found.blocks), 'block')}, {counted(len(found.chunks), 'chunk')}")
     for chunk in found.chunks:
         place = _place(chunk.source_spans_json)
         label = plain_line(chunk.section_label or chunk.opening.strip())
         echo_folded(label, head=f"    {chunk.chunk_id[:12]}  {place}  {chunk.token_estimate} tokens  ")
 
 
-@command.command("chunk", epilog="\b\nExamples:\n  kb inspect chunk 9b4a8c1e\n")
+@inspect_command.command("chunk", epilog="\b\nExamples:\n  kb inspect chunk 9b4a8c1e\n")
 @click.argument("id")
 @json_option("Print chunk_inspection.v1.")
 @pass_call
-def chunk(call: Call, id: str, as_json: bool) -> None:
+def inspect_chunk_command(call: Call, id: str, as_json: bool) -> None:
     """Show a chunk, by its id or the start of one: its text and the words it is found by."""
     inspected = inspect_chunk(call.session, id)
     if as_json:
@@ -91,13 +172,13 @@ def chunk(call: Call, id: str, as_json: bool) -> None:
     click.echo(plain(found.text))
 
 
-@command.command(
+@inspect_command.command(
     "symbol", epilog="\b\nExamples:\n  kb inspect symbol parse_query\n  kb inspect symbol Foo::bar --json\n"
 )
 @click.argument("name")
 @json_option("Print symbol_inspection.v1.")
 @pass_call
-def symbol(call: Call, name: str, as_json: bool) -> None:
+def inspect_symbol_command(call: Call, name: str, as_json: bool) -> None:
     """Show where source code defines a name, and the lines that call or construct what is called so."""
     found = inspect_symbol(call.session, name)
     if as_json:
@@ -110,7 +191,7 @@ def symbol(call: Call, name: str, as_json: bool) -> None:
         echo_folded(plain_line(each.signature), head="  ")
         if each.doc:
             echo_folded(plain_line(each.doc), head="  ")
-    click.echo(f"  {_counted(len(found.uses), 'use')}")
+    click.echo(f"  {counted(len(found.uses), 'use')}")
     for use in found.uses:
         around = f"  {shown_name(use.from_symbol, use.path)}" if use.from_symbol else ""
         echo_folded(plain_line(f"{use.path}#L{use.line}{around}"), head="    ")
@@ -126,10 +207,87 @@ def _extent(media_type: str, metadata_json: str) -> list[tuple[str, str]]:
     return [("pages", str(known["pages"]))] if family == "pdf" else []
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def _place(spans_json: str) -> str:
     """A chunk's place in its document, as its citation has it: `L12-L34`, `page=13`."""
     return cite("", json.loads(spans_json), None).to_uri().removeprefix("#")
+
+
+@click.command(
+    "sql",
+    epilog="""\b
+Examples:
+  kb sql                                       # how to, with the paths of this knowledge base
+  kb sql --rc                                  # write kb.rc, then: sqlite3 -init kb.rc
+  kb sql --rc kb.rc --query "청킹 규칙"          # with that question's parameters in it
+  kb sql --query "retry" --tag infra --json | jq .params
+""",
+)
+@click.option("--rc", metavar="[FILE]", is_flag=False, flag_value="kb.rc", help="Write an init file; - prints it.")
+@click.option("--writable", is_flag=True, help="With --rc: leave the database open for writing.")
+@click.option("--query", metavar="QUERY", help="Set the parameters that kb search would bind for this question.")
+@click.option("--mode", type=click.Choice(list(MODES)), help="As in kb search.")
+@click.option("-k", "--k", "k", type=WholeNumber(1, 1000), help="How many hits [default: search.default_k].")
+@filter_options
+@json_option("Print sql_query.v1.")
+@pass_call
+def sql_command(
+    call: Call,
+    rc: str | None,
+    writable: bool,
+    query: str | None,
+    mode: SearchMode | None,
+    k: int | None,
+    filters: SearchFilters,
+    as_json: bool,
+) -> None:
+    """Prepare the plain sqlite3 program for this knowledge base.
+
+    An init file opens the knowledge base read-only and sets every parameter of the search statements, so that .read
+    gives the rows of kb search. --query sets them for a question, in the init file or by themselves.
+    """
+    config = call.config
+    if query is None and (k is not None or filters != SearchFilters()):
+        raise UsageError("a filter without a question", 'example: kb sql --query "retry" --tag infra')
+    if as_json and (query is None or rc is not None):
+        raise UsageError("--json goes with --query alone", 'example: kb sql --query "retry" --json')
+    if writable and rc is None:
+        raise UsageError("--writable goes with --rc", "example: kb sql --rc kb.rc --writable")
+    bound = bind_query(call.session, call.session.defaults.query(query or "", mode, k, filters))
+    if rc is not None:
+        _give_init_file(rc, init_lines(config.sqlite, bound, writable=writable), config.sqlite, writable)
+    elif as_json:
+        print_json(bound)
+    elif query is not None:
+        click.echo("\n".join(query_lines(bound)))
+    else:
+        _show_how(config.sqlite, bound)
+
+
+def _give_init_file(rc: str, lines: list[str], sqlite: Path, writable: bool) -> None:
+    if rc == "-":
+        click.echo("\n".join(lines))
+        return
+    write_init_file(Path(rc), lines)
+    database = f" {shlex.quote(str(sqlite))}" if writable else ""
+    click.echo(f"wrote {rc}; now: sqlite3 -init {shlex.quote(rc)}{database}", err=True)
+
+
+def _show_how(sqlite: Path, bound: BoundQuery) -> None:
+    statements = bound.statement.parents[1]
+    echo_fields([("database", str(sqlite)), ("statements", str(statements))])
+    click.echo()
+    echo_folded("Look around, read-only, with the parameters of kb's own statements set:")
+    click.echo(f"""\
+  kb sql --rc kb.rc
+  sqlite3 -init kb.rc
+  sqlite> SELECT * FROM corpus_stats;
+
+Ask what kb search asks, and get the same rows:
+  kb sql --rc kb.rc --query "your question"
+  sqlite3 -init kb.rc {shlex.quote(str(sqlite))} '.read "{bound.statement}"'
+
+Change things (kb ingest brings back what your files say):
+  kb sql --rc kb-rw.rc --writable
+  sqlite3 -init kb-rw.rc {shlex.quote(str(sqlite))}
+
+Views: document_overview, chunk_source, corpus_stats.""")

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import click
 
-from kb.cli.call import Call, json_option, pass_call, print_json
+from kb.cli.call import Call, json_option, pass_call
 from kb.cli.filters import filter_options
 from kb.cli.options import Number, QuestionCommand, WholeNumber, help_option, option
+from kb.cli.output.hits import show_hits
+from kb.cli.output.printing import print_json
 from kb.cli.output.streams import question_of
 from kb.domain.filters import SearchFilters
 from kb.domain.search import MODES, SearchMode, SearchResponse
 from kb.errors import UsageError
+from kb.operations.answers.last_shown import shown_hits
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 
-_EPILOG = """\b
+
+@click.command(
+    "search",
+    cls=QuestionCommand,
+    epilog="""\b
 Examples:
   kb search "청킹 규칙은?"
   kb search 노트 연결                         # several words need no quotes
@@ -29,10 +35,8 @@ Examples:
   kb search "인증 토큰" --json | jq -r '.hits[].citation.uri'
   kb search - < question.txt                  # the words on standard input
   printf '%s\\n' '{"query":"a"}' '{"query":"b","k":3}' | kb search --bulk
-"""
-
-
-@click.command("search", cls=QuestionCommand, epilog=_EPILOG)
+""",
+)
 @click.argument("query", nargs=-1)
 @option("-k", "-n", "--k", "--limit", "k", type=WholeNumber(1, 1000), help="How many hits [default: search.default_k].")
 @option("--mode", type=click.Choice(list(MODES)), help="By words and meaning, or by one of them.")
@@ -56,7 +60,7 @@ Examples:
 @json_option("Print search_response.v1.")
 @help_option
 @pass_call
-def command(
+def search_command(
     call: Call,
     query: tuple[str, ...],
     k: int | None,
@@ -79,39 +83,32 @@ def command(
     Words are matched by their stems, Korean words by their morphemes; meaning across Korean and English. Exit code 1
     when nothing is found.
     """
-    config = call.config
     if bulk:
         if query or explain or filters != SearchFilters():
             raise UsageError(
                 "--bulk reads each question with its filters from stdin",
                 """leave them out here; a line looks like {"query": "비교 정렬", "k": 5, "lang": "ko"}""",
             )
-        from kb.cli.bulk import run_bulk
+        from kb.cli.commands.bulk import run_bulk  # takes pydantic
 
-        return run_bulk(config, mode, k)
+        return run_bulk(call.config, mode, k)
     text = question_of(query)
     if not text.strip():
         raise UsageError("no question", 'example: kb search "청킹 규칙은?"')
     if files:
         form, per_file = "paths", per_file or 1
+    asked = call.session.defaults.query(text, mode, k, filters)
     numbers = (snippet_chars, max_tokens, cursor, per_file, min_score)
     if trace or form != "text" or any(each is not None for each in numbers):
-        from kb.cli.search_otherwise import Otherwise, search_otherwise
+        from kb.cli.commands.search_forms import Wanted, search_in_form  # few searches need it
 
-        wanted = Otherwise(
-            "json" if as_json else form, snippet_chars, max_tokens, cursor, explain, trace, per_file, min_score
-        )
-        return search_otherwise(config, lambda defaults: defaults.query(text, mode, k, filters), wanted)
-    with open_session(config) as opened:
-        result = search(opened, opened.defaults.query(text, mode, k, filters))
-    from kb.cli.remember import remember
-    from kb.operations.answers.last_shown import shown_hits
-
-    remember(config.data_dir, shown_hits(result))
+        form = "json" if as_json else form
+        wanted = Wanted(form, snippet_chars, max_tokens, cursor, explain, trace, per_file, min_score)
+        return search_in_form(call, asked, wanted)
+    result = search(call.session, asked)
+    call.remember(shown_hits(result))
     if as_json:
         print_json(SearchResponse(result))
     else:
-        from kb.cli.show.hits import show_hits
-
         show_hits(result, explain=explain)
     return 0 if result.hits else 1

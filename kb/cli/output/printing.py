@@ -1,16 +1,20 @@
-"""Lines of output: folded at spaces where they go to a terminal, in colours that a light and a dark background show."""
+"""Lines of output: JSON; text, folded at spaces on a terminal, in colours that a light and a dark background show."""
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias, TypeVar
 
 import click
 
+from kb.cli.output.streams import as_utf8
 from kb.cli.output.terminal import columns, fold, link, plain, use_color, width_cells, with_code
 
 Style: TypeAlias = dict[str, Any]
+Row = TypeVar("Row")
 
 # What `click.style` takes. Green, yellow and cyan cannot be read on white, blue cannot on black.
 MATCH: Style = {"fg": "magenta", "bold": True}
@@ -80,3 +84,76 @@ def echo_fields(rows: Iterable[tuple[str, str]], *, indent: str = "", width: int
     widest = max((width, *(width_cells(name) for name, _ in named)))
     for name, value in named:
         echo_folded(value, head=f"{indent}{name}{' ' * (widest - width_cells(name))}  ")
+
+
+def print_json(value: object) -> None:
+    """Writes the wire form of one value on one line."""
+    as_utf8(sys.stdout).write(json_line(value) + "\n")
+    sys.stdout.flush()
+
+
+def print_json_with_list(value: object, items: Iterable[object]) -> None:
+    """Writes the wire form of `value` with `items`, which may be many, one at a time in place of its last field."""
+    as_utf8(sys.stdout).write(json_line(value).removesuffix("null}") + "[")
+    for position, item in enumerate(items):
+        sys.stdout.write(f",{json_line(item)}" if position else json_line(item))
+    sys.stdout.write("]}\n")
+    sys.stdout.flush()
+
+
+def json_line(value: object) -> str:
+    """The wire form of `value` as JSON without a line end in it."""
+    from kb.wire.derive import to_wire
+
+    text = json.dumps(to_wire(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # A lone surrogate, from an argument that is no UTF-8, goes out as JSON's own escape of it.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def echo_rows(rows: Iterable[Row], as_json: bool, echo: Callable[[Row], object], none: str = "") -> int:
+    """Prints each row, by `echo` or as a line of JSON; without a row `none`, on stderr. Exit code 1 without a row."""
+    has_rows = False
+    for row in rows:
+        has_rows = True
+        (print_json if as_json else echo)(row)
+    if none and not as_json and not has_rows:
+        echo_folded(none, err=True)
+    return 0 if has_rows else 1
+
+
+def echo_table(rows: Sequence[Sequence[str]], *, indent: str = "") -> None:
+    """Prints rows, the first of them the heads, with their columns aligned, figures to the right."""
+    widths = [max(map(width_cells, column)) for column in zip(*rows, strict=True)]
+    numeric = [all(map(_is_figure, column)) for column in zip(*rows[1:], strict=True)] or [False] * len(widths)
+    for row in rows:
+        cells = []
+        for cell, width, right in zip(row, widths, numeric, strict=True):
+            space = " " * (width - width_cells(cell))
+            cells.append(space + cell if right else cell + space)
+        click.echo(f"{indent}{'  '.join(cells)}".rstrip())
+
+
+def _is_figure(cell: str) -> bool:
+    return bool(cell) and all(char in "0123456789.+-–−[],< " for char in cell)
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 block`, `2,000 blocks`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def size_mb(byte_len: int) -> str:
+    """A size in megabytes, e.g. `12.3 MB`."""
+    return f"{byte_len / 1e6:,.1f} MB"
+
+
+def local_time(stored: str) -> str:
+    """A stored time (RFC 3339) in the local time zone, e.g. `2026-04-28 00:42 +09:00`."""
+    local = datetime.fromisoformat(stored).astimezone().isoformat(" ", "minutes")
+    return f"{local[:16]} {local[16:]}"
+
+
+def confirmed(question: str) -> bool:
+    """Whether a person answers the question by y or yes."""
+    click.echo(f"{question} [y/N] ", nl=False)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

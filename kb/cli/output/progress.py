@@ -1,12 +1,19 @@
-"""The progress of long work on a terminal: one line per stage, on stderr. Nothing in a pipe."""
+"""The progress of long work on a terminal: one line per stage, on stderr, nothing in a pipe. Ctrl-C stops the work."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from kb.cli.call import Call
+from kb.cli.output.printing import print_json
 from kb.cli.output.terminal import columns, end_within, plain_line
 from kb.domain.ingest_events import (
     AssetFinished,
@@ -16,8 +23,10 @@ from kb.domain.ingest_events import (
     ExtractProgress,
     ScanCompleted,
     ScanStarted,
+    ToldEvent,
 )
-from kb.domain.run_handle import RunEvent, StepProgress
+from kb.domain.run_handle import RunEvent, RunHandle, StepProgress
+from kb.operations.opening.clock import now_utc
 
 if TYPE_CHECKING:
     from rich.progress import Progress, Task, TaskID
@@ -25,16 +34,39 @@ if TYPE_CHECKING:
 OnEvent = Callable[[RunEvent], None]
 
 # Readable on a dark and on a light background; Rich's own green, yellow and cyan are not on the latter.
-_STYLES = {
-    "bar.complete": "magenta",
-    "bar.finished": "magenta",
-    "bar.pulse": "magenta",
-}
-
+_STYLES = {"bar.complete": "magenta", "bar.finished": "magenta", "bar.pulse": "magenta"}
 
 # Below so many columns there is no bar, only its figures; the bar takes so many.
 _BAR_FROM_COLUMNS = 100
 _BAR_COLUMNS = 20
+
+
+@contextmanager
+def interruptible(shown: AbstractContextManager[OnEvent]) -> Iterator[RunHandle]:
+    """The handle of long work, whose events go to `shown`. Ctrl-C cancels the work, twice ends the process."""
+    context = click.get_current_context(silent=True)
+    with shown as on_event:
+        handle = RunHandle(on_event)
+
+        def press(signum: int, frame: FrameType | None) -> None:
+            if handle.is_canceled():
+                os._exit(128 + signum)
+            handle.cancel()
+            if context is not None and (call := context.find_object(Call)) is not None:
+                call.was_interrupted = True
+            # Not click.echo: a progress display replaces sys.stderr, and prints this on a line above it.
+            print("stopping after the current step; press again to stop at once", file=sys.stderr)
+
+        old = signal.signal(signal.SIGINT, press)
+        try:
+            yield handle
+        finally:
+            signal.signal(signal.SIGINT, old)
+
+
+def ingest_progress(*, as_json: bool) -> AbstractContextManager[OnEvent]:
+    """A function that takes an ingest's events: each as a line of JSON on stdout, or all drawn on stderr."""
+    return nullcontext(_print_event) if as_json else show_progress()
 
 
 @contextmanager
@@ -50,20 +82,16 @@ def show_progress() -> Iterator[OnEvent]:
         yield _Drawing(bar).draw
 
 
-def print_progress(event: Any) -> None:
-    """Prints the `ingest_progress.v1` line of an event; one that has none is told on stderr."""
+def _print_event(event: Any) -> None:
+    """Prints the `ingest_progress.v1` line of an event; an event that has none goes to stderr."""
     if isinstance(event, EmbedAgain):
         _say_again(event)
-        return
-    from kb.cli.call import print_json
-    from kb.domain.ingest_events import ToldEvent
-    from kb.operations.opening.clock import now_utc
-
-    print_json(ToldEvent(now_utc(), event))
+    else:
+        print_json(ToldEvent(now_utc(), event))
 
 
 def _say_again(event: RunEvent) -> None:
-    """Says on stderr, on a line above any bar, that an index is embedded again; nothing of other events."""
+    """Prints on stderr, above any bar, that an index is embedded again; ignores other events."""
     if isinstance(event, EmbedAgain):
         what = f"embedding {event.passages:,} passages again with {plain_line(event.model)}"
         searches = "searches use the old vectors" if event.by_old else "searches are by words"
@@ -72,14 +100,14 @@ def _say_again(event: RunEvent) -> None:
 
 
 def _duration(seconds: float) -> str:
-    """A length of time as it can be guessed: `40 s`, `12 min`, `2.5 h`."""
+    """An estimated time: `40 s`, `12 min`, `2.5 h`."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
 
 
 def _progress() -> Progress:
-    """A display with one line per task: what it is, a bar where there is room, how far it is, the file in hand."""
+    """A display with one line per task: its name, a bar where there is room, how far it is, the current file."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
     from rich.theme import Theme
@@ -207,15 +235,15 @@ def _show_steps(state: Callable[[Task, str], str]) -> Iterator[OnEvent]:
 
 @contextmanager
 def show_stage() -> Iterator[OnEvent]:
-    """A function that takes the step in hand and draws it on stderr, with the time it takes."""
+    """A function that draws the current step on stderr, with the time it takes."""
     if not sys.stderr.isatty():
         yield lambda event: None
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    shown = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*shown, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("checking", total=None)
 
         def draw(event: RunEvent) -> None:

@@ -17,7 +17,7 @@ from kb.domain.kinds import kind_of, media_type_of
 from kb.errors import InvalidCitation, NotFound, UsageError
 from kb.operations.answers.history import find_answer
 from kb.operations.answers.last_shown import Place, last_shown, shown_answer
-from kb.operations.fetch.texts import file_lines, require_line
+from kb.operations.fetch.places import file_lines, require_line
 from kb.operations.opening.typed_path import as_on_disk
 from kb.operations.session.session import Session
 from kb.private import users_surroundings

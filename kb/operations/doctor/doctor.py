@@ -18,8 +18,7 @@ from kb.errors import KbError, StoreBusy, StoreCorrupt, StoreReadOnly
 from kb.operations.ask.language_model import check_language_model
 from kb.operations.ask.second_judge import check_second_judge
 from kb.operations.doctor.engines import check_engines, check_grammars, check_plugins
-from kb.operations.doctor.gate import check_gate
-from kb.operations.doctor.vectors import check_models, check_reranker, check_vectors
+from kb.operations.doctor.vectors import check_gate, check_models, check_reranker, check_vectors
 from kb.operations.ingest.words import word_maker
 from kb.operations.opening.privacy import open_to_others, private_places
 from kb.operations.opening.reader import index_version, maker_of

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import cast
 
+from kb.answer.fitted import fitted
 from kb.config import Config
 from kb.domain.checks import Check
 from kb.domain.embeddings import EmbeddingModel, PassageTokens, TokenEmbedder
 from kb.embed.encoders import bulk_embedder, embedding_model
 from kb.embed.text import passage_text, passage_version
 from kb.errors import KbError, ModelMissing
+from kb.models.manifest import ENCODER
 from kb.operations.embedding.plan import configured_model, embedding_provider, require_dimensions
 from kb.operations.embedding.vector_upkeep import model_of
 from kb.operations.session.pair_scorers import open_pair_scorer
@@ -258,3 +260,19 @@ def ann_recall(db: Connection, lance: LanceTable) -> float:
         wanted = {row.chunk_id for row in exact}
         shares.append(len(wanted & {hit.chunk_id for hit in near}) / max(1, len(wanted)))
     return float(np.mean(shares)) if shares else 1.0
+
+
+def check_gate(db: Connection) -> Iterator[Check]:
+    """One check for each likelihood; another where passages are embedded with an encoder that none was fitted with."""
+    held = mirrored(db)
+    for model in ("about", "right"):
+        label = fitted(f"{model}.{'words' if held is None else 'late'}")
+        yield Check(f"judging_{model}", True, f"{label.version}: {label.fitted_on}")
+    if held is not None and held.model_id != ENCODER:
+        yield Check(
+            "gate_model",
+            False,
+            f"what is sure and what is refused was fitted with {ENCODER}; passages are embedded with {held.model_id}",
+            "kb eval calibrate shows what thresholds do to questions of your own",
+            needed=False,
+        )

@@ -20,8 +20,7 @@ from kb.domain.results.fetched import (
     Neighbour,
 )
 from kb.errors import InvalidCursor, KbError, StoreError, UsageError
-from kb.operations.fetch.places import Place, find_places, line_range
-from kb.operations.fetch.texts import PlaceText, Texts
+from kb.operations.fetch.places import Place, PlaceText, Texts, find_places, line_range
 from kb.operations.session.cursors import read_cursor, write_cursor
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session

@@ -1,13 +1,17 @@
-"""Lists what there is, a page at a time, and says how the knowledge base stands."""
+"""Lists and counts of what is indexed, completions of what somebody begins to type, and the state of the index."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import kb
-from kb.domain.filters import SearchFilters
+from kb.domain.filters import FILTERS, SearchFilters, with_values
+from kb.domain.results.ingest import IngestReport, item_json
+from kb.domain.results.inspection import FileProblem, LastIngest
 from kb.domain.results.listing import BaseStatus, Listed, ListedKind, Listing
+from kb.domain.results.viewing import FacetCount
 from kb.domain.symbols import shown_name
 from kb.domain.text import stored_text
 from kb.errors import InvalidCursor, ModelError, UsageError
@@ -15,7 +19,7 @@ from kb.operations.fetch.fetch import corpus_revision
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.session.cursors import read_cursor, write_cursor
 from kb.operations.session.session import Session
-from kb.retrieve.filters import eligible_documents
+from kb.retrieve.filters import eligible_documents, stored_values
 from kb.store import queries
 from kb.store.connection import Connection
 
@@ -130,3 +134,86 @@ def base_status(session: Session) -> BaseStatus:
             by_meaning,
             tuple(missing),
         )
+
+
+# So many values of one facet are worth showing; a vault may have thousands of tags.
+SHOWN = 60
+
+
+def count_facets(session: Session, filters: SearchFilters) -> list[FacetCount]:
+    """The values of every facet with their documents, the commonest first.
+
+    Raises: UsageError for a filter that cannot be.
+    """
+    with session.reading() as base, base.snapshot():
+        # What narrows by one value of a facet hides its others; the rest is counted with all filters, at once.
+        narrowed = {
+            each.facet: with_values(filters, each, ())
+            for each in FILTERS
+            if each.facet and getattr(filters, each.field)
+        }
+        found = [count for count in _counted(base.db, None, filters) if count.facet not in narrowed]
+        for facet, wider in narrowed.items():
+            found += _counted(base.db, facet, wider)
+        return found
+
+
+def _counted(db: Connection, facet: str | None, filters: SearchFilters) -> list[FacetCount]:
+    passing = eligible_documents(db, filters)
+    if passing is None:
+        return queries.count_facets(db, facet=facet, per_facet=SHOWN)
+    return queries.count_facets_among(db, facet=facet, doc_ids_json=passing, per_facet=SHOWN)
+
+
+def filter_values(session: Session, name: str) -> list[str]:
+    """The values that documents have for the filter of that name, the commonest first."""
+    with session.reading() as base:
+        return stored_values(base.db, name)
+
+
+def complete_path(session: Session, typed: str, limit: int) -> list[str]:
+    """Paths that hold what was typed, the shortest first."""
+    with session.reading() as base, base.snapshot():
+        rows = queries.complete_paths(base.db, typed=stored_text(typed), row_limit=limit)
+        return [row.workspace_path for row in rows]
+
+
+def complete_symbol(session: Session, typed: str, limit: int) -> list[str]:
+    """Names of definitions that begin with what was typed."""
+    glob = "".join(f"[{char}]" if char in "*?[" else char for char in stored_text(typed)) + "*"
+    with session.reading() as base, base.snapshot():
+        rows = queries.list_symbols(
+            base.db, name=None, symbol_glob=glob, symbol_kind=None, doc_ids_json=None, row_limit=20 * limit
+        )
+        return list(dict.fromkeys(shown_name(row.qualified_name, row.path) for row in rows))[:limit]
+
+
+class LastRun(NamedTuple):
+    """Its counts, and the files there is something to say about."""
+
+    counts: LastIngest
+    problems: tuple[FileProblem, ...]
+
+
+def last_run(session: Session) -> LastRun | None:
+    """The last ingest; None before the first."""
+    with session.reading() as base:
+        found = queries.select_last_ingest(base.db)
+    return None if found is None else LastRun(found, _problems(json.loads(found.items_json or "[]")))
+
+
+def problems_of(report: IngestReport) -> tuple[FileProblem, ...]:
+    """The files of a run that there is something to say about: those that were not read first."""
+    return _problems(item_json(item) for item in report.items if item.error or item.warnings)
+
+
+def _problems(items: Iterable[Mapping[str, Any]]) -> tuple[FileProblem, ...]:
+    found: list[FileProblem] = []
+    for item in items:
+        if error := item.get("error"):
+            found.append(FileProblem(item["doc_path"], error["message"], error["hint"], is_error=True))
+        for warning in item.get("warnings", ()):
+            kind, _, note = warning.partition(": ")
+            said = f"{kind.replace('_', ' ')}: {note}" if note else kind.replace("_", " ")
+            found.append(FileProblem(item["doc_path"], said, None, is_error=False))
+    return tuple(sorted(found, key=lambda each: not each.is_error))

@@ -1,17 +1,107 @@
-"""Pictures for agents that asked for them: images as they are, and the cited part of a PDF's page, drawn."""
+"""Pictures: pages of PDFs, drawn in a separate process and cached by content; images and pages for agents."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 
-from kb.domain.citations import PageCitation
+from kb.config import Config
+from kb.domain.derived import ExtractSettings
 from kb.domain.ids import content_hash
+from kb.domain.kinds import MediaType
+from kb.domain.citations import PageCitation
 from kb.domain.results.fetched import FetchTarget, Picture, Pictures
 from kb.errors import FileVanished, KbError, NotFound, UsageError
-from kb.operations.inspect.thumbnails import drawing
-from kb.operations.inspect.view import view_document
+from kb.extract.pdf.thumbnail import Drawn, engine
+from kb.extract.registry import Step
+from kb.extract.steps import Work, derive_steps
+from kb.operations.ingest.requests import extraction_plan
+from kb.operations.inspect.view import kept_file, view_document
 from kb.operations.session.session import Session
+from kb.private import is_read_only
+from kb.store.caches import DerivedCache
+from kb.workers.pool import Done, Limits, WorkerPool
+
+_STEP = Step("thumbnail", "kb.extract.pdf.thumbnail")
+
+# A larger file is read whole for a picture of a thumb's size: it is not worth it.
+_MOST_BYTES = 64_000_000
+
+
+class Thumbnails:
+    """Draws one at a time. The process that draws is started for the first, and lives until `close`."""
+
+    def __init__(self, config: Config) -> None:
+        plan = extraction_plan(config)
+        self._plan = plan
+        self._pool: WorkerPool[str] = WorkerPool(1, Limits(plan.memory_bytes, plan.quiet_cpu_s))
+        self._cache: DerivedCache | None = None
+        self._one = Lock()
+
+    def draw(self, session: Session, place: str, passage: str | None, *, pixels: int | None = None) -> bytes:
+        """A picture, as PNG, of where a passage of a PDF stands; `place` is its citation.
+
+        With `pixels` it is so wide, to be read.
+
+        Raises: NotFound for what is no place in a PDF, or cannot be drawn; FileVanished; ModelMissing.
+        """
+        view = view_document(session, place, passage)
+        citation = view.citation
+        if view.document.media_type != "pdf" or not isinstance(citation, PageCitation):
+            raise NotFound(f"{place!r} is no place in a PDF", "pictures are drawn of those alone")
+        kept = kept_file(session, view.document.workspace_path)
+        drawn = Drawn(citation.page, citation.regions, pixels)
+        label = f"{engine(ExtractSettings()).label};{drawn.to_json().decode()}"
+        with self._one:
+            picture = self._known(view.document.checksum, label)
+            if picture is None:
+                if kept.path.stat().st_size > _MOST_BYTES:
+                    raise NotFound(f"{place!r} is of a file too large to be drawn small", "open it")
+                data = kept.path.read_bytes()
+                if content_hash(data) != view.document.checksum:
+                    raise FileVanished(f"{place!r} is not there as it was indexed", "kb ingest reads it again")
+                picture = self._drawn(data, drawn)
+                self._keep(view.document.checksum, label, picture)
+        if not picture:
+            raise NotFound(f"{place!r} cannot be drawn", "open it")
+        return picture
+
+    def close(self) -> None:
+        """Ends the process that draws; the cache is brought to its size."""
+        self._pool.close()
+        if self._cache is not None:
+            self._cache.close()
+
+    def _known(self, checksum: str, label: str) -> bytes | None:
+        if is_read_only():
+            return None
+        if self._cache is None:
+            self._cache = DerivedCache(self._plan.cache, self._plan.cache_bytes)
+        return self._cache.get(checksum, "thumbnail", label)
+
+    def _keep(self, checksum: str, label: str, picture: bytes) -> None:
+        if self._cache is not None:
+            self._cache.put(checksum, "thumbnail", label, picture)
+
+    def _drawn(self, data: bytes, drawn: Drawn) -> bytes:
+        """The picture; b"" of a file that cannot be drawn, which is kept too: it is not tried again and again."""
+        work = Work(MediaType("pdf"), (_STEP,), {"thumbnail": drawn.to_json()}, ExtractSettings())
+        reply = self._pool.run("thumbnail", derive_steps, work, data)
+        picture: bytes = reply.value.results.get("thumbnail", b"") if isinstance(reply, Done) else b""
+        return picture
+
+
+@contextmanager
+def drawing(config: Config) -> Iterator[Thumbnails]:
+    """Thumbnails, closed at the end of the block."""
+    made = Thumbnails(config)
+    try:
+        yield made
+    finally:
+        made.close()
+
 
 MOST_PICTURES = 4
 MOST_PICTURE_BYTES = 1_500_000

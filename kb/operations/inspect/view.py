@@ -1,4 +1,4 @@
-"""Documents as they are looked at: their text as it was indexed, the file behind them, what a link in them means."""
+"""Documents as they are looked at: their text as it was indexed, as HTML, the file behind them, targets of links."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from kb.domain.citations import Citation, cite, parse_citation
 from kb.domain.derived import DERIVED_NAMES, Transcript, TranscriptSegment
 from kb.domain.ids import content_hash
-from kb.domain.kinds import MediaType, kind_of
+from kb.domain.kinds import KINDS, MediaType, kind_of
 from kb.domain.paths import to_posix
 from kb.domain.results.inspection import DocumentDetail
 from kb.domain.results.viewing import DocumentView, KeptFile
@@ -151,3 +151,25 @@ def _content(path: Path) -> bytes | None:
         return path.read_bytes()
     except OSError:
         return None
+
+
+def rendered(view: DocumentView) -> str | None:
+    """A note as HTML in which nothing runs; None for what is no note, or is too long to be laid out."""
+    if view.text is None or view.document.media_type != "markdown":
+        return None
+    from kb.extract.html import note_html
+
+    return note_html(view.text)
+
+
+def line_html(view: DocumentView) -> list[str] | None:
+    """Each line of the text as HTML, from line 1; None where the document is cited by no lines."""
+    if view.text is None:
+        return None
+    from kb.extract.html import highlighted_lines
+
+    if view.document.media_type == "markdown":
+        return highlighted_lines(view.text, "markdown")
+    kind = KINDS.type_of(view.document.workspace_path)
+    language = kind.language if kind is not None else None
+    return highlighted_lines(view.text, language)

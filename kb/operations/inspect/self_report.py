@@ -1,4 +1,4 @@
-"""What can be done here and now: each capability is found out by the code that uses it, none is declared."""
+"""What this kb can do and what its knowledge base holds: `kb schema`. Capabilities are probed, none is declared."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ from collections.abc import Collection, Mapping
 
 from kb.config import Config
 from kb.domain.kinds import KINDS, MediaFamily
+from kb.domain.results.inspection import CorpusStats, Introspection
 from kb.domain.search import SearchMode, SearchQuery
-from kb.errors import KbError
-from kb.extract.registry import EXTRACTORS, Step
+from kb.errors import KbError, NotIndexed
+from kb.extract.registry import EXTRACTORS, Step, extractor_of
+from kb.language.korean import analysis_version
 from kb.operations.ask.language_model import can_generate
 from kb.operations.ingest.engines import Engines
 from kb.operations.ingest.requests import extraction_plan
+from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.search.search import search_in
 from kb.operations.session.knowledge_base import KnowledgeBase
+from kb.operations.session.session import Session
+from kb.store.mirror import mirrored
 
 SEARCH_MODES: tuple[SearchMode, ...] = ("lexical", "vector", "hybrid")
 
@@ -62,3 +67,29 @@ def _derives(engines: Engines, step: Step) -> bool:
         return engines.engine_of(step) is not None
     except KbError:
         return False
+
+
+def introspect(session: Session, commands: Collection[str]) -> Introspection:
+    """What can be done here and now, the versions its results depend on, and what is indexed.
+
+    `commands` are those the program has.
+    """
+    config = session.config
+    versions = {f"parser.{family}": extractor_of(family).parser_version for family in KINDS.families}
+    versions |= {
+        "chunker": config.chunking.chunker_version,
+        "korean": analysis_version(),
+        "prompt_template": config.rag.prompt_template_version,
+    }
+    stats: CorpusStats | None = None
+    modes: Mapping[SearchMode, bool] = dict.fromkeys(SEARCH_MODES, False)
+    try:
+        with session.reading() as base:
+            stats = corpus_stats(base.db)
+            versions["index"] = base.index_version
+            if (held := mirrored(base.db)) is not None:
+                versions["embedding.primary"] = f"{held.model_id} {held.model_version}"
+            modes = search_modes(base)
+    except NotIndexed:
+        pass
+    return Introspection(capabilities(config, modes, commands), versions, stats)

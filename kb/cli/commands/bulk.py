@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from kb.cli.call import print_json
+from kb.cli.output.printing import print_json
 from kb.config import Config
 from kb.domain.results.search_page import BulkSearchItem
 from kb.domain.search import SearchDefaults, SearchMode, SearchResponse

@@ -1,4 +1,4 @@
-"""`kb search` where more is asked of it than hits on a terminal: a page, a budget, another form, a trace."""
+"""`kb search` where more is asked than hits as text: a page, fewer hits of a file, Markdown, CSV, a trace."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from typing import NamedTuple
 
 import click
 
-from kb.cli.call import print_json
-from kb.cli.output.printing import QUIET, echo_folded
+from kb.cli.call import Call
+from kb.cli.output.hits import show_hits
+from kb.cli.output.printing import QUIET, echo_folded, print_json
 from kb.cli.output.streams import as_utf8
 from kb.cli.output.terminal import plain_line
 from kb.config import Config
 from kb.domain.results.fetched import FetchRequest, FetchTarget
 from kb.domain.results.search_page import SearchPage
 from kb.domain.results.search_trace import SearchTrace
-from kb.domain.search import SearchDefaults, SearchHit, SearchQuery, SearchResponse, SearchResult
+from kb.domain.search import SearchHit, SearchQuery, SearchResponse, SearchResult
 from kb.errors import UsageError
+from kb.operations.answers.last_shown import shown_files, shown_hits
 from kb.operations.fetch.fetch import fetch
 from kb.operations.search.pages import search_page_in
 from kb.operations.search.search import search_in
@@ -32,8 +34,8 @@ START = "start"
 _MOST_LOOKED_AT = 1_000
 
 
-class Otherwise(NamedTuple):
-    """What is asked for beside the question. `cursor` may be `start`, for the first page."""
+class Wanted(NamedTuple):
+    """How hits are printed and narrowed. `cursor` may be `start`, for the first page."""
 
     form: str
     snippet_chars: int | None
@@ -41,12 +43,12 @@ class Otherwise(NamedTuple):
     cursor: str | None
     explain: bool
     trace: bool
-    per_file: int | None = None
-    min_score: float | None = None
+    per_file: int | None
+    min_score: float | None
 
     @property
     def is_paged(self) -> bool:
-        """Whether a page is asked for, which says how to get the next one."""
+        """Whether one page is wanted, whose last line says how to get the next."""
         return self.max_tokens is not None or self.cursor is not None
 
 
@@ -55,15 +57,15 @@ class _Found(NamedTuple):
     page: SearchPage | None
 
 
-def search_otherwise(config: Config, asked: Callable[[SearchDefaults], SearchQuery], wanted: Otherwise) -> int:
+def search_in_form(call: Call, query: SearchQuery, wanted: Wanted) -> int:
     """Searches and prints; the exit code of `kb search`."""
     if wanted.is_paged and (wanted.per_file or wanted.min_score is not None):
         raise UsageError("--per-file and --min-score do not go with pages", "leave out --max-tokens and --cursor")
+    config = call.config
     if wanted.snippet_chars is not None:
         config = config.with_search(snippet_chars=wanted.snippet_chars)
 
     def find(base: KnowledgeBase) -> _Found:
-        query = asked(base.defaults)
         if not wanted.is_paged:
             return _Found(_narrowed(base, query, wanted), None)
         cursor = None if wanted.cursor == START else wanted.cursor
@@ -76,12 +78,13 @@ def search_otherwise(config: Config, asked: Callable[[SearchDefaults], SearchQue
     else:
         with open_session(config) as session, session.reading() as base:
             found = find(base)
+    call.remember((shown_files if wanted.form == "paths" else shown_hits)(found.result))
     _print(config, found, wanted, trace)
     return 0 if found.result.hits else 1
 
 
-def _narrowed(base: KnowledgeBase, query: SearchQuery, wanted: Otherwise) -> SearchResult:
-    """The best hits that score enough, at most so many of a file: more are looked for until there are enough."""
+def _narrowed(base: KnowledgeBase, query: SearchQuery, wanted: Wanted) -> SearchResult:
+    """The best hits with enough score, at most `per_file` of a file; searches deeper until there are enough."""
     k = query.k
     while True:
         result = search_in(base, query._replace(k=k))
@@ -98,17 +101,11 @@ def _narrowed(base: KnowledgeBase, query: SearchQuery, wanted: Otherwise) -> Sea
         k = min(_MOST_LOOKED_AT, 4 * k)
 
 
-def _print(config: Config, found: _Found, wanted: Otherwise, trace: SearchTrace | None) -> None:
-    from kb.cli.remember import remember
-    from kb.operations.answers.last_shown import shown_files, shown_hits
-
-    remember(config.data_dir, (shown_files if wanted.form == "paths" else shown_hits)(found.result))
+def _print(config: Config, found: _Found, wanted: Wanted, trace: SearchTrace | None) -> None:
     if wanted.form == "json":
         print_json(SearchResponse(found.result, found.page, trace))
         return
     if wanted.form == "text":
-        from kb.cli.show.hits import show_hits
-
         show_hits(found.result, explain=wanted.explain)
     else:
         form = _FORMS.get(wanted.form)
@@ -123,7 +120,7 @@ def _print(config: Config, found: _Found, wanted: Otherwise, trace: SearchTrace 
 
 
 def _show_trace(trace: SearchTrace) -> None:
-    """On stderr, so that what is read by a program stays what it is."""
+    """Prints the stages on stderr, so that a program reads hits alone."""
     for stage in trace.stages:
         click.echo(f"{stage.name:<11}{stage.ms:9.2f} ms  {stage.things} {stage.unit}", err=True)
         for name, runs, ms in stage.statements:
@@ -132,7 +129,7 @@ def _show_trace(trace: SearchTrace) -> None:
 
 
 def _markdown(result: SearchResult) -> str:
-    """A numbered list of links, each with what it shows as a quotation."""
+    """A numbered list of links, each with its snippet as a quotation."""
     parts = []
     for hit in result.hits:
         uri = plain_line(hit.citation.to_uri())

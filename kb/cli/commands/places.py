@@ -1,0 +1,155 @@
+"""`kb fetch` and `kb open`: the text at a place, and the place in an editor or viewer."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+import click
+
+from kb.cli.call import Call, json_option, pass_call
+from kb.cli.options import WholeNumber
+from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, print_json, styled
+from kb.cli.output.terminal import plain, plain_line
+from kb.domain.citations import cited_lines
+from kb.domain.results.fetched import Fetched, FetchedPlace, FetchRequest, FetchTarget
+from kb.errors import UsageError
+from kb.operations.answers.last_shown import last_shown
+from kb.operations.answers.open_citation import find_opening, run_opening
+from kb.operations.fetch.fetch import LEAST_TOKENS, MOST_CONTEXT_LINES, fetch
+
+
+@click.command(
+    "fetch",
+    epilog="""\b
+Examples:
+  kb fetch "notes/kb.md#L12-L34"                   # these lines
+  kb fetch "notes/kb.md#L12" --context 5           # with five lines before and behind
+  kb fetch notes/kb.md "paper.pdf#page=3"          # a whole file and a page
+  kb fetch "src/parser.py#symbol=Parser.parse"     # a definition in code
+  kb fetch 1 2                                     # the first two of what kb search or kb ask showed last
+  kb fetch big.md --max-tokens 2000                # its beginning; the last line says how to go on
+  kb fetch 3f9c02ab --json | jq -r .places[0].text   # a passage by its id
+""",
+)
+@click.argument("places", nargs=-1)
+@click.option(
+    "--context",
+    "context_lines",
+    type=WholeNumber(0, MOST_CONTEXT_LINES),
+    default=0,
+    metavar="LINES",
+    help="So many lines before and behind each place.",
+)
+@click.option("--max-tokens", type=WholeNumber(LEAST_TOKENS), help="At most so many tokens of text together.")
+@click.option("--cursor", help="Go on where an earlier fetch with --max-tokens ended.")
+@json_option("Print fetch.v1.")
+@pass_call
+def fetch_command(
+    call: Call,
+    places: tuple[str, ...],
+    context_lines: int,
+    max_tokens: int | None,
+    cursor: str | None,
+    as_json: bool,
+) -> int:
+    """Print the text at PLACES as it was indexed, with line numbers.
+
+    A place is a citation, a path, the id of a passage or document, or a number of what was shown last. Exit code 1 when
+    a place cannot be fetched; the others are printed.
+    """
+    if not places and cursor is None:
+        raise UsageError("no place to fetch", 'example: kb fetch "notes/kb.md#L12-L34"')
+    targets = tuple(FetchTarget(_numbered(call, place)) for place in places)
+    fetched = fetch(call.session, FetchRequest(targets, context_lines, max_tokens, cursor))
+    if as_json:
+        print_json(fetched)
+    else:
+        _show_fetched(fetched)
+    return 1 if fetched.failures else 0
+
+
+def _numbered(call: Call, typed: str) -> str:
+    """The place with that number in the list shown last; anything but a number is a place already."""
+    shown = last_shown(call.config.data_dir) if typed.isdecimal() and len(typed) <= 4 else None
+    if shown is None:
+        return typed
+    found = next((place for place in shown.places if place.number == int(typed)), None)
+    if found is None:
+        held = ", ".join(str(place.number) for place in shown.places) or "no place"
+        raise UsageError(f"no number {typed} in what kb {shown.command} {shown.question!r} showed", f"it showed {held}")
+    return found.citation.to_uri()
+
+
+def _show_fetched(fetched: Fetched) -> None:
+    """Prints each place with its headings and numbered lines; on stderr what failed, and how to go on."""
+    for number, place in enumerate(fetched.places):
+        if number:
+            click.echo()
+        _show_place(place)
+    for failure in fetched.failures:
+        echo_folded(plain_line(failure.error.message), head="not fetched: ", err=True)
+        if failure.error.hint:
+            echo_folded(plain_line(failure.error.hint), head="  hint: ", err=True)
+    if fetched.next_cursor is not None:
+        echo_folded(f"{fetched.tokens} tokens ({fetched.token_counter}); there is more:", style=QUIET, err=True)
+        click.echo(f"kb fetch --cursor {fetched.next_cursor}", err=True)
+
+
+def _show_place(place: FetchedPlace) -> None:
+    echo_folded(plain_line(place.citation.to_uri()), style=PLACE)
+    echo_folded(plain_line(" › ".join(place.heading_path) or place.title), style=HEADING)
+    if not place.is_current:
+        echo_folded("the file has changed since it was indexed; this is what was indexed (kb ingest)", err=True)
+    _show_text(place)
+    for word, neighbour in (("before", place.before), ("behind", place.after)):
+        if neighbour is not None:
+            heading = " › ".join(neighbour.heading_path)
+            echo_folded(plain_line(f"{neighbour.uri}  {heading}".rstrip()), head=f"{word}  ", style=QUIET)
+
+
+def _show_text(place: FetchedPlace) -> None:
+    """Prints the lines unfolded, so that they can be copied as the file has them; cited lines are marked."""
+    lines = plain(place.text).split("\n")
+    if place.first_line is None:
+        click.echo("\n".join(lines))
+        return
+    cited = cited_lines(place.citation)
+    width = len(str(place.first_line + len(lines) - 1))
+    has_context = cited is not None and (place.first_line, len(lines)) != (cited.start, cited.end - cited.start + 1)
+    for number, line in enumerate(lines, place.first_line):
+        is_cited = cited is not None and cited.start <= number <= cited.end
+        mark = ("▸" if is_cited else " ") if has_context and not place.is_cut else ""
+        click.echo(f"{mark}{styled(f'{number:>{width}}│', QUIET)} {line}".rstrip())
+
+
+@click.command(
+    "open",
+    epilog="""\b
+Examples:
+  kb open 1                                  # the first of what kb search or kb ask showed last
+  kb open 2 --answer ret_4a8b                # the second citation of an earlier answer
+  kb open "notes/kb.md#L12-L34"              # a citation as it is written
+  kb open notes/kb.md                        # a file
+  kb open 1 --print                          # what would be run
+""",
+)
+@click.argument("place")
+@click.option("--answer", "answer_id", metavar="ID", help="Count in the citations of this answer.")
+@click.option("--print", "print_only", is_flag=True, help="Print the command instead of running it.")
+@pass_call
+def open_command(call: Call, place: str, answer_id: str | None, print_only: bool) -> int:
+    """Show a passage in its file: PLACE is a number, a citation or a file.
+
+    A number counts in what kb search, kb ask or kb answers show printed last, in whatever form.
+
+    Opens $VISUAL, $EDITOR or $PAGER at the line; pages and recordings in a viewer that can jump there.
+    """
+    opening = find_opening(call.session, place, answer_id, os.environ)
+    if print_only:
+        click.echo(plain_line(shlex.join(opening.command)))
+        return 0
+    if not opening.is_at_place and opening.citation is not None:
+        program, shown = plain_line(opening.command[0]), plain_line(opening.citation.to_uri())
+        click.echo(f"{program} shows the file as a whole: {shown}", err=True)
+    return 0 if run_opening(opening) == 0 else 2

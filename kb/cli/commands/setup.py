@@ -1,0 +1,179 @@
+"""`kb init`, `kb config` and `kb models`: what a knowledge base is made with."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from kb.cli.call import Call, CommandGroup, json_option, pass_call
+from kb.cli.output.printing import echo_folded, echo_rows, print_json
+from kb.cli.output.progress import interruptible, show_bytes
+from kb.cli.output.terminal import plain_line
+from kb.config import Config, default_path, expand_variables, load
+from kb.config.writing import items, to_toml, toml_value
+from kb.domain.results.upkeep import ConfigReport, ConfigValue, ModelStatus
+from kb.errors import UsageError
+from kb.operations.admin.models import configured_installs, install_models, model_statuses, verify_models
+from kb.operations.admin.setup import set_up, settings_of_its_own
+from kb.operations.embedding.plan import configured_model
+
+
+@click.command(
+    "init",
+    epilog="""\b
+Examples:
+  kb init --root ~/notes
+  kb --config ./kb.toml init --root .      # a knowledge base of its own
+""",
+)
+@click.option("--root", metavar="DIR", help="The folder with your notes [default: ~/KnowledgeBase].")
+@click.option("--data-dir", metavar="DIR", help="Where kb keeps what it makes [default: ~/.local/share/kb].")
+@click.option("--force", is_flag=True, help="Write the configuration file again, with defaults; touch nothing else.")
+@json_option("Print init_report.v1.")
+@pass_call
+def init_command(call: Call, root: str | None, data_dir: str | None, force: bool, as_json: bool) -> None:
+    """Create the configuration, the data directory and the workspace folder; keep what is there."""
+    named = call.config_path or os.environ.get("KB_CONFIG")
+    path = Path(expand_variables(named)).absolute() if named else default_path(os.environ)
+    settings = list(call.settings)
+    if root is not None:
+        settings.append(f"workspace.root={Path(root).expanduser().absolute()}")
+    if data_dir is not None:
+        settings.append(f"storage.data_dir={Path(data_dir).expanduser().absolute()}")
+    if path.exists() and not force:
+        _require_same(path, settings, "" if root is None else f"--root {shlex.quote(root)}")
+        config = load(str(path), settings)
+    else:
+        own = [] if data_dir or path == default_path(os.environ) else settings_of_its_own(path)
+        config = load(os.devnull, [*own, *settings], {})
+    config = config.with_file(path)
+    report = set_up(config, path, force=force)
+    if as_json:
+        print_json(report)
+        return
+    for name, place in (("config", report.config), ("data_dir", report.data_dir), ("root", report.root)):
+        echo_folded(str(place), head="created " if report.created[name] else "kept    ")
+    echo_folded(f"{report.sqlite} (schema v{report.schema_version})", head="opened  ")
+    echo_folded(f"your own synonyms, if you like: {config.path(config.search.lexicon)}", head="hint    ")
+    for step in _next_steps(config, report.root):
+        echo_folded(step, head="next    ")
+
+
+def _require_same(path: Path, settings: list[str], root: str) -> None:
+    """Raises UsageError where the file at `path` has other values than `settings`: it is kept, so nothing is set up."""
+    kept, asked = items(load(str(path))), items(load(str(path), settings))
+    differing = [(key, value) for (key, value, _), (_, wanted, _) in zip(kept, asked, strict=True) if value != wanted]
+    if differing:
+        says = ", ".join(f"{key} = {toml_value(value)}" for key, value in differing)
+        raise UsageError(
+            f"nothing was changed: {path} is there already and says {says}",
+            f"change it there; or for a second knowledge base: kb --config OTHER.toml init {root}".rstrip(),
+        )
+
+
+def _next_steps(config: Config, root: Path) -> Iterator[str]:
+    """What is left to do before the first question."""
+    kb = "kb" if config.file in (None, default_path(os.environ)) else f"kb --config {shlex.quote(str(config.file))}"
+    wanted = configured_model(config)
+    if any(status.name == wanted and not status.installed for status in model_statuses(config)):
+        yield f"{kb} models install    (once: passages are found by meaning too)"
+    yield f"{kb} ingest" if any(root.iterdir()) else f"put notes into {root}, then: {kb} ingest"
+
+
+@click.group("config", cls=CommandGroup)
+def config_command() -> None:
+    """Show the configuration in force: defaults, then file, then KB_<SECTION>_<KEY>, then --set."""
+
+
+@config_command.command("show", epilog="\b\nExamples:\n  kb config show\n  KB_SEARCH_DEFAULT_K=3 kb config show\n")
+@json_option("Print config_report.v1.")
+@pass_call
+def config_show_command(call: Call, as_json: bool) -> None:
+    """Print every key as TOML; a comment says where a value that is not the default came from."""
+    if as_json:
+        _print_config(call.config)
+    else:
+        click.echo(to_toml(call.config, with_origins=True), nl=False)
+
+
+@config_command.command("path", epilog='\b\nExamples:\n  $EDITOR "$(kb config path)"\n')
+@json_option("Print config_report.v1.")
+@pass_call
+def config_path_command(call: Call, as_json: bool) -> None:
+    """Print the path of the configuration file, whether it exists or not."""
+    if as_json:
+        _print_config(call.config)
+    else:
+        click.echo(str(call.config.file or default_path(os.environ)))
+
+
+def _print_config(config: Config) -> None:
+    values = {key: ConfigValue(value, origin) for key, value, origin in items(config)}
+    print_json(ConfigReport(config.file, values))
+
+
+@click.group("models", cls=CommandGroup)
+def models_command() -> None:
+    """Install and check models. Nothing is ever fetched during a search or an answer."""
+
+
+@models_command.command(
+    "install",
+    epilog="""\b
+Examples:
+  kb models install                          # the models the configuration names
+  kb models install kb-encoder-1             # this one
+  kb models install whisper-base             # the one that hears speech
+""",
+)
+@click.argument("names", nargs=-1)
+@click.option("--force", is_flag=True, help="Install it again even if it is complete.")
+@json_option("Print one model_status.v1 per line.")
+@pass_call
+def models_install_command(call: Call, names: tuple[str, ...], force: bool, as_json: bool) -> None:
+    """Install models: fetched once, checked against pinned checksums, resumed where a try was cut off."""
+    wanted = names or configured_installs(call.config)
+    if not wanted:
+        provider = call.config.models_embedding.provider
+        raise UsageError(f"nothing to install (models.embedding.provider = {provider})", "name one: kb models list")
+    with interruptible(show_bytes()) as handle:
+        done = install_models(call.config, wanted, force=force, handle=handle)
+    _show_models([status for status in model_statuses(call.config) if status.name in done], as_json)
+
+
+@models_command.command("list", epilog="\b\nExamples:\n  kb models list\n")
+@json_option("Print one model_status.v1 per line.")
+@pass_call
+def models_list_command(call: Call, as_json: bool) -> None:
+    """List the models kb can install, and whether they are there."""
+    _show_models(model_statuses(call.config), as_json)
+
+
+@models_command.command("verify", epilog="\b\nExamples:\n  kb models verify\n")
+@click.argument("names", nargs=-1)
+@json_option("Print one model_status.v1 per line.")
+@pass_call
+def models_verify_command(call: Call, names: tuple[str, ...], as_json: bool) -> int:
+    """Compare every file of the installed models with its checksum. Exit code 3 when one is off."""
+    with interruptible(show_bytes()) as handle:
+        checked = verify_models(call.config, names, handle)
+    _show_models(checked, as_json)
+    return 3 if any(status.problem for status in checked) else 0
+
+
+def _show_models(statuses: Sequence[ModelStatus], as_json: bool) -> None:
+    echo_rows(statuses, as_json, _show_model)
+
+
+def _show_model(status: ModelStatus) -> None:
+    mark = "✗" if status.problem else "✓" if status.installed else " "
+    used = status.used_as or ("for tests: too small to answer well" if status.purpose == "language" else "")
+    kind = f"{status.dimensions} d" if status.dimensions else status.purpose or ""
+    head = f"{mark} {status.name:<22} {kind:>8} {f'{status.size_bytes / 1e6:.0f} MB':>7}  "
+    echo_folded(f"{status.licence}{f'  ({used})' if used else ''}", head=head)
+    if status.problem:
+        echo_folded(plain_line(status.problem), head="    ")

@@ -1,0 +1,145 @@
+"""`kb status`, `kb doctor` and `kb schema`: what is indexed, whether it is in order, what this kb can do."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping
+
+import click
+
+from kb.cli.call import Call, json_option, pass_call
+from kb.cli.output.printing import (
+    BAD,
+    GOOD,
+    QUIET,
+    Style,
+    counted,
+    echo_fields,
+    echo_folded,
+    local_time,
+    print_json,
+    styled,
+)
+from kb.cli.output.progress import interruptible, show_stage
+from kb.cli.output.streams import as_utf8
+from kb.cli.output.terminal import plain_line
+from kb.domain.checks import Diagnosis, State
+from kb.errors import UsageError
+from kb.operations.doctor.doctor import diagnose
+from kb.operations.inspect.listing import base_status, last_run
+from kb.operations.inspect.self_report import introspect
+
+_MARKS: Mapping[State, tuple[str, Style]] = {
+    "ok": ("✓", GOOD),
+    "failed": ("✗", BAD),
+    "absent": ("–", QUIET),
+    "unchecked": ("–", QUIET),
+}
+
+
+@click.command("status", epilog="\b\nExamples:\n  kb status\n  kb status --json | jq .missing\n")
+@json_option("Print base_status.v1.")
+@pass_call
+def status_command(call: Call, as_json: bool) -> None:
+    """Show what is indexed, when that was, and what is pending or missing, each with what to do.
+
+    kb doctor checks that all of it is in order; kb schema shows versions.
+    """
+    status = base_status(call.session)
+    if as_json:
+        print_json(status)
+        return
+    run = last_run(call.session)
+    last = "none has ended yet" if status.last_ingest_at is None else local_time(status.last_ingest_at)
+    if run is not None:
+        counts = run.counts
+        did = {"new": counts.new_count, "updated": counts.updated_count, "moved": counts.moved_count}
+        did |= {"removed": counts.removed_count, "not read": counts.error_count}
+        last += f" ({_most_first(did) or 'nothing new'}{', stopped' if counts.aborted else ''})"
+    kinds = "; ".join(filter(None, map(_most_first, (status.kinds, status.languages))))
+    held = f"{counted(status.documents, 'document')}, {counted(status.passages, 'passage')}"
+    rows = (
+        ("workspace", str(call.config.workspace_root)),
+        ("indexed", held + f" ({kinds})" * bool(kinds)),
+        ("last ingest", last),
+        ("searched by", "words and meaning" if status.by_meaning else "words"),
+        ("pending", "; ".join(status.missing) or "nothing; kb ingest looks for what changed on the disk"),
+    )
+    echo_fields((name, plain_line(value)) for name, value in rows)
+
+
+def _most_first(counts: Mapping[str, int]) -> str:
+    """`markdown 12, pdf 3`: the most first."""
+    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    return ", ".join(f"{name} {count:,}" for name, count in ordered if count)
+
+
+@click.command("doctor", epilog="\b\nExamples:\n  kb doctor\n  kb doctor --json | jq '.checks[] | select(.ok | not)'\n")
+@click.option("--quick", is_flag=True, help="Leave out what reads the whole database: pages, indexes, references.")
+@json_option("Print doctor.v1.")
+@pass_call
+def doctor_command(call: Call, quick: bool, as_json: bool) -> int:
+    """Check the installation, the index and the models. Exit code 3 when a check fails.
+
+    ✓ is in order, ✗ is a fault; – is optional and not here, or could not be checked.
+    """
+    with interruptible(show_stage()) as handle:
+        checks = diagnose(call.config, quick=quick, handle=handle)
+    states = Counter(check.state for check in checks)
+    if as_json:
+        print_json(Diagnosis(tuple(checks)))
+    else:
+        for check in checks:
+            mark, style = _MARKS[check.state]
+            echo_folded(plain_line(check.detail), head=f"{styled(mark, style)} {check.name:<18} ")
+            if check.hint:
+                echo_folded(check.hint, head="    hint: ")
+        click.echo(_summary(states))
+    return 3 if states["failed"] else 0
+
+
+def _summary(states: Mapping[State, int]) -> str:
+    failed, absent = states["failed"], states["absent"]
+    words = f"{failed} check{'s' * (failed > 1)} failed" if failed else "all checks passed"
+    return f"{words}; {absent} optional part{'s are' if absent > 1 else ' is'} not here (–)." if absent else f"{words}."
+
+
+@click.command(
+    "schema", epilog="\b\nExamples:\n  kb schema --json | jq .capabilities\n  kb schema --wire search_hit.v1\n"
+)
+@click.option("--wire", metavar="ID", help="Print the JSON Schema of one wire object, e.g. search_hit.v1.")
+@json_option("Print schema.v1.")
+@pass_call
+def schema_command(call: Call, wire: str | None, as_json: bool) -> None:
+    """Show what this kb can do, the versions its results depend on, and what is indexed."""
+    from kb.wire.schemas import json_schemas, self_report  # by pydantic, which takes long to import
+
+    if wire is not None:
+        if wire not in (schemas := json_schemas()):
+            raise UsageError(f"no wire schema {wire!r}", "one of " + ", ".join(schemas))
+        as_utf8(sys.stdout).write(json.dumps(schemas[wire], indent=2, ensure_ascii=False) + "\n")
+        return
+    program = click.get_current_context().find_root().command
+    assert isinstance(program, click.Group)
+    report = self_report(introspect(call.session, program.list_commands(click.get_current_context())))
+    if as_json:
+        print_json(report)
+        return
+    stats = report.stats
+    click.echo(f"kb {report.kb_version}")
+    rows = [
+        ("can", ", ".join(name for name, there in report.capabilities.items() if there) or "-"),
+        ("not here", ", ".join(name for name, there in report.capabilities.items() if not there) or "-"),
+        *report.models.items(),
+        ("wire", ", ".join(report.wire.schemas)),
+    ]
+    if stats is not None:
+        last = stats.last_ingest_at
+        counts = f"{stats.documents:,} documents, {stats.chunks:,} chunks, {stats.source_bytes:,} bytes"
+        rows.append(("indexed", counts))
+        rows.append(("last ingest", local_time(last) if last else "none has ended yet"))
+    echo_fields(rows)
+    if stats is None:
+        click.echo("no knowledge base yet: kb init")
