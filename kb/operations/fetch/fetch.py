@@ -49,13 +49,7 @@ def fetch(session: Session, request: FetchRequest) -> Fetched:
 
     Raises: UsageError for a request that cannot be, InvalidCursor, StaleCursor; NotIndexed and its kin.
     """
-    with session.reading() as base:
-        return fetch_in(base, request)
-
-
-def fetch_in(base: KnowledgeBase, request: FetchRequest) -> Fetched:
-    """The same, of a knowledge base in hand."""
-    with base.snapshot():
+    with session.reading() as base, base.snapshot():
         revision = corpus_revision(base.db)
         request, start = _resumed(request, revision)
         _check(request)

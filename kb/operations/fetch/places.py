@@ -6,6 +6,7 @@ there.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from contextlib import suppress
@@ -22,6 +23,7 @@ from kb.domain.kinds import MediaType, kind_of
 from kb.domain.paths import to_posix
 from kb.domain.results.fetched import FetchTarget
 from kb.domain.results.inspection import DocumentDetail
+from kb.domain.results.symbols import SymbolDetail
 from kb.domain.text import stored_text
 from kb.errors import FileVanished, InvalidCitation, InvalidId, KbError, NotFound, UsageError
 from kb.extract.cited_text import cited_text
@@ -91,9 +93,8 @@ def _find(db: Connection, root: Path, target: FetchTarget, place: str) -> list[P
 def document_at(db: Connection, root: Path, typed: str) -> DocumentDetail | None:
     """The document of exactly that path; an absolute one counts where it is spelled below the workspace's root."""
     below = os.path.relpath(os.path.normpath(typed), root) if os.path.isabs(typed) else os.path.normpath(typed)
-    path = to_posix(below)
-    found = next((row for row in queries.find_document_ids(db, prefix=path) if row.label == path), None)
-    return None if found is None else queries.select_document(db, doc_id=found.id)
+    found = queries.select_document_at(db, workspace_path=to_posix(below))
+    return None if found is None else queries.select_document(db, doc_id=found.doc_id)
 
 
 def _is_bare(target: FetchTarget) -> bool:
@@ -128,8 +129,6 @@ def _with_id(db: Connection, typed: str) -> list[Place] | None:
     document = None if chunk is None else queries.select_document(db, doc_id=chunk.doc_id)
     if chunk is None or document is None:
         return None
-    import json
-
     citation = cite(chunk.workspace_path, json.loads(chunk.source_spans_json), chunk.section_label)
     return [Place(document, citation, chunk.chunk_id)]
 
@@ -174,8 +173,6 @@ def _whole(db: Connection, document: DocumentDetail) -> list[Place]:
     path = document.workspace_path
     if kind_of(MediaType(document.media_type)).citation in ("line", "code"):
         return [Place(document, LineCitation(path, 1, WHOLE))]
-    import json
-
     spans = [json.loads(row.source_spans_json) for row in queries.select_passages_of(db, doc_id=document.doc_id)]
     cited = {each.to_uri(): each for each in (cite(path, span, None) for span in spans)}
     if not cited:
@@ -185,13 +182,11 @@ def _whole(db: Connection, document: DocumentDetail) -> list[Place]:
 
 def _defined(db: Connection, target: FetchTarget, document: DocumentDetail | None) -> list[Place]:
     """The definitions of a name, of one file or of all."""
-    import json
-
     name = dotted(stored_text(target.symbol or "").strip())
     if not name:
         raise UsageError("the name of a symbol is empty", "for example Parser.parse")
     ids = None if document is None else json.dumps([document.doc_id])
-    found = queries.list_symbols(db, name=name, symbol_glob=None, symbol_kind=None, doc_ids_json=ids, row_limit=20)
+    found = definitions(db, name=name, doc_ids_json=ids, limit=20)
     places = []
     for each in found:
         named = (each.qualified_name, each.kind, each.language)
@@ -202,6 +197,21 @@ def _defined(db: Connection, target: FetchTarget, document: DocumentDetail | Non
         where = "the indexed code" if document is None else document.workspace_path
         raise NotFound(f"nothing in {where} defines {name[:200]!r}", "list shows what is defined (what: symbols)")
     return places
+
+
+def definitions(
+    db: Connection,
+    *,
+    name: str | None = None,
+    glob: str | None = None,
+    kind: str | None = None,
+    doc_ids_json: str | None = None,
+    limit: int = -1,
+) -> list[SymbolDetail]:
+    """The definitions in source code, by file and line: of a name, of names that match, of a kind, of documents."""
+    return queries.list_symbols(
+        db, name=name, symbol_glob=glob, symbol_kind=kind, doc_ids_json=doc_ids_json, row_limit=limit
+    )
 
 
 def line_range(citation: Citation) -> tuple[int, int] | None:
@@ -271,18 +281,24 @@ class Texts:
 
     def _of(self, document: DocumentDetail) -> _Kept:
         if document.doc_id not in self._kept:
-            self._kept[document.doc_id] = _read(document)
+            content, is_current = indexed_content(document)
+            self._kept[document.doc_id] = _Kept(None if content is None else file_lines(content), is_current)
         return self._kept[document.doc_id]
 
 
-def _read(document: DocumentDetail) -> _Kept:
-    """The content by its hash alone, so that whatever lies in its place now is not shown for it."""
-    source = _content(Path(document.source_path))
-    is_current = source is not None and content_hash(source) == document.checksum
-    kept = source if is_current else _content(Path(document.storage_path))
-    if kept is None or content_hash(kept) != document.checksum:
-        return _Kept(None, False)
-    return _Kept(file_lines(kept), is_current)
+def indexed_content(document: DocumentDetail) -> tuple[bytes | None, bool]:
+    """The bytes that were indexed, known by their hash, and whether the file still has them.
+
+    They come from the file, else from kb's copy; None where neither has them any more.
+    """
+    for place, is_file in ((document.source_path, True), (document.storage_path, False)):
+        try:
+            content = Path(place).read_bytes()
+        except OSError:
+            continue
+        if content_hash(content) == document.checksum:
+            return content, is_file
+    return None, False
 
 
 def file_lines(content: bytes) -> tuple[str, ...]:
@@ -297,13 +313,6 @@ def require_line(path: str, number: int, total: int) -> None:
     """Raises NotFound where a file of so many lines has none of that number."""
     if number > total:
         raise NotFound(f"{path} has {total} lines, and no line {number}", "lines count from 1")
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
 
 
 def _with_lines(citation: Citation, first: int, last: int) -> Citation:

@@ -24,6 +24,7 @@ from kb.domain.results.symbols import SymbolDetail, SymbolInspection
 from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
 from kb.language.names import dotted
+from kb.operations.fetch.places import definitions
 from kb.operations.opening.typed_path import path_below
 from kb.operations.session.session import Session
 from kb.retrieve.filters import eligible_documents
@@ -134,37 +135,29 @@ def _stored(row: Row | None, what: str) -> Row:
 def list_symbols(session: Session, filters: SearchFilters, limit: int | None) -> list[SymbolDetail]:
     """The definitions that pass the filters, by file and line."""
     with session.reading() as base:
-        return queries.list_symbols(
+        return definitions(
             base.db,
-            name=None,
-            symbol_glob=filters.symbol and stored_text(filters.symbol),
-            symbol_kind=filters.symbol_kind,
+            glob=filters.symbol and stored_text(filters.symbol),
+            kind=filters.symbol_kind,
             doc_ids_json=eligible_documents(base.db, filters),
-            row_limit=-1 if limit is None else limit,
+            limit=-1 if limit is None else limit,
         )
 
 
 def outline(session: Session, path: str) -> list[SymbolDetail]:
     """The definitions in the document at that path, by line. Raises: NotFound."""
-    spelled = stored_text(path)
     with session.reading() as base:
-        found = queries.find_document_ids(base.db, prefix=spelled)
-        doc_id = next((row.id for row in found if row.label == spelled), None)
-        if doc_id is None:
+        document = queries.select_document_at(base.db, workspace_path=stored_text(path))
+        if document is None:
             raise NotFound(f"no document {path!r}", "kb list docs shows what is indexed")
-        ids = json.dumps([doc_id])
-        return queries.list_symbols(
-            base.db, name=None, symbol_glob=None, symbol_kind=None, doc_ids_json=ids, row_limit=-1
-        )
+        return definitions(base.db, doc_ids_json=json.dumps([document.doc_id]))
 
 
 def inspect_symbol(session: Session, typed: str) -> SymbolInspection:
     """The definitions of a name, plain or qualified (`Foo.bar`, `Foo::bar`), and what uses it. Raises: NotFound."""
     name = dotted(stored_text(typed))
     with session.reading() as base:
-        found = queries.list_symbols(
-            base.db, name=name, symbol_glob=None, symbol_kind=None, doc_ids_json=None, row_limit=-1
-        )
+        found = definitions(base.db, name=name)
         if not found:
             raise NotFound(f"nothing in the indexed code defines {typed!r}", "kb list symbols shows what is defined")
         names = dict.fromkeys(each.name for each in found)

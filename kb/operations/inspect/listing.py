@@ -16,6 +16,7 @@ from kb.domain.symbols import shown_name
 from kb.domain.text import stored_text
 from kb.errors import InvalidCursor, ModelError, UsageError
 from kb.operations.fetch.fetch import corpus_revision
+from kb.operations.fetch.places import definitions
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.session.cursors import read_cursor, write_cursor
 from kb.operations.session.session import Session
@@ -77,23 +78,10 @@ def _properties(db: Connection, documents: str | None, _: str | None, limit: int
 
 
 def _symbols(db: Connection, documents: str | None, names: str | None, limit: int, start: int) -> Sequence[Listed]:
-    rows = queries.list_symbols(
-        db,
-        name=None,
-        symbol_glob=None if names is None else stored_text(names),
-        symbol_kind=None,
-        doc_ids_json=documents,
-        row_limit=start + limit,
-    )[start:]
-    return [
-        Listed(
-            f"{row.path}#L{row.line_start}-L{row.line_end}",
-            f"{row.kind} {shown_name(row.qualified_name, row.path)}",
-            None,
-            None,
-        )
-        for row in rows
-    ]
+    glob = None if names is None else stored_text(names)
+    rows = definitions(db, glob=glob, doc_ids_json=documents, limit=start + limit)[start:]
+    named = [(row, f"{row.kind} {shown_name(row.qualified_name, row.path)}") for row in rows]
+    return [Listed(f"{row.path}#L{row.line_start}-L{row.line_end}", name, None, None) for row, name in named]
 
 
 _LISTS: dict[ListedKind, Callable[[Connection, str | None, str | None, int, int], Sequence[Listed]]] = {
@@ -182,9 +170,7 @@ def complete_symbol(session: Session, typed: str, limit: int) -> list[str]:
     """Names of definitions that begin with what was typed."""
     glob = "".join(f"[{char}]" if char in "*?[" else char for char in stored_text(typed)) + "*"
     with session.reading() as base, base.snapshot():
-        rows = queries.list_symbols(
-            base.db, name=None, symbol_glob=glob, symbol_kind=None, doc_ids_json=None, row_limit=20 * limit
-        )
+        rows = definitions(base.db, glob=glob, limit=20 * limit)
         return list(dict.fromkeys(shown_name(row.qualified_name, row.path) for row in rows))[:limit]
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from kb.config import Config
-from kb.domain.kinds import KINDS, MediaFamily
+from kb.domain.kinds import KINDS
 from kb.domain.results.inspection import CorpusStats, Introspection
 from kb.domain.search import SearchMode, SearchQuery
 from kb.errors import KbError, NotIndexed
@@ -27,44 +27,39 @@ _PROBE = "kb"
 
 def search_modes(base: KnowledgeBase) -> Mapping[SearchMode, bool]:
     """Whether a question of each mode is answered in that mode: one is asked."""
-    return {mode: _answers(base, mode) for mode in SEARCH_MODES}
+
+    def is_answered(mode: SearchMode) -> bool:
+        return search_in(base, SearchQuery(_PROBE, mode, 1)).query.mode == mode
+
+    return {mode: _works(is_answered, mode) for mode in SEARCH_MODES}
 
 
 def capabilities(config: Config, modes: Mapping[SearchMode, bool], commands: Collection[str]) -> Mapping[str, bool]:
-    """What an agent may build on; what is not there stands as False, so that it can be asked for.
+    """What an agent may build on, by name; False for what is not here.
 
     `ask` answers at least in the notes' own sentences; `ask_generated` says that a language model is there to write.
     `ingest_*` are the kinds of files that can be read, `extract_*` the results that engines derive from them.
     """
     engines = Engines(extraction_plan(config).settings)
+
+    def has_engine(step: Step) -> bool:
+        return engines.engine_of(step) is not None
+
     steps = {step.name: step for extractor in EXTRACTORS.values() for step in extractor.steps}
     return {
         **{f"search_{mode}": works for mode, works in modes.items()},
         "ask": "ask" in commands and modes["lexical"],
         "ask_generated": "ask" in commands and modes["lexical"] and can_generate(config),
         "mcp": "mcp" in commands,
-        **{f"ingest_{family}": _reads(engines, family) for family in KINDS.families},
-        **{f"extract_{name.replace('-', '_')}": _derives(engines, step) for name, step in steps.items()},
+        **{f"ingest_{family}": _works(engines.can_read, family) for family in KINDS.families},
+        **{f"extract_{name.replace('-', '_')}": _works(has_engine, step) for name, step in steps.items()},
     }
 
 
-def _answers(base: KnowledgeBase, mode: SearchMode) -> bool:
+def _works(probe: Callable[..., bool], *arguments: object) -> bool:
+    """What the probe finds; False where it raises an error of kb."""
     try:
-        return search_in(base, SearchQuery(_PROBE, mode, 1)).query.mode == mode
-    except KbError:
-        return False
-
-
-def _reads(engines: Engines, family: MediaFamily) -> bool:
-    try:
-        return engines.can_read(family)
-    except KbError:
-        return False
-
-
-def _derives(engines: Engines, step: Step) -> bool:
-    try:
-        return engines.engine_of(step) is not None
+        return probe(*arguments)
     except KbError:
         return False
 

@@ -34,12 +34,11 @@ def near_documents(session: Session, path: str) -> list[NearDocument]:
 
     Raises: NotFound.
     """
-    spelled = stored_text(path)
     with session.reading() as base:
-        found = queries.find_document_ids(base.db, prefix=spelled)
-        doc_id = next((row.id for row in found if row.label == spelled), None)
-        if doc_id is None:
+        document = queries.select_document_at(base.db, workspace_path=stored_text(path))
+        if document is None:
             raise NotFound(f"no document {path!r}", "kb list docs shows what is indexed")
+        doc_id = document.doc_id
         if mirrored(base.db) is None:
             return []
         load_vector_functions(base.db)

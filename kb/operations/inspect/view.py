@@ -8,13 +8,15 @@ from urllib.parse import unquote
 
 from kb.domain.citations import Citation, cite, parse_citation
 from kb.domain.derived import DERIVED_NAMES, Transcript, TranscriptSegment
-from kb.domain.ids import content_hash
 from kb.domain.kinds import KINDS, MediaType, kind_of
 from kb.domain.paths import to_posix
 from kb.domain.results.inspection import DocumentDetail
 from kb.domain.results.viewing import DocumentView, KeptFile
 from kb.domain.text import stored_text
 from kb.errors import FileVanished, InvalidCitation, NotFound
+from kb.extract.cited_text import cited_text
+from kb.extract.decode import decode
+from kb.operations.fetch.places import indexed_content
 from kb.operations.session.session import Session
 from kb.store import queries
 from kb.store.artifacts import read_artifact
@@ -32,16 +34,12 @@ def view_document(session: Session, typed: str, passage: str | None = None) -> D
     document, citation = _named(session, typed)
     if passage is not None:
         citation = _place_of(session, document, passage) or citation
-    current = _content(Path(document.source_path))
-    is_current = current is not None and content_hash(current) == document.checksum
+    content, is_current = indexed_content(document)
     if kind_of(MediaType(document.media_type)).citation not in ("line", "code"):
         return _media(session, DocumentView(document, citation, None, is_current))
-    indexed = current if is_current else _content(Path(document.storage_path))
-    if indexed is None or content_hash(indexed) != document.checksum:
+    if content is None:
         raise FileVanished(f"{document.workspace_path} is not there as it was indexed", "kb ingest reads it again")
-    from kb.extract.decode import decode
-
-    return DocumentView(document, citation, decode(indexed).text, is_current)
+    return DocumentView(document, citation, decode(content).text, is_current)
 
 
 def kept_file(session: Session, path: str) -> KeptFile:
@@ -87,8 +85,6 @@ def _media(session: Session, view: DocumentView) -> DocumentView:
     speech: tuple[TranscriptSegment, ...] = ()
     if "transcript" in derived:
         speech = Transcript.from_json(json.loads(derived["transcript"])).segments
-    from kb.extract.cited_text import cited_text
-
     text = None if view.citation is None else cited_text(view.citation, b"", derived)
     return view._replace(place_text=text, speech=speech)
 
@@ -132,10 +128,8 @@ def _named(session: Session, typed: str) -> tuple[DocumentDetail, Citation | Non
 def _document(session: Session, path: str) -> DocumentDetail:
     with session.reading() as base:
         for spelled in dict.fromkeys((stored_text(path), stored_text(unquote(path)))):
-            found = queries.find_document_ids(base.db, prefix=spelled)
-            doc_id = next((row.id for row in found if row.label == spelled), None)
-            if doc_id is not None:
-                return _row(base.db, doc_id)
+            if (found := queries.select_document_at(base.db, workspace_path=spelled)) is not None:
+                return _row(base.db, found.doc_id)
         raise NotFound(f"no document {path!r}", _HINT)
 
 
@@ -144,13 +138,6 @@ def _row(db: Connection, doc_id: str) -> DocumentDetail:
     if document is None:
         raise NotFound("the document is not there any more", "another kb changed it just now; try again")
     return document
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
 
 
 def rendered(view: DocumentView) -> str | None:
