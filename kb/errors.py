@@ -66,7 +66,7 @@ class KbError(Exception):
     details: dict[str, str]
 
     def __init__(self, message: str, hint: str | None = None, *, details: Mapping[str, str] | None = None) -> None:
-        """`details` are what a program needs of the message."""
+        """`details` are the values of the message that a program needs."""
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -98,7 +98,7 @@ class InvalidCursor(UsageError):
 
 
 class StaleCursor(UsageError):
-    """A cursor given before the corpus changed: what it counted is not there any more as it was."""
+    """A cursor given before the corpus changed: its position no longer means the same."""
 
     code = "stale_cursor"
 
@@ -212,7 +212,7 @@ class NotFound(KbError):
 
 
 class Canceled(KbError):
-    """The work was told to stop, and did so where all that it had done is whole."""
+    """The work was canceled, and stopped where everything done so far is complete."""
 
     code = "canceled"
 
@@ -314,7 +314,7 @@ class ModelTimeout(ModelError):
 
 
 class StreamBroken(ModelError):
-    """The text being made broke off, or what came is not what was agreed on."""
+    """The generated text broke off, or the stream is not as the protocol says."""
 
     code = "stream_broken"
 
@@ -332,6 +332,6 @@ class PromptTooLong(ModelError):
 
 
 def worded(error: BaseException) -> str:
-    """What a library's exception says, on one line; where it says nothing, its kind."""
+    """The message of a library's exception on one line; its class where the message is empty."""
     words = " ".join(str(error).split())
     return words or f"{type(error).__name__}, without a word"

@@ -1,4 +1,4 @@
-"""What keeps a process of kb to itself: libraries report nothing, and what kb makes is its user's alone.
+"""Privacy of a process of kb: libraries report nothing, and only the user can read the files that kb makes.
 
 Every process of kb's own enters `kept_private` before it loads a library: the command in `kb.cli.main`, a worker in
 `kb.workers.pool`. Environment and umask belong to the process, so they are set once, at its start, and
@@ -27,13 +27,13 @@ QUIET: Mapping[str, str] = {
     "HF_HUB_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1",
-    # hf_xet, its downloader, talks to a host of its own and reports how downloads went.
+    # hf_xet, its downloader, contacts another host and reports downloads.
     "HF_HUB_DISABLE_XET": "1",
     "HF_XET_TELEMETRY_ENABLED": "false",
     # https://consoledonottrack.com: for libraries to come.
     "DO_NOT_TRACK": "1",
 }
-"""What switches off every library that would speak to a host nobody configured; set whatever the user's shell says."""
+"""The variables that keep libraries from contacting hosts nobody configured; they override the user's shell."""
 
 
 _UNREPORTED = {name: QUIET[name] for name in ("ORT_DISABLE_TELEMETRY", "DO_NOT_TRACK")}
@@ -54,7 +54,7 @@ _users: Surroundings | None = None  # as the shell handed them over, while this 
 
 
 def is_read_only() -> bool:
-    """Whether this process is to change nothing of the knowledge base, its models and its settings."""
+    """Whether this process must not change the knowledge base, its models and its settings."""
     return os.environ.get(READ_ONLY, "").strip().lower() not in ("", "0", "no", "false", "off")
 
 
@@ -77,7 +77,7 @@ def kept_private() -> Iterator[None]:
 
 @contextmanager
 def unreported() -> Iterator[None]:
-    """Inside, onnxruntime is loaded so that it counts nothing; other libraries read the environment for themselves.
+    """Inside, onnxruntime loads without telemetry; other libraries read the environment by themselves.
 
     What huggingface_hub reads of it as it is loaded would stay for the program too: kb opens models in the hub's cache
     by `local_files_only`.

@@ -44,7 +44,7 @@ class Call:
 
     @property
     def session(self) -> Session:
-        """The knowledge base, held open until the command ends; nothing is opened before it is asked.
+        """The session of the knowledge base, opened on first use and closed when the command ends.
 
         Raises: ConfigNotFound, ConfigError.
         """
@@ -79,7 +79,7 @@ class HelpContext(click.Context):
 
 
 def prepared(command: click.Command | None) -> click.Command | None:
-    """A command with kb's help; where a shell asks what can be typed, with what its options take."""
+    """A command with kb's help; while a shell completes a command line, with the values its options take."""
     if command is not None:
         command.context_class = HelpContext
         if "_KB_COMPLETE" in os.environ:

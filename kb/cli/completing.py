@@ -1,4 +1,4 @@
-"""What a shell offers where an option or argument takes something that is in the knowledge base, or that kb knows."""
+"""The values that a shell offers to complete an option or argument, from the knowledge base or from kb itself."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def offer_values(command: click.Command) -> None:
 
 
 def _complete(source: _Source, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-    """What fits what was typed; nothing where the knowledge base cannot be read: a shell shows no error."""
+    """The values that begin with `incomplete`; none where the knowledge base cannot be read: a shell shows no error."""
     program = ctx.find_root().command
     if source == "commands" and isinstance(program, click.Group):
         return [CompletionItem(name) for name in program.list_commands(ctx) if name.startswith(incomplete)]
@@ -52,9 +52,9 @@ def _complete(source: _Source, ctx: click.Context, incomplete: str) -> list[Comp
 
 
 def _typed(value: str) -> str:
-    """`value` as bash takes it, which puts in what it is given; the other shells quote it themselves.
+    """`value` escaped for bash, which inserts it as it is; the other shells quote it themselves.
 
-    Twice, because the completion script of bash reads a line without `-r`, which takes one backslash away.
+    Escaped twice, because the completion script of bash reads a line without `-r`, which takes one backslash away.
     """
     is_bash = os.environ.get("_KB_COMPLETE", "").startswith("bash")
     return re.sub(r"([^\w@%+=:,./~-])", r"\\\\\1", value) if is_bash else value
@@ -89,7 +89,7 @@ def _paths(session: Session, typed: str) -> Iterable[str]:
 
 
 def _places(session: Session, typed: str) -> Iterable[str]:
-    """The numbers and citations of what was shown last, then paths."""
+    """The numbers and citations of the list that was shown last, then paths."""
     shown = _call("kb.operations.answers.last_shown.last_shown", session.config.data_dir)
     places = () if shown is None else shown.places
     numbers, uris = (str(each.number) for each in places), (each.citation.to_uri() for each in places)

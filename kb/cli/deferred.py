@@ -26,10 +26,10 @@ DEFERRED = {
     "threading": (),
     "urllib.parse": ("quote_from_bytes",),
 }
-"""Each module, and the functions that `from … import` takes out of it: stand-ins of theirs load it when called."""
+"""Each module, and the functions that `from … import` takes from it: a stand-in of each loads the module."""
 
 _BUILT_IN = {"threading": {"local": _local, "Lock": allocate_lock, "RLock": RLock}}
-"""What a module has from the interpreter itself: there without loading it."""
+"""The names a module takes from the interpreter, available without loading it."""
 
 _loading = RLock()
 
@@ -43,7 +43,7 @@ class DeferredModule(ModuleType):
     _is_loading = False
 
     def __getattr__(self, name: str) -> object:
-        """What the module has under that name; asked where it has nothing yet."""
+        """Loads the module and returns its attribute; called for a name that is not set yet."""
         if name == "__path__":  # every `from … import` asks whether the module is a package
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         self._load(name)
@@ -117,14 +117,14 @@ def _take_compiled_datetime() -> None:
 
 
 class _TypedDict(dict[str, Any]):
-    """The base of a dictionary whose keys a type checker knows; nothing of them is kept at run time."""
+    """The base of a dictionary whose keys only a type checker knows."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Takes `total`, as the base in `typing` does."""
 
 
 def _import_click() -> None:
-    """click types what it tells of itself: for each field of those dictionaries, `typing` compiles the annotation."""
+    """Imports click with a cheap `TypedDict`: that of `typing` compiles the annotation of each of its fields."""
     if "click" in sys.modules:
         return
     typed_dict = typing.TypedDict

@@ -1,4 +1,4 @@
-"""What a call that failed shows: an error with a hint, foreseen or not; the log of `--debug`, with full tracebacks."""
+"""Errors as a call shows them, each with a hint, foreseen or not; the log of `--debug`, with full tracebacks."""
 
 from __future__ import annotations
 

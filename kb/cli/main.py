@@ -142,13 +142,13 @@ def run() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:  # the reader went away, or its disk is full: main has told, and Python is not to tell again
+        except OSError:  # the reader went away, or its disk is full: main has shown that, and Python must not repeat it
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(code)
 
 
 def main(args: list[str]) -> int:
-    """The exit code of one call. Whatever is raised, foreseen or not, ends here as an error with a hint."""
+    """The exit code of one call. Every exception, foreseen or not, is shown here as an error with a hint."""
     with kept_private():
         return _main(args)
 

@@ -57,7 +57,7 @@ class WholeNumber(click.IntRange):
     name = "whole number"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """What stands for it in the help."""
+        """The placeholder of its value in the help."""
         return "NUMBER"
 
 
@@ -67,7 +67,7 @@ class Number(click.FloatRange):
     name = "number"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """What stands for it in the help."""
+        """The placeholder of its value in the help."""
         return "NUMBER"
 
 
@@ -87,7 +87,7 @@ def version_option(version: str) -> Callable[[Command], Command]:
 
 
 def _telling(*names: str, help: str, said: Callable[[click.Context], str]) -> Callable[[Command], Command]:
-    """An option in whose place, wherever it stands, something is said and the call ends."""
+    """An option that prints a text and ends the call, wherever it is on the command line."""
 
     def tell(ctx: click.Context, param: click.Parameter, is_asked: bool) -> None:
         if is_asked and not ctx.resilient_parsing:

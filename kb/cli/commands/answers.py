@@ -1,4 +1,4 @@
-"""`kb answers`, `kb sessions`, `kb verify` and `kb audit`: what was answered earlier, and what agents were given."""
+"""`kb answers`, `kb sessions`, `kb verify` and `kb audit`: earlier answers, and the text that agents were given."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def run_bulk(config: Config, mode: SearchMode | None, k: int | None) -> int:
     """
     with open_session(config, many=True) as session:
         with session.reading():
-            pass  # what cannot be read at all is no fault of a line
+            pass  # fails here, once, if the knowledge base cannot be read
         defaults = session.defaults._replace(mode=mode or session.defaults.mode, k=k or session.defaults.k)
         index = bad = 0
         for line in _lines(sys.stdin.buffer):

@@ -136,7 +136,7 @@ def _judge_hits(hits: Sequence[SearchHit]) -> list[tuple[SearchHit, int]]:
 
 
 def _valid(next_key: Callable[[], str]) -> str:
-    """The next key that means something; empty where the input has ended."""
+    """The next key that is a grade or a command; empty at the end of the input."""
     while True:
         click.echo(" ? ", err=True, nl=False)
         key = next_key().lower()
@@ -154,7 +154,7 @@ def keys_typed() -> Callable[[], str]:
 
 
 def _pressed() -> Iterator[str]:
-    """What is pressed on the terminal, also where several come at once; an arrow is one key, which means nothing."""
+    """Keys pressed on the terminal, one by one, also where several arrive at once; an arrow key is one sequence."""
     while True:
         pressed = click.getchar()
         yield from [pressed] if pressed.startswith("\x1b") else pressed

@@ -1,4 +1,4 @@
-"""`kb init`, `kb config` and `kb models`: what a knowledge base is made with."""
+"""`kb init`, `kb config` and `kb models`: folders, settings and models of a knowledge base."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _require_same(path: Path, settings: list[str], root: str) -> None:
 
 
 def _next_steps(config: Config, root: Path) -> Iterator[str]:
-    """What is left to do before the first question."""
+    """The commands to run before the first question."""
     kb = "kb" if config.file in (None, default_path(os.environ)) else f"kb --config {shlex.quote(str(config.file))}"
     wanted = configured_model(config)
     if any(status.name == wanted and not status.installed for status in model_statuses(config)):

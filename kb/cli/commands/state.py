@@ -1,4 +1,4 @@
-"""`kb status`, `kb doctor` and `kb schema`: what is indexed, whether it is in order, what this kb can do."""
+"""`kb status`, `kb doctor` and `kb schema`: the state of the index, checks, and the capabilities of this kb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kb index`, `kb cache`, `kb forget` and `kb reset`: what rebuilds, shrinks or removes something kb has made."""
+"""`kb index`, `kb cache`, `kb forget` and `kb reset`: commands that rebuild, shrink or remove data kb has made."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from kb.domain.answers.answer_events import AskEvent, Generated, HopTaken
 from kb.language.detect import query_language
 from kb.retrieve.notes import note_label
 
-# Of what a step found, so many places are shown.
+# The number of places shown for each step.
 _SHOWN_PLACES = 3
 
 _RULE = "─" * 57
@@ -70,7 +70,7 @@ def show_tokens(*, live: bool) -> Iterator[Tokens]:
 
 
 def show_answer(answer: Answer, *, explain: bool, shown: str = "") -> None:
-    """Prints the answer, unless just that was `shown` as it came, what it rests on, and how it was made."""
+    """Prints the answer (unless the same text was `shown` while it was generated), its sources, and how it was made."""
     is_new = " ".join(shown.split()) != " ".join(plain(answer.text).split())
     if is_new and shown:
         click.echo()
@@ -121,7 +121,7 @@ def _claim_lines(claim: Claim) -> Iterator[str]:
 
 
 def judges_line(second: SecondVerdict) -> str:
-    """What both judges said of a sentence."""
+    """The verdicts of both judges on a sentence."""
     return f"rules: {second.rules}, {plain_line(second.judge)}: {second.verdict}"
 
 

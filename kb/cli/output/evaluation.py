@@ -129,7 +129,7 @@ def _name(measured: MeasuredRun) -> str:
 
 
 def show_calibration(report: CalibrationReport) -> None:
-    """Prints how well the questions are told apart, and how many of them are answered."""
+    """Prints the shares of questions refused at each gate, and of those answered at each precision."""
     places = f"{report.placed} say where their answer stands"
     click.echo(plain_line(f"{report.asked}, judged by {report.version}"))
     click.echo(f"{report.answerable} answerable questions ({places}), {report.unanswerable} unanswerable\n")

@@ -1,4 +1,4 @@
-"""Help as it is laid out: examples keep to the width of the terminal, each with what it does below it where need be."""
+"""The layout of help: examples fit the width of the terminal; a remark goes below an example that is too long."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from kb.cli.output.terminal import fold, width_cells
 
 _INDENT = 2
 
-# What an example does stands behind it as a shell's comment, so that the whole line can be pasted; a command is broken
+# An example ends with its remark as a shell's comment, so that the whole line can be pasted; a command is broken
 # between its words alone.
 _GAP = re.compile(r"(?<=\S) +# ")
 _WORDS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
 
 
-# What is printed, and how: the options of these parameters.
+# The parameters of the options that choose what is printed, and how.
 _OUTPUT = frozenset(
     ("as_json", "cursor", "explain", "files", "form", "max_tokens", "snippet_chars", "stream", "summary_only", "trace")
 )
 
 
 def headings(ctx: click.Context) -> Mapping[str, str]:
-    """For each option of a command that filters, as its help names it, what it stands under; the rest are `Options`."""
+    """The heading of each option of a command that takes filters, by its name in the help; the others are `Options`."""
     from kb.domain.filters import OPTIONS
 
     taken = {param.name for param in ctx.command.params}
@@ -74,7 +74,7 @@ class HelpFormatter(click.HelpFormatter):
 
 
 def _fitted(line: str, room: int) -> list[str]:
-    """An example's line; where it is too long the command, then what it does on lines of its own."""
+    """The line of an example; where it is too long, the command, then its remark on separate lines."""
     if width_cells(line) <= room:
         return [line]
     indent = " " * (len(line) - len(line.lstrip()))

@@ -16,7 +16,7 @@ _INDENT = "   "
 
 
 def show_hits(result: SearchResult, *, explain: bool) -> None:
-    """Prints the hits and a footer; without a hit, what was looked for."""
+    """Prints the hits and a footer; without a hit, the question."""
     is_terminal = sys.stdout.isatty()
     links = shows_links()
     count = len(result.hits)
@@ -29,7 +29,7 @@ def show_hits(result: SearchResult, *, explain: bool) -> None:
     if explain:
         echo_parts((f"index {result.index_version}", f"ranked by {result.ranking_version}"), style=QUIET)
     if result.note:
-        from kb.retrieve.notes import note_label  # a search of what is whole does without
+        from kb.retrieve.notes import note_label  # few results have a note
 
         echo_folded(plain_line(result.note), head=f"{note_label(result.query.text)}: ", err=True)
 
@@ -53,7 +53,7 @@ def _show_hit(hit: SearchHit, number: str, explain: bool, is_terminal: bool, lin
 
 
 def _show_code(hit: SearchHit, citation: CodeCitation) -> None:
-    """What is defined there, its signature where the lines below do not show it, and those lines as they stand."""
+    """The definition, its signature where the snippet does not show it, and the lines of the snippet."""
     repository = f"  {hit.repository.label}" if hit.repository else ""
     echo_folded(plain_line(citation.label(hit.title) + repository), head=_INDENT, style=HEADING)
     snippet = plain(hit.snippet)

@@ -131,7 +131,7 @@ class _Drawing:
         self._steps: dict[str, TaskID] = {}
 
     def draw(self, event: RunEvent) -> None:
-        """Shows what an event tells."""
+        """Shows an event."""
         if isinstance(event, ScanStarted):
             self._files = self._bar.add_task("scanning", total=None, state="", path="")
         elif isinstance(event, EmbedAgain):
@@ -212,7 +212,7 @@ def show_bytes() -> AbstractContextManager[OnEvent]:
 
 
 def show_count() -> AbstractContextManager[OnEvent]:
-    """A function that takes how many of something a step has done and draws it on stderr."""
+    """A function that takes the count a step has reached and draws it on stderr."""
     return _show_steps(_state)
 
 

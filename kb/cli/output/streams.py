@@ -1,4 +1,4 @@
-"""Standard input, output and error as kb needs them, whatever the locale and whoever is at the other end."""
+"""Standard input, output and error, in any locale, to a terminal, a file, a pipe or nothing."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def as_utf8(stream: TextIO) -> TextIO:
 
 
 def reader_went_away() -> bool:
-    """Whether nobody reads standard output or standard error any more; if so, both go to the null device."""
+    """Whether the reader of standard output or error went away; if so, that stream goes to the null device."""
     import select
 
     gone = False
     for stream in (sys.stdout, sys.stderr):
         poll = select.poll()
         try:
-            poll.register(stream.fileno(), 0)  # no event asked for: an error or a hang-up is told all the same
+            poll.register(stream.fileno(), 0)  # no event asked for: errors and hang-ups are reported in any case
         except (OSError, ValueError):  # not a file of the system
             continue
         if poll.poll(0):
@@ -75,7 +75,7 @@ def reader_went_away() -> bool:
 
 
 def was_printing(error: OSError) -> bool:
-    """Whether what was raised came from writing output, not from a file of kb's: nothing else in `kb.cli` writes."""
+    """Whether the error came from writing output rather than a file: `kb.cli` writes nothing else."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next

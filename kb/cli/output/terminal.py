@@ -84,7 +84,7 @@ def with_code(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
 
 def end_within(text: str, width: int) -> str:
-    """The end of `text` in at most `width` cells, for a path: its name is what tells it apart."""
+    """The end of `text` in at most `width` cells: of a path, the end with its name."""
     if width_cells(text) <= width:
         return text
     cells, start = 1, len(text)
@@ -114,7 +114,7 @@ class Folding:
         self._in_code = False
 
     def feed(self, piece: str) -> str:
-        """What can be shown now."""
+        """The text that can be shown now."""
         *whole, self._word = re.split(r"(\s)", self._word + piece)
         if len(self._word) >= self._width:  # longer than a line, or of a language that sets no spaces
             whole, self._word = [*whole, self._word], ""
@@ -148,7 +148,7 @@ def link(text: str, path: str) -> str:
 
 
 def shows_links() -> bool:
-    """Whether standard output is a terminal; those without OSC 8 links leave the codes out of sight.
+    """Whether standard output is a terminal; those that do not know OSC 8 links hide the codes.
 
     Not on the Linux console, which shows them. KB_HYPERLINKS=1 or 0 decides otherwise.
     """

@@ -45,7 +45,7 @@ _ROWS = 4096
 
 
 class Named(NamedTuple):
-    """What is to be forgotten: a file or folder, the documents with a tag, or the paths that match a glob."""
+    """The documents to forget: a file or folder, those with a tag, or the paths that match a glob."""
 
     path: str | None = None
     tag: str | None = None
@@ -53,7 +53,7 @@ class Named(NamedTuple):
 
 
 def plan_forget(config: Config, named: Named) -> ForgetReport:
-    """What would be forgotten; nothing changes. Raises: UsageError, NotIndexed and its kin."""
+    """The report of a dry run; nothing changes. Raises: UsageError, NotIndexed and its kin."""
     with open_session(config) as session, session.reading() as base:
         paths = _paths(base.db, config, named)
         _list(base.db, paths)
@@ -61,9 +61,9 @@ def plan_forget(config: Config, named: Named) -> ForgetReport:
 
 
 def forget(config: Config, named: Named, handle: RunHandle, *, ignore: bool = False) -> ForgetReport:
-    """Forgets it; `ignore` also writes into `.kbignore` that the next ingest is to pass it over.
+    """Forgets the documents; `ignore` also adds them to `.kbignore`, so that the next ingest skips them.
 
-    Interrupted, it has forgotten a part, and a second call goes on. Raises: UsageError, NotIndexed and its kin;
+    An interrupted call has forgotten a part; the next call goes on. Raises: UsageError, NotIndexed and its kin;
     StoreBusy also while another program reads what was there before.
     """
     require_writable()
@@ -98,7 +98,7 @@ def forget(config: Config, named: Named, handle: RunHandle, *, ignore: bool = Fa
 
 
 def _paths(db: Connection, config: Config, named: Named) -> frozenset[str]:
-    """The paths that are meant, of documents and of what was made of them; with what a run left that did not end."""
+    """The paths of the documents to forget, and of answers that cite them; those of an interrupted run too."""
     if sum(each is not None for each in named) != 1:
         raise UsageError("a path, --tag or --path-glob says what to forget", "kb forget notes/old.md")
     left = queries.select_unfinished(db)
@@ -122,7 +122,7 @@ def _paths(db: Connection, config: Config, named: Named) -> frozenset[str]:
 
 
 def _below(root: Path, typed: str) -> str:
-    """The path below the root; also of what is not there any more."""
+    """The path below the root; the file need not exist any more."""
     below = path_below(root, typed)
     if below is None:
         below = os.path.relpath(typed, root) if os.path.isabs(typed) else os.path.normpath(typed)

@@ -23,7 +23,7 @@ from kb.writable import require_writable
 
 @dataclass(frozen=True, slots=True)
 class RebuildRequest:
-    """What to rebuild, in this order. `model` is embedded with instead of the configured ones."""
+    """The parts to rebuild, in this order. `model` embeds instead of the configured one."""
 
     fts: bool = False
     mirror: bool = False
@@ -78,13 +78,13 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
 
 
 def show_tables(session: Session, plan: EmbeddingPlan) -> RebuildReport:
-    """The vector tables that stand; nothing is changed. Raises: NotIndexed and its kin."""
+    """The vector tables; nothing is changed. Raises: NotIndexed and its kin."""
     with session.reading() as base:
         return RebuildReport(tables=vector_upkeep.vector_tables(base.db, plan))
 
 
 def cache_stats(config: Config) -> CacheReport:
-    """What the caches hold; one that is not there holds nothing."""
+    """The entries and bytes of each cache; 0 for one that is not there."""
     vectors, derived = embedding_plan(config).cache, extraction_plan(config).cache
     parts = []
     for name, path in (("vectors", vectors), ("derived", derived)):
@@ -98,7 +98,7 @@ def cache_stats(config: Config) -> CacheReport:
 
 
 def prune_caches(config: Config, max_bytes: int) -> CacheReport:
-    """Forgets what was not used for the longest time until the caches take `max_bytes` together, each its share.
+    """Deletes the entries unused for longest until the caches take `max_bytes` together, each its share.
 
     Raises: StoreReadOnly in read-only mode.
     """
@@ -113,6 +113,6 @@ def prune_caches(config: Config, max_bytes: int) -> CacheReport:
 
 
 def _open(name: str, path: Path, max_bytes: int | None) -> VectorCache | DerivedCache:
-    """A cache that is trimmed to `max_bytes` when it is closed; to nothing in particular where that is None."""
+    """A cache that is trimmed to `max_bytes` when it is closed; not trimmed where that is None."""
     limit = path.stat().st_size * 2 if max_bytes is None else max_bytes
     return VectorCache(path, "", limit) if name == "vectors" else DerivedCache(path, limit)

@@ -29,7 +29,7 @@ def configured_installs(config: Config) -> tuple[str, ...]:
 
 
 def install_models(config: Config, names: Sequence[str], *, force: bool, handle: RunHandle) -> list[str]:
-    """Installs models one after another; returns their names. What is there whole is left alone.
+    """Installs models one after another; returns their names. A complete model is not installed again.
 
     Raises: StoreReadOnly, ModelMissing, ModelError, ModelCorrupt, DiskFull; Canceled, the model in hand as it was.
     """

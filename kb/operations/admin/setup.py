@@ -27,7 +27,7 @@ _CONFIG_HEADER = """\
 
 
 def settings_of_its_own(config_path: Path) -> list[str]:
-    """Settings that give the knowledge base of a configuration file other than the default a data directory of its own.
+    """Settings of a separate data directory, for a configuration file that is not the default one.
 
     Two knowledge bases in one directory would remove each other's documents. Models are shared. A file that is written
     again keeps the directory it names.

@@ -1,4 +1,4 @@
-"""Checks that everything kb stands on is as it should be; each failed check says what mends it."""
+"""Checks the installation, the database and its files; each failed check has a hint that mends it."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _schema(db: Connection, config: Config) -> Iterator[Check]:
 
 
 def _objects(db: Connection) -> Iterator[Check]:
-    """Whether the tables, indexes, views and triggers are those that kb made; a user's own triggers are told."""
+    """Whether the tables, indexes, views and triggers are those that kb made; names triggers of the user."""
     made, damaged = made_objects(), damaged_objects(db)
     tables = [name for name in damaged if made[name].type == "table"]
     lost = f"missing or changed: {', '.join((tables or damaged)[:3])}"
@@ -155,7 +155,7 @@ def _objects(db: Connection) -> Iterator[Check]:
 
 
 def _forgotten(db: Connection) -> Iterator[Check]:
-    """Told where `kb forget` was interrupted: a part of what it was to forget may still be there."""
+    """A failed check where `kb forget` was interrupted: some of the text may still be there."""
     if (left := queries.select_unfinished(db)) is not None:
         path, *others = json.loads(left.paths_json)
         more = f" and {len(others)} more" if others else ""
@@ -177,7 +177,7 @@ def _index_version(db: Connection) -> Check:
 
 
 def _is_older(db: Connection) -> bool:
-    with suppress(Exception):  # a damaged file: the checks themselves will tell
+    with suppress(Exception):  # a damaged file: other checks report it
         return 0 < schema_state(db).schema_version < latest_version()
     return False
 

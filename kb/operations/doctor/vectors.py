@@ -68,7 +68,7 @@ def _embeds(config: Config) -> bool:
 
 
 def check_reranker(config: Config) -> Iterator[Check]:
-    """Whether the cross-encoder that is configured loads; nothing where none is."""
+    """Whether the configured cross-encoder loads; no check where none is configured."""
     if config.rerank.provider == "none":
         return
     try:
@@ -80,7 +80,7 @@ def check_reranker(config: Config) -> Iterator[Check]:
 
 
 def _check_assembly(config: Config, name: str) -> Iterator[Check]:
-    """Says of a model that an earlier kb assembled that it would be faster now; nothing of any other."""
+    """A check for a model that an earlier kb assembled, which would be faster now; none for other models."""
     from kb.assemble.catalogue import CATALOG
     from kb.assemble.install import is_outdated
 
@@ -152,7 +152,7 @@ def _check_mirrored(db: Connection, config: Config, row: queries.MirroredModel) 
 
 
 def _held_model(config: Config, row: queries.MirroredModel) -> EmbeddingModel | None:
-    """The model of the mirror as it is installed; None where it is not, which is a finding of its own."""
+    """The installed model of the mirror; None where it is not installed, which another check reports."""
     with suppress(KbError):
         return embedding_model(config.model_dir, row.model_id, embedding_provider(config).of_version(row.model_version))
     return None

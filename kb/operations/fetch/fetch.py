@@ -1,4 +1,4 @@
-"""Fetches the text at places word for word: whatever names a place, with what stands around it, within a budget.
+"""Fetches the text at places word for word, with context, within a budget of tokens.
 
 targets ─▶ places (documents and citations) ─▶ text as it was indexed ─▶ as many lines as the budget holds ─▶ cursor
 """

@@ -64,7 +64,7 @@ def find_places(db: Connection, root: Path, target: FetchTarget) -> list[Place]:
     except (NotFound, InvalidCitation):
         if (plain := stored_text(unquote(place))) == place:
             raise
-        with suppress(NotFound, InvalidCitation):  # what is told is what was typed
+        with suppress(NotFound, InvalidCitation):  # the error names the place as typed
             return _find(db, root, target, plain)
         raise
 

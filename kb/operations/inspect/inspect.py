@@ -1,4 +1,4 @@
-"""What is stored of a document, a chunk or a definition in source code: lists of them, and each in full."""
+"""Lists documents and definitions in source code; shows one document, chunk or name with all that is stored of it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def list_folder(session: Session, folder: str, *, limit: int, start: int = 0) ->
 
 
 def inspect_document(session: Session, typed: str) -> DocumentInspection:
-    """The document named by an id, a unique prefix of one, its path as kb shows it, or from where one stands.
+    """The document named by an id, a unique prefix of one, its path as kb shows it, or as seen from here.
 
     Raises: NotFound, InvalidId.
     """

@@ -1,4 +1,4 @@
-"""Lists and counts of what is indexed, completions of what somebody begins to type, and the state of the index."""
+"""Lists and counts of documents, folders, tags and definitions, completions of typed text, the state of the index."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ _LISTS: dict[ListedKind, Callable[[Connection, str | None, str | None, int, int]
 
 
 def base_status(session: Session) -> BaseStatus:
-    """What is indexed, and what is missing; no model is loaded that is not in use already."""
+    """Counts of what is indexed, and what is missing; loads no further model."""
     with session.reading_views() as base, base.snapshot():
         stats = corpus_stats(base.db)
         missing = []
@@ -110,7 +110,7 @@ def base_status(session: Session) -> BaseStatus:
             except ModelError as error:
                 missing.append(f"search by meaning: {error.message} ({error.hint})")
         if not stats.documents:
-            missing = ["nothing is indexed yet (kb ingest)"]  # what else is missing follows from it
+            missing = ["nothing is indexed yet (kb ingest)"]  # all else follows from it
         return BaseStatus(
             kb.__version__,
             stats.documents,
@@ -160,14 +160,14 @@ def filter_values(session: Session, name: str) -> list[str]:
 
 
 def complete_path(session: Session, typed: str, limit: int) -> list[str]:
-    """Paths that hold what was typed, the shortest first."""
+    """Paths that contain the typed text, the shortest first."""
     with session.reading() as base, base.snapshot():
         rows = queries.complete_paths(base.db, typed=stored_text(typed), row_limit=limit)
         return [row.workspace_path for row in rows]
 
 
 def complete_symbol(session: Session, typed: str, limit: int) -> list[str]:
-    """Names of definitions that begin with what was typed."""
+    """Names of definitions that begin with the typed text."""
     glob = "".join(f"[{char}]" if char in "*?[" else char for char in stored_text(typed)) + "*"
     with session.reading() as base, base.snapshot():
         rows = definitions(base.db, glob=glob, limit=20 * limit)
@@ -175,7 +175,7 @@ def complete_symbol(session: Session, typed: str, limit: int) -> list[str]:
 
 
 class LastRun(NamedTuple):
-    """Its counts, and the files there is something to say about."""
+    """The counts of an ingest, and the files that it could not read, or not wholly."""
 
     counts: LastIngest
     problems: tuple[FileProblem, ...]
@@ -189,7 +189,7 @@ def last_run(session: Session) -> LastRun | None:
 
 
 def problems_of(report: IngestReport) -> tuple[FileProblem, ...]:
-    """The files of a run that there is something to say about: those that were not read first."""
+    """The files of a run that have an error or a warning; errors first."""
     return _problems(item_json(item) for item in report.items if item.error or item.warnings)
 
 

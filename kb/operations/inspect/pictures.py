@@ -26,7 +26,7 @@ from kb.workers.pool import Done, Limits, WorkerPool
 
 _STEP = Step("thumbnail", "kb.extract.pdf.thumbnail")
 
-# A larger file is read whole for a picture of a thumb's size: it is not worth it.
+# A larger file is not drawn: it would be read whole for one small picture.
 _MOST_BYTES = 64_000_000
 
 
@@ -41,7 +41,7 @@ class Thumbnails:
         self._one = Lock()
 
     def draw(self, session: Session, place: str, passage: str | None, *, pixels: int | None = None) -> bytes:
-        """A picture, as PNG, of where a passage of a PDF stands; `place` is its citation.
+        """A PNG of the place of a passage in a PDF; `place` is its citation.
 
         With `pixels` it is so wide, to be read.
 
@@ -112,7 +112,7 @@ _PAGE_PIXELS = 1_000
 
 
 def pictures(session: Session, targets: Sequence[FetchTarget]) -> Pictures:
-    """The pictures at these places, at most `MOST_PICTURES`; of what is no picture nothing, and why where it fails.
+    """The pictures at these places, at most `MOST_PICTURES`, and the failures; a place that is text is left out.
 
     Raises: UsageError where the configuration does not allow them.
     """

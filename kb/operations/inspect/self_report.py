@@ -1,4 +1,4 @@
-"""What this kb can do and what its knowledge base holds: `kb schema`. Capabilities are probed, none is declared."""
+"""The report of `kb schema`: capabilities, which are probed, versions, and counts of what is indexed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def search_modes(base: KnowledgeBase) -> Mapping[SearchMode, bool]:
 
 
 def capabilities(config: Config, modes: Mapping[SearchMode, bool], commands: Collection[str]) -> Mapping[str, bool]:
-    """What an agent may build on, by name; False for what is not here.
+    """The capabilities by name; one that is not available is False.
 
     `ask` answers at least in the notes' own sentences; `ask_generated` says that a language model is there to write.
     `ingest_*` are the kinds of files that can be read, `extract_*` the results that engines derive from them.
@@ -65,7 +65,7 @@ def _works(probe: Callable[..., bool], *arguments: object) -> bool:
 
 
 def introspect(session: Session, commands: Collection[str]) -> Introspection:
-    """What can be done here and now, the versions its results depend on, and what is indexed.
+    """The capabilities, the versions that results depend on, and the counts of what is indexed.
 
     `commands` are those the program has.
     """

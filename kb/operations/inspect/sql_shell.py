@@ -25,7 +25,7 @@ _SIGNATURE = "-- kb sql --rc"
 
 _PARAM_HEADER = re.compile(r"^-- param (\w+)", re.MULTILINE)
 
-# What the program undoes between double quotes; everything else stands for itself.
+# The escapes that the program knows between double quotes; every other character is literal.
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r"})
 
 

@@ -1,4 +1,4 @@
-"""What a list of documents does not show: spread over time, copies, loose notes, coverage, and what is near a note."""
+"""Documents by month, copies, notes without links, passages without vectors, and the documents nearest to one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NEIGHBOURS_OF_HIDDEN = 400  # of which those that are hidden are left out
 
 
 def vault_map(session: Session) -> VaultMap:
-    """The map, as things are now."""
+    """The current map."""
     with session.reading() as base, base.snapshot():
         return VaultMap(
             queries.count_by_month(base.db),

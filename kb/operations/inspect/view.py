@@ -1,4 +1,4 @@
-"""Documents as they are looked at: their text as it was indexed, as HTML, the file behind them, targets of links."""
+"""Documents for a reader: the text as it was indexed, its HTML, the kept file, and the targets of links."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _media(session: Session, view: DocumentView) -> DocumentView:
 
 
 def _place_of(session: Session, document: DocumentDetail, chunk_id: str) -> Citation | None:
-    """Where a passage of the document stands; None where it is not there any more."""
+    """The place of a passage in the document; None where the passage is gone."""
     with session.reading() as base:
         chunk = queries.select_chunk(base.db, chunk_id=chunk_id)
     if chunk is None or chunk.doc_id != document.doc_id:
@@ -141,7 +141,7 @@ def _row(db: Connection, doc_id: str) -> DocumentDetail:
 
 
 def rendered(view: DocumentView) -> str | None:
-    """A note as HTML in which nothing runs; None for what is no note, or is too long to be laid out."""
+    """A note as HTML without scripts; None for another kind of document, or a note that is too long to render."""
     if view.text is None or view.document.media_type != "markdown":
         return None
     from kb.extract.html import note_html
