@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 from conftest import Kb, make_vault, run_kb
+from hypothesis import given
+from hypothesis import strategies as st
 from on_terminal import on_a_terminal, shown_text
 
 from kb.cli.output import printing
 from kb.cli.output.printing import Style, local_time
-from kb.cli.output.terminal import Folding, end_within, width_cells, with_code
+from kb.cli.output.terminal import Folding, end_within, plain_start, width_cells, with_code
 from kb.retrieve.snippet import make_snippet
 
+WORDS = st.sampled_from(["a", "word", "gateway", "배터리", "네", "시간을", "[1].", "\n", "- item"])
 CODE = """\
 def backoff(attempt: int) -> float:
     delay = 0.5 * 2**attempt
@@ -193,3 +196,35 @@ def test_errors_and_hints_are_folded_and_indented(tmp_path: Path) -> None:
     assert shown[0].startswith("error: ")
     hint = next(at for at, line in enumerate(shown) if line.startswith("  hint: "))
     assert all(line.startswith("       ") for line in shown[1:hint])
+
+
+def folded(pieces: list[str], width: int) -> str:
+    folding = Folding(width)
+    return "".join(folding.feed(piece) for piece in pieces) + folding.end()
+
+
+@given(st.lists(WORDS, max_size=30), st.integers(1, 7), st.integers(12, 40))
+def test_lines_fit_and_no_word_is_cut(words: list[str], size: int, width: int) -> None:
+    text = " ".join(words)
+    shown = folded([text[at : at + size] for at in range(0, len(text), size)], width)
+    assert shown.split() == text.split()
+    assert all(width_cells(line.rstrip()) <= width for line in shown.split("\n"))
+
+
+def test_a_word_is_shown_as_soon_as_it_is_whole() -> None:
+    folding = Folding(20)
+    assert folding.feed("The gate") == "The "
+    assert folding.feed("way retries a") == "gateway retries "
+    assert folding.feed("gain") == ""
+    assert folding.end() == "\nagain"
+
+
+def test_a_text_without_spaces_still_comes() -> None:
+    folding = Folding(10)
+    assert folding.feed("x" * 12) == "x" * 12
+    assert folded(["가" * 40], 10) == "가" * 40
+
+
+def test_the_beginning_of_a_long_text_on_one_line() -> None:
+    assert plain_start("a\nb \x1b[31m") == "a b \ufffd[31m"
+    assert plain_start("x" * 500) == "x" * 99 + "…"

@@ -16,9 +16,8 @@ from kb.domain.run_handle import RunHandle
 from kb.errors import KbError
 from kb.mcp.calls import Context, ToolCalls, client_name
 from kb.mcp.text import as_name, error_text, fetch_text, visible_line, with_plain_names
-from kb.operations.inspect.listing import complete_path, complete_symbol
 from kb.operations.fetch.fetch import fetch
-from kb.operations.inspect.listing import list_things
+from kb.operations.inspect.listing import complete_path, complete_symbol, list_things
 
 SCHEME = "kb://"
 MOST_TOKENS = 20_000

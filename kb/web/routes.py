@@ -31,13 +31,11 @@ from kb.operations.evaluate.compare import compare_runs
 from kb.operations.evaluate.impact import impact_now
 from kb.operations.evaluate.runs import list_runs
 from kb.operations.evaluate.suite import suite_file
+from kb.operations.inspect.inspect import corpus_stats, list_documents, list_folder, outline
 from kb.operations.inspect.listing import count_facets
-from kb.operations.inspect.inspect import corpus_stats, list_documents, list_folder
-from kb.operations.inspect.view import line_html, rendered
-from kb.operations.inspect.inspect import outline
 from kb.operations.inspect.pictures import Thumbnails
 from kb.operations.inspect.vault_map import near_documents, vault_map
-from kb.operations.inspect.view import kept_file, note_named, view_document
+from kb.operations.inspect.view import kept_file, line_html, note_named, rendered, view_document
 from kb.operations.search.search import search
 from kb.operations.session.session import Session
 from kb.wire.arguments import search_query

@@ -63,19 +63,12 @@ def _told(handle: RunHandle, before: str, hint: str) -> Callable[[str, int, int]
 def model_statuses(config: Config) -> list[ModelStatus]:
     """Every model that can be assembled without a hub, installed or not."""
     used_as = _used_as(config)
-    return [
-        ModelStatus(
-            name,
-            entry.purpose,
-            entry.model.version,
-            entry.model.dimensions or 0,
-            entry.licence,
-            entry.installed_bytes,
-            is_whole(entry, config.model_dir),
-            used_as.get(name),
-        )
-        for name, entry in CATALOG.items()
-    ]
+    statuses = []
+    for name, entry in CATALOG.items():
+        version, dimensions = entry.model.version, entry.model.dimensions or 0
+        made = (version, dimensions, entry.licence, entry.installed_bytes)
+        statuses.append(ModelStatus(name, entry.purpose, *made, is_whole(entry, config.model_dir), used_as.get(name)))
+    return statuses
 
 
 def verify_models(config: Config, names: Sequence[str], handle: RunHandle) -> list[ModelStatus]:
@@ -96,19 +89,9 @@ def verify_models(config: Config, names: Sequence[str], handle: RunHandle) -> li
             problem = f"{error.message}: {error.hint}"
             checked.append(ModelStatus(name, purpose, "", 0, "", 0, False, used_as.get(name), problem))
             continue
-        model = installed.model
-        checked.append(
-            ModelStatus(
-                name,
-                purpose,
-                model.version,
-                model.dimensions or 0,
-                installed.licence,
-                installed.size_bytes,
-                True,
-                used_as.get(name),
-            )
-        )
+        version, dimensions = installed.model.version, installed.model.dimensions or 0
+        made = (version, dimensions, installed.licence, installed.size_bytes)
+        checked.append(ModelStatus(name, purpose, *made, True, used_as.get(name)))
     return checked
 
 

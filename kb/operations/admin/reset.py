@@ -99,11 +99,8 @@ def _remove_index(db: Connection, config: Config, handle: RunHandle) -> None:
         with transaction(db):
             for path in paths[start : start + _DOCUMENTS_A_TRANSACTION]:
                 remove_document(db, path)
-        handle.tell(
-            StepProgress(
-                "removing documents", min(start + _DOCUMENTS_A_TRANSACTION, len(paths)), len(paths), "documents"
-            )
-        )
+        done = min(start + _DOCUMENTS_A_TRANSACTION, len(paths))
+        handle.tell(StepProgress("removing documents", done, len(paths), "documents"))
     shutil.rmtree(config.asset_dir, ignore_errors=True)
     if config.artifact_dir.exists():
         remove_artifacts_of_others(config.artifact_dir, set())

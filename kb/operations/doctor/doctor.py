@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from random import sample
 
@@ -126,12 +126,8 @@ def _database(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]
 def _schema(db: Connection, config: Config) -> Iterator[Check]:
     state = schema_state(db)
     current = state.schema_version == latest_version() and state.repeatable_hash == repeatable_hash()
-    yield Check(
-        "sqlite_open",
-        current,
-        f"{config.sqlite.name} (schema v{state.schema_version}, SQLite {sqlite_version()})",
-        None if current else "kb ingest brings it up to date",
-    )
+    detail = f"{config.sqlite.name} (schema v{state.schema_version}, SQLite {sqlite_version()})"
+    yield Check("sqlite_open", current, detail, None if current else "kb ingest brings it up to date")
     if current:
         yield from _objects(db)
     if state.schema_version == latest_version():
@@ -142,13 +138,12 @@ def _objects(db: Connection) -> Iterator[Check]:
     """Whether the tables, indexes, views and triggers are those that kb made; names triggers of the user."""
     made, damaged = made_objects(), damaged_objects(db)
     tables = [name for name in damaged if made[name].type == "table"]
-    lost = f"missing or changed: {', '.join((tables or damaged)[:3])}"
-    yield Check(
-        "schema_objects",
-        not damaged,
-        lost if damaged else f"{len(made)} tables, indexes, views and triggers are as kb made them",
-        (_REBUILD if tables else "kb ingest makes them again") if damaged else None,
-    )
+    if damaged:
+        lost = f"missing or changed: {', '.join((tables or damaged)[:3])}"
+        yield Check("schema_objects", False, lost, _REBUILD if tables else "kb ingest makes them again")
+    else:
+        detail = f"{len(made)} tables, indexes, views and triggers are as kb made them"
+        yield Check("schema_objects", True, detail)
     if foreign := foreign_triggers(db):
         detail = f"not kb's own, and may change what is stored: {', '.join(foreign[:3])}"
         yield Check("foreign_triggers", False, detail, "drop them where you did not make them", needed=False)
@@ -188,8 +183,7 @@ def _integrity(db: Connection, config: Config, quick: bool) -> Iterator[Check]:
         found = [row.quick_check for row in queries.quick_check(db)]
     else:
         found = [row.integrity_check for row in queries.check_integrity(db)]
-    faults = [fault for fault in found if fault != "ok"]
-    faults += _cut_off(config.sqlite)
+    faults = [*(fault for fault in found if fault != "ok"), *_cut_off(config.sqlite)]
     sound = "ok, without the indexes" if quick else "ok"
     yield Check("sqlite_integrity", not faults, faults[0] if faults else sound, _REBUILD if faults else None)
 
@@ -232,16 +226,11 @@ def _contents(db: Connection, quick: bool) -> Iterator[Check]:
         wrong = [row.counted for row in queries.check_counts(db)]
         detail = f"counted wrong: {', '.join(wrong)}" if wrong else "ok"
         yield Check("counts", not wrong, detail, "kb index --rebuild-fts counts again" if wrong else None)
-    yield Check(
-        "korean_morphemes",
-        counts.korean_missing == 0,
-        "every Korean chunk has its morphemes"
-        if not counts.korean_missing
-        else f"{counts.korean_missing} chunks without",
-        None
-        if not counts.korean_missing
-        else "move their files out of the workspace, run kb ingest, move them back, run it again",
-    )
+    if counts.korean_missing:
+        again = "move their files out of the workspace, run kb ingest, move them back, run it again"
+        yield Check("korean_morphemes", False, f"{counts.korean_missing} chunks without", again)
+    else:
+        yield Check("korean_morphemes", True, "every Korean chunk has its morphemes")
     yield _copies(queries.list_asset_copies(db), counts.orphan_assets, quick)
 
 
@@ -258,33 +247,26 @@ def _copies(copies: list[queries.AssetCopy], orphans: int, quick: bool) -> Check
         read, read_bytes = read + 1, read_bytes + copy.byte_len
         if content_hash(Path(copy.storage_path).read_bytes()) != copy.checksum:
             detail = f"{copy.storage_path} is damaged: a copy of {copy.source_uri}"
-            return Check(
-                "asset_copies", False, detail, f"rm {shlex.quote(copy.storage_path)}; kb ingest makes it again"
-            )
+            again = f"rm {shlex.quote(copy.storage_path)}; kb ingest makes it again"
+            return Check("asset_copies", False, detail, again)
     return Check("asset_copies", True, f"all {len(copies)} copies are there, {read} of them read")
 
 
 def _fts_consistent(config: Config) -> Iterator[Check]:
-    yield _checked_fts(config)
-
-
-def _checked_fts(config: Config) -> Check:
     """FTS5's own integrity check; it is spelled as a write, so it needs a writing connection."""
-    if not os.access(config.sqlite, os.W_OK):
-        return Check("fts_consistent", None, "not checked: the file is read-only")
-    if is_read_only():
-        return Check("fts_consistent", None, "not checked: read-only mode")
-    try:
-        db = open_writer(config.sqlite)
+    unchecked = None if os.access(config.sqlite, os.W_OK) else "the file is read-only"
+    if unchecked is None and is_read_only():
+        unchecked = "read-only mode"
+    if unchecked is None:
         try:
-            with sqlite_errors(config.sqlite):
+            with closing(open_writer(config.sqlite)) as db, sqlite_errors(config.sqlite):
                 queries.check_fts(db)
-        finally:
-            db.close()
-    except StoreCorrupt:
-        return Check("fts_consistent", False, "the lexical index contradicts itself", "kb index --rebuild-fts")
-    except StoreBusy:
-        return Check("fts_consistent", None, "not checked: an ingest is running")
-    except StoreReadOnly:
-        return Check("fts_consistent", None, "not checked: the folder is read-only")
-    return Check("fts_consistent", True, "ok")
+        except StoreCorrupt:
+            yield Check("fts_consistent", False, "the lexical index contradicts itself", "kb index --rebuild-fts")
+            return
+        except StoreBusy:
+            unchecked = "an ingest is running"
+        except StoreReadOnly:
+            unchecked = "the folder is read-only"
+    detail = f"not checked: {unchecked}" if unchecked else "ok"
+    yield Check("fts_consistent", None if unchecked else True, detail)

@@ -8,6 +8,8 @@ from contextlib import suppress
 from typing import cast
 
 from kb.answer.fitted import fitted
+from kb.assemble import catalogue
+from kb.assemble.install import is_outdated
 from kb.config import Config
 from kb.domain.checks import Check
 from kb.domain.embeddings import EmbeddingModel, PassageTokens, TokenEmbedder
@@ -81,17 +83,10 @@ def check_reranker(config: Config) -> Iterator[Check]:
 
 def _check_assembly(config: Config, name: str) -> Iterator[Check]:
     """A check for a model that an earlier kb assembled, which would be faster now; none for other models."""
-    from kb.assemble.catalogue import CATALOG
-    from kb.assemble.install import is_outdated
-
-    if name in CATALOG and is_outdated(CATALOG[name], config.model_dir):
-        yield Check(
-            "embedding_speed",
-            False,
-            f"{name} was assembled by an earlier kb, and would embed more passages a second now",
-            f"kb models install {name}: the vectors stay",
-            needed=False,
-        )
+    entry = catalogue.CATALOG.get(name)
+    if entry is not None and is_outdated(entry, config.model_dir):
+        detail = f"{name} was assembled by an earlier kb, and would embed more passages a second now"
+        yield Check("embedding_speed", False, detail, f"kb models install {name}: the vectors stay", needed=False)
 
 
 def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
@@ -243,9 +238,8 @@ def _check_ann(db: Connection, lance: LanceTable, chunks: int) -> Iterator[Check
         return
     recall = ann_recall(db, lance)
     good = recall >= _LEAST_RECALL
-    yield Check(
-        "ann_index", good, f"recall@{_ANN_K} {recall:.3f} of the exact scan", None if good else "kb index --ann"
-    )
+    detail = f"recall@{_ANN_K} {recall:.3f} of the exact scan"
+    yield Check("ann_index", good, detail, None if good else "kb index --ann")
 
 
 def ann_recall(db: Connection, lance: LanceTable) -> float:
@@ -269,10 +263,7 @@ def check_gate(db: Connection) -> Iterator[Check]:
         label = fitted(f"{model}.{'words' if held is None else 'late'}")
         yield Check(f"judging_{model}", True, f"{label.version}: {label.fitted_on}")
     if held is not None and held.model_id != ENCODER:
-        yield Check(
-            "gate_model",
-            False,
-            f"what is sure and what is refused was fitted with {ENCODER}; passages are embedded with {held.model_id}",
-            "kb eval calibrate shows what thresholds do to questions of your own",
-            needed=False,
-        )
+        fitted_with = f"what is sure and what is refused was fitted with {ENCODER}"
+        detail = f"{fitted_with}; passages are embedded with {held.model_id}"
+        hint = "kb eval calibrate shows what thresholds do to questions of your own"
+        yield Check("gate_model", False, detail, hint, needed=False)

@@ -15,8 +15,16 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from kb.config import Config
-from kb.domain.citations import Citation, CodeCitation, LineCitation, PageCitation, TimeCitation, cite, cited_lines
-from kb.domain.citations import parse_citation
+from kb.domain.citations import (
+    Citation,
+    CodeCitation,
+    LineCitation,
+    PageCitation,
+    TimeCitation,
+    cite,
+    cited_lines,
+    parse_citation,
+)
 from kb.domain.derived import DERIVED_NAMES
 from kb.domain.ids import content_hash
 from kb.domain.kinds import MediaType, kind_of

@@ -8,10 +8,10 @@ from pathlib import Path
 from threading import Lock
 
 from kb.config import Config
+from kb.domain.citations import PageCitation
 from kb.domain.derived import ExtractSettings
 from kb.domain.ids import content_hash
 from kb.domain.kinds import MediaType
-from kb.domain.citations import PageCitation
 from kb.domain.results.fetched import FetchTarget, Picture, Pictures
 from kb.errors import FileVanished, KbError, NotFound, UsageError
 from kb.extract.pdf.thumbnail import Drawn, engine
