@@ -31,7 +31,7 @@ from benchmarks.processes import ask_command, run_in_turns, search_command
 from benchmarks.progress import step
 from kb.assemble.catalogue import GGUF_FILE, SMOLLM2
 from kb.config import load
-from kb.domain.answers.answer_events import AskEvent, Generated, Retrieved
+from kb.domain.answers import AskEvent, Generated, Retrieved
 from kb.domain.embeddings import EmbeddingModel, EncodedQuestion
 from kb.domain.run_handle import RunHandle
 from kb.embed.provider import Provider

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.question_sets import Asked, QuestionSet
 from benchmarks.scoring import score_one
-from kb.domain.answers.answer import Answer
+from kb.domain.answers import Answer
 from kb.domain.filters import SearchFilters
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery
-from kb.operations.ask.ask import ask_in
+from kb.operations.ask.ask import answer_question
 from kb.operations.ask.findings import AskRequest
 from kb.operations.search.search import search_in
 from kb.operations.session.session import open_session
@@ -75,7 +75,7 @@ def ask_all(base: KnowledgeBase, questions: QuestionSet, *, with_answers: bool) 
             found.append(Found(each, tuple(hit.doc_path for hit in result.hits)))
             if with_answers:
                 request = AskRequest(each.text, "hybrid", FIRST, provider="extractive", keep=False)
-                answer = ask_in(opened, request, RunHandle())
+                answer = answer_question(opened, request, RunHandle())
                 answered.append(Answered(each, answer.state, is_right(each, answer)))
     return found, answered
 

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from benchmarks.code_set import Question
 from benchmarks.measurement import Table, Target
-from kb.answer.code.judging import code_evidence
-from kb.answer.code.quoting import answering
+from kb.answer.code import answering, code_evidence
 from kb.domain.citations import cited_lines
 from kb.domain.code_hits import CodeFound
 from kb.domain.filters import SearchFilters

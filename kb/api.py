@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kb.config import Config, load
-from kb.domain.answers.answer import Answer
+from kb.domain.answers import Answer
 from kb.domain.filters import SearchFilters
 from kb.domain.results.fetched import Fetched, FetchRequest, FetchTarget
 from kb.domain.results.ingest import IngestReport

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kb.domain.answers.generation import Done, GenerateRequest, Message, ModelRef, TokenChunk, TokenStream, TokenUsage
 from kb.domain.citations import LineCitation
+from kb.domain.generation import Done, GenerateRequest, Message, ModelRef, TokenChunk, TokenStream, TokenUsage
 from kb.domain.passages import Passage
 from kb.domain.search import RetrievalDetail
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message
+from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message
 from kb.llm.ollama import OllamaModel
 from kb.runtimes.ollama_http import OllamaServer, Timeouts
 

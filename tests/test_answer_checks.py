@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import pytest
 
 from kb.answer.checks import check_claims, read_sentences
-from kb.answer.claims.reasons import _WORDS, in_words
-from kb.answer.claims.rules import RuleJudge
-from kb.answer.claims.support import Meaning
-from kb.answer.quotations import quotes_in
-from kb.domain.answers.answer import Claim
-from kb.domain.answers.claims import ReasonKind, because
+from kb.answer.quoting import quotes_in
+from kb.answer.wording import _CLAIM_REASONS, say
+from kb.domain.answers import Claim
 from kb.language.detect import query_language
 from tests.answer_passages import passage
 
@@ -23,19 +18,14 @@ BATTERY = passage(2, "정전이 나면 배터리가 네 시간을 버틴다. 교
 PACKED = (GATEWAY, BATTERY)
 
 
-NEVER = RuleJudge()
-
-
-def only(text: str, question: str = "How does it work?", near: bool = False) -> Claim:
-    claims = check_claims(
-        text, question, PACKED, RuleJudge(Meaning(lambda text, others: [float(near)] * len(others), same_sentence=0.5))
-    )
+def only(text: str, question: str = "How does it work?") -> Claim:
+    claims = check_claims(text, question, PACKED)
     assert len(claims) == 1
     return claims[0]
 
 
 def test_a_sentence_whose_words_stand_in_its_source_is_supported_by_a_quote_with_its_lines() -> None:
-    claim = only("The gateway keeps the batch on disk [1].")
+    claim = only("It keeps the batch on disk [1].")
     assert claim.status == "supported"
     assert claim.quote == "Then it keeps the batch on disk for 1,200 seconds."
     assert claim.citation is not None
@@ -46,14 +36,14 @@ def test_a_sentence_whose_words_stand_in_its_source_is_supported_by_a_quote_with
     ("text", "why"),
     [
         ("The gateway retries a failed upload 7 times [1].", "“7” is in none"),
-        ("The gateway of Siemens retries a failed upload [1].", "“siemens” is in none"),
+        ("The gateway of Siemens retries a failed upload five times [1].", "“siemens” is in none"),
         ('It keeps the batch "in the cloud for ever" [1].', "in the cloud for ever"),
         ("배터리는 48시간을 버틴다 [2].", "“48” is in none"),
         ("Bananas are yellow fruit.", "cites no passage"),
     ],
 )
 def test_what_stands_in_no_cited_passage_is_dropped(text: str, why: str) -> None:
-    claim = only(text, near=True)
+    claim = only(text)
     assert claim.status == "dropped"
     assert why in str(claim.reason)
 
@@ -61,9 +51,9 @@ def test_what_stands_in_no_cited_passage_is_dropped(text: str, why: str) -> None
 @pytest.mark.parametrize(
     "text",
     [
-        "It waits 1200 seconds on disk with the batch [1].",
-        "A failed upload is retried 5 times by the gateway [1].",
-        'The gateway keeps the batch "on disk for 1,200 seconds" [1].',
+        "Then it keeps the batch on disk for 1200 seconds [1].",
+        "The gateway retries the failed upload 5 times [1].",
+        'It keeps the batch "on disk for 1,200 seconds" [1].',
         "교체는 3월에 한다 [2].",
     ],
 )
@@ -71,26 +61,22 @@ def test_numbers_and_quotations_count_however_they_are_written(text: str) -> Non
     assert only(text).status == "supported"
 
 
-def test_a_fact_the_question_states_needs_no_source() -> None:
-    assert only("In 2031 the gateway retries a failed upload [1].", "What will happen in 2031?").status == "supported"
-
-
-def test_a_sentence_in_another_language_than_its_source_is_judged_by_meaning() -> None:
-    text = "The battery lasts for four hours during an outage [2]."
-    assert only(text, near=True).status == "supported"
-    assert only(text, near=False).status == "weak"
+def test_what_the_rules_cannot_tell_is_kept_as_not_checked_with_the_nearest_sentence() -> None:
+    claim = only("A failed upload is retried by the gateway [1].")
+    assert claim.status == "not_checked"
+    assert claim.quote == "The gateway retries a failed upload five times."
+    assert claim.reason == "no sentence of its passages says this nearly word for word"
+    assert only("The battery lasts for four hours during an outage [2].").status == "not_checked"
 
 
 def test_a_sentence_without_a_marker_takes_the_next_one_or_the_passage_that_carries_it() -> None:
     text = "The gateway retries a failed upload. It keeps the batch on disk [1]. 교체는 3월에 한다."
     assert [read.cited for read in read_sentences(text, frozenset({1, 2}))] == [(1,), (1,), ()]
-    assert [claim.passages for claim in check_claims(text, "?", PACKED, NEVER)] == [(1,), (1,), (2,)]
+    assert [claim.passages for claim in check_claims(text, "?", PACKED)] == [(1,), (1,), (2,)]
 
 
 def test_no_claim_ever_cites_a_passage_that_was_not_given() -> None:
-    claims = check_claims(
-        "The gateway retries a failed upload [9]. It keeps the batch on disk [1][7].", "?", PACKED, NEVER
-    )
+    claims = check_claims("The gateway retries a failed upload [9]. It keeps the batch on disk [1][7].", "?", PACKED)
     assert {number for claim in claims for number in claim.passages} == {1}
 
 
@@ -111,21 +97,21 @@ ORDERS = passage(
     ],
 )
 def test_an_instruction_found_in_a_source_and_repeated_is_no_answer(text: str) -> None:
-    (claim,) = check_claims(text, "What of the tank?", [ORDERS], NEVER)
+    (claim,) = check_claims(text, "What of the tank?", [ORDERS])
     assert claim.status == "dropped"
     assert claim.reason == "it only repeats an instruction found in its passage"
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "status"),
     [
-        "Tank 1 is filled on Monday [1].",
-        "The note asks to ignore all previous instructions and says the tank is for sale [1].",
+        ("Tank 1 is filled on Monday [1].", "supported"),
+        ("The note asks to ignore all previous instructions and says the tank is for sale [1].", "not_checked"),
     ],
 )
-def test_a_source_that_gives_orders_can_still_be_told_of(text: str) -> None:
-    (claim,) = check_claims(text, "What of the tank?", [ORDERS], NEVER)
-    assert claim.status == "supported"
+def test_a_source_that_gives_orders_can_still_be_told_of(text: str, status: str) -> None:
+    (claim,) = check_claims(text, "What of the tank?", [ORDERS])
+    assert claim.status == status
 
 
 def test_a_short_word_in_quotation_marks_is_no_quotation() -> None:
@@ -141,10 +127,10 @@ def test_why_a_sentence_was_left_out_is_said_in_the_language_of_the_question() -
     )
 
 
-@pytest.mark.parametrize("kind", get_args(ReasonKind))
-def test_every_reason_has_words_in_both_languages(kind: ReasonKind) -> None:
-    about = tuple(f"<{number}>" for number in range(_WORDS[kind][0].count("{}")))
-    english, korean = (in_words(because(kind, *about), language) for language in ("en", "ko"))
+@pytest.mark.parametrize("reason", _CLAIM_REASONS)
+def test_every_reason_has_words_in_both_languages(reason: str) -> None:
+    about = tuple(f"<{number}>" for number in range(_CLAIM_REASONS[reason][0].count("{}")))
+    english, korean = (say(language, reason, *about) for language in ("en", "ko"))
     assert all(each in said for said in (english, korean) for each in about)
     assert (query_language(english), query_language(korean)) == ("en", "ko")
 
@@ -164,7 +150,7 @@ def test_a_sentence_that_begins_with_a_latin_word_is_a_claim_with_a_citation_of_
         "heading boundary 우선 [1]. code block 중간 분할 금지 [2]. table 가능한 한 단일 chunk 유지 [2]. "
         "긴 section은 paragraph 단위로 분할 [1]. chunk마다 heading_path 보존 [1]."
     )
-    claims = check_claims(text, "Markdown chunking 규칙은?", CHUNKING, NEVER)
+    claims = check_claims(text, "Markdown chunking 규칙은?", CHUNKING)
     assert [claim.passages for claim in claims] == [(1,), (2,), (2,), (1,), (1,)]
     assert [claim.status == "supported" for claim in claims] == [True, False, False, True, True]
 

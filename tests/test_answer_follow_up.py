@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kb.answer.follow_up import follows_up, resolve
-from kb.domain.answers.answer import Turn
+from kb.answer.questions import follows_up, resolve
+from kb.domain.answers import Turn
 
 BEFORE = (Turn(0, "배터리는 몇 시간을 버티나?", "네 시간 [1]", "배터리는 몇 시간을 버티나?"),)
 

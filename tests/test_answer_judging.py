@@ -7,9 +7,17 @@ from collections.abc import Mapping, Sequence
 import pytest
 from answer_passages import passage
 
-from kb.answer.fitted import Fitted
-from kb.answer.judging import COMPARED_SENTENCES, EXCERPT_CHARS, Excerpt, Judgement, judge, read_excerpts, standing
-from kb.answer.pieces import Piece, show_excerpts
+from kb.answer.judging import (
+    COMPARED_SENTENCES,
+    EXCERPT_CHARS,
+    Excerpt,
+    Fitted,
+    Judgement,
+    judge,
+    read_excerpts,
+    standing,
+)
+from kb.answer.quoting import Piece, show_excerpts
 from kb.domain.passages import Sentence, TermWeight
 from kb.domain.search import RetrievalDetail
 

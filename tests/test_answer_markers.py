@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.answer.markers import MarkerFilter, show_markers, take_markers, without_brackets
+from kb.answer.generated_text import MarkerFilter, show_markers, take_markers, without_brackets
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kb.answer.packing import pack
-from kb.answer.prompt import TEMPLATE_VERSIONS, build_prompt, show_passage, template
-from kb.domain.answers.answer import Turn
-from kb.domain.answers.generation import Message
+from kb.answer.prompt import TEMPLATE_VERSIONS, build_prompt, pack, show_passage, template
+from kb.domain.answers import Turn
+from kb.domain.generation import Message
 from kb.domain.passages import Passage
 from kb.errors import PromptTooLong
 from tests.answer_passages import ScriptedModel, passage

@@ -6,8 +6,7 @@ import pytest
 from answer_passages import passage
 
 from kb.answer.judging import Excerpt
-from kb.answer.pieces import Piece, show_excerpts
-from kb.answer.quoting import quote_excerpts
+from kb.answer.quoting import Piece, quote_excerpts, show_excerpts
 from kb.domain.citations import Citation, PageCitation, RegionCitation
 from kb.domain.passages import Passage, Sentence
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kb.answer.reading import Reading, read_sentence
-from kb.answer.signals import sentence_words
+from kb.answer.judging import Reading, read_sentence, sentence_words
 from kb.domain.passages import TermWeight
 from tests.answer_passages import passage
 

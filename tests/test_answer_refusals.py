@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.answer.refusals import is_refusal
-from kb.answer.thoughts import ThoughtFilter, without_thoughts
+from kb.answer.generated_text import ThoughtFilter, is_refusal, without_thoughts
 from tests.answer_passages import passage
 
 PHRASINGS = [

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import apsw
 import pytest
 
-from kb.answer.quotations import sentence_citation
-from kb.answer.signals import sentence_words
+from kb.answer.judging import sentence_words
+from kb.answer.quoting import sentence_citation
 from kb.answer.words import expectation, folded_term, words_of
 from kb.domain.citations import LineCitation, PageCitation, TimeCitation
 from kb.domain.passages import Passage, Sentence, TermWeight

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kb.answer.wording import did_not_answer, how_found, not_kept
+from kb.answer.wording import how_found, say, why
 from kb.errors import KbError, ModelError, ModelMissing, ModelUnreachable, StoreBusy, StoreError
 from kb.retrieve.notes import by_words_only, note_label
 
@@ -23,29 +23,34 @@ def without_names(note: str) -> str:
 @pytest.mark.parametrize("kind", kinds_of(ModelError), ids=lambda kind: kind.__name__)
 def test_the_reason_in_a_korean_note_is_korean_whatever_failed(kind: type[ModelError]) -> None:
     failed = kind("the model took longer than it was given", "wait")
-    note = did_not_answer("ko", "qwen", failed)
+    note = say("ko", "did_not_answer", "qwen", why("ko", failed))
     assert re.findall("[A-Za-z]+", without_names(note).replace("kb", "")) == []
-    assert did_not_answer("en", "qwen", failed) == "qwen did not answer: the model took longer than it was given"
+    assert (
+        say("en", "did_not_answer", "qwen", why("en", failed))
+        == "qwen did not answer: the model took longer than it was given"
+    )
 
 
 @pytest.mark.parametrize("kind", kinds_of(StoreError), ids=lambda kind: kind.__name__)
 def test_why_an_answer_was_not_kept_is_said_in_its_language(kind: type[StoreError]) -> None:
-    note = not_kept("ko", kind("another program is writing to it"))
+    note = say("ko", "not_kept", why("ko", kind("another program is writing to it")))
     assert re.findall("[A-Za-z]+", note.replace("kb", "")) == []
 
 
 def test_different_failures_have_different_reasons() -> None:
     kinds = [kind for kind in kinds_of(ModelError) if kind is not ModelError]
-    assert len({did_not_answer("ko", "qwen", kind("x")) for kind in kinds}) == len(kinds)
+    assert len({say("ko", "did_not_answer", "qwen", why("ko", kind("x"))) for kind in kinds}) == len(kinds)
     assert (
-        not_kept("ko", StoreBusy("x"))
+        say("ko", "not_kept", why("ko", StoreBusy("x")))
         == "이 답변은 저장되지 않았습니다: 다른 프로그램이 같은 데이터베이스에 쓰고 있습니다"
     )
 
 
 def test_what_a_reason_is_about_is_named() -> None:
     failed = ModelUnreachable("no server", details={"endpoint": "http://127.0.0.1:11434"})
-    assert did_not_answer("ko", "qwen", failed).endswith("서버에 연결할 수 없습니다 (http://127.0.0.1:11434)")
+    assert say("ko", "did_not_answer", "qwen", why("ko", failed)).endswith(
+        "서버에 연결할 수 없습니다 (http://127.0.0.1:11434)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,8 @@ import pytest
 from ingest_fixtures import AskedToStop
 
 from kb.config import load
-from kb.domain.answers.answer import Answer
-from kb.domain.answers.answer_events import AskEvent, Generated, Retrieved
-from kb.domain.answers.generation import Done, LanguageModel, TokenChunk, TokenStream, TokenUsage
+from kb.domain.answers import Answer, AskEvent, Generated, Retrieved
+from kb.domain.generation import Done, LanguageModel, TokenChunk, TokenStream, TokenUsage
 from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError, StreamBroken
 from kb.operations.ask.ask import ask
@@ -205,6 +204,23 @@ def test_a_models_answer_is_streamed_checked_and_cited(
     assert "“90” is in none" in str(answer.claims[1].reason)
     assert answer.citations[0].citation.to_uri() == "gateway.md#L3"
     assert RETRY in model.asked[0].messages[-1].content
+
+
+def test_what_could_not_be_checked_is_shown_as_that_and_leaves_kb_unsure(
+    asked: Vault, answered_by: Callable[[LanguageModel | None], None]
+) -> None:
+    answered_by(ScriptedModel("A failed upload is retried by the gateway five times [#1]."))
+    answer, _ = asking(asked, None)
+    assert answer.text == "A failed upload is retried by the gateway five times. [1] (not checked)"
+    assert (answer.state, answer.grounded, answer.claims[0].status) == ("unsure", False, "not_checked")
+    assert answer.notes[0].startswith("1 of 1 sentences not checked; “A failed upload")
+    answered_by(ScriptedModel("배터리는 정전 때 네 시간 동안 견딘다 [#1]."))
+    korean, _ = asking(asked, None, "정전이 나면 배터리가 얼마나 버티나?")
+    assert korean.text == "배터리는 정전 때 네 시간 동안 견딘다. [1] (확인 안 됨)"
+    shown = kb(asked, "answers", "show", answer.retrieval.trace_id)
+    assert "(not checked)" in shown.stdout
+    stored = kb(asked, "answers", "show", answer.retrieval.trace_id, "--json").json
+    assert [claim["status"] for claim in stored["claims"]] == ["not_checked"]
 
 
 @pytest.mark.parametrize("text", ["The sources do not answer this.", "", "[1][2]", "<think>Five?</think>"])

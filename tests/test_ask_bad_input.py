@@ -19,7 +19,7 @@ from test_llm_parts import ARCHITECTURE, CONTEXT, gguf
 from test_store_migrate import legacy_v1
 
 from kb.config import load
-from kb.domain.answers.answer_events import AskEvent, Generated, Retrieved
+from kb.domain.answers import AskEvent, Generated, Retrieved
 from kb.domain.run_handle import RunHandle
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest

@@ -12,15 +12,14 @@ import pytest
 from answer_passages import ScriptedModel
 from conftest import Ran, Vault, make_vault, run_kb
 
-from kb.answer.deep.parts import split_question
-from kb.answer.deep.planning import read_next, read_plan
+from kb.answer.prompt import read_next, read_plan
+from kb.answer.questions import split_question
 from kb.config import load
-from kb.domain.answers.answer import Answer
-from kb.domain.answers.answer_events import AskEvent, HopTaken
-from kb.domain.answers.generation import GenerateRequest, TokenStream
+from kb.domain.answers import Answer, AskEvent, HopTaken
+from kb.domain.generation import GenerateRequest, TokenStream
 from kb.domain.run_handle import RunHandle
 from kb.errors import StreamBroken
-from kb.operations.answers.history import find_answer
+from kb.operations.answers.records import find_answer
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.session.session import Session, open_session
@@ -223,7 +222,7 @@ def test_steps_end_at_their_bounds(answer_by: Any, setting: str, asks: int, note
 
 
 def test_steps_end_when_their_time_is_over(answer_by: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kb.operations.ask.steps.monotonic", lambda: 1e12)
+    monkeypatch.setattr("kb.operations.ask.deep.monotonic", lambda: 1e12)
     model = Replies("The watchdog service belongs to the team Heron [#1].")
     answer, _ = answer_by(OWNER, [model], "rag.score_gate=0")
     assert "no further step: out of time (rag.deep_seconds)" in answer.notes

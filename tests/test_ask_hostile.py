@@ -12,9 +12,8 @@ from hostile_documents import DOCUMENTS, Hostile
 
 from kb.answer.prompt import TEMPLATE_VERSIONS, build_prompt
 from kb.config import load
-from kb.domain.answers.answer import Answer, Turn
-from kb.domain.answers.answer_events import AskEvent, Generated
-from kb.domain.answers.generation import LanguageModel
+from kb.domain.answers import Answer, AskEvent, Generated, Turn
+from kb.domain.generation import LanguageModel
 from kb.domain.run_handle import RunHandle
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest

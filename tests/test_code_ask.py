@@ -8,7 +8,7 @@ import pytest
 from conftest import Vault, make_vault, run_kb
 from ollama_fixtures import playing
 
-from kb.answer.code.quoting import statement_at
+from kb.answer.code import statement_at
 
 CODE = Path(__file__).parents[1] / "fixtures/code"
 NOTES = {

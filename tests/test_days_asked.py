@@ -117,7 +117,7 @@ def test_the_days_stand_in_the_json(vault: Vault) -> None:
 
 def test_an_answer_of_other_days_is_not_sure_and_says_why(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kb.answer.judging.Judgement._is_likely", lambda judgement, precision: True)
-    monkeypatch.setattr("kb.answer.reading.Reading.is_doubted", False)
+    monkeypatch.setattr("kb.answer.judging.Reading.is_doubted", False)
     settings = ("--set", "rag.score_gate=0")
     for question, is_doubted in (("어제 회의에서 무엇을 결정했나", True), ("회의에서 무엇을 결정했나", False)):
         answer = call(vault, *settings, "ask", question, "--json").json

@@ -12,7 +12,7 @@ from ollama_fixtures import playing
 from test_llm_parts import ARCHITECTURE, CONTEXT, gguf
 
 from kb.config import Config, load
-from kb.domain.answers.generation import LanguageModel, ModelRef
+from kb.domain.generation import LanguageModel, ModelRef
 from kb.errors import ConfigError, ModelCorrupt, ModelMissing, ModelUnreachable, UsageError
 from kb.installation import extra_command
 from kb.operations.ask.language_model import check_language_model, language_models

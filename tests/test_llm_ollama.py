@@ -12,7 +12,7 @@ import ollama
 import pytest
 from ollama_fixtures import QUICK, Step, answer, asking, model_at, playing, timing_out_at_silence
 
-from kb.domain.answers.generation import GenerateRequest, Message, TokenChunk
+from kb.domain.generation import GenerateRequest, Message, TokenChunk
 from kb.errors import (
     ConfigError,
     KbError,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.domain.answers.generation import Message
+from kb.domain.generation import Message
 from kb.errors import ModelCorrupt, ModelMissing
 from kb.llm.stops import StopStrings
 from kb.runtimes.gguf_file import GgufFacts, read_gguf

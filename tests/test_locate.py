@@ -15,7 +15,7 @@ from kb.errors import NotFound
 from kb.extract.cited_text import cited_text
 from kb.extract.ocr.recognised_pages import page_ocr_json
 from kb.extract.pdf.pages import PageBlock, PdfPage, PdfText
-from kb.operations.answers.locate import Located, locate
+from kb.operations.answers.verify import Located, locate
 from kb.operations.session.session import open_session
 
 LINES = (OcrRegion(Box(0, 0, 100, 10), "first line", 0.9, 0), OcrRegion(Box(0, 20, 100, 10), "둘째 줄", 0.8, 0))

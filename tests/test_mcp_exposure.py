@@ -339,7 +339,7 @@ class TestModels:
     """What is kept from language models is quoted by kb itself, or not at all."""
 
     def test_no_model_is_given_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        from kb.domain.answers.generation import ModelRef
+        from kb.domain.generation import ModelRef
         from kb.domain.run_handle import RunHandle
         from kb.operations.ask import ask as asking
         from kb.operations.ask.findings import AskRequest

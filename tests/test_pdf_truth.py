@@ -16,7 +16,7 @@ pytest.importorskip("pymupdf")
 from kb.domain.citations import PageCitation
 from kb.domain.filters import SearchFilters
 from kb.domain.search import SearchHit, SearchQuery
-from kb.operations.answers.locate import locate
+from kb.operations.answers.verify import locate
 from kb.operations.search.search import search
 from kb.operations.session.session import open_session
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from kb.answer.signals import term_weights
+from kb.answer.judging import term_weights
 from kb.config import load
 from kb.domain.filters import SearchFilters
 from kb.domain.search import SearchQuery, SearchResult, Term

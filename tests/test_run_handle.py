@@ -14,8 +14,7 @@ from test_models_install import shelf
 
 from kb.assemble import catalogue as catalog
 from kb.config import Config, load
-from kb.domain.answers.answer import Hop
-from kb.domain.answers.answer_events import Generated, HopTaken, Retrieved
+from kb.domain.answers import Generated, Hop, HopTaken, Retrieved
 from kb.domain.ingest_events import EmbedBatchFinished, IngestCounts, IngestEvent, ToldEvent
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery, SearchResult

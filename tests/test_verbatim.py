@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import make_vault, run_kb
 
-from kb.answer.pieces import Piece, show_excerpts
+from kb.answer.quoting import Piece, show_excerpts
 from kb.chunk.chunkers import cut_document
 from kb.domain.documents import ChunkPolicy
 from kb.domain.ids import AssetId

@@ -1,8 +1,8 @@
-"""A generated text → its sentences, each checked against what it cites: supported, weak, or dropped.
+"""A generated text → its sentences, each checked against what it cites: supported, not checked, weak, or dropped.
 
-A sentence is judged by what it cites (the passages of the next marker where it has none itself; where nothing follows,
-the passage that carries most of its words): what a `ClaimJudge` finds contradicted is dropped, what it finds supported
-is kept as that, and the rest stays as weak.
+A sentence is judged by what it cites: the passages of the next marker where it has none itself; where nothing follows,
+the passage that has most of its words. The exact rules of `kb.answer.claims` judge first. Where they find no
+contradiction and the owner has configured a claim judge, its verdict decides.
 """
 
 from __future__ import annotations
@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kb.answer.claims.reasons import in_words
-from kb.answer.claims.support import MOST_WORDS, carried_share
-from kb.answer.markers import take_markers
-from kb.answer.quotations import sentence_citation
-from kb.answer.words import Words, carried, words_of
-from kb.domain.answers.answer import Claim, ClaimStatus, SecondVerdict
-from kb.domain.answers.claims import ClaimJudge, Judged, ReasonKind, SecondJudge, because, stricter
-from kb.domain.passages import Passage, Sentence
+from kb.answer.claims import MOST_WORDS, Judged, carried_share, judge_claim, nearest_sentence
+from kb.answer.generated_text import take_markers
+from kb.answer.quoting import sentence_citation
+from kb.answer.wording import say
+from kb.domain.answers import Claim, ClaimJudge, ClaimStatus, SecondVerdict
+from kb.domain.passages import Passage
 from kb.language.detect import query_language
-from kb.language.sentences import sentence_ranges, sentences
+from kb.language.sentences import sentence_ranges
 
 
 class Read(NamedTuple):
@@ -30,11 +28,11 @@ class Read(NamedTuple):
 
 
 def check_claims(
-    text: str, question: str, packed: Sequence[Passage], judge: ClaimJudge, second: SecondJudge | None = None
+    text: str, question: str, packed: Sequence[Passage], judge: ClaimJudge | None = None
 ) -> tuple[Claim, ...]:
-    """The sentences of a generated text in their order, each with what it rests on. Raises: ModelError by `second`."""
+    """The sentences of a generated text in their order, each with what it rests on. Raises: ModelError by `judge`."""
     passages = {passage.number: passage for passage in packed}
-    return tuple(_check(read, question, passages, judge, second) for read in read_sentences(text, frozenset(passages)))
+    return tuple(_check(read, question, passages, judge) for read in read_sentences(text, frozenset(passages)))
 
 
 def read_sentences(text: str, known: frozenset[int]) -> tuple[Read, ...]:
@@ -52,38 +50,35 @@ def read_sentences(text: str, known: frozenset[int]) -> tuple[Read, ...]:
     return tuple(Read(bare[start:end], tuple(numbers)) for (start, end), numbers in zip(ranges, cited, strict=True))
 
 
-def _check(
-    read: Read, question: str, passages: dict[int, Passage], judge: ClaimJudge, second: SecondJudge | None
-) -> Claim:
-    language = query_language(question)
-    words = words_of(read.text)
+def _check(read: Read, question: str, passages: dict[int, Passage], judge: ClaimJudge | None) -> Claim:
     cited = [passages[number] for number in read.cited] or _likeliest(read.text, passages)
     numbers = tuple(passage.number for passage in cited)
     if not cited:
-        return Claim(read.text, numbers, "dropped", reason=in_words(because("uncited"), language))
-    judged, beside = _twice_judged(judge.judge(read.text, question, cited), read.text, cited, second)
-    why = in_words(judged.reason, language) if judged.reason else None
-    best, sentence = _best_sentence(words, cited)
+        return Claim(read.text, numbers, "dropped", reason=say(query_language(question), "uncited"))
+    judged = judge_claim(read.text, question, cited)
+    second: SecondVerdict | None = None
+    if judge is not None:
+        second = SecondVerdict(judge.label, judge.judge(read.text, [each.text for each in cited]), judged.verdict)
+        judged = _decided(judged, second, query_language(question))
+    nearest = nearest_sentence(read.text, cited)
+    if judged.verdict == "contradiction" or nearest is None:
+        return Claim(read.text, numbers, "dropped", reason=judged.reason, second=second)
+    status: ClaimStatus = "not_checked" if second is None else "weak"
+    if judged.verdict == "support":
+        status = "supported"
+    _, passage, sentence = nearest
+    at = sentence_citation(passage, sentence)
+    return Claim(read.text, numbers, status, sentence.text, at, judged.reason, second)
+
+
+def _decided(judged: Judged, second: SecondVerdict, language: str) -> Judged:
+    """A contradiction by the rules, else what the judge says, with the reason of whichever it is."""
     if judged.verdict == "contradiction":
-        return Claim(read.text, numbers, "dropped", reason=why, second=beside)
-    if best is None or sentence is None:
-        return Claim(read.text, numbers, "weak", reason=in_words(because("no_words"), language), second=beside)
-    status: ClaimStatus = "supported" if judged.verdict == "support" else "weak"
-    return Claim(read.text, numbers, status, sentence.text, sentence_citation(best, sentence), why, beside)
-
-
-def _twice_judged(
-    judged: Judged, claim: str, cited: Sequence[Passage], second: SecondJudge | None
-) -> tuple[Judged, SecondVerdict | None]:
-    """The stricter of what the rules and the second judge say, and what each said."""
-    if second is None:
-        return judged, None
-    said = second.judge(claim, [passage.text for passage in cited])
-    beside = SecondVerdict(second.label, said, judged.verdict)
-    if stricter(judged.verdict, said) == judged.verdict:
-        return judged, beside
-    kind: ReasonKind = "second_contradicts" if said == "contradiction" else "second_unsure"
-    return Judged(said, because(kind, second.label)), beside
+        return judged
+    if second.verdict == "support":
+        return Judged("support")
+    reason = "judge_contradicts" if second.verdict == "contradiction" else "judge_unsure"
+    return Judged(second.verdict, say(language, reason, second.judge))
 
 
 def _likeliest(text: str, passages: dict[int, Passage]) -> list[Passage]:
@@ -91,16 +86,3 @@ def _likeliest(text: str, passages: dict[int, Passage]) -> list[Passage]:
     shares = [(-carried_share(text, [passage]), number) for number, passage in passages.items()]
     share, number = min(shares, default=(0.0, 0))
     return [passages[number]] if -share >= MOST_WORDS else []
-
-
-def _best_sentence(words: Words, cited: Sequence[Passage]) -> tuple[Passage | None, Sentence | None]:
-    """The sentence of the cited passages that carries most of the words."""
-    ranked = [
-        (carried(words, words_of(sentence.text)), passage, sentence)
-        for passage in cited
-        for sentence in sentences(passage)
-    ]
-    if not ranked:
-        return None, None
-    _, passage, sentence = max(ranked, key=lambda each: each[0])
-    return passage, sentence

@@ -2,21 +2,184 @@
 
 Two judgements, each 1 / (1 + exp(−Σ weight · feature)): `about`, whether these notes hold anything on the question,
 and `right`, whether the pieces shown answer it. The weights are data (`data/weights.tsv`), a model for each measure
-that the first passage was found by; benchmarks/RESULTS.md describes the fit and its figures.
+that the first passage was found by; benchmarks/RESULTS.md describes the fit and its figures. A doubt is what the best
+sentence says against an answer: another name or number, a denial, an opposite (docs/answers.md).
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Literal, Protocol
 
-from kb.answer.fitted import Fitted, fitted
-from kb.answer.reading import has_strangers
-from kb.answer.signals import folded_weights, found_terms, sentence_words
-from kb.answer.words import words_of
+from kb.answer.words import (
+    Words,
+    denies,
+    expectation,
+    folded_term,
+    is_denied,
+    says_korean_opposite,
+    says_opposite,
+    words_of,
+)
 from kb.domain.passages import Passage, Sentence, TermWeight
+from kb.domain.search import Term
+from kb.language.lists import english_stopwords, pattern, words
+from kb.language.sentences import sentences
 from kb.records import NamedTuple
+from kb.retrieve.terms import term_counts
+from kb.store.connection import Connection
+
+_FILE = Path(__file__).parent / "data" / "weights.tsv"
+
+
+class Fitted(NamedTuple):
+    """A model: its weights by feature, its other figures, and the label and the questions of its fit."""
+
+    version: str
+    fitted_on: str
+    weights: Mapping[str, float]
+    figures: Mapping[str, float]
+
+
+@functools.cache
+def fitted(model: str) -> Fitted:
+    """The model of that name, read when first asked for."""
+    told: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for line in _FILE.read_text(encoding="utf-8").splitlines():
+        of, _, rest = line.partition("\t")
+        if of == model:
+            kind, name, value = rest.split("\t")
+            told[kind][name] = value
+    weights, figures = ({name: float(value) for name, value in told[kind].items()} for kind in ("weight", "figure"))
+    return Fitted(told["about"]["version"], told["about"]["fitted_on"], weights, figures)
+
+
+# What counts beside the terms in a sentence, as a part of all of those: the question's pairs of letters, which forgive
+# endings, and a date, number, name, place or reason where such is asked for.
+_PAIRS, _EXPECTED = 0.3, 0.2
+
+
+def term_weights(db: Connection, terms: Sequence[Term]) -> tuple[TermWeight, ...]:
+    """The terms with their rarity, which is above 0 for a word of every passage too."""
+    return tuple(TermWeight(term.text, row.idf) for term, row in zip(terms, term_counts(db, terms), strict=True))
+
+
+def sentence_words(question: str, terms: Sequence[TermWeight], passage: Passage) -> list[tuple[Sentence, float]]:
+    """Every sentence of a passage with how much of the question's words speaks for it, 0 to 1.5; terms by rarity."""
+    asked = words_of(question)
+    expected = expectation(asked.words)
+    pairs = {word[at : at + 2].lower() for word in asked.words for at in range(len(word) - 1)}
+    weights = folded_weights(terms)
+    total = sum(weights.values()) or 1.0
+    scored = []
+    for sentence in sentences(passage):
+        words = words_of(sentence.text)
+        score = sum(weights[term] for term in sorted(found_terms(words, weights))) / total
+        score += _PAIRS * sum(pair in words.folded for pair in pairs) / (len(pairs) or 1)
+        score += _EXPECTED * expected.is_met_by(sentence.text, words.words)
+        scored.append((sentence, score))
+    return scored
+
+
+def folded_weights(terms: Sequence[TermWeight]) -> dict[str, float]:
+    """The terms as they are matched, each with its idf; the rarer spelling's where several fall together."""
+    weights: dict[str, float] = {}
+    for term, idf in terms:
+        folded = folded_term(term)
+        weights[folded] = max(idf, weights.get(folded, 0.0))
+    return weights
+
+
+def found_terms(words: Words, weights: Mapping[str, float]) -> frozenset[str]:
+    """The terms, of those that are weighed, that are in a text."""
+    return frozenset(term for term in weights if words.has(term))
+
+
+_PREFIX_CHARS = 5
+_LISTS = "exact_words"
+
+
+class Reading(NamedTuple):
+    """What speaks against a sentence.
+
+    `inexact` counts orders, numbers and directions that the sentence does not have. `strangers`: a name is missing in
+    the whole passage. `denied`: the question denies and the sentence does not. `opposed`: a word is missing and its
+    opposite is there.
+    """
+
+    inexact: int
+    strangers: bool
+    denied: bool
+    opposed: bool
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether that is too much for an answer to stand."""
+        return self.denied or self.inexact + self.strangers + self.opposed > 1
+
+
+def read_sentence(question: str, sentence: str, passage: Passage) -> Reading:
+    """A sentence of a passage read against a question."""
+    asked = words_of(question)
+    stems = [folded_term(word) for word in asked.words]
+    said = words_of(sentence)
+    return Reading(
+        inexact=sum(_is_exact(asked.words[at]) and stems[at] not in said.stems for at in _content(asked.words)),
+        strangers=has_strangers(question, passage),
+        denied=is_denied(question) and not denies(sentence),
+        opposed=bool(says_opposite(stems, said.stems) or says_korean_opposite(question, sentence)),
+    )
+
+
+def has_strangers(question: str, passage: Passage) -> bool:
+    """Whether a name or a number of the question is nowhere in a passage or above it."""
+    asked = words_of(question).words
+    around = words_of(" ".join((passage.title, *passage.heading_path, passage.text)))
+    return any(
+        at and _is_name(asked[at]) and not _stands(folded_term(asked[at]), around.stems) for at in _content(asked)
+    )
+
+
+def _content(asked: Sequence[str]) -> list[int]:
+    """The places of the words, in an alphabet whose words are set apart, that say what is asked about."""
+    named = _named_as_asked(asked)
+    return [
+        at
+        for at, word in enumerate(asked)
+        if _is_latin(word) and word.lower() not in english_stopwords() and at not in named
+    ]
+
+
+def _named_as_asked(asked: Sequence[str]) -> frozenset[int]:
+    """The places of the two words behind each "what", "which", "whose" and "how": they name what is asked for."""
+    return frozenset(
+        at + ahead for at, word in enumerate(asked) if word.lower() in words(_LISTS, "asking") for ahead in (1, 2)
+    )
+
+
+def _stands(stem: str, stems: Collection[str]) -> bool:
+    """Whether a stem is there, or another with the same beginning: govern, government."""
+    return stem in stems or (
+        len(stem) >= _PREFIX_CHARS and any(other.startswith(stem[:_PREFIX_CHARS]) for other in stems)
+    )
+
+
+def _is_exact(word: str) -> bool:
+    lowered = word.lower()
+    return pattern(_LISTS, "exact").fullmatch(lowered) is not None and lowered not in words(_LISTS, "no_superlative")
+
+
+def _is_name(word: str) -> bool:
+    return word[0].isupper() or word[0].isdigit()
+
+
+def _is_latin(word: str) -> bool:
+    return not any(char >= "\u1100" for char in word)
+
 
 READ_PASSAGES = 5
 """So many of the first passages are read sentence by sentence."""
@@ -88,7 +251,7 @@ class Judgement(NamedTuple):
     """The pieces in the order of their passages, and what is made of them; both likelihoods in [0, 1].
 
     `doubt` says, in the question's language, what speaks against the best sentence all the same: that it denies what
-    is asked (`kb.answer.reading`), that it is of other days. None where nothing does.
+    is asked (`kb.answer.judging`), that it is of other days. None where nothing does.
     """
 
     excerpts: tuple[Excerpt, ...]

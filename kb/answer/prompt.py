@@ -1,23 +1,24 @@
-"""A question, its passages and what was said before → the messages a language model is shown.
+"""A question, its passages and the turns before → the messages a language model is shown, and what its plans mean.
 
 Each template is a file, `templates/<version>.txt`, and a version is never edited: another wording is another version.
 The text of a source is behind a bar on each of its lines, so nothing in it can end the quotation or pass for a
-source of its own.
+source of its own. A reply about the steps of a deep answer is read as questions to search for, and as nothing else.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kb.answer.markers import take_markers
-from kb.answer.packing import pack
-from kb.domain.answers.answer import Turn
-from kb.domain.answers.generation import LanguageModel, Message
+from kb.answer.generated_text import take_markers, without_thoughts
+from kb.domain.answers import Turn
+from kb.domain.generation import LanguageModel, Message
 from kb.domain.passages import Passage
 from kb.domain.text import stored_text
 from kb.errors import PromptTooLong
+from kb.language.sentences import sentences
 
 TEMPLATE_VERSIONS = ("rag-v1", "rag-v2", "rag-v3")
 
@@ -109,3 +110,91 @@ def filled(text: str, **values: str) -> str:
         at, name = min(found)
         parts += [text[:at], values[name]]
         text = text[at + len(name) + 2 :]
+
+
+# A passage cut to less than this says too little to be worth its heading.
+_LEAST_CHARS = 80
+
+
+def pack(passages: Sequence[Passage], budget_tokens: int, cost_tokens: Callable[[Passage], int]) -> tuple[Passage, ...]:
+    """The passages that fit the budget, numbered from 1 in their order.
+
+    One that does not fit is left out and the next one tried; where none has fitted so far it is cut behind a sentence,
+    if what is left says enough. Where that is nowhere so, any sentence is better than none. `cost_tokens` counts a
+    passage as the prompt will show it.
+    """
+    packed: list[Passage] = []
+    cut: list[Passage] = []
+    left = budget_tokens
+    for passage in passages:
+        numbered = passage._replace(number=len(packed) + 1)
+        cost = cost_tokens(numbered)
+        if cost > left and not packed and (shortened := _shortened(numbered, left, cost_tokens)):
+            if len(shortened.text) >= _LEAST_CHARS:
+                return (shortened,)
+            cut.append(shortened)
+        if cost <= left:
+            packed.append(numbered)
+            left -= cost
+    return tuple(packed or cut[:1])
+
+
+def _shortened(passage: Passage, budget_tokens: int, cost_tokens: Callable[[Passage], int]) -> Passage | None:
+    """The most of a passage's first sentences that fits; None where not even the first does."""
+    best: Passage | None = None
+    for sentence in sentences(passage):
+        shorter = passage._replace(text=passage.text[: sentence.end])
+        if cost_tokens(shorter) > budget_tokens:
+            break
+        best = shorter
+    return best
+
+
+MOST_REPLY_TOKENS = 300
+"""What a reply may take; more is no list of questions."""
+
+_LONGEST_CHARS = 300
+_LIST_MARK = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.):])\s+")
+_DONE = re.compile(r"\W*DONE\b", re.IGNORECASE)
+_SAYS = re.compile(r"[^\W_]")
+
+
+def plan_messages(question: str, most: int) -> tuple[Message, ...]:
+    """The prompt that asks for the parts of a question, at most `most`."""
+    system, user = template("plan-v1")
+    return (
+        Message("system", filled(system, most=str(most))),
+        Message("user", filled(user, question=stored_text(question).strip())),
+    )
+
+
+def read_plan(reply: str, most: int) -> tuple[str, ...]:
+    """The questions of a reply, each once; none where it is something else."""
+    return tuple(dict.fromkeys(_questions(reply)))[:most]
+
+
+def next_messages(
+    question: str, asked: Sequence[str], passages: Sequence[Passage], model: LanguageModel, budget_tokens: int
+) -> tuple[Message, ...]:
+    """The prompt that asks what is still to be searched for; of the passages as many as the budget holds."""
+    system, user = template("next-v1")
+    bare = {"asked": "\n".join(f"- {each}" for each in asked), "question": stored_text(question).strip()}
+
+    def messages(packed: Sequence[Passage]) -> tuple[Message, ...]:
+        shown = "\n\n".join(map(show_passage, packed))
+        return Message("system", system), Message("user", filled(user, passages=shown, **bare))
+
+    left = budget_tokens - model.count_prompt_tokens(messages(()))
+    return messages(pack(passages, left, lambda passage: model.count_tokens(show_passage(passage) + "\n\n")))
+
+
+def read_next(reply: str) -> str | None:
+    """The question of a reply; None where it says that nothing is needed, or asks nothing."""
+    said = without_thoughts(reply)
+    return None if _DONE.match(said) else next(iter(_questions(reply)), None)
+
+
+def _questions(reply: str) -> list[str]:
+    lines = (_LIST_MARK.sub("", line).strip().strip('"“”') for line in without_thoughts(reply).splitlines())
+    said = (" ".join(stored_text(line).split()) for line in lines)
+    return [line for line in said if _SAYS.search(line) and len(line) <= _LONGEST_CHARS and not line.endswith(":")]

@@ -1,87 +1,125 @@
-"""What a refusal says, and what is above and below an answer: Korean where the question is, else English."""
+"""What kb says of an answer and of its sentences: Korean where the question is, else English."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kb.domain.answers.answer import ClaimStatus, Hop, HopReason, RefusalReason
+from kb.domain.answers import ClaimStatus, Hop
 from kb.errors import KbError
 from kb.language.detect import query_language
-
-_REFUSALS: Mapping[RefusalReason, Mapping[str, str]] = {
-    "score_gate": {
-        "ko": "근거 부족. 노트에 이 질문의 답이 없습니다.",
-        "en": "Not in your notes: nothing found is likely to answer this.",
-    },
-    "llm_self_judge": {
-        "ko": "근거 부족. 찾은 곳에서 확인되는 답이 없습니다.",
-        "en": "Not in your notes: what was found does not answer this.",
-    },
-    "no_index": {
-        "ko": "아직 색인된 노트가 없습니다.",
-        "en": "Nothing is indexed yet.",
-    },
-    "no_chunks": {
-        "ko": "근거 부족. 질문의 말이 나오는 곳이 없습니다.",
-        "en": "Not in your notes: nothing was found for these words.",
-    },
-    "llm_stream_aborted": {
-        "ko": "답변이 끝나기 전에 멈췄습니다.",
-        "en": "The answer was stopped before the end.",
-    },
-}
 
 LITERAL_SHARE = 0.5
 """From this share of a question's weight on, its words are said to have been found."""
 
-# How an answer came about, in the line below it; the reason where there is none.
-_OUTCOMES: Mapping[str, Mapping[str, str]] = {
-    "score_gate": {"ko": "답 없음: 근거 부족", "en": "no answer: too little evidence"},
-    "llm_self_judge": {"ko": "답 없음: 찾은 곳에 답이 없음", "en": "no answer: not in what was found"},
-    "no_index": {"ko": "답 없음: 색인된 노트 없음", "en": "no answer: nothing is indexed"},
-    "no_chunks": {"ko": "답 없음: 찾은 곳 없음", "en": "no answer: nothing was found"},
-    "llm_stream_aborted": {"ko": "답 없음: 중단됨", "en": "no answer: stopped"},
-    "quoted": {"ko": "원문 인용", "en": "quoted"},
-    "quoted, not sure": {"ko": "원문 인용, 확실하지 않음", "en": "quoted, not sure"},
-    "not sure": {"ko": "확실하지 않음", "en": "not sure"},
-    "grounded": {"ko": "출처 확인 ✓", "en": "grounded ✓"},
-    "not grounded": {"ko": "출처 확인 ✗", "en": "grounded ✗"},
+# English and Korean; what a message is about fills its braces in their order.
+_OUTCOMES: Mapping[str, tuple[str, str]] = {
+    # Refusals, by their reason.
+    "score_gate": (
+        "Not in your notes: nothing found is likely to answer this.",
+        "근거 부족. 노트에 이 질문의 답이 없습니다.",
+    ),
+    "llm_self_judge": (
+        "Not in your notes: what was found does not answer this.",
+        "근거 부족. 찾은 곳에서 확인되는 답이 없습니다.",
+    ),
+    "no_index": ("Nothing is indexed yet.", "아직 색인된 노트가 없습니다."),
+    "no_chunks": (
+        "Not in your notes: nothing was found for these words.",
+        "근거 부족. 질문의 말이 나오는 곳이 없습니다.",
+    ),
+    "llm_stream_aborted": ("The answer was stopped before the end.", "답변이 끝나기 전에 멈췄습니다."),
+    # How an answer came about, in the line below it; the reason where there is none.
+    "outcome score_gate": ("no answer: too little evidence", "답 없음: 근거 부족"),
+    "outcome llm_self_judge": ("no answer: not in what was found", "답 없음: 찾은 곳에 답이 없음"),
+    "outcome no_index": ("no answer: nothing is indexed", "답 없음: 색인된 노트 없음"),
+    "outcome no_chunks": ("no answer: nothing was found", "답 없음: 찾은 곳 없음"),
+    "outcome llm_stream_aborted": ("no answer: stopped", "답 없음: 중단됨"),
+    "outcome quoted": ("quoted", "원문 인용"),
+    "outcome quoted, not sure": ("quoted, not sure", "원문 인용, 확실하지 않음"),
+    "outcome not sure": ("not sure", "확실하지 않음"),
+    "outcome grounded": ("grounded ✓", "출처 확인 ✓"),
+    "outcome not grounded": ("grounded ✗", "출처 확인 ✗"),
+    # Headings.
+    "unsure": ("Perhaps this; not sure:", "확실하지 않지만, 아마 이것일 수 있습니다:"),
+    "nearest": ("nearest places:", "가장 가까운 곳:"),
+    "checked": ("after checking against the sources:", "출처와 대조한 뒤:"),
 }
 
-
-def refusal_text(reason: RefusalReason, language: str) -> str:
-    """The sentence a refusal is shown with."""
-    return _in(language, _REFUSALS[reason])
-
-
-_NEAREST = {"ko": "가장 가까운 곳:", "en": "nearest places:"}
-_CHECKED = {"ko": "출처와 대조한 뒤:", "en": "after checking against the sources:"}
-
-
-_NOT_KEPT = {"ko": "이 답변은 저장되지 않았습니다", "en": "this answer was not kept"}
-_SILENT = {"ko": " 모델이 답하지 않았습니다", "en": " did not answer"}
-_INSTEAD = {
-    "ko": " 모델의 글은 출처로 뒷받침되지 않아, 노트의 문장을 그대로 보입니다",
-    "en": " wrote nothing that its sources support; these are your notes' own sentences",
+_NOTES: Mapping[str, tuple[str, str]] = {
+    # How the best passage was found.
+    "found words": ("found literally", "질문의 말 그대로 찾음"),
+    "found part": ("found by some of its words", "질문의 말 일부로 찾음"),
+    "found meaning": ("found by meaning", "뜻으로 찾음"),
+    "found other": ("found in another language", "다른 언어에서 찾음"),
+    "evidence": ("evidence {}", "근거 {}"),
+    # Notes beside an answer.
+    "not_kept": ("this answer was not kept: {}", "이 답변은 저장되지 않았습니다: {}"),
+    "did_not_answer": ("{} did not answer: {}", "{} 모델이 답하지 않았습니다: {}"),
+    "without_judge": (
+        "checked by the rules alone, without the claim judge: {}",
+        "판정 모델 없이 규칙으로만 대조했습니다: {}",
+    ),
+    "quoted_instead": (
+        "{} wrote nothing that its sources support; these are your notes' own sentences",
+        "{} 모델의 글은 출처로 뒷받침되지 않아, 노트의 문장을 그대로 보입니다",
+    ),
+    "kept_from_models": (
+        "all that was found is kept from language models (exposure.never_to_llm), so none wrote this",
+        "찾은 글은 모두 언어 모델에 주지 않도록 정한 것이라(exposure.never_to_llm), 모델 없이 답합니다",
+    ),
+    "stopped": ("stopped before the end", "끝나기 전에 멈췄습니다"),
+    "doubtful": (
+        "the best sentence has another number or name than the question, denies it or says the opposite",
+        "가장 나은 문장이 질문과 다른 수, 이름, 부정이나 반대를 말함",
+    ),
+    "of_other_days": ('nothing says that this is of "{}"', '"{}"의 글이라는 표시가 없는 곳'),
+    "goes_on": ("the whole definition: {}", "정의 전체: {}"),
+    "bound steps": (
+        "stopped at the most steps allowed (rag.deep_steps)",
+        "정해진 단계 수에서 멈췄습니다 (rag.deep_steps)",
+    ),
+    "bound time": (
+        "no further step: out of time (rag.deep_seconds)",
+        "정해진 시간이 되어 멈췄습니다 (rag.deep_seconds)",
+    ),
+    "bound tokens": (
+        "no further step: out of tokens (rag.deep_tokens)",
+        "정해진 토큰 수에서 멈췄습니다 (rag.deep_tokens)",
+    ),
 }
-_KEPT_FROM_MODELS = {
-    "ko": "찾은 글은 모두 언어 모델에 주지 않도록 정한 것이라(exposure.never_to_llm), 모델 없이 답합니다",
-    "en": "all that was found is kept from language models (exposure.never_to_llm), so none wrote this",
-}
-_STOPPED = {"ko": "끝나기 전에 멈췄습니다", "en": "stopped before the end"}
-_DOUBTFUL = {
-    "ko": "가장 나은 문장이 질문과 다른 수, 이름, 부정이나 반대를 말함",
-    "en": "the best sentence has another number or name than the question, denies it or says the opposite",
+
+_STEPS: Mapping[str, tuple[str, str]] = {
+    # Why a step was taken.
+    "hop whole": ("the question as asked", "질문 그대로"),
+    "hop part": ("a part of it", "질문의 한 부분"),
+    "hop side": ("one side of the comparison", "비교하는 한쪽"),
+    "hop planned": ("a part, as the model split it", "모델이 나눈 부분"),
+    "hop needed": ("what the model still needed after that", "찾은 것에 더 필요하다고 모델이 본 것"),
+    # What became of the sentences of a model.
+    "dropped": ("left out", "제외"),
+    "not_checked": ("not checked", "확인 안 됨"),
+    "weak": ("not sure", "불확실"),
 }
 
-_UNSURE = {"ko": "확실하지 않지만, 아마 이것일 수 있습니다:", "en": "Perhaps this; not sure:"}
-_FOUND = {
-    "words": {"ko": "질문의 말 그대로 찾음", "en": "found literally"},
-    "part": {"ko": "질문의 말 일부로 찾음", "en": "found by some of its words"},
-    "meaning": {"ko": "뜻으로 찾음", "en": "found by meaning"},
-    "other": {"ko": "다른 언어에서 찾음", "en": "found in another language"},
+_CLAIM_REASONS: Mapping[str, tuple[str, str]] = {
+    "not_held": (
+        "no sentence of its passages says this nearly word for word",
+        "근거 구절에 이 문장을 거의 그대로 말하는 문장이 없음",
+    ),
+    "other_language": ("its passages are in another language", "근거 구절이 다른 언어로 쓰여 있음"),
+    "too_long": ("it is too long to be compared with its passages", "너무 길어서 근거 구절과 대조할 수 없음"),
+    "instruction": ("it only repeats an instruction found in its passage", "근거 구절에 적힌 지시를 되풀이할 뿐임"),
+    "quotation_absent": ("the quotation “{}” is in none of its passages", "인용한 “{}”이(가) 근거 구절에 없음"),
+    "absent": ("“{}” is in none of its passages", "“{}”이(가) 근거 구절에 없음"),
+    "instead": ("its passage says “{}” there, not “{}”: {}", "근거 구절에는 그 자리에 “{}”, “{}”이(가) 아님: {}"),
+    "uncited": (
+        "it cites no passage, and none carries its words",
+        "인용한 구절도, 이 문장의 말이 나오는 구절도 없음",
+    ),
+    "no_words": ("no passage carries its words", "이 문장의 말이 나오는 구절이 없음"),
+    "judge_contradicts": ("{} finds that its passages say otherwise", "{}: 근거 구절이 달리 말한다고 봄"),
+    "judge_unsure": ("{} does not find it in its passages", "{}: 근거 구절에서 확인되지 않는다고 봄"),
 }
-
 
 # What failed, by the code of the error; in English the error's own message says it.
 _WHY_KO: Mapping[str, str] = {
@@ -102,29 +140,17 @@ _WHY_KO: Mapping[str, str] = {
 }
 
 
-def not_kept(language: str, error: KbError) -> str:
-    """That an answer could not be recorded, and why."""
-    return f"{_in(language, _NOT_KEPT)}: {_why(language, error)}"
+_MESSAGES: Mapping[str, tuple[str, str]] = {**_OUTCOMES, **_NOTES, **_STEPS, **_CLAIM_REASONS}
 
 
-def did_not_answer(language: str, model: str, error: KbError) -> str:
-    """That a language model failed before its first word, and why."""
-    return f"{model}{_in(language, _SILENT)}: {_why(language, error)}"
+def say(language: str, message: str, *about: str) -> str:
+    """A message about these words."""
+    english, korean = _MESSAGES[message]
+    return (korean if language == "ko" else english).format(*about)
 
 
-def not_judged_twice(language: str, error: KbError) -> str:
-    """That the second judge could not be asked, so that the rules judged alone, and why."""
-    return f"{_in(language, _ALONE)}: {_why(language, error)}"
-
-
-_ALONE = {
-    "ko": "두 번째 판정 없이 규칙으로만 대조했습니다",
-    "en": "checked by the rules alone, without the second judge",
-}
-
-
-def _why(language: str, error: KbError) -> str:
-    """The reason in that language; in Korean what `error` is, with the places and names it is about."""
+def why(language: str, error: KbError) -> str:
+    """What failed; in Korean what `error` is, with the places and names it is about."""
     if language != "ko":
         return error.message
     kinds = (kind.code for kind in type(error).__mro__ if issubclass(kind, KbError))
@@ -132,97 +158,32 @@ def _why(language: str, error: KbError) -> str:
     return f"{said} ({', '.join(error.details.values())})" if error.details else said
 
 
-def quoted_instead(language: str, model: str) -> str:
-    """That sentences of the notes stand in the place of a model's."""
-    return f"{model}{_in(language, _INSTEAD)}"
-
-
-def kept_from_models(language: str) -> str:
-    """That no model was given what was found."""
-    return _in(language, _KEPT_FROM_MODELS)
-
-
-def stopped_early(language: str) -> str:
-    """That the writing of an answer was interrupted."""
-    return _in(language, _STOPPED)
-
-
-def doubtful(language: str) -> str:
-    """That the best sentence speaks of something else than the question does."""
-    return _in(language, _DOUBTFUL)
-
-
-def of_other_days(language: str, phrase: str) -> str:
-    """That nothing says the best passage is of the days the question speaks of."""
-    if language == "ko":
-        return f'"{phrase}"의 글이라는 표시가 없는 곳'
-    return f'nothing says that this is of "{phrase}"'
-
-
 def judged_words(language: str, status: ClaimStatus, count: int, total: int) -> str:
-    """How many sentences of a model were left out, or are not sure."""
-    if language == "ko":
-        return f"문장 {total}개 중 {count}개 {'제외' if status == 'dropped' else '불확실'}"
-    return f"{count} of {total} sentences {'left out' if status == 'dropped' else 'not sure'}"
+    """How many sentences of a model were left out, were not checked, or are not sure."""
+    said = say(language, status)
+    return f"문장 {total}개 중 {count}개 {said}" if language == "ko" else f"{count} of {total} sentences {said}"
 
 
 def unsure_heading(language: str) -> str:
     """What is above an answer that kb is not sure of."""
-    return _in(language, _UNSURE)
+    return say(language, "unsure")
+
+
+def nearest_heading(language: str) -> str:
+    """What is above the places a refusal names."""
+    return say(language, "nearest")
+
+
+def checked_heading(language: str) -> str:
+    """What is between a text shown as it was generated and what the checks left of it."""
+    return say(language, "checked")
 
 
 def how_found(language: str, *, words: float, by_words: bool, in_own_language: bool) -> str:
     """How the best passage was found; `words` is the share of the question's weight that one passage carries."""
     if words >= LITERAL_SHARE:
-        return _in(language, _FOUND["words"])
-    return _in(language, _FOUND["part" if by_words else "meaning" if in_own_language else "other"])
-
-
-def goes_on(language: str, place: str) -> str:
-    """That a definition is longer than what is quoted of it; `place` has it whole."""
-    return f"정의 전체: {place}" if language == "ko" else f"the whole definition: {place}"
-
-
-def part_heading(place: int, question: str) -> str:
-    """What is above the answer to a part of a question."""
-    return f"{place}. {question}"
-
-
-def stopped_at(language: str, bound: str) -> str:
-    """Which bound ended the steps of a deep answer: steps, time or tokens."""
-    key, unit = _BOUNDS[bound]
-    return f"{_in(language, unit)} ({key})"
-
-
-_BOUNDS: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "steps": ("rag.deep_steps", {"ko": "정해진 단계 수에서 멈췄습니다", "en": "stopped at the most steps allowed"}),
-    "time": ("rag.deep_seconds", {"ko": "정해진 시간이 되어 멈췄습니다", "en": "no further step: out of time"}),
-    "tokens": ("rag.deep_tokens", {"ko": "정해진 토큰 수에서 멈췄습니다", "en": "no further step: out of tokens"}),
-}
-
-
-def hop_words(language: str, why: HopReason) -> str:
-    """Why a step was taken."""
-    return _in(language, _HOPS[why])
-
-
-_HOPS: Mapping[HopReason, Mapping[str, str]] = {
-    "whole": {"ko": "질문 그대로", "en": "the question as asked"},
-    "part": {"ko": "질문의 한 부분", "en": "a part of it"},
-    "side": {"ko": "비교하는 한쪽", "en": "one side of the comparison"},
-    "planned": {"ko": "모델이 나눈 부분", "en": "a part, as the model split it"},
-    "needed": {"ko": "찾은 것에 더 필요하다고 모델이 본 것", "en": "what the model still needed after that"},
-}
-
-
-def nearest_heading(language: str) -> str:
-    """What is above the places a refusal names."""
-    return _in(language, _NEAREST)
-
-
-def checked_heading(language: str) -> str:
-    """What is between a text shown as it was generated and what the checks left of it."""
-    return _in(language, _CHECKED)
+        return say(language, "found words")
+    return say(language, "found part" if by_words else "found meaning" if in_own_language else "found other")
 
 
 def outcome_words(language: str, refusal_reason: str | None, *, is_quoted: bool, grounded: bool, is_sure: bool) -> str:
@@ -235,7 +196,7 @@ def outcome_words(language: str, refusal_reason: str | None, *, is_quoted: bool,
         outcome = "grounded" if grounded else "not grounded"
     else:
         outcome = "not sure"
-    return _in(language, _OUTCOMES[outcome])
+    return say(language, f"outcome {outcome}")
 
 
 def share_words(language: str, cited: int, used: int) -> str:
@@ -247,7 +208,7 @@ def share_words(language: str, cited: int, used: int) -> str:
 
 def evidence_words(language: str, value: str) -> str:
     """How likely the hits hold an answer."""
-    return f"{'근거' if language == 'ko' else 'evidence'} {value}"
+    return say(language, "evidence", value)
 
 
 def two_places(share: float) -> str:
@@ -259,8 +220,4 @@ def hop_line(hop: Hop) -> str:
     """A step: what was asked, why, and what came of it."""
     language = query_language(hop.question)
     evidence = "" if hop.evidence is None else f", {evidence_words(language, two_places(hop.evidence))}"
-    return f"{hop.question} ({hop_words(language, hop.why)}) → {hop.state}{evidence}"
-
-
-def _in(language: str, words: Mapping[str, str]) -> str:
-    return words.get(language, words["en"])
+    return f"{hop.question} ({say(language, f'hop {hop.why}')}) → {hop.state}{evidence}"

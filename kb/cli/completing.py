@@ -67,11 +67,11 @@ def _call(function: str, *arguments: object) -> Any:
 
 
 def _answers(session: Session, _: str) -> Iterable[str]:
-    return [row.trace_id for row in _call("kb.operations.answers.history.list_answers", session, _MOST)]
+    return [row.trace_id for row in _call("kb.operations.answers.records.list_answers", session, _MOST)]
 
 
 def _sessions(session: Session, _: str) -> Iterable[str]:
-    return [row.session_id for row in _call("kb.operations.answers.history.list_sessions", session)]
+    return [row.session_id for row in _call("kb.operations.answers.records.list_sessions", session)]
 
 
 def _runs(session: Session, _: str) -> Iterable[str]:

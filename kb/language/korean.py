@@ -101,6 +101,11 @@ def release_analyser() -> None:
     _kiwi.cache_clear()
 
 
+def tagged(text: str) -> list[tuple[str, str, int]]:
+    """The morphemes of a text in order, particles and endings too: form, Kiwi's tag without its suffix, start."""
+    return [(token.form, token.tag.partition("-")[0], token.start) for token in _kiwi().tokenize(text)]
+
+
 def analyse(texts: Sequence[str]) -> Iterator[KoreanText]:
     """What Kiwi finds in each text, in order and as it goes; several texts at once use all cores."""
     for text, tokens in zip(texts, _kiwi().tokenize(iter(texts)), strict=True):

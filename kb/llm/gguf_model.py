@@ -13,7 +13,7 @@ from pathlib import Path
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
-from kb.domain.answers.generation import (
+from kb.domain.generation import (
     Done,
     FinishReason,
     GenerateRequest,

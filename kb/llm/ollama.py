@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
-from kb.domain.answers.generation import (
+from kb.domain.generation import (
     Done,
     FinishReason,
     GenerateRequest,

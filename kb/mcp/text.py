@@ -12,7 +12,7 @@ import secrets
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from kb.domain.answers.answer import Answer
+from kb.domain.answers import Answer
 from kb.domain.citations import cited_lines
 from kb.domain.results.fetched import NO_PICTURES, Fetched, FetchedPlace, Neighbour, Picture, Pictures
 from kb.domain.results.listing import BaseStatus, Listing

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from jinja2 import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from kb.domain.answers.generation import Message
+from kb.domain.generation import Message
 from kb.errors import ModelCorrupt
 
 CHATML = (

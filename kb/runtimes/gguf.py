@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from kb.domain.answers.generation import Message
+from kb.domain.generation import Message
 from kb.errors import ModelCorrupt, ModelError, ModelMissing, PromptTooLong, StreamBroken
 from kb.installation import extra_command
 

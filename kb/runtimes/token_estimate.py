@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kb.domain.answers.generation import Message
+from kb.domain.generation import Message
 
 # What the chat template puts around one message: role, marks and line ends.
 MESSAGE_TOKENS = 12

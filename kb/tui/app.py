@@ -20,14 +20,13 @@ from textual.timer import Timer
 from textual.widgets import Footer, Input, OptionList, Static
 from textual.worker import Worker, WorkerState
 
-from kb.domain.answers.answer import Answer
-from kb.domain.answers.answer_events import Generated, HopTaken, Retrieved
+from kb.domain.answers import Answer, Generated, HopTaken, Retrieved
 from kb.domain.filters import SearchFilters
 from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation, SessionRow
 from kb.domain.results.viewing import FacetCount
 from kb.domain.search import MODES, SearchResult
 from kb.errors import KbError
-from kb.operations.answers.history import find_answer, list_answers, list_sessions, show_session
+from kb.operations.answers.records import find_answer, list_answers, list_sessions, show_session
 from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
 from kb.operations.inspect.listing import count_facets

@@ -6,17 +6,16 @@ import os
 from collections.abc import Sequence
 from typing import TextIO
 
-from kb.domain.answers.answer import Answer
-from kb.domain.answers.answer_events import HopTaken
+from kb.domain.answers import Answer, HopTaken
 from kb.domain.citations import Citation
 from kb.domain.filters import OPTIONS, toggled, with_values
 from kb.domain.results.viewing import Facets
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchHit
 from kb.errors import KbError, UsageError
-from kb.operations.answers.history import list_sessions, show_session
-from kb.operations.answers.locate import locate
 from kb.operations.answers.open_citation import find_opening, run_opening
+from kb.operations.answers.records import list_sessions, show_session
+from kb.operations.answers.verify import locate
 from kb.operations.ask.ask import ask
 from kb.operations.inspect.listing import count_facets
 from kb.operations.search.search import search

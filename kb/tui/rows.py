@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kb.answer.wording import hop_line
-from kb.domain.answers.answer import Answer, AnswerCitation, Hop
+from kb.domain.answers import Answer, AnswerCitation, Hop
 from kb.domain.citations import Citation, CodeCitation
 from kb.domain.results.answers import AnswerSummary
 from kb.domain.search import SearchHit
@@ -96,7 +96,7 @@ def answer_text(answer: Answer) -> Text:
     found.append(clean(answer.text) + "\n")
     for claim in answer.claims:
         if claim.status != "supported":
-            found.append(f"{claim.status}: ", "yellow" if claim.status == "weak" else "red")
+            found.append(f"{claim.status.replace('_', ' ')}: ", "red" if claim.status == "dropped" else "yellow")
             found.append(f"{clean_line(claim.text)} — {clean_line(claim.reason or '')}\n", QUIET)
     for note in answer.notes:
         found.append(clean_line(note) + "\n", QUIET)

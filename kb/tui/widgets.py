@@ -20,7 +20,7 @@ from textual.timer import Timer
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from kb.domain.answers.answer import Answer
+from kb.domain.answers import Answer
 from kb.domain.results.answers import AnswerSummary
 from kb.domain.results.viewing import DocumentView
 from kb.domain.search import SearchHit

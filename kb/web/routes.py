@@ -23,7 +23,7 @@ from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchDefaults, SearchQuery, SearchResponse
 from kb.errors import KbError, UsageError
 from kb.eval.report_html import verdict_reason
-from kb.operations.answers.history import find_answer, list_answers
+from kb.operations.answers.records import find_answer, list_answers
 from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest

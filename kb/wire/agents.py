@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kb.domain.answers.answer import Answer, AnswerCitation, Hop
+from kb.domain.answers import Answer, AnswerCitation, Hop
 from kb.domain.ingest_events import IngestCounts
 from kb.domain.on_wire import on_wire
 from kb.domain.results.fetched import Fetched, FetchedPlace, FetchFailure, Picture

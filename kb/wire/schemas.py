@@ -49,7 +49,7 @@ _BULK_HINT = 'a line looks like {"query": "비교 정렬", "k": 5}'
 
 # Schemas of several records, and the one of a class that no record is.
 _UNIONS = {
-    "answer_event.v1": ("kb.domain.answers.answer_events", "AskEvent"),
+    "answer_event.v1": ("kb.domain.answers", "AskEvent"),
     "citation.v1": ("kb.domain.citations", "Citation"),
     "error.v1": ("kb.errors", "KbError"),
 }

@@ -6,7 +6,6 @@ import json
 
 import click
 
-from kb.answer.standing import changed_words
 from kb.answer.wording import outcome_words
 from kb.cli.call import Call, CommandGroup, json_option, pass_call
 from kb.cli.options import WholeNumber
@@ -28,9 +27,9 @@ from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation, 
 from kb.domain.results.disclosure import Disclosure
 from kb.errors import UsageError
 from kb.operations.answers.audit import disclosures
-from kb.operations.answers.history import delete_session, find_answer, list_answers, list_sessions, show_session
 from kb.operations.answers.last_shown import shown_answer
-from kb.operations.answers.verify import verify
+from kb.operations.answers.records import delete_session, find_answer, list_answers, list_sessions, show_session
+from kb.operations.answers.verify import changed_words, verify
 from kb.operations.opening.clock import from_ns
 
 # The state of a quotation, as the wire names it → its sign and word on the screen.

@@ -13,7 +13,7 @@ from kb.cli.options import Number, QuestionCommand, WholeNumber, help_option, op
 from kb.cli.output.answer import show_answer, show_tokens
 from kb.cli.output.printing import print_json
 from kb.cli.output.streams import question_of
-from kb.domain.answers.answer_events import AskEvent
+from kb.domain.answers import AskEvent
 from kb.domain.filters import SearchFilters
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import MODES, SearchMode

@@ -21,8 +21,7 @@ from kb.answer.wording import (
 )
 from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, echo_parts, echo_text, styled
 from kb.cli.output.terminal import Folding, columns, plain, plain_line, shows_links, with_code
-from kb.domain.answers.answer import Answer, AnswerCitation, Claim, SecondVerdict
-from kb.domain.answers.answer_events import AskEvent, Generated, HopTaken
+from kb.domain.answers import Answer, AnswerCitation, AskEvent, Claim, Generated, HopTaken, SecondVerdict
 from kb.language.detect import query_language
 from kb.retrieve.notes import note_label
 
@@ -117,7 +116,7 @@ def _claim_lines(claim: Claim) -> Iterator[str]:
     if claim.second is not None:
         yield judges_line(claim.second)
     if claim.status != "supported":
-        yield f"{claim.status}: {plain_line(claim.reason or '')}"
+        yield f"{claim.status.replace('_', ' ')}: {plain_line(claim.reason or '')}"
 
 
 def judges_line(second: SecondVerdict) -> str:

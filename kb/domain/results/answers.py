@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from kb.domain.answers.answer import AnswerState, SecondVerdict, Turn
+from kb.domain.answers import AnswerState, SecondVerdict, Turn
 from kb.domain.citations import Citation
 from kb.domain.on_wire import Wire, on_wire
 from kb.records import NamedTuple
@@ -17,7 +17,7 @@ class QuoteCheck(NamedTuple):
     """One quotation: whether it stands where it was cited, and where it is now.
 
     `git_commit` and `now_git_commit` are there where the file's repository is at another commit than it was,
-    `second` where a second judge was asked about the sentence, `now_text` where it changed and the like is there.
+    `second` where a claim judge was asked about the sentence, `now_text` where it changed and the like is there.
     """
 
     quote: str

@@ -18,7 +18,7 @@ from kb.errors import StoreError
 from kb.records import NamedTuple
 
 if TYPE_CHECKING:
-    from kb.domain.answers.answer import Answer  # a search shows none
+    from kb.domain.answers import Answer  # a search shows none
 
 _FILE = "last_shown.json"
 

@@ -15,8 +15,8 @@ from kb.config import Config
 from kb.domain.citations import Citation, LineCitation, PageCitation, TimeCitation, cited_lines, parse_citation
 from kb.domain.kinds import kind_of, media_type_of
 from kb.errors import InvalidCitation, NotFound, UsageError
-from kb.operations.answers.history import find_answer
 from kb.operations.answers.last_shown import Place, last_shown, shown_answer
+from kb.operations.answers.records import find_answer
 from kb.operations.fetch.places import file_lines, require_line
 from kb.operations.opening.typed_path import as_on_disk
 from kb.operations.session.session import Session

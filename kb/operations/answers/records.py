@@ -1,12 +1,13 @@
-"""Answers to rows of `answers` and back: what is kept is enough to show one again and to check it later."""
+"""Answers as rows of `answers` and back, their list, and conversations: a row is enough to show or check one again."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, get_args
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar, get_args
 
-from kb.domain.answers.answer import (
+from kb.domain.answers import (
     Answer,
     AnswerCitation,
     AnswerState,
@@ -20,13 +21,19 @@ from kb.domain.answers.answer import (
     SecondVerdict,
     Turn,
 )
-from kb.domain.answers.generation import Message, ModelRef, TokenUsage
 from kb.domain.citations import citation_from_json, citation_to_json
+from kb.domain.generation import Message, ModelRef, TokenUsage
 from kb.domain.ids import id_from
 from kb.domain.passages import Passage
+from kb.domain.results.answers import AnswerSummary, Conversation, SessionRow
 from kb.domain.search import RetrievalDetail
+from kb.domain.text import stored_text
+from kb.errors import InvalidId, NotFound
+from kb.operations.session.session import Session
 from kb.store import queries
-from kb.store.connection import Connection, transaction
+from kb.store.connection import Connection, open_writer, sqlite_errors, transaction
+
+_Record = TypeVar("_Record")
 
 _TITLE_CHARS = 80
 
@@ -59,7 +66,7 @@ def record_answer(db: Connection, answer: Answer, settings: Mapping[str, object]
             turn_index=answer.turn_index,
             question=answer.question,
             answer=answer.text,
-            citations_json=_json([_citation_json(each) for each in answer.citations]),
+            citations_json=_json(answer.citations),
             now=now_s,
             search_query=answer.search_query,
         )
@@ -68,15 +75,15 @@ def record_answer(db: Connection, answer: Answer, settings: Mapping[str, object]
 
 def stored_answer(row: queries.AnswerRow) -> Answer:
     """The answer a row holds; its hits are not kept."""
-    evidence = json.loads(row.calibration) if row.calibration else None
+    state: AnswerState = "unsure" if row.refusal_reason is None else "refused"  # where an older kb did not say
     return Answer(
         question=row.query,
         search_query=row.search_query,
         text=row.answer,
-        citations=tuple(_citation(each) for each in json.loads(row.citations_json)),
-        claims=tuple(_claim(each) for each in json.loads(row.claims_json)),
+        citations=_read_all(AnswerCitation, row.citations_json),
+        claims=_read_all(Claim, row.claims_json),
         grounded=bool(row.grounded),
-        refusal_reason=_reason(row.refusal_reason),
+        refusal_reason=next((each for each in get_args(RefusalReason) if each == row.refusal_reason), None),
         model=ModelRef(row.model_id, row.model_provider),
         embedding=EmbeddingRef(
             row.embedding_model_id, row.embedding_dimensions or 0, row.embedding_provider or _UNKNOWN_PROVIDER
@@ -93,19 +100,19 @@ def stored_answer(row: queries.AnswerRow) -> Answer:
             row.chunks_returned,
             row.chunks_used,
         ),
-        evidence=None if evidence is None else Evidence(**evidence),
+        evidence=_read(Evidence, json.loads(row.calibration)) if row.calibration else None,
         usage=TokenUsage(row.prompt_tokens or 0, row.completion_tokens or 0, row.latency_ms or 0),
         created_at=row.created_at,
         index_version=row.index_version,
         ranking_version=row.ranking_version,
-        packed=tuple(_passage(each) for each in json.loads(row.packed_chunks_json or "[]")),
-        messages=tuple(Message(**each) for each in json.loads(row.messages_json or "[]")),
+        packed=_read_all(Passage, row.packed_chunks_json),
+        messages=_read_all(Message, row.messages_json),
         generated_text=row.generated_text,
         notes=tuple(json.loads(row.notes_json)),
         conversation_id=row.conversation_id,
         turn_index=row.turn_index,
-        state=_state(row),
-        hops=tuple(_hop(each) for each in json.loads(row.hops_json or "[]")),
+        state=next((each for each in get_args(AnswerState) if each == row.state), state),
+        hops=_read_all(Hop, row.hops_json),
     )
 
 
@@ -137,8 +144,8 @@ def _row(answer: Answer, settings: Mapping[str, object]) -> dict[str, Any]:
         "top_score": answer.retrieval.top_score,
         "chunks_returned": answer.retrieval.chunks_returned,
         "chunks_used": answer.retrieval.chunks_used,
-        "citations_json": _json([_citation_json(each) for each in answer.citations]),
-        "packed_chunks_json": _json([_passage_json(each) for each in answer.packed]),
+        "citations_json": _json(answer.citations),
+        "packed_chunks_json": _json(answer.packed),
         "prompt_tokens": answer.usage.prompt_tokens,
         "completion_tokens": answer.usage.completion_tokens,
         "latency_ms": answer.usage.latency_ms,
@@ -147,83 +154,127 @@ def _row(answer: Answer, settings: Mapping[str, object]) -> dict[str, Any]:
         "turn_index": answer.turn_index,
         "search_query": answer.search_query,
         "evidence": answer.evidence.value if answer.evidence else None,
-        "calibration": _json(answer.evidence._asdict()) if answer.evidence else None,
+        "calibration": _json(answer.evidence) if answer.evidence else None,
         "settings_json": _json(settings),
-        "messages_json": _json([message._asdict() for message in answer.messages]),
+        "messages_json": _json(answer.messages),
         "generated_text": answer.generated_text,
-        "claims_json": _json([_claim_json(each) for each in answer.claims]),
-        "notes_json": _json(list(answer.notes)),
+        "claims_json": _json(answer.claims),
+        "notes_json": _json(answer.notes),
         "index_version": answer.index_version,
         "ranking_version": answer.ranking_version,
         "state": answer.state,
-        "hops_json": _json([_hop_json(each) for each in answer.hops]) if answer.hops else None,
+        "hops_json": _json(answer.hops) if answer.hops else None,
     }
-
-
-def _reason(stored: str | None) -> RefusalReason | None:
-    return next((reason for reason in get_args(RefusalReason) if reason == stored), None)
-
-
-def _state(row: queries.AnswerRow) -> AnswerState:
-    """Whether kb stood by the answer; an older kb did not say, and did not know."""
-    if row.state is None:
-        return "unsure" if row.refusal_reason is None else "refused"
-    return next(state for state in get_args(AnswerState) if state == row.state)
-
-
-def _citation_json(citation: AnswerCitation) -> dict[str, Any]:
-    return {**citation._asdict(), "citation": citation_to_json(citation.citation)}
-
-
-def _citation(stored: dict[str, Any]) -> AnswerCitation:
-    return AnswerCitation(**{**stored, "citation": citation_from_json(stored["citation"])})
-
-
-def _claim_json(claim: Claim) -> dict[str, Any]:
-    stored = {**claim._asdict(), "citation": citation_to_json(claim.citation) if claim.citation else None}
-    return {**stored, "second": claim.second._asdict() if claim.second else None}
-
-
-def _claim(stored: dict[str, Any]) -> Claim:
-    at, second = stored["citation"], stored.get("second")
-    passages, citation = tuple(stored["passages"]), citation_from_json(at) if at else None
-    beside = SecondVerdict(**second) if second else None
-    return Claim(**{**stored, "passages": passages, "citation": citation, "second": beside})
-
-
-def _hop_json(hop: Hop) -> dict[str, Any]:
-    places = [{**each._asdict(), "citation": citation_to_json(each.citation)} for each in hop.places]
-    return {**hop._asdict(), "places": places}
-
-
-def _hop(stored: dict[str, Any]) -> Hop:
-    places = tuple(HopPlace(**{**each, "citation": citation_from_json(each["citation"])}) for each in stored["places"])
-    return Hop(**{**stored, "places": places})
-
-
-def _passage_json(passage: Passage) -> dict[str, Any]:
-    return {
-        **passage._asdict(),
-        "citation": citation_to_json(passage.citation),
-        "retrieval": passage.retrieval._asdict(),
-    }
-
-
-def _passage(stored: dict[str, Any]) -> Passage:
-    return Passage(
-        **{
-            **stored,
-            "heading_path": tuple(stored["heading_path"]),
-            "citation": citation_from_json(stored["citation"]),
-            "retrieval": _retrieval(stored["retrieval"]),
-        }
-    )
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
 
 
-def _retrieval(stored: dict[str, Any]) -> RetrievalDetail:
-    """What ranked a passage; an older kb kept more of it."""
-    return RetrievalDetail(**{name: value for name, value in stored.items() if name in RetrievalDetail._fields})
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: citations in their stored form, other records by the names of their fields."""
+    if isinstance(value, dict):
+        return {
+            name: citation_to_json(each) if name == "citation" and each is not None else _plain(each)
+            for name, each in value.items()
+        }
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _read(kind: Callable[..., _Record], stored: Mapping[str, Any]) -> _Record:
+    """A stored record; fields that only an older kb had are left out."""
+    nested: dict[str, Callable[[Mapping[str, Any]], object]] = {
+        "citation": citation_from_json,
+        "second": partial(_read, SecondVerdict),
+        "retrieval": partial(_read, RetrievalDetail),
+        "places": partial(_read, HopPlace),
+    }
+
+    def field(name: str, value: Any) -> Any:
+        if isinstance(value, list):
+            return tuple(nested[name](each) for each in value) if name in nested else tuple(value)
+        return nested[name](value) if name in nested and value is not None else value
+
+    known = getattr(kind, "_fields", ())
+    return kind(**{name: field(name, value) for name, value in stored.items() if name in known})
+
+
+def _read_all(kind: Callable[..., _Record], stored: str | None) -> tuple[_Record, ...]:
+    return tuple(_read(kind, each) for each in json.loads(stored or "[]"))
+
+
+def list_answers(session: Session, limit: int | None) -> list[AnswerSummary]:
+    """The answers, the newest first."""
+    with session.reading() as base:
+        return queries.list_answers(base.db, row_limit=-1 if limit is None else limit)
+
+
+def find_answer(session: Session, typed: str | None) -> Answer:
+    """The answer named by its id or the start of one; the last one where nothing is named.
+
+    Raises: NotFound, InvalidId.
+    """
+    with session.reading() as base:
+        return stored_answer(_named_row(base.db, typed))
+
+
+def all_answers(session: Session) -> list[Answer]:
+    """Every answer, the newest first."""
+    with session.reading() as base:
+        rows = (
+            queries.select_answer(base.db, trace_id=each.trace_id)
+            for each in queries.list_answers(base.db, row_limit=-1)
+        )
+        return [stored_answer(row) for row in rows if row is not None]
+
+
+def list_sessions(session: Session) -> list[SessionRow]:
+    """The conversations, the latest first."""
+    with session.reading() as base:
+        return queries.list_sessions(base.db)
+
+
+def show_session(session: Session, session_id: str) -> Conversation:
+    """A conversation with its turns. Raises: NotFound."""
+    session_id = stored_text(session_id)
+    with session.reading() as base:
+        found = next((row for row in queries.list_sessions(base.db) if row.session_id == session_id), None)
+        if found is None:
+            raise NotFound(f"no session {session_id!r}", "kb sessions list shows what there is")
+        return Conversation(found, conversation(base.db, session_id))
+
+
+def delete_session(session: Session, session_id: str) -> int:
+    """Forgets a conversation and returns how many turns it had; its answers stay. Raises: NotFound."""
+    found = show_session(session, session_id)
+    sqlite = session.config.sqlite
+    db = open_writer(sqlite)
+    try:
+        with sqlite_errors(sqlite), transaction(db):
+            queries.delete_session(db, session_id=found.session.session_id)
+    finally:
+        db.close()
+    return len(found.turns)
+
+
+def _named_row(db: Connection, typed: str | None) -> queries.AnswerRow:
+    if typed is None:
+        latest = queries.list_answers(db, row_limit=1)
+        if not latest:
+            raise NotFound("no answer was given yet", 'ask something first: kb ask "…"')
+        trace_id = latest[0].trace_id
+    else:
+        found = queries.find_answer_ids(db, prefix=typed)
+        exact = [each for each in found if each.id == typed] or found
+        if len(exact) > 1:
+            shown = ", ".join(f"{each.id} ({each.label})" for each in exact[:5])
+            raise InvalidId(f"{typed!r} fits more than one answer: {shown}", "give more of it")
+        if not exact:
+            raise NotFound(f"no answer {typed!r}", "kb answers list shows what there is")
+        trace_id = exact[0].id
+    row = queries.select_answer(db, trace_id=trace_id)
+    if row is None:
+        raise NotFound(f"the answer {trace_id} is not there any more", "kb answers list shows what there is")
+    return row

@@ -1,26 +1,149 @@
-"""Compares stored answers with the files as they are now: which are unchanged, moved, changed or went."""
+"""Compares stored answers with the files as they are now: which quotations are unchanged, moved, changed or went."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import NamedTuple
 
-from kb.answer.standing import Found, look_up, nearest_lines, nearest_text
-from kb.domain.answers.answer import Answer, Claim
+from kb.domain.answers import Answer, Claim
 from kb.domain.citations import Citation, LineCitation, cite, cited_lines
-from kb.domain.results.answers import AnswerCheck, QuoteCheck
+from kb.domain.derived import DERIVED_NAMES
+from kb.domain.ids import content_hash
+from kb.domain.results.answers import AnswerCheck, QuoteCheck, Standing
 from kb.domain.text import stored_text
 from kb.errors import FileError, FileVanished, NotFound
+from kb.extract.cited_text import cited_text
 from kb.extract.decode import decode
-from kb.language.occurrences import occurs
-from kb.operations.answers.history import all_answers, find_answer
-from kb.operations.answers.locate import locate
+from kb.language.occurrences import occurrences, occurs
+from kb.operations.answers.records import all_answers, find_answer
 from kb.operations.session.session import Session
 from kb.scan.git import commit_at, top_of
 from kb.scan.read import read_bytes
 from kb.store import queries
+from kb.store.artifacts import read_artifact
 from kb.store.connection import Connection
+
+"""`missing`: the file is gone; `unreadable`: it cannot be read as what it was; `changed`: the words are not in it."""
+
+
+class Found(NamedTuple):
+    """How a quotation fares, and where it is now, if anywhere."""
+
+    standing: Standing
+    now_at: Citation | None = None
+
+
+def look_up(quote: str, cited: LineCitation, text: str) -> Found:
+    """How a quotation fares in the text of its file, as its parser read it.
+
+    The cited lines may be wider than the quotation, as those of a whole passage are.
+    """
+    now_at = nearest_lines(quote, cited, text)
+    if now_at is None:
+        return Found("changed")
+    if cited.start <= now_at.start and now_at.end <= cited.end:
+        return Found("stands", cited)
+    return Found("moved", now_at)
+
+
+def nearest_lines(quote: str, cited: LineCitation, text: str) -> LineCitation | None:
+    """The lines of a quotation's occurrence nearest to the cited ones; None where it is nowhere in `text`."""
+    lines = [1 + text.count("\n", 0, start) for start, _ in occurrences(quote, text, "verbatim")]
+    if not lines:
+        return None
+    first = min(lines, key=lambda line: (abs(line - cited.start), line))
+    return cited._replace(start=first, end=first + quote.count("\n"))
+
+
+_LEAST_SHARED = 0.5
+_MARKS = ".,;:!?()[]\"'“”‘’「」…"
+
+
+def nearest_text(quote: str, text: str, line: int) -> str | None:
+    """What most likely stands in the place of a quotation that is not in `text` any more; None where nothing is alike.
+
+    As many lines as the quotation has, of those that share most of its words the nearest to `line`.
+    """
+    asked = Counter(quote.split())
+    lines = text.split("\n")
+    span = quote.count("\n") + 1
+    best, at = 0.0, 0
+    for start in range(max(1, len(lines) - span + 1)):
+        shared = (Counter(" ".join(lines[start : start + span]).split()) & asked).total() / asked.total()
+        if (shared, -abs(start + 1 - line)) > (best, -abs(at + 1 - line)):
+            best, at = shared, start
+    return "\n".join(lines[at : at + span]).strip() if best >= _LEAST_SHARED else None
+
+
+def changed_words(old: str, new: str) -> list[tuple[str, str]]:
+    """The words that differ, old and new; what `new` has before and behind the quotation is not of it."""
+    before, after = old.split(), new.split()
+    return [
+        (" ".join(before[a:b]).strip(_MARKS), " ".join(after[c:d]).strip(_MARKS))
+        for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+        if kind != "equal" and not (a == b and a in (0, len(before)))
+    ]
+
+
+class Located(NamedTuple):
+    """A cited place. `text` is what is there, in the file as it was indexed.
+
+    `is_current` says whether the file at `source_path` still has the content that was indexed; `kept_path` is kb's own
+    copy of that content, or the file itself where it is too large to be copied.
+    """
+
+    citation: Citation
+    doc_id: str
+    media_type: str
+    source_path: Path
+    kept_path: Path
+    is_current: bool
+    text: str
+
+
+def locate(session: Session, citation: Citation) -> Located:
+    """The place that `citation` names.
+
+    Raises: NotFound where no such file is indexed, or it has no such place; NotIndexed and its kin.
+    """
+    with session.reading() as base:
+        path = stored_text(citation.path)
+        doc_id = next((row.id for row in queries.find_document_ids(base.db, prefix=path) if row.label == path), None)
+        document = None if doc_id is None else queries.select_document(base.db, doc_id=doc_id)
+    if document is None:
+        raise NotFound(f"no document {citation.path!r}", "kb list docs shows what there is")
+    artifacts = session.config.artifact_dir
+    derived = {name: data for name in DERIVED_NAMES if (data := read_artifact(artifacts, document.doc_id, name))}
+    source_path, kept_path = Path(document.source_path), Path(document.storage_path)
+    kept = _content(kept_path)
+    is_kept = kept is not None and content_hash(kept) == document.checksum
+    text = cited_text(citation, kept if kept is not None and is_kept else b"", derived)
+    if text is None:
+        raise NotFound(
+            f"{citation.to_uri()} names no place in that file as it was indexed", "kb inspect doc shows its places"
+        )
+    current = _content(source_path)
+    return Located(
+        citation=citation,
+        doc_id=document.doc_id,
+        media_type=document.media_type,
+        source_path=source_path,
+        kept_path=kept_path,
+        is_current=current is not None and content_hash(current) == document.checksum,
+        text=text,
+    )
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
 
 
 def verify(session: Session, typed: str | None, *, every: bool) -> list[AnswerCheck]:

@@ -10,15 +10,10 @@ from __future__ import annotations
 
 import time
 
-from kb.answer.wording import (
-    not_kept,
-    refusal_text,
-    stopped_early,
-)
+from kb.answer.wording import say, why
 from kb.config import Config
-from kb.domain.answers.answer import Answer, RetrievalSummary
-from kb.domain.answers.answer_events import Retrieved
-from kb.domain.answers.generation import TokenUsage
+from kb.domain.answers import Answer, RetrievalSummary, Retrieved
+from kb.domain.generation import TokenUsage
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery, SearchResult
 from kb.domain.text import stored_text
@@ -44,12 +39,14 @@ def ask(session: Session, request: AskRequest, handle: RunHandle) -> Answer:
     """
     try:
         with session.reading() as base:
-            return ask_in(base, request, handle)
+            return answer_question(base, request, handle)
     except NotIndexed as error:
         return _without_index(session.config, request, error)
 
 
-def ask_in(base: KnowledgeBase, request: AskRequest, handle: RunHandle, searched: SearchResult | None = None) -> Answer:
+def answer_question(
+    base: KnowledgeBase, request: AskRequest, handle: RunHandle, searched: SearchResult | None = None
+) -> Answer:
     """The same, of a knowledge base in hand; what was `searched` for the same question there is not searched again."""
     if not request.question.strip():
         raise UsageError("no question", 'example: kb ask "청킹 규칙은?"')
@@ -73,7 +70,7 @@ def ask_in(base: KnowledgeBase, request: AskRequest, handle: RunHandle, searched
         _keep(found, found.refusal("llm_stream_aborted", notes=(error.message,)))
         raise
     except KeyboardInterrupt:
-        answer, fault = found.refusal("llm_stream_aborted", notes=(stopped_early(found.language),)), None
+        answer, fault = found.refusal("llm_stream_aborted", notes=(say(found.language, "stopped"),)), None
     kept = _keep(found, answer)
     if fault is not None:
         raise fault
@@ -94,7 +91,7 @@ def _keep(found: Findings, answer: Answer) -> Answer:
         finally:
             db.close()
     except StoreError as error:
-        note = not_kept(query_language(answer.question), error)
+        note = say(found.language, "not_kept", why(found.language, error))
         return answer._replace(notes=(*answer.notes, note))
 
 
@@ -104,7 +101,7 @@ def _without_index(config: Config, request: AskRequest, error: NotIndexed) -> An
     return Answer(
         question=request.question,
         search_query=request.question,
-        text=refusal_text("no_index", language),
+        text=say(language, "no_index"),
         citations=(),
         claims=(),
         grounded=False,

@@ -6,28 +6,113 @@ without:       the question ─▶ its parts by rules, a search each ─▶ each
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import closing
+from time import monotonic
 
-from kb.answer.deep.parts import Part, split_question
-from kb.answer.deep.planning import next_messages, plan_messages, read_next, read_plan
-from kb.answer.wording import (
-    did_not_answer,
-    kept_from_models,
-    part_heading,
-    quoted_instead,
-    refusal_text,
-    stopped_at,
-    unsure_heading,
-)
-from kb.domain.answers.answer import Answer, Hop
-from kb.domain.answers.generation import LanguageModel
+from kb.answer.prompt import MOST_REPLY_TOKENS, next_messages, plan_messages, read_next, read_plan
+from kb.answer.questions import Part, split_question
+from kb.answer.wording import say
+from kb.domain.answers import Answer, Hop, HopPlace, HopReason, HopTaken
+from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
+from kb.domain.passages import Passage
 from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError
 from kb.operations.ask.findings import Findings, Written
 from kb.operations.ask.generate import Generation, generate_answer
-from kb.operations.ask.steps import Steps
-from kb.operations.ask.write import EXTRACTIVE, noting, quote_found
+from kb.operations.ask.retrieve import retrieve
+from kb.operations.ask.write import EXTRACTIVE, quote_found, write_or_quote
 from kb.operations.session.knowledge_base import KnowledgeBase
+
+# Of what a step found, so many places are kept.
+_PLACES_KEPT = 5
+
+
+class Steps:
+    """What was asked so far, the whole question first, and what was found."""
+
+    def __init__(self, base: KnowledgeBase, whole: Findings, handle: RunHandle) -> None:
+        """`whole` is what was found for the question as it was asked."""
+        rag = whole.config.rag
+        self.base = base
+        self.whole = whole
+        self.handle = handle
+        self.hops: list[Hop] = []
+        self.found: list[Findings] = []
+        self.usage = TokenUsage(0, 0, 0)
+        self._most = whole.request.depth
+        self._most_tokens = rag.deep_tokens
+        self._until = whole.started + rag.deep_seconds
+        self._keep(whole.request.question, whole, "whole")
+
+    @property
+    def left(self) -> int:
+        """How many steps may still be taken."""
+        return self._most - len(self.hops)
+
+    def bound(self) -> str | None:
+        """Which bound keeps it from going on: "steps", "time" or "tokens"; None where none does."""
+        if self.left <= 0:
+            return "steps"
+        if monotonic() >= self._until:
+            return "time"
+        spent = self.usage.prompt_tokens + self.usage.completion_tokens
+        return "tokens" if spent >= self._most_tokens else None
+
+    def search(self, text: str, search_text: str, why: HopReason) -> None:
+        """Takes one step. Raises: KeyboardInterrupt where the answer is to stop."""
+        if self.handle.is_canceled():
+            raise KeyboardInterrupt
+        asked = self.whole.request._replace(question=search_text)
+        self._keep(text, retrieve(self.base, asked, self.whole.started), why)
+
+    def wrote(self, model: LanguageModel, messages: tuple[Message, ...]) -> str:
+        """What a model replies to a question about the steps. Raises: ModelError, KeyboardInterrupt."""
+        llm, parts = self.whole.config.models_llm, list[str]()
+        request = GenerateRequest(messages, MOST_REPLY_TOKENS, temperature=llm.temperature, seed=llm.seed)
+        with closing(model.stream(request)) as stream:
+            for item in stream:
+                if self.handle.is_canceled():
+                    raise KeyboardInterrupt
+                if isinstance(item, Done):
+                    self._count(item.usage)
+                    break
+                parts.append(item.text)
+        return "".join(parts)
+
+    def wanted(self) -> list[tuple[Hop, Findings]]:
+        """The steps that an answer is to be made of: the parts, or the question alone where it has none."""
+        taken = list(zip(self.hops, self.found, strict=True))
+        return taken[1:] or taken
+
+    def passages(self, hidden: frozenset[str]) -> tuple[Passage, ...]:
+        """What the steps found that have evidence, numbered from 1: the best of each, then the next of each."""
+        each = [
+            [passage for passage in found.passages if passage.doc_path not in hidden]
+            for found in self.found
+            if found.state != "refused"
+        ]
+        longest = max(map(len, each), default=0)
+        in_turn = [passages[rank] for rank in range(longest) for passages in each if rank < len(passages)]
+        once = {passage.chunk_id: passage for passage in reversed(in_turn)}
+        order = dict.fromkeys(passage.chunk_id for passage in in_turn)
+        return tuple(once[chunk]._replace(number=number) for number, chunk in enumerate(order, 1))
+
+    def _keep(self, text: str, found: Findings, why: HopReason) -> None:
+        places = tuple(
+            HopPlace(hit.citation, hit.chunk_id, hit.title, hit.score) for hit in found.result.hits[:_PLACES_KEPT]
+        )
+        evidence = None if found.evidence is None else found.evidence.value
+        state = "refused" if not found.result.hits else found.state
+        hop = Hop(len(self.hops) + 1, text, found.search_text, why, state, evidence, places)
+        self.hops.append(hop)
+        self.found.append(found)
+        self.handle.tell(HopTaken(hop))
+
+    def _count(self, usage: TokenUsage) -> None:
+        self.usage = TokenUsage(
+            self.usage.prompt_tokens + usage.prompt_tokens, self.usage.completion_tokens + usage.completion_tokens, 0
+        )
+
 
 # What a model is shown of the sources when it is asked what is still needed.
 _SHOWN_TOKENS = 2_000
@@ -35,38 +120,14 @@ _SHOWN_TOKENS = 2_000
 
 def answer_deep(base: KnowledgeBase, whole: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
     """The answer or refusal with its steps, and what broke it off, if something did."""
-    from kb.operations.ask.language_model import language_models
-
     steps = Steps(base, whole, handle)
-    failed: tuple[Answer, ModelError | None] | None = None
-    notes: tuple[str, ...] = ()
-    for model in language_models(base.config, whole.request.provider, base.models):
-        if model is None:
-            return _finished(steps, noting(_quoted(steps), notes)), None
-        turn = base.models.one_at_a_time("writing") if model.model_ref.provider == "llama_cpp" else nullcontext()
-        with turn:
-            made = _written(steps, model)
-        if made is None:
-            kept = kept_from_models(whole.language)
-            return _finished(steps, noting(_quoted(steps), (*notes, kept))), None
-        if made.unproven:
-            return _finished(steps, noting(_quoted_instead(steps, made.answer), notes)), None
-        failed = _finished(steps, noting(made.answer, notes)), made.fault
-        if made.fault is None or made.answer.generated_text:
-            break
-        notes = (*notes, did_not_answer(whole.language, model.model_ref.id, made.fault))
-    assert failed is not None
-    return failed
-
-
-def _finished(steps: Steps, answer: Answer) -> Answer:
-    """The answer with its steps, and what the questions about them cost."""
-    usage, asked = answer.usage, steps.usage
+    answer, fault = write_or_quote(base, whole, lambda model: _written(steps, model), lambda: _quoted(steps))
+    usage, asked = answer.usage, steps.usage  # what the questions about the steps cost
     spent = usage._replace(
         prompt_tokens=usage.prompt_tokens + asked.prompt_tokens,
         completion_tokens=usage.completion_tokens + asked.completion_tokens,
     )
-    return answer._replace(hops=tuple(steps.hops), usage=spent)
+    return answer._replace(hops=tuple(steps.hops), usage=spent), fault
 
 
 def _written(steps: Steps, model: LanguageModel) -> Generation | None:
@@ -90,7 +151,7 @@ def _written(steps: Steps, model: LanguageModel) -> Generation | None:
     made = generate_answer(steps.base, about, passages, model, steps.handle)
     if made.fault is not None or made.answer.refusal_reason is not None:
         return made
-    notes = made.answer.notes if bound is None else (*made.answer.notes, stopped_at(whole.language, bound))
+    notes = made.answer.notes if bound is None else (*made.answer.notes, say(whole.language, f"bound {bound}"))
     return Generation(_with_refused_parts(steps, made.answer._replace(notes=notes)))
 
 
@@ -132,7 +193,7 @@ def _with_refused_parts(steps: Steps, answer: Answer) -> Answer:
     """The answer, which says which parts have no evidence; kb is sure of it where it is sure of all of them."""
     parts = [hop for hop, _ in steps.wanted() if hop.why != "needed"]
     language = steps.whole.language
-    missing = [f"{hop.question}\n{refusal_text('score_gate', language)}" for hop in parts if hop.state == "refused"]
+    missing = [f"{hop.question}\n{say(language, 'score_gate')}" for hop in parts if hop.state == "refused"]
     is_sure = answer.grounded and all(hop.state == "answered" for hop in parts)
     return answer._replace(text="\n\n".join((answer.text, *missing)), state="answered" if is_sure else "unsure")
 
@@ -188,14 +249,5 @@ def _joined(steps: Steps, made: list[tuple[Hop, Answer]]) -> Answer:
 
 
 def _shown(language: str, place: int, hop: Hop, answer: Answer) -> str:
-    perhaps = f"{unsure_heading(language)}\n" if answer.state == "unsure" else ""
-    return f"{part_heading(place, hop.question)}\n{perhaps}{answer.text}"
-
-
-def _quoted_instead(steps: Steps, unproven: Answer) -> Answer:
-    """The notes' own sentences in the place of a model's, none of which its sources support; its text is kept."""
-    answer = _quoted(steps)
-    if answer.refusal_reason is not None:
-        return noting(unproven, answer.notes)
-    kept = answer._replace(messages=unproven.messages, generated_text=unproven.generated_text, usage=unproven.usage)
-    return noting(kept, (quoted_instead(steps.whole.language, unproven.model.id),))
+    perhaps = f"{say(language, 'unsure')}\n" if answer.state == "unsure" else ""
+    return f"{place}. {hop.question}\n{perhaps}{answer.text}"

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kb.answer.judging import Judgement
-from kb.answer.quotations import sentence_citation
-from kb.answer.wording import refusal_text
+from kb.answer.quoting import sentence_citation
+from kb.answer.wording import say
 from kb.config import Config
-from kb.domain.answers.answer import (
+from kb.domain.answers import (
     Answer,
     AnswerCitation,
     AnswerState,
@@ -23,18 +23,14 @@ from kb.domain.answers.answer import (
     RetrievalSummary,
     Turn,
 )
-from kb.domain.answers.generation import Message, ModelRef, TokenUsage
 from kb.domain.citations import Citation, CodeCitation, RegionCitation, TimeCitation, cite
 from kb.domain.filters import SearchFilters
+from kb.domain.generation import Message, ModelRef, TokenUsage
 from kb.domain.passages import Passage, Sentence
 from kb.domain.search import SearchHit, SearchMode, SearchResult
 from kb.language.detect import query_language
-from kb.language.pages import lists_pages
-from kb.language.sentences import sentence_ranges
 from kb.operations.opening.clock import now_utc
 from kb.records import NamedTuple
-from kb.store import queries
-from kb.store.connection import Connection
 
 if TYPE_CHECKING:
     from kb.domain.code_hits import CodeFound, CodeHit
@@ -78,6 +74,8 @@ NOTHING_WRITTEN = Written(ModelRef("none", "extractive"))
 class Findings(NamedTuple):
     """A question with what was found for it. `started` is of the monotonic clock, in seconds.
 
+    `passages` are the hits of `result`, whole, numbered from 1.
+
     `context_tokens`: what instructions, question and passages may take together, in the model's tokens. `code`: the
     answer is to be made of source code, which `result` then has as its hits. `first_number`: of the markers, where
     another answer comes before.
@@ -92,6 +90,7 @@ class Findings(NamedTuple):
     config: Config
     started: float
     context_tokens: int
+    passages: tuple[Passage, ...]
     judgement: Judgement | None = None
     code: CodeFound | None = None
     first_number: int = 1
@@ -109,13 +108,6 @@ class Findings(NamedTuple):
     def language(self) -> str:
         """The language of the question as it was asked."""
         return query_language(self.request.question)
-
-    def passages(self, db: Connection) -> tuple[Passage, ...]:
-        """The hits as passages, numbered from 1; one that went since the search is left out."""
-        if self.code is not None:
-            found = zip(self.result.hits, self.code.hits, strict=True)
-            return tuple(code_passage(number, hit, each) for number, (hit, each) in enumerate(found, 1))
-        return hit_passages(db, self.result.hits)
 
     def answer(
         self,
@@ -142,7 +134,7 @@ class Findings(NamedTuple):
         """A refusal, with the nearest hits as candidates; `text` is what there is of an aborted answer."""
         said = {} if self.judgement is None else self.judgement.best_lines()
         nearest = tuple(_candidate(hit, said.get(hit.chunk_id)) for hit in self.result.hits[:NEAREST_SHOWN])
-        refused = self._made(written, text or refusal_text(reason, self.language), claims, nearest, notes)
+        refused = self._made(written, text or say(self.language, reason), claims, nearest, notes)
         return refused._replace(refusal_reason=reason, grounded=False)
 
     def _made(
@@ -190,15 +182,6 @@ class Findings(NamedTuple):
         )
 
 
-def quotable(db: Connection, hits: tuple[SearchHit, ...]) -> tuple[SearchHit, ...]:
-    """The hits in which a sentence stands: embeds and lists of links or pages are near to questions and answer none."""
-    rows = queries.select_passages(db, chunk_ids_json=json.dumps([hit.chunk_id for hit in hits]))
-    said = {
-        row.chunk_id for row in rows if next(sentence_ranges(row.text), None) is not None and not lists_pages(row.text)
-    }
-    return tuple(hit for hit in hits if hit.chunk_id in said)
-
-
 def new_trace_id() -> str:
     """The name of one answer: `ret_` and twelve random hex digits."""
     return "ret_" + os.urandom(6).hex()
@@ -221,16 +204,6 @@ def settings_of(found: Findings) -> dict[str, object]:
         "depth": request.depth,
         "filters": request.filters._asdict(),
     }
-
-
-def hit_passages(db: Connection, hits: Sequence[SearchHit]) -> tuple[Passage, ...]:
-    """Hits as passages, numbered from 1; one that went since the search is left out."""
-    by_chunk = {hit.chunk_id: hit for hit in hits}
-    rows = queries.select_passages(db, chunk_ids_json=json.dumps(list(by_chunk)))
-    return tuple(
-        hit_passage(number, by_chunk[row.chunk_id], row.text, row.lang, row.source_spans_json)
-        for number, row in enumerate(rows, 1)
-    )
 
 
 def hit_passage(number: int, hit: SearchHit, text: str, lang: str, spans_json: str = "") -> Passage:

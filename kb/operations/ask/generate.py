@@ -7,22 +7,15 @@ from contextlib import closing
 from typing import NamedTuple
 
 from kb.answer.checks import check_claims
-from kb.answer.claims.rules import RuleJudge
-from kb.answer.claims.support import Meaning, meaning_by
-from kb.answer.markers import MarkerFilter, show_markers
+from kb.answer.generated_text import MarkerFilter, ThoughtFilter, is_refusal, show_markers, without_thoughts
 from kb.answer.prompt import build_prompt
-from kb.answer.refusals import is_refusal
-from kb.answer.thoughts import ThoughtFilter, without_thoughts
-from kb.answer.wording import judged_words, not_judged_twice
-from kb.domain.answers.answer import Answer, Claim, ClaimStatus
-from kb.domain.answers.answer_events import Generated
-from kb.domain.answers.claims import ClaimJudge
-from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
+from kb.answer.wording import judged_words, say, why
+from kb.domain.answers import Answer, Claim, ClaimStatus, Generated
+from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
 from kb.domain.passages import Passage
 from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError
 from kb.operations.ask.findings import Findings, Written
-from kb.operations.search.search import vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
 
 # A text a model has written so much of is a text gone astray, whatever its tokens count.
@@ -74,42 +67,34 @@ def generate_answer(
     if made.broke is not None:
         text = _shown_part(made.text, packed)
         return Generation(found.refusal("llm_stream_aborted", written, text=text, notes=(made.broke,)), made.fault)
-    judge = RuleJudge(_meaning(base, found))
     said = without_thoughts(made.text)
     claims: tuple[Claim, ...] = ()
-    unheard: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
     if not is_refusal(said, packed):
-        claims, unheard = _checked(base, found, _Said(said, packed, model), judge)
-    notes = tuple(_said_of(claims, "dropped", found.language)) + tuple(_said_of(claims, "weak", found.language))
-    notes += unheard
-    if not any(claim.status == "supported" for claim in claims):
+        claims, failed = _checked(base, found, said, packed, model)
+    statuses: tuple[ClaimStatus, ...] = ("dropped", "not_checked", "weak")
+    notes = (*(note for status in statuses for note in _said_of(claims, status, found.language)), *failed)
+    if not any(claim.status in ("supported", "not_checked") for claim in claims):
         refused = found.refusal("llm_self_judge", written, claims=claims, notes=notes)
         return Generation(refused, unproven=bool(claims))
-    return Generation(found.answer(written, _kept_text(claims), claims, packed, notes))
-
-
-class _Said(NamedTuple):
-    """What a model wrote of some passages, without what it thought aloud."""
-
-    text: str
-    packed: tuple[Passage, ...]
-    model: LanguageModel
+    return Generation(found.answer(written, _kept_text(claims, found.language), claims, packed, notes))
 
 
 def _checked(
-    base: KnowledgeBase, found: Findings, said: _Said, judge: ClaimJudge
+    base: KnowledgeBase, found: Findings, text: str, packed: tuple[Passage, ...], model: LanguageModel
 ) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
-    """The sentences, checked by the rules and by the second judge; a note where that cannot be asked."""
+    """The sentences, checked by the rules and by the claim judge; a note where that cannot be asked."""
     try:
-        second = None
+        judge = None
         if found.config.rag.claim_judge != "none":
-            from kb.operations.ask.second_judge import second_judge
+            from kb.operations.ask.claim_judge import claim_judge
 
-            second = second_judge(found.config, base.models, said.model)
-        return check_claims(said.text, found.search_text, said.packed, judge, second), ()
+            judge = claim_judge(found.config, base.models, model)
+        return check_claims(text, found.search_text, packed, judge), ()
     except ModelError as error:
-        unheard = not_judged_twice(found.language, error)
-        return check_claims(said.text, found.search_text, said.packed, judge), (unheard,)
+        return check_claims(text, found.search_text, packed), (
+            say(found.language, "without_judge", why(found.language, error)),
+        )
 
 
 def _request(found: Findings, messages: tuple[Message, ...], answer_tokens: int) -> GenerateRequest:
@@ -184,12 +169,6 @@ def _shown_part(text: str, packed: Sequence[Passage]) -> str | None:
     return (shown_as.feed(text) + shown_as.end()).strip() or None
 
 
-def _meaning(base: KnowledgeBase, found: Findings) -> Meaning | None:
-    """What compares sentences by meaning; None where nothing is embedded."""
-    source = None if found.embedding is None else vector_source(base, found.result.query)
-    return None if source is None else meaning_by(source.model, source.similarities)
-
-
 def _said_of(claims: Sequence[Claim], status: ClaimStatus, language: str) -> Iterator[str]:
     """How many sentences have a status, if any, and why the first of them has it."""
     found = [claim for claim in claims if claim.status == status]
@@ -198,7 +177,8 @@ def _said_of(claims: Sequence[Claim], status: ClaimStatus, language: str) -> Ite
         yield f"{judged_words(language, status, len(found), len(claims))}; {first} (--explain)"
 
 
-def _kept_text(claims: Sequence[Claim]) -> str:
-    """The answer without what was dropped; a sentence's markers follow it, a run of sentences shares its last ones."""
+def _kept_text(claims: Sequence[Claim], language: str) -> str:
+    """The sentences that were not dropped, each with its markers and whether it was not checked."""
+    marks: dict[ClaimStatus, str] = {"not_checked": f" ({say(language, 'not_checked')})"}
     kept = [claim for claim in claims if claim.status != "dropped"]
-    return " ".join(claim.text + show_markers(claim.passages) for claim in kept)
+    return " ".join(claim.text + show_markers(claim.passages) + marks.get(claim.status, "") for claim in kept)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from kb.config import Config
-from kb.domain.answers.generation import LanguageModel
 from kb.domain.checks import Check
+from kb.domain.generation import LanguageModel
 from kb.errors import KbError, ModelMissing, ModelNotPulled, UsageError
 from kb.operations.session.loaded_models import LoadedModels
 

@@ -1,16 +1,50 @@
-"""What is found for a question: resolved in its conversation, searched for, and judged."""
+"""What is found for a question: resolved in its conversation, searched for, judged, among notes and source code.
+
+A question that can mean nothing but code ─▶ code, where there is evidence.
+Notes that answer ─▶ notes; else code that answers; else notes that may; else code that may.
+"""
 
 from __future__ import annotations
 
-from kb.answer.follow_up import resolve
-from kb.domain.answers.answer import EmbeddingRef, Turn
-from kb.domain.search import SearchQuery, SearchResult
+import json
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from kb.answer.judging import (
+    READ_PASSAGES,
+    Excerpt,
+    Judgement,
+    Measure,
+    judge,
+    read_excerpts,
+    read_sentence,
+    standing,
+    term_weights,
+)
+from kb.answer.questions import resolve
+from kb.answer.wording import say
+from kb.domain.answers import Channel, EmbeddingRef, Evidence, Turn
+from kb.domain.code_hits import CodeFound
+from kb.domain.passages import Passage
+from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery, SearchResult
 from kb.domain.text import stored_text
+from kb.language.detect import query_language
+from kb.language.occurrences import occurs
+from kb.language.pages import lists_pages
+from kb.language.sentences import sentence_ranges
 from kb.operations.answers.records import conversation
-from kb.operations.ask.findings import AskRequest, Findings, hit_passages, quotable
-from kb.operations.ask.judge_passages import JUDGED_HITS, judge_passages, read_evidence
+from kb.operations.ask.findings import AskRequest, Findings, code_passage, hit_passage
 from kb.operations.search.search import search_in, vector_source
 from kb.operations.session.knowledge_base import KnowledgeBase
+from kb.operations.session.vectors import VectorSource
+from kb.retrieve.terms import bm25_max
+from kb.store import queries
+from kb.store.connection import Connection
+
+JUDGED_HITS = 10
+"""So many of the first hits are judged where the candidates are not known, however many were asked for."""
+
+_CHANNELS: dict[Measure, Channel] = {"late": "late", "cosine": "cosine", "words": "lexical"}
 
 
 def search_for(request: AskRequest, text: str) -> SearchQuery:
@@ -46,26 +80,124 @@ def _found(
 ) -> Findings:
     wanted = search_for(request, text)
     result = searched if searched is not None and searched.query == wanted else search_in(base, wanted)
-    hits = quotable(base.db, result.note_hits)
-    # In the order that the evidence was fitted for, whatever a cross-encoder makes of it.
-    judged = quotable(base.db, result.judged_hits) if result.ordered_before else hits
-    judgement = judge_passages(base, result, hit_passages(base.db, judged))
-    evidence = None if judgement is None else read_evidence(judgement)
-    shown = result._replace(hits=hits[: request.k])
-    embedding = _embedding(base, result)
-    budget = base.defaults.budget_tokens(request.context_tokens)
-    found = Findings(
-        request, history, result.read_as, shown, evidence, embedding, base.config, started, budget, judgement
+    source = None if result.query.mode == "lexical" else vector_source(base, result.query)
+    # Judged in the order that the evidence was fitted for, whatever a cross-encoder makes of it.
+    judged_hits = result.judged_hits if result.ordered_before else result.note_hits
+    quotable = quotable_passages(base.db, dict.fromkeys((*result.note_hits, *judged_hits)))
+    judged = tuple(
+        quotable[hit.chunk_id]._replace(number=number)
+        for number, hit in enumerate((hit for hit in judged_hits if hit.chunk_id in quotable), 1)
     )
-    if result.code is None:
-        return found
-    from kb.operations.ask.code_findings import of_notes_or_code  # a knowledge base of notes alone does without
+    judgement = _judged(base, result, judged, source)
+    hits = tuple(hit for hit in result.note_hits if hit.chunk_id in quotable)[: request.k]
+    found = Findings(
+        request=request,
+        history=history,
+        search_text=result.read_as,
+        result=result._replace(hits=hits),
+        evidence=None if judgement is None else read_evidence(judgement),
+        embedding=None if source is None else EmbeddingRef(source.model, source.dimensions, source.provider),
+        config=base.config,
+        started=started,
+        context_tokens=base.defaults.budget_tokens(request.context_tokens),
+        passages=tuple(quotable[hit.chunk_id]._replace(number=number) for number, hit in enumerate(hits, 1)),
+        judgement=judgement,
+    )
+    return found if result.code is None else _notes_or_code(base.db, found, result.code)
 
-    return of_notes_or_code(base.db, found, result.code)
+
+def quotable_passages(db: Connection, hits: Iterable[SearchHit]) -> dict[str, Passage]:
+    """The hits in which a sentence stands, as passages by chunk, whole and numbered from 1.
+
+    Embeds and lists of links or pages are near to questions and answer none.
+    """
+    by_chunk = {hit.chunk_id: hit for hit in hits}
+    rows = queries.select_passages(db, chunk_ids_json=json.dumps(list(by_chunk)))
+    quotable = (row for row in rows if next(sentence_ranges(row.text), None) is not None and not lists_pages(row.text))
+    return {
+        row.chunk_id: hit_passage(number, by_chunk[row.chunk_id], row.text, row.lang, row.source_spans_json)
+        for number, row in enumerate(quotable, 1)
+    }
 
 
-def _embedding(base: KnowledgeBase, result: SearchResult) -> EmbeddingRef | None:
-    if result.query.mode == "lexical":
+def _judged(
+    base: KnowledgeBase, result: SearchResult, passages: Sequence[Passage], source: VectorSource | None
+) -> Judgement | None:
+    """What is made of a search; None without a passage.
+
+    `passages` are its first hits in which something is said, in the order that the judgement was fitted for; `source`
+    compares sentences with the question, unless it is asked by words alone.
+    """
+    if not passages:
         return None
-    source = vector_source(base, result.query)
-    return None if source is None else EmbeddingRef(source.model, source.dimensions, source.provider)
+    question = result.read_as or result.query.text
+    terms = term_weights(base.db, result.searched)
+    near = None if source is None else partial(source.similarities, question)
+    excerpts = read_excerpts(question, terms, passages[:READ_PASSAGES], near)
+    found = [_with_share(base, result, each.retrieval) for each in passages[:JUDGED_HITS]]
+    best = standing(found[0], result.candidates or found)
+    judged = judge(question, terms, excerpts, best)
+    language = query_language(result.query.text)
+    return judged._replace(doubt=_doubt(question, judged, language) or _doubt_of_days(result, excerpts, language))
+
+
+def read_evidence(judgement: Judgement) -> Evidence:
+    """A judgement as the evidence that the gate compares."""
+    best = judgement.standing
+    nearness = None if best.measure == "words" else best.score
+    channel = _CHANNELS[best.measure]
+    return Evidence(judgement.about, channel, judgement.version, best.words, best.lead, nearness, judgement.right)
+
+
+def _with_share(base: KnowledgeBase, result: SearchResult, found: RetrievalDetail) -> RetrievalDetail:
+    """The figures of a hit with its share of the question's words, which a search by words alone leaves out."""
+    if found.lexical_share is not None or found.lexical_score is None:
+        return found
+    highest = bm25_max(base.db, result.searched)
+    return found._replace(lexical_share=min(1.0, found.lexical_score / highest) if highest else 0.0)
+
+
+def _doubt(question: str, judged: Judgement, language: str) -> str | None:
+    """What in the best sentence speaks against an answer in the question's own language; None where nothing does."""
+    if not judged.excerpts or not judged.standing.is_own:
+        return None
+    best = judged.excerpts[0]
+    return say(language, "doubtful") if read_sentence(question, best.best, best.passage).is_doubted else None
+
+
+def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: str) -> str | None:
+    """That the best passage is of other days than the question speaks of, as far as it is known.
+
+    A date in digits may be one that the text tells of: it counts only where documents are of that date.
+    """
+    days = result.days
+    if days is None or not excerpts or not result.candidates:
+        return None
+    best = excerpts[0].passage
+    if any(each.is_favoured for each in result.candidates if each.chunk_id == best.chunk_id):
+        return None
+    is_told_of = any(char.isdigit() for char in days.phrase) and not days.documents
+    in_words = occurs(days.phrase, best.text, "words")
+    return None if is_told_of or in_words else say(language, "of_other_days", days.phrase)
+
+
+def _notes_or_code(db: Connection, notes: Findings, code: CodeFound) -> Findings:
+    """The findings to answer from: those among notes, or the same question's in source code."""
+    from kb.answer.code import code_evidence  # a knowledge base of notes alone does without
+
+    k = notes.request.k
+    hits, code_hits = notes.result.among_code[:k], code.hits[:k]
+    found = notes._replace(
+        result=notes.result._replace(hits=hits),
+        evidence=code_evidence(db, code),
+        passages=tuple(code_passage(number, *each) for number, each in enumerate(zip(hits, code_hits, strict=True), 1)),
+        judgement=None,
+        code=code._replace(hits=code_hits),
+    )
+    if not notes.result.hits or (code.is_of_code and found.state != "refused"):
+        return found
+    if notes.state == "answered" or found.state == "refused":
+        return notes
+    # A plain word that code happens to define says less than notes that may answer.
+    is_meant = found.state == "answered" and not code.hits[0].is_named
+    return found if is_meant or notes.state == "refused" else notes

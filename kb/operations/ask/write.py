@@ -2,112 +2,122 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 from kb.answer.quoting import quote_excerpts
-from kb.answer.wording import did_not_answer, kept_from_models, quoted_instead
-from kb.domain.answers.answer import Answer
-from kb.domain.answers.generation import ModelRef
-from kb.domain.passages import Passage
+from kb.answer.wording import say, why
+from kb.domain.answers import Answer
+from kb.domain.code_hits import CodeFound
+from kb.domain.generation import LanguageModel, ModelRef
 from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError
 from kb.operations.ask.findings import Findings, Written
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.store import queries
 
+if TYPE_CHECKING:
+    from kb.operations.ask.generate import Generation  # an answer that is quoted does without
+
 EXTRACTIVE = ModelRef("extractive-v1", "extractive")
 
 
 def answer_found(base: KnowledgeBase, found: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
     """The answer or refusal, and what broke it off, if something did."""
-    passages = _evidence(base, found)
-    return (passages, None) if isinstance(passages, Answer) else _write(base, found, passages, handle)
+    refused = _refusal(base, found)
+    if refused is not None:
+        return refused, None
+
+    def write(model: LanguageModel) -> Generation | None:
+        from kb.operations.ask.generate import generate_answer
+
+        hidden = base.hidden_from_models()
+        readable = tuple(each for each in found.passages if each.doc_path not in hidden)
+        # The turns before may quote what is hidden.
+        asked = found._replace(history=()) if hidden else found
+        return generate_answer(base, asked, readable, model, handle) if readable else None
+
+    return write_or_quote(base, found, write, lambda: _quote(found))
 
 
 def quote_found(base: KnowledgeBase, found: Findings) -> Answer:
     """The answer in the notes' own sentences, or the refusal."""
-    passages = _evidence(base, found)
-    return passages if isinstance(passages, Answer) else quote(base, found, passages)
+    return _refusal(base, found) or _quote(found)
 
 
-def _evidence(base: KnowledgeBase, found: Findings) -> tuple[Passage, ...] | Answer:
-    """The passages that an answer can be made of, or the refusal."""
-    if not found.result.hits:
-        return found.refusal("no_chunks" if _holds_chunks(base) else "no_index")
-    if found.state == "refused":
-        return found.refusal("score_gate")
-    # An ingest may have removed all of them just now.
-    return found.passages(base.db) or found.refusal("no_chunks")
-
-
-def _write(
+def write_or_quote(
     base: KnowledgeBase,
     found: Findings,
-    passages: tuple[Passage, ...],
-    handle: RunHandle,
+    write: Callable[[LanguageModel], Generation | None],
+    quote: Callable[[], Answer],
 ) -> tuple[Answer, ModelError | None]:
-    """What the first model writes that can; one that fails before its first word leaves it to the next."""
+    """What the first model writes that can; one that fails before its first word leaves it to the next.
+
+    The notes' own sentences, by `quote`, where no model is there, where it may read nothing of what was found (`write`
+    gives None), or where the sources support nothing of its text, which is then stored beside them.
+    """
     from kb.operations.ask.language_model import language_models
 
     failed: tuple[Answer, ModelError | None] | None = None
     notes: tuple[str, ...] = ()
     for model in language_models(base.config, found.request.provider, base.models):
         if model is None:
-            return noting(quote(base, found, passages), notes), None
-        from kb.operations.ask.generate import generate_answer
-
-        readable, found = for_a_model(base, found, passages)
-        if not readable:
-            return noting(quote(base, found, passages), (*notes, kept_from_models(found.language))), None
-
+            return _noting(quote(), notes), None
         # A model in this process writes one text at a time.
         turn = base.models.one_at_a_time("writing") if model.model_ref.provider == "llama_cpp" else nullcontext()
         with turn:
-            made = generate_answer(base, found, readable, model, handle)
-        answer, fault = made.answer, made.fault
+            made = write(model)
+        if made is None:
+            return _noting(quote(), (*notes, say(found.language, "kept_from_models"))), None
         if made.unproven:
-            return noting(_quote_instead(base, found, passages, answer), notes), None
-        failed = noting(answer, notes), fault
-        if fault is None or answer.generated_text:
+            return _noting(_instead(quote(), made.answer, found.language), notes), None
+        failed = _noting(made.answer, notes), made.fault
+        if made.fault is None or made.answer.generated_text:
             break
-        notes = (*notes, did_not_answer(found.language, model.model_ref.id, fault))
+        notes = (*notes, say(found.language, "did_not_answer", model.model_ref.id, why(found.language, made.fault)))
     assert failed is not None
     return failed
 
 
-def for_a_model(
-    base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...]
-) -> tuple[tuple[Passage, ...], Findings]:
-    """The passages that a language model may read; without the turns before, where any of them may quote another."""
-    hidden = base.hidden_from_models()
-    if not hidden:
-        return passages, found
-    return tuple(each for each in passages if each.doc_path not in hidden), found._replace(history=())
+def _refusal(base: KnowledgeBase, found: Findings) -> Answer | None:
+    """The refusal where no answer can be made of what was found."""
+    if not found.result.hits:
+        return found.refusal("no_chunks" if _holds_chunks(base) else "no_index")
+    return found.refusal("score_gate") if found.state == "refused" else None
 
 
-def quote(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...]) -> Answer:
+def _quote(found: Findings) -> Answer:
     """Sentences of the notes, word for word."""
-    written = Written(EXTRACTIVE, passages)
+    written = Written(EXTRACTIVE, found.passages)
     if found.code is not None:
-        from kb.operations.ask.code_findings import answer_with_code  # as above
-
-        return answer_with_code(found, found.code, written)
+        return _quote_code(found, found.code, written)
     judged = found.judgement
     if judged is None or not judged.excerpts:
         return found.refusal("llm_self_judge", written)
-    asked_for = {passage.chunk_id for passage in passages}
+    asked_for = {passage.chunk_id for passage in found.passages}
     pieces = judged.shown() if found.state == "answered" else judged.perhaps()
     quoted = quote_excerpts([each for each in pieces if each.passage.chunk_id in asked_for], found.first_number)
     return found.answer(written, quoted.text, quoted.claims, quoted.cited)
 
 
-def _quote_instead(base: KnowledgeBase, found: Findings, passages: tuple[Passage, ...], unproven: Answer) -> Answer:
-    """The notes' own sentences in the place of a model's, none of which its sources support; its text is kept."""
-    answer = quote(base, found, passages)
-    if answer.refusal_reason is not None:
-        return noting(unproven, answer.notes)
-    kept = answer._replace(messages=unproven.messages, generated_text=unproven.generated_text, usage=unproven.usage)
-    return noting(kept, (quoted_instead(found.language, unproven.model.id),))
+def _quote_code(found: Findings, code: CodeFound, written: Written) -> Answer:
+    """Definitions, statements and the comments that document them, word for word."""
+    from kb.answer.code import answering, is_cut, quote_code  # a knowledge base of notes alone does without
+
+    hits = answering(code, is_sure=found.state == "answered")
+    passages = {passage.chunk_id: passage for passage in written.packed}
+    quoted = quote_code(hits, [passages[hit.chunk_id] for hit in hits], found.first_number)
+    notes = tuple(say(found.language, "goes_on", hit.citation.to_uri()) for hit in hits if is_cut(hit))
+    return found.answer(written, quoted.text, quoted.claims, quoted.cited, notes)
+
+
+def _instead(quoted: Answer, unproven: Answer, language: str) -> Answer:
+    """The notes' own sentences in the place of a model's, none of which its sources support; its text is stored."""
+    if quoted.refusal_reason is not None:
+        return _noting(unproven, quoted.notes)
+    kept = quoted._replace(messages=unproven.messages, generated_text=unproven.generated_text, usage=unproven.usage)
+    return _noting(kept, (say(language, "quoted_instead", unproven.model.id),))
 
 
 def _holds_chunks(base: KnowledgeBase) -> bool:
@@ -115,5 +125,5 @@ def _holds_chunks(base: KnowledgeBase) -> bool:
     return any(total is not None and total.chunks > 0 for total in totals)
 
 
-def noting(answer: Answer, notes: tuple[str, ...]) -> Answer:
+def _noting(answer: Answer, notes: tuple[str, ...]) -> Answer:
     return answer._replace(notes=(*notes, *answer.notes)) if notes else answer

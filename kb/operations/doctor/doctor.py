@@ -15,8 +15,8 @@ from kb.domain.checks import Check
 from kb.domain.ids import content_hash
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import KbError, StoreBusy, StoreCorrupt, StoreReadOnly
+from kb.operations.ask.claim_judge import check_claim_judge
 from kb.operations.ask.language_model import check_language_model
-from kb.operations.ask.second_judge import check_second_judge
 from kb.operations.doctor.engines import check_engines, check_grammars, check_plugins
 from kb.operations.doctor.vectors import check_gate, check_models, check_reranker, check_vectors
 from kb.operations.ingest.words import word_maker
@@ -55,7 +55,7 @@ def _checks(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]:
     yield from _held("models", config, check_models(config))
     yield from _held("reranker", config, check_reranker(config))
     yield from _held("language_model", config, check_language_model(config))
-    yield from _held("claim_judge", config, check_second_judge(config))
+    yield from _held("claim_judge", config, check_claim_judge(config))
     yield from _held("engines", config, check_engines(config))
     yield from _held("grammars", config, check_grammars())
     yield from _held("plugins", config, check_plugins(config))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import cast
 
-from kb.answer.fitted import fitted
+from kb.answer.judging import fitted
 from kb.assemble import catalogue
 from kb.assemble.install import is_outdated
 from kb.config import Config

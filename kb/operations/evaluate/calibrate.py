@@ -14,8 +14,7 @@ from kb.eval.calibration import PRECISIONS, THRESHOLDS, Asked, answer_point, sep
 from kb.eval.golden import GoldenSet, Question
 from kb.eval.outcome import holds_all
 from kb.operations.ask.findings import AskRequest
-from kb.operations.ask.judge_passages import JUDGED_HITS
-from kb.operations.ask.retrieve import retrieve
+from kb.operations.ask.retrieve import JUDGED_HITS, retrieve
 from kb.operations.evaluate.expected_passages import expected_passages
 from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.operations.session.session import Session

@@ -6,13 +6,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from kb.answer.standing import look_up
 from kb.domain.citations import Citation, LineCitation
 from kb.domain.results.answers import Standing
 from kb.domain.results.measured import Impact
 from kb.errors import NotFound
 from kb.eval.golden_file import read_golden
-from kb.operations.answers.verify import verify
+from kb.operations.answers.verify import look_up, verify
 from kb.operations.evaluate.question import CitedFiles, file_hash
 from kb.operations.session.session import Session
 from kb.store import queries

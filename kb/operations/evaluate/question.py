@@ -17,7 +17,7 @@ from kb.eval.golden import Question
 from kb.eval.outcome import Asked, Outcome, Place, cited_lines_hold, result_json
 from kb.extract.decode import decode
 from kb.language.detect import query_language
-from kb.operations.ask.ask import ask_in
+from kb.operations.ask.ask import answer_question
 from kb.operations.ask.findings import AskRequest
 from kb.operations.ask.retrieve import search_for
 from kb.operations.search.search import (
@@ -97,7 +97,7 @@ class GoldenAsker:
             return None
         start = perf_counter()
         request = self._request(question)
-        answer = ask_in(self._base, request, RunHandle(), searched)
+        answer = answer_question(self._base, request, RunHandle(), searched)
         evidence = None if answer.evidence is None else answer.evidence.value
         ms = 1000 * (perf_counter() - start)
         if searched.query == search_for(request, question.query):

@@ -25,7 +25,7 @@ const REASONS = {
   needed: "what the model still needed after that",
 };
 const ENOUGH = { answered: "enough to answer", unsure: "perhaps enough", refused: "not in your notes" };
-const SENTENCES = { supported: "what it cites says so", weak: "that its source says so could not be shown", dropped: "left out: its source does not say so" };
+const SENTENCES = { supported: "what it cites says so", not_checked: "whether its source says so could not be checked", weak: "that its source says so could not be shown", dropped: "left out: its source does not say so" };
 
 let listening = null; // what can stop the answer in the making
 
@@ -129,11 +129,13 @@ function sentences(answer, state) {
     if (start < 0) continue;
     found.push(...withMarkers(answer.answer.slice(at, start), places, state));
     const why = claim.reason ?? SENTENCES[claim.status];
-    found.push(h("span", { class: `sentence ${claim.status}`, title: `${claim.status}: ${why}` }, flowing(claim.text)));
+    found.push(h("span", { class: `sentence ${claim.status}`, title: `${statusWord(claim)}: ${why}` }, flowing(claim.text)));
     at = start + claim.text.length;
   }
   return [...found, ...withMarkers(answer.answer.slice(at), places, state)];
 }
+
+const statusWord = (claim) => claim.status.replace("_", " ");
 
 /** Text as it flows: the ends of lines within a paragraph are the file's, not the reader's; code keeps its own. */
 function flowing(text) {
@@ -166,7 +168,7 @@ function card(each, index, state) {
   );
 }
 
-/** The sentences that the checks found wanting: what was weak stays in the text, what was dropped is here alone. */
+/** The sentences that are not supported: those not checked, and weak ones, stay in the text; dropped ones are here alone. */
 function dropped(answer) {
   const doubtful = answer.claims.filter((each) => each.status !== "supported");
   if (!doubtful.length) return null;
@@ -174,7 +176,7 @@ function dropped(answer) {
     "details",
     { class: "doubts" },
     h("summary", {}, `${doubtful.length} sentence${doubtful.length === 1 ? "" : "s"} not shown to be supported`),
-    h("ul", {}, doubtful.map((each) => h("li", {}, h("span", { class: `sentence ${each.status}` }, each.text), ` — ${each.reason ?? SENTENCES[each.status]}`))),
+    h("ul", {}, doubtful.map((each) => h("li", {}, h("span", { class: `sentence ${each.status}` }, each.text), ` — ${statusWord(each)}: ${each.reason ?? SENTENCES[each.status]}`))),
   );
 }
 

@@ -1,7 +1,6 @@
-"""A second judge of what a model wrote: the language model asked once more, an NLI model, or a plugin; off by default.
+"""A judge of what a model wrote: the language model asked once more, an NLI model, or a plugin; off by default.
 
-What it says of a sentence is kept beside the rules' verdict. Where they disagree the stricter holds: to be sure of a
-wrong sentence is worse than to doubt a right one.
+Its verdict on a sentence is stored beside the rules' verdict. Where the rules find no contradiction, it decides.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import NamedTuple
 
+from kb.answer.generated_text import without_thoughts
 from kb.answer.prompt import filled, template
-from kb.answer.thoughts import without_thoughts
 from kb.config import Config
-from kb.domain.answers.claims import SecondJudge, Verdict
-from kb.domain.answers.generation import Done, GenerateRequest, LanguageModel, Message
+from kb.domain.answers import ClaimJudge, Verdict
 from kb.domain.checks import Check
+from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message
 from kb.domain.plugins import SupportJudge
 from kb.domain.text import stored_text
 from kb.embed.nli import open_nli
@@ -29,17 +28,17 @@ _REPLY_TOKENS = 400
 _SAID: dict[str, Verdict] = {"yes": "support", "no": "contradiction"}
 
 
-def second_judge(config: Config, models: LoadedModels, writer: LanguageModel) -> SecondJudge | None:
+def claim_judge(config: Config, models: LoadedModels, writer: LanguageModel) -> ClaimJudge | None:
     """The judge that is configured; None where none is. Raises: ModelMissing, ModelCorrupt, PluginFailed."""
     kind, name = config.rag.claim_judge, config.rag.claim_model
     if kind == "none":
         return None
     if kind == "llm":
         return ModelJudge(f"llm:{writer.model_ref.id}", writer)
-    return models.kept("second judge", (kind, name), lambda: open_judge(config))
+    return models.kept("claim judge", (kind, name), lambda: open_judge(config))
 
 
-def open_judge(config: Config) -> SecondJudge:
+def open_judge(config: Config) -> ClaimJudge:
     """The NLI model or the plugin that is configured. Raises: ModelMissing, ModelCorrupt, PluginFailed."""
     name = config.rag.claim_model
     if config.rag.claim_judge == "onnx":
@@ -48,8 +47,8 @@ def open_judge(config: Config) -> SecondJudge:
     return PluginJudge(f"plugin:{plugin.name}:{plugin.version}", plugin, plugin.load())
 
 
-def check_second_judge(config: Config) -> list[Check]:
-    """Whether the second judge that is configured loads; nothing where none is, or the language model is it."""
+def check_claim_judge(config: Config) -> list[Check]:
+    """Whether the claim judge that is configured loads; nothing where none is, or the language model is it."""
     if config.rag.claim_judge in ("none", "llm"):
         return []
     try:

@@ -1,23 +1,28 @@
-"""Answers: what was said, what each sentence stands on, and why nothing was said where that is so.
+"""Answers: what was said, what each sentence rests on, why a refusal was given, and the events on the way.
 
-Tuples, not dataclasses: they lie on the path of a cold answer, where each class counts.
+Tuples, not dataclasses: they are on the path of a cold answer, where each class counts.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal, Protocol
 
-from kb.domain.answers.generation import Message, ModelRef, TokenUsage
 from kb.domain.citations import Citation
+from kb.domain.generation import Message, ModelRef, TokenUsage
 from kb.domain.on_wire import Wire, on_wire
 from kb.domain.passages import Passage
-from kb.domain.search import SearchHit, SearchMode
+from kb.domain.search import SearchHit, SearchMode, SearchResult
 from kb.records import NamedTuple
 
 RefusalReason = Literal["score_gate", "llm_self_judge", "no_index", "no_chunks", "llm_stream_aborted"]
 
-ClaimStatus = Literal["supported", "weak", "dropped"]
-"""`supported`: what it says is in what it cites; `weak`: that could not be shown; `dropped`: it does not."""
+Verdict = Literal["support", "contradiction", "unknown"]
+"""What sources say of a sentence."""
+
+ClaimStatus = Literal["supported", "not_checked", "weak", "dropped"]
+"""`supported`: what it cites says so; `dropped`: it says otherwise, so the sentence is left out; `not_checked`: the
+exact rules tell neither; `weak`: a claim judge was asked and could not tell, or an older kb could not."""
 
 
 Channel = Literal["late", "cosine", "lexical", "read", "own", "cross"]
@@ -49,11 +54,22 @@ class Evidence(NamedTuple):
 
 
 class SecondVerdict(NamedTuple):
-    """What a second judge said of a sentence, beside the rules; the stricter of both decided its status."""
+    """What a claim judge said of a sentence, beside the rules: it decides unless the rules find a contradiction."""
 
     judge: str
-    verdict: Literal["support", "contradiction", "unknown"]
-    rules: Literal["support", "contradiction", "unknown"]
+    verdict: Verdict
+    rules: Verdict
+
+
+class ClaimJudge(Protocol):
+    """A model that judges whether sources support a sentence; `label` is who runs it, its name and version."""
+
+    @property
+    def label(self) -> str:
+        """What its verdicts are stored under."""
+
+    def judge(self, claim: str, sources: Sequence[str]) -> Verdict:
+        """What the texts of the cited passages (at least one) say of a sentence. Raises: ModelError."""
 
 
 def _markers(passages: tuple[int, ...]) -> list[str]:
@@ -64,7 +80,7 @@ def _markers(passages: tuple[int, ...]) -> list[str]:
 class Claim(NamedTuple):
     """A sentence of the answer and what it rests on; `dropped` ones are not part of `answer`.
 
-    `second` is there where a second judge was asked (`rag.claim_judge`).
+    `second` is there where a claim judge was asked (`rag.claim_judge`).
     """
 
     # `text` is without its markers, `passages` the numbers it cites; `quote` is word for word at `citation`; `reason`
@@ -192,3 +208,46 @@ class Turn(NamedTuple):
     question: str
     answer: str
     search_query: str
+
+
+@on_wire("answer_event.v1", fields="kind hits=result.hits evidence score_gate")
+class Retrieved(NamedTuple):
+    """The passages are found; an answer follows where the evidence reaches the gate."""
+
+    result: SearchResult
+    evidence: Evidence | None
+    score_gate: float
+
+    @property
+    def kind(self) -> Literal["retrieved"]:
+        """Its name on the wire."""
+        return "retrieved"
+
+
+@on_wire("answer_event.v1", title="TokenV1", fields="kind text")
+class Generated(NamedTuple):
+    """The next piece of the text, before its sentences are checked."""
+
+    # With markers of given passages only.
+
+    text: str
+
+    @property
+    def kind(self) -> Literal["token"]:
+        """Its name on the wire."""
+        return "token"
+
+
+@on_wire("answer_event.v1", fields="kind hop")
+class HopTaken(NamedTuple):
+    """A step of a deep answer is done."""
+
+    hop: Hop
+
+    @property
+    def kind(self) -> Literal["hop"]:
+        """Its name on the wire."""
+        return "hop"
+
+
+AskEvent = Retrieved | Generated | HopTaken

@@ -1,4 +1,4 @@
-"""What a text counts, dates and measures, in either language, as values with units: 3억 원 is 300 million won."""
+"""The numbers and dates of a text, in either language, as values with units: 3억 원 is 300 million won."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from kb.answer.claims.number_words import SINO, SINO_LARGE, english_value, korean_value
 from kb.language.lists import rows
 
 
 class Quantity(NamedTuple):
-    """A value, as its plainest spelling, with its unit; "" where none is told. `start`..`end` is where it is."""
+    """A value in its plainest spelling, and its unit, "" where the text names none; at `start`..`end` of the text."""
 
     value: str
     unit: str
@@ -20,16 +19,14 @@ class Quantity(NamedTuple):
     text: str
 
     def agrees(self, other: Quantity) -> bool:
-        """Whether two quantities are the same."""
-        return self.value == other.value and ("" in (self.unit, other.unit) or self.may_rival(other))
+        """Whether two quantities are the same: equal values, of one unit or one of them without a unit."""
+        return self.value == other.value and ("" in (self.unit, other.unit) or self.has_unit_of(other))
 
-    def may_rival(self, other: Quantity) -> bool:
-        """Whether two quantities are of one kind, as far as can be told."""
-        units = {self.unit, other.unit}
-        return len(units) == 1 or units == _NUMBERED or ("" in units and "label" not in units)
+    def has_unit_of(self, other: Quantity) -> bool:
+        """Whether two quantities count the same thing, as far as their units tell: 2번 is twice, or number two."""
+        return self.unit == other.unit or {self.unit, other.unit} == {"time", "label"}
 
 
-_NUMBERED = {"time", "label"}  # 2번 is twice, or number two
 _LISTS = rows("quantities")
 
 
@@ -50,8 +47,10 @@ _ENGLISH_NUMBERS = _numbered("number")
 _ORDINALS = _numbered("ordinal")
 _SCALES = _numbered("scale")
 _NATIVE = _numbered("native")
+_DIGITS = {char: at for at, char in enumerate("일이삼사오육칠팔구", 1)}
 _TENS = {"십": 10, "백": 100, "천": 1000}
 _LARGE = {"만": 10**4, "억": 10**8, "조": 10**12}
+_SINO = "".join((*_DIGITS, *_TENS))
 
 # A unit is named by its English word, whatever it is written as.
 _UNITS = {
@@ -152,14 +151,30 @@ def _native(match: re.Match[str]) -> Iterator[tuple[str, str]]:
 
 
 def _sino(match: re.Match[str]) -> Iterator[tuple[str, str]]:
-    yield str(korean_value(match["number"])), _UNITS.get(match["unit"], "")
+    total = part = digit = 0
+    for char in match["number"]:
+        if char in _DIGITS:
+            digit = _DIGITS[char]
+        elif char in _TENS:
+            part += (digit or 1) * _TENS[char]
+            digit = 0
+        elif char in _LARGE:
+            total += (part + digit or 1) * _LARGE[char]
+            part = digit = 0
+    yield str(total + part + digit), _UNITS.get(match["unit"], "")
 
 
 def _english_word(match: re.Match[str]) -> Iterator[tuple[str, str]]:
-    yield (
-        _shortest(english_value(match["number"], _ENGLISH_NUMBERS, _SCALES)),
-        _UNITS.get((match["unit"] or "").lower(), ""),
-    )
+    total = part = 0
+    for word in re.findall(r"[a-z]+", match["number"].lower()):
+        if word == "hundred":
+            part = (part or 1) * 100
+        elif word in _SCALES:
+            total += (part or 1) * _SCALES[word]
+            part = 0
+        else:
+            part += _ENGLISH_NUMBERS.get(word, 0)
+    yield _shortest(total + part), _UNITS.get((match["unit"] or "").lower(), "")
 
 
 def _ordinal(match: re.Match[str]) -> Iterator[tuple[str, str]]:
@@ -242,7 +257,7 @@ _READERS: tuple[tuple[re.Pattern[str], Read], ...] = (
     ),
     (
         _pattern(
-            rf"(?<![가-힣])(?P<number>[{SINO}{SINO_LARGE}]+(?: [{SINO}]+)?) ?"
+            rf"(?<![가-힣])(?P<number>[{_SINO}{''.join(_LARGE)}]+(?: [{_SINO}]+)?) ?"
             rf"(?P<unit>{_KOREAN_UNIT}|분|초|원|년|도|층|회|명|개|킬로|리터|쪽|쇄|판)"
             r"(?=(?:이다|입니다|이며|이고|[가-힣])?(?:[ .,]|$))"
         ),

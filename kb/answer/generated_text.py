@@ -1,15 +1,21 @@
-"""The markers of a generated text, `[1]` or `[#1]`: read, kept where they point at a packed passage, else taken out.
+"""What a generated text holds beside its sentences: markers of passages, thoughts, and a refusal.
 
 A marker is a pair of brackets with nothing but numbers between them, however they are written: `[1, #3]`, `[1-3]`,
 `[[9]8]`, `【2】`, with white space or invisible characters inside. Nested ones go as one, so that taking one out never
-leaves another.
+leaves another. A refusal has two signs together: its subject is the sources or the writer ("the notes do not mention",
+"I cannot tell", 자료에는 … 나와 있지 않습니다), and no source has the sentence. "The virus is not found in humans" is
+about the virus.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
+from kb.answer.words import Words, carried, words_of
+from kb.domain.passages import Passage
+from kb.language.lists import pattern
+from kb.language.sentences import sentence_ranges
 from kb.records import NamedTuple
 
 _OPENING, _CLOSING = "[［【〔", "]］】〕"
@@ -150,3 +156,83 @@ def _without_opening(text: str) -> str:
     """`text` where no bracket is left open: what comes after it can close none."""
     run = max(text.rfind(char) for char in _CLOSING) + 1
     return text[:run] + "".join(char for char in text[run:] if char not in _OPENING)
+
+
+# A tag between backticks is written about, and stays.
+_NAMES = "think|thinking|thought|thoughts|reasoning|reflection"
+_THOUGHT_BEGINS = re.compile(rf"(?<!`)<\s*(?:{_NAMES})\s*>", re.IGNORECASE)
+_THOUGHT_ENDS = re.compile(rf"(?<!`)<\s*/\s*(?:{_NAMES})\s*>", re.IGNORECASE)
+_TAG_BEGUN = re.compile(r"<\s*/?\s*[a-z]*\s*\Z", re.IGNORECASE)
+_LONGEST_TAG = 40
+
+
+def without_thoughts(text: str) -> str:
+    """`text` without its thoughts; those that never end reach to its end, those that never began to its beginning."""
+    shown = ThoughtFilter()
+    kept = shown.feed(text) + shown.end()
+    ends = [closing.end() for closing in _THOUGHT_ENDS.finditer(kept)]
+    return kept[ends[-1] :].lstrip() if ends else kept
+
+
+class ThoughtFilter:
+    """Takes pieces of a text, wherever they are cut, and gives on what is in no thought."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._thinks = False
+        self._before = ""
+
+    def feed(self, piece: str) -> str:
+        """What can be shown now; the start of a possible tag is held back until it is whole."""
+        text = self._held + piece
+        begun = _TAG_BEGUN.search(text[-_LONGEST_TAG:])
+        cut = len(text) - len(begun[0]) if begun else len(text)
+        self._held = text[cut:]
+        return self._shown(text[:cut])
+
+    def end(self) -> str:
+        """What was held back when the stream ended."""
+        text, self._held = self._held, ""
+        return self._shown(text)
+
+    def _shown(self, text: str) -> str:
+        parts: list[str] = []
+        text, at = self._before + text, len(self._before)
+        while tag := (_THOUGHT_ENDS if self._thinks else _THOUGHT_BEGINS).search(text, at):
+            if not self._thinks:
+                parts.append(text[at : tag.start()])
+            self._thinks, at = not self._thinks, tag.end()
+        if not self._thinks:
+            parts.append(text[at:])
+        self._before = text[-1:]
+        return "".join(parts)
+
+
+CARRIED = 0.75
+"""The share of a sentence's words from which on it is taken from a source, whatever it sounds like."""
+
+
+def is_refusal(text: str, packed: Sequence[Passage]) -> bool:
+    """Whether a generated text says that the sources hold no answer: its first sentence does, or it says nothing."""
+    bare = take_markers(text).text.strip()
+    said = (bare[start:end] for start, end in sentence_ranges(bare))
+    first = next((sentence for sentence in said if not _refusal_pattern("preamble").fullmatch(sentence.strip())), "")
+    return not first or refuses(first, packed)
+
+
+def refuses(sentence: str, packed: Sequence[Passage]) -> bool:
+    """Whether a sentence speaks of what the sources do not say, in no words of theirs."""
+    plain = " ".join(sentence.split())
+    said = _refusal_pattern("en").search(plain) or _refusal_pattern("ko").search(plain)
+    return said is not None and not any(_is_told(words_of(said[0]), passage) for passage in packed)
+
+
+def _refusal_pattern(kind: str) -> re.Pattern[str]:
+    return pattern("refusals", kind, re.IGNORECASE)
+
+
+def _is_told(words: Words, passage: Passage) -> bool:
+    """Whether one sentence of a passage has the words that sound like a refusal."""
+    return any(
+        carried(words, words_of(passage.text[start:end])) >= CARRIED for start, end in sentence_ranges(passage.text)
+    )

@@ -1,19 +1,36 @@
-"""A question in several parts → the parts, by rules: two question words, a comparison, several questions in a row.
+"""What a question is searched for by: its parts, or the question before it too where it leans on that.
 
-Each part stands by itself: what a later one leans on is put before it. What the rules are not sure of stays whole: a
-question that is cut in two finds less than one that is not.
+Both are rules, without a model. A question follows up where it points back (그건, 거기, it, they …) or has at most one
+content word of its own. A question has parts where it has two question words, a comparison, or several questions in a
+row; what the rules are not sure of stays whole, because a question that is cut in two finds less.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from kb.answer.follow_up import follows_up
-from kb.domain.answers.answer import HopReason
+from kb.domain.answers import HopReason, Turn
 from kb.domain.text import stored_text
 from kb.language.lists import is_stopword, pattern
+from kb.records import NamedTuple
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def resolve(question: str, history: Sequence[Turn]) -> str:
+    """What to search for: the question, behind what was searched for last where it follows up on that."""
+    question = " ".join(stored_text(question).split())
+    if not history or not follows_up(question):
+        return question
+    return f"{history[-1].search_query} {question}"
+
+
+def follows_up(question: str) -> bool:
+    """Whether a question cannot be understood without the one before it."""
+    content = [w for w in _WORD.findall(question) if not is_stopword(w)]
+    return len(content) <= 1 or bool(pattern("follow_up", "points_back", re.IGNORECASE).search(question))
+
 
 MOST_PARTS = 4
 

@@ -1,29 +1,29 @@
-"""A second judge of what a model wrote: off by default, kept beside the rules, the stricter of both holds."""
+"""A judge of what a model wrote: off by default; it decides where the exact rules find no contradiction."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import pytest
-from answer_passages import ScriptedModel
+from answer_passages import ScriptedModel, passage
 from conftest import Vault, kb_in, make_vault
 from hub_models import put_nli
 from plugin_fixtures import install, install_example
 from test_ask_deep import Replies
 
+from kb.answer.checks import check_claims
 from kb.config import load
-from kb.domain.answers.answer import Answer
-from kb.domain.answers.claims import stricter
+from kb.domain.answers import Answer, Verdict
 from kb.domain.run_handle import RunHandle
 from kb.embed.nli import open_nli
 from kb.errors import ModelCorrupt, ModelError, ModelMissing
-from kb.operations.answers.history import find_answer
+from kb.operations.answers.records import find_answer
 from kb.operations.ask.ask import ask
+from kb.operations.ask.claim_judge import ModelJudge
 from kb.operations.ask.findings import AskRequest
-from kb.operations.ask.second_judge import ModelJudge
 from kb.operations.session.session import open_session
 
 NOTES = {"gateway.md": "# Gateway\n\nThe gateway retries a failed upload five times.\nThen it keeps the batch.\n"}
@@ -52,18 +52,32 @@ def answer_by(asked: Vault, monkeypatch: pytest.MonkeyPatch) -> Callable[..., An
     return answered
 
 
+class Judge(NamedTuple):
+    """Says the same of every sentence."""
+
+    verdict: Verdict
+    label: str = "fixed"
+
+    def judge(self, claim: str, sources: Sequence[str]) -> Verdict:
+        return self.verdict
+
+
 @pytest.mark.parametrize(
-    ("rules", "second", "held"),
+    ("text", "verdict", "status"),
     [
-        ("support", "support", "support"),
-        ("support", "unknown", "unknown"),
-        ("support", "contradiction", "contradiction"),
-        ("unknown", "support", "unknown"),
-        ("contradiction", "support", "contradiction"),
+        (SAID, "support", "supported"),
+        (SAID, "unknown", "weak"),
+        (SAID, "contradiction", "dropped"),
+        ("A failed upload is retried by the gateway [1].", "support", "supported"),
+        ("A failed upload is retried by the gateway [1].", "unknown", "weak"),
+        ("A failed upload is retried by the gateway [1].", "contradiction", "dropped"),
+        ("The gateway retries a failed upload nine times [1].", "support", "dropped"),
     ],
 )
-def test_the_stricter_holds(rules: Any, second: Any, held: str) -> None:
-    assert stricter(rules, second) == held
+def test_it_decides_both_ways_where_the_rules_find_no_contradiction(text: str, verdict: Verdict, status: str) -> None:
+    source = passage(1, "The gateway retries a failed upload five times.")
+    (claim,) = check_claims(text, RETRY, [source], Judge(verdict))
+    assert (claim.status, claim.second and claim.second.verdict) == (status, verdict)
 
 
 def test_none_is_asked_by_default(answer_by: Callable[..., Answer]) -> None:
@@ -99,7 +113,7 @@ def test_the_language_model_is_asked_about_each_sentence(
 def test_a_judge_that_fails_leaves_the_rules_and_says_so(answer_by: Callable[..., Answer]) -> None:
     answer = answer_by(Replies(SAID, "broken"), "rag.claim_judge=llm")
     assert answer.claims[0].second is None
-    assert answer.notes == ("checked by the rules alone, without the second judge: it broke off",)
+    assert answer.notes == ("checked by the rules alone, without the claim judge: it broke off",)
     missing = answer_by(Replies(SAID), "rag.claim_judge=onnx", "rag.claim_model=nowhere")
     assert "checked by the rules alone" in missing.notes[0]
 

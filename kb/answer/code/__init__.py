@@ -1,1 +1,0 @@
-"""Source code as an answer judges and quotes it."""

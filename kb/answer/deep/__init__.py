@@ -1,1 +1,0 @@
-"""Several questions in one: their parts, and the steps to an answer."""
