@@ -37,9 +37,9 @@ from kb.domain.run_handle import RunHandle
 from kb.embed.provider import Provider
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.opening.writer import writing
-from kb.operations.session.loaded_models import LoadedModels, SharedEncoder
-from kb.operations.session.session import open_session
+from kb.operations.opening.base import open_base
+from kb.operations.opening.loaded_models import LoadedModels, SharedEncoder
+from kb.operations.opening.writing import writing
 
 PASSAGES = 10_000
 WARM_ROUNDS, COLD_ROUNDS, TOKEN_ROUNDS = 3, 20, 9
@@ -109,7 +109,7 @@ def _warm() -> tuple[Table, tuple[Target, ...]]:
 def _ask_all(base: KnowledgeBase, questions: Sequence[scale.Question]) -> tuple[list[float], list[float], int]:
     """Wall and processor milliseconds of every question after a first round, and how many were answered."""
     wall_ms, cpu_ms, answered = [], [], 0
-    with open_session(base.config) as session:
+    with open_base(base.config) as session:
         vectors = {question.text: question.vector.tobytes() for question in questions}
         session.models = _Given(base.config.model_dir, vectors)
         for round_number in range(WARM_ROUNDS + 1):
@@ -183,7 +183,7 @@ def _token_times(
     config = load(str(base.config_path), (*settings, *own))
     retrieval, first, bare = [], [], []
     request = AskRequest(question, "hybrid", 10, provider="ollama", keep=False)
-    with open_session(config, many=True) as session:
+    with open_base(config, many=True) as session:
         for round_number in range(TOKEN_ROUNDS + 1):
             at: dict[type[AskEvent], float] = {}
             start = perf_counter()

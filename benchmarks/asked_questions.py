@@ -15,8 +15,8 @@ from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery
 from kb.operations.ask.ask import answer_question
 from kb.operations.ask.findings import AskRequest
-from kb.operations.search.search import search_in
-from kb.operations.session.session import open_session
+from kb.operations.opening.base import open_base
+from kb.operations.search.search import search
 
 FIRST = 10
 _FOUND = 20  # a twin is looked for among so many
@@ -69,9 +69,9 @@ class Shares(NamedTuple):
 def ask_all(base: KnowledgeBase, questions: QuestionSet, *, with_answers: bool) -> tuple[list[Found], list[Answered]]:
     """Every question of a set: what is found for it, and its answer without a model."""
     found, answered = [], []
-    with open_session(base.config, many=True) as session, session.reading() as opened:
+    with open_base(base.config, many=True) as session, session.reading() as opened:
         for each in questions.questions:
-            result = search_in(opened, SearchQuery(each.text, "hybrid", _FOUND, SearchFilters(as_text=True)))
+            result = search(opened, SearchQuery(each.text, "hybrid", _FOUND, SearchFilters(as_text=True)))
             found.append(Found(each, tuple(hit.doc_path for hit in result.hits)))
             if with_answers:
                 request = AskRequest(each.text, "hybrid", FIRST, provider="extractive", keep=False)

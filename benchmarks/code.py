@@ -19,8 +19,8 @@ from benchmarks.measurement import Measurement, Table, Target
 from kb.domain.citations import cited_lines
 from kb.domain.results.ingest import IngestReport
 from kb.domain.search import SearchHit, SearchQuery
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 
 _DEPTH = 10
 _OTHER_DRAWS = (15, 16, 17, 101, 102, 103)
@@ -48,7 +48,7 @@ def measure(data: Path | None, *, verbose: bool = bool(os.environ.get("KB_CODE_M
         report = base.ingest()
         seconds = process_time() - before
         outcomes = []
-        with open_session(base.config) as session:
+        with open_base(base.config) as session:
             for question in questions:
                 hits = search(session, SearchQuery(question.text, "lexical", _DEPTH)).hits
                 outcomes.append(outcome(question, hits))

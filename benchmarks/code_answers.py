@@ -18,8 +18,8 @@ from kb.domain.code_hits import CodeFound
 from kb.domain.filters import SearchFilters
 from kb.domain.search import SearchQuery
 from kb.language.names import parts_of
+from kb.operations.opening.base import Base
 from kb.operations.search.search import search
-from kb.operations.session.session import Session
 
 _DEPTH = 10
 _PRECISION, _GATE = 0.9, 0.5
@@ -34,7 +34,7 @@ class Judged(NamedTuple):
     right: bool
 
 
-def judge_all(session: Session, root: Path, questions: Sequence[Question]) -> list[Judged]:
+def judge_all(session: Base, root: Path, questions: Sequence[Question]) -> list[Judged]:
     """Each question asked twice, and who calls what is asked for by its name."""
     packages = sorted({question.path.partition("/")[0] for question in questions})
     judged: list[Judged] = []
@@ -55,7 +55,7 @@ def judge_all(session: Session, root: Path, questions: Sequence[Question]) -> li
 
 
 def _judge(
-    session: Session, kind: str, text: str, filters: SearchFilters, holds: Callable[[CodeFound], bool] | None
+    session: Base, kind: str, text: str, filters: SearchFilters, holds: Callable[[CodeFound], bool] | None
 ) -> list[Judged]:
     found = search(session, SearchQuery(text, "lexical", _DEPTH, filters)).code
     with session.reading() as base:

@@ -14,8 +14,8 @@ from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.scoring import Scores, score
 from kb.domain.filters import SearchFilters
 from kb.domain.search import SearchMode, SearchQuery
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 
 SETS = ("cranfield", "korquad-dev")
 MODES: tuple[SearchMode, ...] = ("lexical", "hybrid")
@@ -61,7 +61,7 @@ def _scores(base: KnowledgeBase, judged: JudgedSet, mode: SearchMode) -> tuple[S
     """The scores, source code counting as documents that nobody asked for; and how many of it are among ten, a mean."""
     found: dict[str, list[str]] = {}
     of_code = 0
-    with open_session(base.config, many=True) as session:
+    with open_base(base.config, many=True) as session:
         for question, text in judged.questions.items():
             hits = search(session, SearchQuery(text, mode, _DEPTH, SearchFilters(as_text=True))).hits
             found[question] = list(dict.fromkeys(hit.doc_path for hit in hits))

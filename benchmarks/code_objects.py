@@ -29,8 +29,8 @@ from kb.domain.citations import cited_lines
 from kb.domain.kinds import media_type_of
 from kb.domain.search import SearchHit, SearchQuery
 from kb.extract.code.left_out import reason_left_out
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 
 CHOSEN_ON = (("kopf", "feast"), (), ("prometheus",))
 HELD_OUT = (("kr8s", "dask-kubernetes"), (), ("kubernetes", "etcd"))
@@ -139,7 +139,7 @@ def _ask(root: Path) -> list[tuple[str, int]]:
             (base.root / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(root / path, base.root / path)
         base.ingest()
-        with open_session(base.config) as session:
+        with open_base(base.config) as session:
             for text, places in questions_of(declared):
                 hits = search(session, SearchQuery(text, "lexical", _DEPTH)).hits
                 rank = next((hit.rank for hit in hits if _holds(hit, places)), 0)

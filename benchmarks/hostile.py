@@ -10,8 +10,8 @@ from time import perf_counter
 from benchmarks.knowledge_base import knowledge_base
 from benchmarks.measurement import Cell, Measurement, Table, Target
 from kb.domain.search import SearchQuery
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 
 LINE_BYTES = 50_000_000
 _NEEDLE = "lighthouse"
@@ -33,7 +33,7 @@ def measure(data: Path | None = None) -> Measurement:
             start = perf_counter()
             report = base.ingest()
             seconds = perf_counter() - start
-            with open_session(base.config) as session:
+            with open_base(base.config) as session:
                 hits = search(session, SearchQuery(_NEEDLE, "lexical", 1)).hits
             found += bool(hits) and hits[0].citation.to_uri() == "line.md#L1"
             with closing(sqlite3.connect(base.config.sqlite)) as db:

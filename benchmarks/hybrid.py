@@ -25,8 +25,8 @@ from benchmarks.scoring import score_one
 from kb.domain.candidates import Candidate
 from kb.domain.filters import SearchFilters
 from kb.domain.search import SearchQuery
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 
 QUESTIONS = 300
 """How many questions of a judged set are asked unless told otherwise; of the others all."""
@@ -117,7 +117,7 @@ def _asked(name: str, data: Path, at_most: int) -> list[_Found]:
 def _search(base: KnowledgeBase, questions: Sequence[Asked]) -> list[list[_Figures]]:
     """The figures of each question by each rule, those of the hits last."""
     found = []
-    with open_session(base.config, many=True) as session:
+    with open_base(base.config, many=True) as session:
         for asked in questions:
             result = search(session, SearchQuery(asked.text, "hybrid", HITS * 3, SearchFilters(as_text=True)))
             orders = [
@@ -154,7 +154,7 @@ def _across(folder: Path) -> dict[str, tuple[float, float]]:
     """By the question's language: recall@10 of the copy in the own and in the other language."""
     judged = load_judged_set(folder)
     found: dict[str, list[tuple[bool, bool]]] = {}
-    with embedded(judged.corpus, judged.name) as base, open_session(base.config, many=True) as session:
+    with embedded(judged.corpus, judged.name) as base, open_base(base.config, many=True) as session:
         for asked, text in judged.questions.items():
             hits = search(session, SearchQuery(text, "hybrid", HITS * 3, SearchFilters(as_text=True))).hits
             best = list(dict.fromkeys(hit.doc_path for hit in hits))[:HITS]

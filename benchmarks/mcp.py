@@ -31,9 +31,9 @@ from benchmarks.processes import Memory, memory_of, process_tree
 from benchmarks.progress import step
 from kb.mcp.calls import described
 from kb.mcp.tools import READING_TOOLS
+from kb.operations.opening.base import open_base
+from kb.operations.opening.paging import token_counter
 from kb.operations.search.pages import search_page
-from kb.operations.session.session import open_session
-from kb.operations.session.token_counter import token_counter
 
 QUESTIONS = 30
 ROUNDS = 12
@@ -122,7 +122,7 @@ async def _agent(base: KnowledgeBase, asked: Sequence[AgentQuestion]) -> tuple[f
     """The share of questions whose passage was read, and the tokens a question took: mean and most."""
     right: list[bool] = []
     spent: list[int] = []
-    with open_session(base.config) as session:
+    with open_base(base.config) as session:
         counter = token_counter(session.config, session.models)
     async with _spoken(base) as client:
         for each in asked:
@@ -167,7 +167,7 @@ async def in_turns(base: KnowledgeBase, words: Sequence[str]) -> Turns:
     """The same page of hits by a session in this process and by a server, a round of the questions each by turns."""
     direct: list[float] = []
     spoken: list[float] = []
-    with open_session(base.config, many=True) as session:
+    with open_base(base.config, many=True) as session:
         start = perf_counter()
         async with _spoken(base) as client:
             await client.call_tool("search", {"query": words[0]})
@@ -236,7 +236,7 @@ async def _clients(base: KnowledgeBase, words: Sequence[str]) -> tuple[float, in
 
 
 async def _lexical(base: KnowledgeBase, word: str) -> str:
-    with open_session(base.config) as session:
+    with open_base(base.config) as session:
         page = search_page(session, session.defaults.query(word, "lexical", 3))
     return json.dumps([hit.citation.to_uri() for hit in page.hits])
 
@@ -244,13 +244,13 @@ async def _lexical(base: KnowledgeBase, word: str) -> str:
 def passages_of(base: KnowledgeBase) -> int:
     from kb.operations.inspect.listing import base_status
 
-    with open_session(base.config) as session:
+    with open_base(base.config) as session:
         return base_status(session).passages
 
 
 def _tool_tokens(base: KnowledgeBase) -> tuple[tuple[str, int], ...]:
     """What each tool's name, description and schemas take, as the embedding model's vocabulary counts."""
-    with open_session(base.config) as session:
+    with open_base(base.config) as session:
         counter = token_counter(session.config, session.models)
     rows = [
         (tool.name, counter.count(tool.model_dump_json(by_alias=True, exclude_none=True)))

@@ -25,8 +25,8 @@ from benchmarks.scoring import Run, score
 from kb.config import Config
 from kb.domain.filters import SearchFilters
 from kb.domain.search import SearchMode, SearchQuery
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 
 _NOTE = (
     "kb indexes with Kiwi's morphemes, blocks and citations; with both, its vectors come from a cache. LanceDB's are "
@@ -72,7 +72,7 @@ def _ask(config: Config, judged: JudgedSet, mode: SearchMode) -> tuple[Run, floa
     """The first ten documents of every question, and the seconds."""
     runs: dict[str, list[str]] = {}
     start = perf_counter()
-    with open_session(config, many=True) as session:
+    with open_base(config, many=True) as session:
         for asked, text in judged.questions.items():
             hits = search(session, SearchQuery(text, mode, CHUNKS, SearchFilters(as_text=True))).hits
             runs[asked] = list(dict.fromkeys(hit.doc_path for hit in hits))[:HITS]

@@ -19,13 +19,11 @@ from kb.config import load
 from kb.domain.results.measured import GroupMetrics
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchMode
-from kb.eval.golden import Expectation, GoldenSet, Question
-from kb.eval.golden_file import read_golden, write_golden
-from kb.eval.judged_folder import read_judged_folder
-from kb.operations.evaluate.compare import compare_runs
+from kb.eval.golden import Expectation, GoldenSet, Question, read_golden, write_golden
+from kb.eval.question_files import read_judged_folder
 from kb.operations.evaluate.evaluate import run_suite
-from kb.operations.evaluate.runs import RunRequest
-from kb.operations.session.session import open_session
+from kb.operations.evaluate.runs import RunRequest, compare_runs
+from kb.operations.opening.base import open_base
 
 QUESTIONS = 300
 MODES: tuple[SearchMode, ...] = ("lexical", "vector", "hybrid")
@@ -81,7 +79,7 @@ def _run(
     suite = base.config.data_dir / f"{golden.suite}.yaml"
     suite.write_text(write_golden(golden), encoding="utf-8")
     request = RunRequest(suite, mode, K, f"{golden.suite}-{mode}", with_ask)
-    with step(f"{golden.suite}: {mode}"), open_session(base.config, many=True) as session:
+    with step(f"{golden.suite}: {mode}"), open_base(base.config, many=True) as session:
         return run_suite(session, request, RunHandle()).groups
 
 
@@ -96,7 +94,7 @@ def _row(group: GroupMetrics) -> tuple[Cell, ...]:
 
 def _change(base: KnowledgeBase, suite: str) -> tuple[Cell, ...]:
     """nDCG@10 of the hybrid run against the lexical one."""
-    with open_session(base.config) as session:
+    with open_base(base.config) as session:
         comparison = compare_runs(session, f"{suite}-lexical", f"{suite}-hybrid", tolerance=0.01)
     found = next(change for change in comparison.metrics if change.metric.name == "ndcg_at_10")
     interval = f"[{found.low:+.4f}, {found.high:+.4f}]"

@@ -16,7 +16,7 @@ from benchmarks.embedded_base import embedded
 from benchmarks.measurement import Cell, Measurement, Table
 from benchmarks.progress import step
 from benchmarks.question_sets import HELD_OUT, NAMES, question_set
-from kb.eval.significance import paired_difference
+from kb.eval.comparison import paired_difference
 
 QUESTIONS = 600
 """So many questions of each judged set are asked, unless told otherwise; of the others all."""

@@ -21,8 +21,8 @@ from benchmarks.scoring import Scores, score
 from kb.domain.citations import cited_lines
 from kb.domain.filters import SearchFilters
 from kb.domain.search import SearchHit, SearchMode, SearchQuery
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 
 SETS = ("cranfield", "korquad-dev", "squad2-dev")
 MODES: tuple[SearchMode, ...] = ("lexical",)
@@ -100,7 +100,7 @@ def search_all(base: KnowledgeBase, judged: JudgedSet, mode: SearchMode, *, chun
     ranked: list[RankedDocument] = []
     citations = wrong = 0
     seconds = 0.0
-    with open_session(base.config, many=True) as session:
+    with open_base(base.config, many=True) as session:
         for question, text in judged.questions.items():
             start = perf_counter()
             hits = search(session, SearchQuery(text, mode, chunks, SearchFilters(as_text=True))).hits

@@ -31,12 +31,12 @@ from kb.config import Config, load
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.search import QueryVectors, SearchMode, SearchQuery, SearchResult
 from kb.operations.ingest.ingest import refresh_common_terms
-from kb.operations.opening.writer import writing
+from kb.operations.opening.base import open_base
+from kb.operations.opening.vectors import ann_neighbours
+from kb.operations.opening.writing import writing
 from kb.operations.search.search import fusion_rule
-from kb.operations.session.session import open_session
-from kb.operations.session.vectors import ann_neighbours
-from kb.retrieve.hybrid import search_hybrid
-from kb.retrieve.maxsim import add_maxsim
+from kb.retrieve.index import Index
+from kb.retrieve.search import add_maxsim, search_hybrid
 from kb.retrieve.terms import read_query
 from kb.store import mirror, queries
 from kb.store.connection import Connection, transaction
@@ -182,7 +182,7 @@ def _searched(config_path: Path, filled: Filled) -> Searched:
     words_ms, near_ms, shares = [], [], []
     wall_ms, cpu_ms = [], []
     depth = fusion_rule(config).candidate_depth
-    with open_session(config, many=True) as session, session.reading() as base:
+    with open_base(config, many=True) as session, session.reading() as base:
         load_vector_functions(base.db)
         add_maxsim(base.db)
         ann = LanceTable(config.vector_dir, MODEL) if filled.is_ann else None
@@ -229,10 +229,11 @@ def _search(db: Connection, ann: LanceTable | None, question: Question, mode: Se
     """One search as kb makes it, the question's vector given: terms, neighbours, the statement, snippets."""
     rule, vector = fusion_rule(Config()), question.vector.tobytes()
     neighbours = None if ann is None else ann_neighbours(ann, vector, rule.candidate_depth)
+    index = Index(db)
     return search_hybrid(
-        db,
+        index,
         SearchQuery(question.text, mode, 10),
-        read_query(db, question.text),
+        read_query(index, question.text),
         QueryVectors(vector, None, neighbours),
         rule,
         snippet_chars=220,

@@ -29,8 +29,8 @@ from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.processes import memory_of
 from kb.domain.filters import SearchFilters
 from kb.operations.inspect.inspect import corpus_stats
+from kb.operations.opening.base import Base, open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import Session, open_session
 
 NOTES = 3_350  # 10,043 passages
 KEYS = 60
@@ -58,9 +58,9 @@ def measure(data: Path | None = None, *, notes: int = NOTES) -> Measurement:
         root = Path(folder)
         write_notes(root, notes, korean_share=0.4)
         with embedded(root, f"{notes:,} notes") as base:
-            with open_session(base.config) as session, session.reading() as reading:
+            with open_base(base.config) as session, session.reading() as reading:
                 passages = corpus_stats(reading.db).chunks
-            with open_session(base.config, many=True) as session:
+            with open_base(base.config, many=True) as session:
                 page = _page(base, session)
                 terminal = asyncio.run(_terminal(base, session))
     rows: list[tuple[str, int, int]] = []
@@ -95,7 +95,7 @@ def _questions() -> list[str]:
     return [words[: 3 + index % (len(words) - 3)] for index in range(KEYS)]
 
 
-def _alone(session: Session, text: str) -> float:
+def _alone(session: Base, text: str) -> float:
     """The milliseconds of a text's search with nothing around it."""
     began = perf_counter()
     search(session, session.defaults.query(text, None, None, SearchFilters()))
@@ -113,7 +113,7 @@ def _served(base: KnowledgeBase) -> Iterator[tuple[str, int]]:
             process.terminate()
 
 
-def _page(base: KnowledgeBase, session: Session) -> dict[str, Any]:
+def _page(base: KnowledgeBase, session: Base) -> dict[str, Any]:
     from playwright.sync_api import sync_playwright
 
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
@@ -138,7 +138,7 @@ def _page(base: KnowledgeBase, session: Session) -> dict[str, Any]:
     return {"paint": paint, "keys": keys, "alone": alone, "tabs": tabs} | told_mb
 
 
-def _asked(page: Any, session: Session, texts: list[str]) -> tuple[list[float], list[float]]:
+def _asked(page: Any, session: Base, texts: list[str]) -> tuple[list[float], list[float]]:
     """The milliseconds of each search by itself, and of its key."""
     times = [(_alone(session, text), float(page.evaluate(_KEY, text))) for text in texts]
     return [alone for alone, _ in times], [key for _, key in times]
@@ -158,13 +158,13 @@ def _at_once(pages: list[Any]) -> list[float]:
     return times
 
 
-async def _terminal(base: KnowledgeBase, session: Session) -> dict[str, list[float]]:
+async def _terminal(base: KnowledgeBase, session: Base) -> dict[str, list[float]]:
     """The milliseconds of each search by itself, and from a key to its hits in the terminal UI."""
     from kb.tui.app import SearchApp
 
     alone: list[float] = []
     times: list[float] = []
-    with open_session(base.config, many=True) as its_own:
+    with open_base(base.config, many=True) as its_own:
         app = SearchApp(its_own)
         async with app.run_test(size=(140, 40)) as pilot:
             for text in [f"{text} then" for text in _questions()[:30]]:

@@ -20,8 +20,8 @@ from benchmarks.knowledge_base import KnowledgeBase
 from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.remembered_questions import remembered_questions
 from kb.domain.search import SearchMode, SearchQuery
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 
 FOLDERS = {"notes-ko": "notes-ko", "xling-fastapi": "xling-fastapi/corpus"}
 OWN = Path(__file__).parents[1] / "fixtures/vault"
@@ -157,7 +157,7 @@ def _files_with(name: str, kind: str, texts: Mapping[str, str]) -> int:
 def ask_all(base: KnowledgeBase, drawn: Sequence[Drawn], mode: SearchMode) -> list[Place]:
     """Each word searched for by itself, in one process."""
     places = []
-    with open_session(base.config, many=True) as session:
+    with open_base(base.config, many=True) as session:
         for each in drawn:
             paths = [hit.doc_path for hit in search(session, SearchQuery(each.text, mode, HITS)).hits]
             places.append(Place(each, paths.index(each.path) + 1 if each.path in paths else 0))

@@ -29,7 +29,7 @@ from kb.domain.results.listing import Listed, ListedKind
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchMode, SearchResult
 from kb.errors import UsageError
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 
 if TYPE_CHECKING:
     from kb.operations.evaluate.evaluate import RunReport
@@ -72,8 +72,8 @@ class KnowledgeBase:
 
     def __init__(self, config: Config) -> None:
         """Use `open_knowledge_base`."""
-        self._session: Session | None = Session(config, many=True)
-        self._end = weakref.finalize(self, self._session.close)  # also of one that nobody closes
+        self._base: Base | None = Base(config, many=True)
+        self._end = weakref.finalize(self, self._base.close)  # also of one that nobody closes
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -85,7 +85,7 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Closes its connections; a second time does nothing."""
-        self._session = None
+        self._base = None
         self._end()
 
     @property
@@ -111,8 +111,8 @@ class KnowledgeBase:
 
         if not text.strip():
             raise UsageError("no question", 'example: base.search("retry backoff")')
-        session = self._open
-        return search(session, session.defaults.query(text, mode, _count(k), filters))
+        base = self._open
+        return search(base, base.defaults.query(text, mode, _count(k), filters))
 
     def ask(
         self,
@@ -137,12 +137,12 @@ class KnowledgeBase:
         from kb.operations.ask.ask import ask
         from kb.operations.ask.findings import AskRequest
 
-        session = self._open
-        query = session.defaults.query(question, mode, _count(k), filters)
+        base = self._open
+        query = base.defaults.query(question, mode, _count(k), filters)
         request = AskRequest(*query, provider=provider, session_id=conversation, keep=keep)
         if deep:
-            request = request._replace(depth=session.config.rag.deep_steps)
-        return ask(session, request, _handle(on_event))
+            request = request._replace(depth=base.config.rag.deep_steps)
+        return ask(base, request, _handle(on_event))
 
     def fetch(
         self,
@@ -212,20 +212,20 @@ class KnowledgeBase:
         Raises: GoldenInvalid with every fault of the file; NotIndexed before the first ingest; StoreBusy.
         """
         from kb.operations.evaluate.evaluate import run_suite
+        from kb.operations.evaluate.golden_sets import suite_file
         from kb.operations.evaluate.runs import RunRequest
-        from kb.operations.evaluate.suite import suite_file
 
-        session = self._open
-        file = suite_file(session.config, None if suite is None else os.fspath(suite))
-        asked = session.defaults.query("", mode, _count(k))
+        base = self._open
+        file = suite_file(base.config, None if suite is None else os.fspath(suite))
+        asked = base.defaults.query("", mode, _count(k))
         request = RunRequest(file, asked.mode, asked.k, name, with_answers)
-        return run_suite(session, request, _handle(on_event))
+        return run_suite(base, request, _handle(on_event))
 
     @property
-    def _open(self) -> Session:
-        if self._session is None:
+    def _open(self) -> Base:
+        if self._base is None:
             raise UsageError("this knowledge base is closed", "open it again with open_knowledge_base()")
-        return self._session
+        return self._base
 
 
 def _handle(on_event: OnEvent | None) -> RunHandle:

@@ -102,7 +102,7 @@ def _serve() -> None:
     from kb.operations.embedding import embed
     from kb.operations.ingest import ingest, words
 
-    for name in ("lancedb", "numpy", "pyarrow", "kb.cli.main", "kb.operations.session.session"):
+    for name in ("lancedb", "numpy", "pyarrow", "kb.cli.main", "kb.operations.opening.base"):
         import_module(name)
     for door, fake in (
         ("analyse", analyse_by_word),

@@ -25,8 +25,8 @@ from kb.language.korean import KoreanText, hangul
 from kb.operations.ingest import words
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 from kb.store import queries
 from kb.store.connection import open_writer
 
@@ -174,7 +174,7 @@ class Workspace:
 
     def search(self, text: str, k: int = 10) -> list[SearchHit]:
         """The hits of one lexical search."""
-        with open_session(self.config) as session:
+        with open_base(self.config) as session:
             return list(search(session, SearchQuery(text, "lexical", k)).hits)
 
     def asset_copies(self) -> set[str]:

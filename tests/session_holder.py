@@ -23,8 +23,8 @@ from kb.errors import KbError
 from kb.models.manifest import read_installed
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
+from kb.operations.opening.base import Base, open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import Session, open_session
 
 OPENED: list[str] = []
 
@@ -37,7 +37,7 @@ def installed_encoder(model_dir: Path, name: str, provider: object = None, *, ma
     return FakeEmbedder(EmbeddingModel(name, version, fake.dimensions, fake.window_tokens))
 
 
-def answered(session: Session, line: dict[str, Any]) -> dict[str, Any]:
+def answered(session: Base, line: dict[str, Any]) -> dict[str, Any]:
     """What came of a question: `{"search": text}` or `{"ask": text}`, with `mode` and `k` where they are given."""
     text = line.get("search") or line["ask"]
     query = session.defaults.query(text, line.get("mode"), line.get("k"))
@@ -55,7 +55,7 @@ def answered(session: Session, line: dict[str, Any]) -> dict[str, Any]:
         return {"error": error.code, "message": error.message}
 
 
-def answered_by_threads(session: Session, line: dict[str, Any], threads: int) -> dict[str, Any]:
+def answered_by_threads(session: Base, line: dict[str, Any], threads: int) -> dict[str, Any]:
     """What as many threads are answered that ask at the same moment, one after the other in the list."""
     together = Barrier(threads)
 
@@ -70,7 +70,7 @@ def answered_by_threads(session: Session, line: dict[str, Any], threads: int) ->
 def main() -> None:
     """Answers until stdin ends."""
     encoders.query_encoder = installed_encoder
-    with open_session(load(sys.argv[1], tuple(sys.argv[2:])), many=True) as session:
+    with open_base(load(sys.argv[1], tuple(sys.argv[2:])), many=True) as session:
         for line in sys.stdin:
             OPENED.clear()
             asked = json.loads(line)

@@ -20,7 +20,7 @@ from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError, StreamBroken
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.session.session import Session, open_session
+from kb.operations.opening.base import Base, open_base
 from tests.answer_passages import ScriptedModel
 from tests.conftest import Ran, Vault, make_vault, run_kb
 
@@ -66,7 +66,7 @@ def asking(
     """What a question comes to with a given model, and the events on the way."""
     events: list[AskEvent] = []
     request = AskRequest(question, "lexical", 5, **more)
-    return ask(Session(load(str(vault.config), ())), request, RunHandle(events.append)), events
+    return ask(Base(load(str(vault.config), ())), request, RunHandle(events.append)), events
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_the_budget_of_an_answer_is_the_sessions_where_it_is_not_asked_for(
     )
     kb(asked, "ingest", "--no-embed")
     taken: dict[int | None, int] = {}
-    with open_session(load(str(asked.config), ("rag.max_context_tokens=900",))) as session:
+    with open_base(load(str(asked.config), ("rag.max_context_tokens=900",))) as session:
         assert session.defaults.context_tokens == 900
         for wanted, given in ((None, 900), (LITTLE, LITTLE)):
             answer = ask(session, AskRequest(RETRY, "lexical", 5, context_tokens=wanted), RunHandle())
@@ -295,7 +295,7 @@ def test_ctrl_c_keeps_what_there_is_of_an_answer(
     answered_by(ScriptedModel("The gateway retries a failed upload five times [1]."))
     seen: list[AskEvent] = []
     request = AskRequest(RETRY, "lexical", 5)
-    answer = ask(Session(load(str(asked.config), ())), request, AskedToStop(seen.append, lambda: len(seen) > 3))
+    answer = ask(Base(load(str(asked.config), ())), request, AskedToStop(seen.append, lambda: len(seen) > 3))
     assert answer.refusal_reason == "llm_stream_aborted"
     assert 0 < len(answer.text) < len("The gateway retries a failed upload five times [1].")
     assert kb(asked, "answers", "show", "--json").json["refusal_reason"] == "llm_stream_aborted"

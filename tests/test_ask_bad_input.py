@@ -23,7 +23,7 @@ from kb.domain.answers import AskEvent, Generated, Retrieved
 from kb.domain.run_handle import RunHandle
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 from kb.runtimes import gguf as runtimes
 
 NOTES = {
@@ -247,7 +247,7 @@ def test_a_document_deleted_between_finding_and_packing(vault: Vault) -> None:
             assert run_kb("--config", str(vault.config), "ingest", "--no-embed", "--allow-empty").code == 0
 
     answer = ask(
-        Session(load(str(vault.config), ("models.llm.provider=extractive",))),
+        Base(load(str(vault.config), ("models.llm.provider=extractive",))),
         AskRequest(RETRY, "lexical", 5),
         RunHandle(delete),
     )
@@ -316,7 +316,7 @@ def test_two_questions_at_once_in_one_conversation(vault: Vault) -> None:
             assert kb(vault, "ask", RETRY, "--session", "s").code == 0
 
     config = load(str(vault.config), ("models.llm.provider=extractive",))
-    answer = ask(Session(config), AskRequest(RETRY, "lexical", 5, session_id="s"), RunHandle(ask_another))
+    answer = ask(Base(config), AskRequest(RETRY, "lexical", 5, session_id="s"), RunHandle(ask_another))
     assert answer.turn_index == 1
     assert [turn["turn_index"] for turn in kb(vault, "sessions", "show", "s", "--json").json["turns"]] == [0, 1]
 
@@ -380,7 +380,7 @@ def test_pieces_are_handed_on_before_the_text_is_whole(vault: Vault, monkeypatch
     model = ScriptedModel("The gateway retries a failed upload five times [#1].")
     monkeypatch.setattr("kb.operations.ask.language_model.language_models", lambda *_: iter([model]))
     events: list[AskEvent] = []
-    ask(Session(load(str(vault.config), ())), AskRequest(RETRY, "lexical", 5), RunHandle(events.append))
+    ask(Base(load(str(vault.config), ())), AskRequest(RETRY, "lexical", 5), RunHandle(events.append))
     pieces = [event.text for event in events if isinstance(event, Generated)]
     assert len(pieces) > 5
     assert "".join(pieces) == "The gateway retries a failed upload five times [1]."

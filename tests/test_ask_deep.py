@@ -22,7 +22,7 @@ from kb.errors import StreamBroken
 from kb.operations.answers.records import find_answer
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.session.session import Session, open_session
+from kb.operations.opening.base import Base, open_base
 
 NOTES = {
     "gateway.md": "# Gateway\n\nThe gateway retries a failed upload five times.\nThen it keeps the batch on disk.\n",
@@ -174,7 +174,7 @@ def answer_by(asked: Vault, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tu
         events: list[AskEvent] = []
         config = load(str(asked.config), settings)
         request = AskRequest(question, "lexical", 5, depth=config.rag.deep_steps)
-        return ask(Session(config), request, RunHandle(events.append)), events
+        return ask(Base(config), request, RunHandle(events.append)), events
 
     return answered
 
@@ -196,7 +196,7 @@ def test_a_model_searches_on_for_what_it_found_to_be_needed(answer_by: Any, aske
     assert answer.text == "The watchdog service belongs to the team Heron. [1] The team Heron is led by Mina. [2]"
     assert answer.grounded
     assert answer.usage.prompt_tokens == sum(model.count_prompt_tokens(each.messages) for each in model.asked)
-    with open_session(load(str(asked.config))) as session:
+    with open_base(load(str(asked.config))) as session:
         assert find_answer(session, answer.retrieval.trace_id).hops == answer.hops
 
 

@@ -17,7 +17,7 @@ from kb.domain.generation import LanguageModel
 from kb.domain.run_handle import RunHandle
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 
 hostile = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
 
@@ -119,7 +119,7 @@ def answered(vault: Vault, model: LanguageModel, question: str, monkeypatch: pyt
     monkeypatch.setattr("kb.operations.ask.language_model.language_models", lambda *_: iter([model]))
     events: list[AskEvent] = []
     answer = ask(
-        Session(load(str(vault.config), ())), AskRequest(question, "lexical", 5, keep=False), RunHandle(events.append)
+        Base(load(str(vault.config), ())), AskRequest(question, "lexical", 5, keep=False), RunHandle(events.append)
     )
     return answer, "".join(event.text for event in events if isinstance(event, Generated))
 

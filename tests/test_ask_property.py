@@ -29,7 +29,7 @@ from kb.domain.run_handle import RunHandle
 from kb.operations.ask import language_model
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.session.session import Session, open_session
+from kb.operations.opening.base import Base, open_base
 
 GENERATED = int(os.environ.get("KB_GENERATED", "4"))
 CONTEXT_TOKENS = 2048
@@ -93,7 +93,7 @@ def holds(answer: Answer, shown: str, root: Path) -> None:
 def with_model(vault: Vault, model: LanguageModel, request: AskRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language_model, "language_models", lambda *_: iter([model]))
     events: list[AskEvent] = []
-    answer = ask(Session(load(str(vault.config), ())), request, RunHandle(events.append))
+    answer = ask(Base(load(str(vault.config), ())), request, RunHandle(events.append))
     holds(answer, "".join(event.text for event in events if isinstance(event, Generated)), vault.root)
 
 
@@ -137,7 +137,7 @@ def installed_model(way: str) -> Iterator[list[str]]:
 def test_no_real_model_breaks_an_answer(indexed: Vault, way: str) -> None:
     asked = (*QUESTIONS, *(document.question for document in DOCUMENTS))
     seen: dict[str, int] = {}
-    with installed_model(way) as own, open_session(load(str(indexed.config), own)) as session:
+    with installed_model(way) as own, open_base(load(str(indexed.config), own)) as session:
         for number, question in enumerate(islice(cycle(asked), GENERATED)):
             events: list[AskEvent] = []
             request = AskRequest(

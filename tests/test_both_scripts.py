@@ -12,8 +12,8 @@ from kb.config import load
 from kb.domain.search import SearchQuery, SearchResult
 from kb.language.hangul import sound_keys, transliterates
 from kb.language.words import written_pairs
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 
 NOTES = {
     "cluster.md": "# Cluster\n\nThe kubernetes scheduler places pods on machines.\n",
@@ -37,7 +37,7 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 
 
 def ask(notes: Vault, text: str, *settings: str) -> SearchResult:
-    with open_session(load(str(notes.config), settings)) as session:
+    with open_base(load(str(notes.config), settings)) as session:
         return search(session, SearchQuery(text, "lexical", 10))
 
 
@@ -99,7 +99,7 @@ def test_what_stands_in_brackets_as_an_example_is_no_pair(tmp_path: Path) -> Non
     workspace = Workspace(tmp_path)
     workspace.write("a.md", "# A\n\n웹 서버(Uvicorn), 서버(Nginx), 야금술(Metallurgy)\n")
     workspace.ingest()
-    with open_session(load(str(workspace.config_path))) as session:
+    with open_base(load(str(workspace.config_path))) as session:
         asked = search(session, SearchQuery("서버 야금술", "lexical", 10)).substitutions
     assert [(each.asked, each.searched) for each in asked] == [("야금술", ("metallurgy",))]
 
@@ -110,7 +110,7 @@ def test_a_word_that_is_rarer_in_the_other_script_is_left_out(tmp_path: Path) ->
         workspace.write(f"{number}.md", f"# {number}\n\n쿠버네티스를 배운다.\n")
     workspace.write("latin.md", "# L\n\nkubernetes\n")
     workspace.ingest()
-    with open_session(load(str(workspace.config_path))) as session:
+    with open_base(load(str(workspace.config_path))) as session:
         both = [
             search(session, SearchQuery(text, "lexical", 10)).substitutions for text in ("쿠버네티스", "kubernetes")
         ]
@@ -159,7 +159,7 @@ def asked(notes: Vault, text: str) -> Ran:
 
 
 def test_synonyms_of_the_lexicon_are_found_both_ways_from_the_next_question_on(notes: Vault) -> None:
-    with open_session(load(str(notes.config))) as session:
+    with open_base(load(str(notes.config))) as session:
 
         def paths(text: str) -> list[str]:
             return found(search(session, SearchQuery(text, "lexical", 10)))

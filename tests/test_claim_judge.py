@@ -24,7 +24,7 @@ from kb.operations.answers.records import find_answer
 from kb.operations.ask.ask import ask
 from kb.operations.ask.claim_judge import ModelJudge
 from kb.operations.ask.findings import AskRequest
-from kb.operations.session.session import open_session
+from kb.operations.opening.base import open_base
 
 NOTES = {"gateway.md": "# Gateway\n\nThe gateway retries a failed upload five times.\nThen it keeps the batch.\n"}
 RETRY = "How often does the gateway retry a failed upload?"
@@ -44,7 +44,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 def answer_by(asked: Vault, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answer]:
     def answered(model: ScriptedModel, *settings: str) -> Answer:
         monkeypatch.setattr("kb.operations.ask.language_model.language_models", lambda *_: iter([model]))
-        with open_session(load(str(asked.config), ("rag.score_gate=0", *settings))) as session:
+        with open_base(load(str(asked.config), ("rag.score_gate=0", *settings))) as session:
             made = ask(session, AskRequest(RETRY, "lexical", 5), RunHandle())
             assert find_answer(session, made.retrieval.trace_id).claims == made.claims
             return made

@@ -13,11 +13,9 @@ from conftest import Vault, make_vault, run_kb
 
 from kb.config import load
 from kb.domain.search import SearchQuery
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
-from kb.retrieve.code.merge import merged
-from kb.retrieve.code.search import weight
-from kb.retrieve.code.wording import share_of_pairs, word_pairs
+from kb.retrieve.code_search import merged, share_of_pairs, weight, word_pairs
 from kb.store import queries
 
 FILES = {
@@ -294,17 +292,15 @@ def test_notes_are_searched_by_meaning_however_much_code_there_is_without_vector
 def test_where_a_method_is_called_is_told_of_its_own_type(tmp_path: Path) -> None:
     files = {
         "base.py": "class KnowledgeBase:\n    def refresh(self):\n        pass\n",
-        "session.py": "from base import KnowledgeBase\n\n\ndef reading(base: KnowledgeBase):\n    base.refresh()\n",
+        "session.py": "from base import Base\n\n\ndef reading(base: Base):\n    base.refresh()\n",
         "screen.py": "class Screen:\n    def show(self):\n        self.refresh()\n        self.refresh()\n",
         "bench.py": "def main():\n    with knowledge_base() as base:\n        pass\n",
         "made.py": "def knowledge_base():\n    pass\n",
     }
     vault = make_vault(tmp_path, files)
     assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
-    assert uris(vault, "KnowledgeBase.refresh를 어디서 부르나")[0] == "session.py#L4-L5"
-    asked = run_kb(
-        "--config", str(vault.config), "ask", "--provider", "extractive", "--json", "who calls KnowledgeBase.refresh"
-    )
+    assert uris(vault, "Base.refresh를 어디서 부르나")[0] == "session.py#L4-L5"
+    asked = run_kb("--config", str(vault.config), "ask", "--provider", "extractive", "--json", "who calls Base.refresh")
     assert [each["citation"]["uri"] for each in asked.json["citations"]] == ["session.py#L5"]
 
 
@@ -484,7 +480,7 @@ def test_what_is_asked_when_or_how_is_found_in_the_note_that_says_more_of_it_tha
 
 
 def test_a_note_in_another_language_counts_as_if_it_had_words_of_the_question(kept: Vault) -> None:
-    with open_session(load(str(kept.config), ())) as session:
+    with open_base(load(str(kept.config), ())) as session:
         result = search(session, SearchQuery("upload that fails is retried", "lexical", 3))
     assert result.code is not None
     note, code = result.among_notes[0], result.among_code[:1]

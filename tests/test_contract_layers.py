@@ -152,7 +152,7 @@ def test_imports_point_down(path: Path) -> None:
 # What opens the file to read it, and who may: all else asks a session, which sees to what others changed meanwhile. The
 # doctor reads a file that may be damaged, or of another schema.
 OPENS_A_READER = {"open_reader", "open_current"}
-MAY_OPEN_A_READER = {"operations/opening", "operations/session", "operations/doctor"}
+MAY_OPEN_A_READER = {"operations/opening", "operations/doctor"}
 
 
 def opened_by(source: str) -> set[str]:

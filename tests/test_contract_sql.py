@@ -15,7 +15,7 @@ import apsw.ext
 import pytest
 from conftest import cpu_limited, tool
 
-from kb.retrieve.maxsim import add_maxsim
+from kb.retrieve.search import add_maxsim
 from kb.store import queries
 from kb.store.migrate import migrate, repeatable_files
 from kb.store.mirror import load_vector_functions, remake_mirror

@@ -11,8 +11,8 @@ from fake_embedder import PRIMARY, FakeModels, fake_models
 
 from kb.config import load
 from kb.domain.search import SearchQuery, SearchResult
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 
 __all__ = ["fake_models"]
 
@@ -51,7 +51,7 @@ def call(vault: Vault, *args: str) -> Ran:
 
 
 def ask(vault: Vault, text: str, mode: str, *settings: str) -> SearchResult:
-    with open_session(load(str(vault.config), settings)) as session:
+    with open_base(load(str(vault.config), settings)) as session:
         return search(session, SearchQuery(text, mode, 3))  # type: ignore[arg-type]
 
 

@@ -11,16 +11,16 @@ from conftest import Ran, Vault, make_vault, run_kb
 
 from kb.answer.judging import Judgement, Standing
 from kb.errors import UsageError
-from kb.eval.answerable_file import Labelled, read_labelled
-from kb.eval.calibration import Asked, answer_point, separation
+from kb.eval.question_files import Labelled, read_labelled
+from kb.operations.evaluate.calibrate import Judged, answer_point, separation
 from kb.wire.schemas import validate
 
 LIMITS = {"0.80": 0.5, "0.90": 0.7}
 
 
-def asked(likely: float, is_answerable: bool, is_right: bool | None = None, doubt: str | None = None) -> Asked:
+def asked(likely: float, is_answerable: bool, is_right: bool | None = None, doubt: str | None = None) -> Judged:
     standing = Standing("words", 0.5, 0.1, 0.5, True)
-    return Asked(Judgement((), standing, likely, likely, {}, "m-1", LIMITS, doubt), is_answerable, is_right)
+    return Judged(Judgement((), standing, likely, likely, {}, "m-1", LIMITS, doubt), is_answerable, is_right)
 
 
 def test_auroc_counts_ties_half_and_the_table_counts_the_threshold_in() -> None:
@@ -33,8 +33,8 @@ def test_auroc_counts_ties_half_and_the_table_counts_the_threshold_in() -> None:
 
 
 def test_a_question_without_a_passage_is_refused_whatever_the_gate() -> None:
-    assert separation([asked(0.9, True), Asked(None, True), asked(0.1, False)], (0.0,)).table[0].kept == 1.0
-    assert answer_point([asked(0.9, True), Asked(None, True), asked(0.1, False)], 0.0, 0.0).answered == 0.5
+    assert separation([asked(0.9, True), Judged(None, True), asked(0.1, False)], (0.0,)).table[0].kept == 1.0
+    assert answer_point([asked(0.9, True), Judged(None, True), asked(0.1, False)], 0.0, 0.0).answered == 0.5
 
 
 def test_a_precision_answers_what_is_likely_and_not_doubted() -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from conftest import Vault, cpu_limited, kb_in, measured_vault, run_kb
 
-from kb.eval.significance import paired_difference
+from kb.eval.comparison import paired_difference
 from kb.operations.evaluate import question as evaluate_ask
 
 GOLDEN = "suite: notes\nquestions:\n" + "".join(

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.errors import GoldenInvalid
-from kb.eval.expectations import Passage, resolve
-from kb.eval.golden import Expectation, GoldenSet, Question
-from kb.eval.golden_file import parse_golden, write_golden
-from kb.eval.judged_folder import read_judged_folder
+from kb.eval.golden import Expectation, GoldenSet, Question, parse_golden, write_golden
+from kb.eval.outcome import resolve
+from kb.eval.question_files import read_judged_folder
+from kb.store.queries import PassageLines
 
 FILE = Path("golden.yaml")
 
@@ -130,10 +130,10 @@ def test_what_is_written_is_read_again(made: list[tuple[str, list[tuple[str, tup
 
 
 PASSAGES = [
-    Passage("notes/a.md", "/notes/a.md", "d1", "c1", (1, 5)),
-    Passage("notes/a.md", "/notes/a.md", "d1", "c2", (6, 12)),
-    Passage("notes/b.md", "/notes/b.md", "d2", "c3", (1, 2)),
-    Passage("scan.pdf", "/scan.pdf", "d3", "c4", None),
+    PassageLines("notes/a.md", "/notes/a.md", "d1", "c1", 1, 5),
+    PassageLines("notes/a.md", "/notes/a.md", "d1", "c2", 6, 12),
+    PassageLines("notes/b.md", "/notes/b.md", "d2", "c3", 1, 2),
+    PassageLines("scan.pdf", "/scan.pdf", "d3", "c4", None, None),
 ]
 
 
@@ -154,7 +154,7 @@ def test_expectations_cover_the_passages_that_stand_on_their_lines() -> None:
 
 def test_they_survive_another_cut() -> None:
     golden = parse_golden(question("  expected: ['notes/a.md#L5-L6']"), FILE)
-    whole = [Passage("notes/a.md", "/notes/a.md", "d1", "other", (1, 12))]
+    whole = [PassageLines("notes/a.md", "/notes/a.md", "d1", "other", 1, 12)]
     assert resolve(golden, whole)["a"].passages == {"other": 1}
 
 

@@ -8,7 +8,7 @@ import pytest
 from conftest import Vault, kb_in, make_vault, run_kb
 
 from kb.cli.commands.eval import keys_typed
-from kb.eval.golden_file import read_golden
+from kb.eval.golden import read_golden
 
 SUITE = """\
 # kept by hand

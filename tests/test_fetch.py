@@ -18,8 +18,8 @@ from kb.domain.results.fetched import Fetched, FetchRequest, FetchTarget
 from kb.embed.installed.vocabulary import VOCABULARY_FILE, open_vocabulary
 from kb.errors import InvalidCursor, StaleCursor, UsageError
 from kb.operations.fetch.fetch import MOST_TARGETS, fetch
-from kb.operations.session.session import open_session
-from kb.operations.session.token_counter import token_counter
+from kb.operations.opening.base import open_base
+from kb.operations.opening.paging import token_counter
 from kb.wire.schemas import validate
 
 MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR") or "/nowhere")
@@ -38,7 +38,7 @@ class Second:
 
 def fetched(vault: Vault, *targets: FetchTarget | str, **options: Any) -> Fetched:
     asked = tuple(each if isinstance(each, FetchTarget) else FetchTarget(each) for each in targets)
-    with open_session(load(str(vault.config), ())) as session:
+    with open_base(load(str(vault.config), ())) as session:
         return fetch(session, FetchRequest(asked, **options))
 
 
@@ -277,7 +277,7 @@ def test_a_request_that_cannot_be(options: dict[str, int], vault: Vault) -> None
 @pytest.mark.skipif(not (MODELS / ENCODER).is_dir(), reason="KB_TEST_MODEL_DIR has no embedding models")
 def test_tokens_are_counted_by_the_models_vocabulary(vault: Vault) -> None:
     config = load(str(vault.config), (f"storage.model_dir={MODELS}",))
-    with open_session(config) as session:
+    with open_base(config) as session:
         counter = token_counter(config, session.models)
     assert counter.name == ENCODER
     there = open_vocabulary(MODELS / counter.name / VOCABULARY_FILE)

@@ -18,11 +18,11 @@ from kb.config import load
 from kb.domain.citations import LineCitation
 from kb.domain.run_handle import RunHandle
 from kb.embed.installed.encoder import PREFIXES
-from kb.eval.golden_file import read_golden
+from kb.eval.golden import read_golden
 from kb.language.korean import KoreanText, analyse
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.session.session import open_session
+from kb.operations.opening.base import open_base
 
 FIXTURE = Path(__file__).parents[1] / "fixtures/golden"
 FLOORS = json.loads((FIXTURE / "floors.json").read_text(encoding="utf-8"))
@@ -122,7 +122,7 @@ def test_no_kind_falls_below_its_floor_by_meaning(mode: str, meaning: Measured) 
 def states_by_kind(measured: Measured) -> dict[str, Counter[str]]:
     """How often each kind is answered, unsure or refused, without a model; `right` where a cited place is expected."""
     found: dict[str, Counter[str]] = {}
-    with open_session(load(str(measured.config)), many=True) as session:
+    with open_base(load(str(measured.config)), many=True) as session:
         for question in read_golden(FIXTURE / "golden.yaml").questions:
             answer = ask(
                 session, AskRequest(question.query, "hybrid", 10, provider="extractive", keep=False), RunHandle()

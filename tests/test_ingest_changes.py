@@ -16,7 +16,7 @@ from kb.errors import FileUnreadable, UsageError
 from kb.extract.registry import EXTRACTORS
 from kb.operations.admin.index import RebuildRequest, rebuild
 from kb.operations.embedding.plan import embedding_plan
-from kb.operations.session.session import open_session
+from kb.operations.opening.base import open_base
 from kb.store import queries
 from kb.store.connection import Connection
 
@@ -328,7 +328,7 @@ def test_searching_goes_on_while_an_ingest_writes(two_notes: Workspace) -> None:
     found: list[int] = []
 
     def search_meanwhile() -> bool:
-        with open_session(two_notes.config) as session, session.reading():
+        with open_base(two_notes.config) as session, session.reading():
             found.append(len(two_notes.search("spiral")))
         return False
 

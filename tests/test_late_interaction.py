@@ -11,7 +11,7 @@ from conftest import tool
 
 from kb.embed.installed.late_interaction import GRAPH_DIR, PACKED, PLAIN, late_scores, token_scores
 from kb.embed.passage_tokens import late_score, packed_tokens, unpacked
-from kb.retrieve.maxsim import add_maxsim
+from kb.retrieve.search import add_maxsim
 
 
 def states(rng: np.random.Generator, tokens: int, components: int = 384) -> np.ndarray:

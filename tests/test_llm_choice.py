@@ -16,7 +16,7 @@ from kb.domain.generation import LanguageModel, ModelRef
 from kb.errors import ConfigError, ModelCorrupt, ModelMissing, ModelUnreachable, UsageError
 from kb.installation import extra_command
 from kb.operations.ask.language_model import check_language_model, language_models
-from kb.operations.session.loaded_models import LoadedModels
+from kb.operations.opening.loaded_models import LoadedModels
 from kb.runtimes import gguf as runtimes
 
 NOBODY = "http://127.0.0.1:9"

@@ -16,7 +16,7 @@ from kb.extract.cited_text import cited_text
 from kb.extract.ocr.recognised_pages import page_ocr_json
 from kb.extract.pdf.pages import PageBlock, PdfPage, PdfText
 from kb.operations.answers.verify import Located, locate
-from kb.operations.session.session import open_session
+from kb.operations.opening.base import open_base
 
 LINES = (OcrRegion(Box(0, 0, 100, 10), "first line", 0.9, 0), OcrRegion(Box(0, 20, 100, 10), "둘째 줄", 0.8, 0))
 OCR = OcrText(LINES, 200, 100, "reader", "1")
@@ -70,7 +70,7 @@ def test_what_was_not_derived_is_nowhere() -> None:
 
 
 def located(workspace: Workspace, citation: Citation) -> Located:
-    with open_session(workspace.config) as session:
+    with open_base(workspace.config) as session:
         return locate(session, citation)
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from kb.domain.search import Widening
 from kb.domain.text import start_of
-from kb.operations.session.vectors import ENCODED_BYTES, ENCODED_WORDS
+from kb.operations.opening.vectors import ENCODED_BYTES, ENCODED_WORDS
+from kb.retrieve.index import Index
 from kb.retrieve.snippet import _window_start
 from kb.retrieve.terms import read_query
 from kb.store.connection import Connection, open_reader
@@ -52,8 +53,8 @@ def db(vault: Vault) -> Iterator[Connection]:
 def test_a_question_of_any_length_is_read_and_widened_in_bounded_time(kind: str, db: Connection) -> None:
     text = repeated(LONG[kind], LENGTH)
     with bounded_work():
-        read_query(db, text)
-        read_query(db, text, WIDENED)
+        read_query(Index(db), text)
+        read_query(Index(db), text, WIDENED)
 
 
 @pytest.mark.slow

@@ -14,8 +14,8 @@ from fake_embedder import PRIMARY, FakeModels, fake_models
 from kb.config import load
 from kb.domain.search import SearchMode, SearchQuery, SearchResult
 from kb.language.korean import analyse
+from kb.operations.opening.base import Base, open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import Session, open_session
 
 __all__ = ["fake_models"]
 
@@ -58,7 +58,7 @@ def ask(made: Vault, fake_models: FakeModels) -> Iterator[Callable[..., SearchRe
         models = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n'
         made.config.write_text(made.config.read_text(encoding="utf-8") + models, encoding="utf-8")
         assert run_kb("--config", str(made.config), "ingest").code == 0
-    with open_session(load(str(made.config))) as session:
+    with open_base(load(str(made.config))) as session:
 
         def asked(text: str, mode: SearchMode = "lexical", k: int = 10) -> SearchResult:
             return search(session, SearchQuery(text, mode, k))
@@ -157,7 +157,7 @@ def test_names_are_what_no_morpheme_stands_for() -> None:
 
 
 def test_every_word_of_a_note_finds_it(vault: Vault) -> None:
-    with open_session(load(str(vault.config))) as session:
+    with open_base(load(str(vault.config))) as session:
         drawn = random.Random(3).sample(sorted(_words(vault.root)), 60)
         for path, word in drawn:
             hits = _documents(session, word)
@@ -177,5 +177,5 @@ def _words(root: Path) -> set[tuple[str, str]]:
     return {(next(iter(files)), word) for word, files in found.items() if len(files) == 1}
 
 
-def _documents(session: Session, text: str) -> list[str]:
+def _documents(session: Base, text: str) -> list[str]:
     return [hit.doc_path for hit in search(session, SearchQuery(text, "lexical", 10)).hits]

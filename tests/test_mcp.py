@@ -17,7 +17,7 @@ from conftest import Kb, Vault, cpu_limited, kb_in, write_notes
 from jsonschema import Draft202012Validator
 
 from kb.config import load
-from kb.operations.session.session import open_session
+from kb.operations.opening.base import open_base
 from kb.wire.schemas import validate
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -62,7 +62,7 @@ def here(vault: Vault, talk: Talk[T]) -> T:
     """The same of a server in this process."""
 
     async def run() -> T:
-        with open_session(load(str(vault.config), ()), many=True) as session:
+        with open_base(load(str(vault.config), ()), many=True) as session:
             async with Client(build_server(session)) as client:
                 try:
                     return await talk(client)

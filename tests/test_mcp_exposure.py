@@ -15,7 +15,7 @@ from fake_embedder import PRIMARY, FakeModels, fake_models
 
 from kb.config import load
 from kb.operations.answers.audit import AuditLog, audit_file
-from kb.operations.session.session import open_session
+from kb.operations.opening.base import open_base
 from kb.store import queries
 from kb.store.migrate import migrate
 from kb.store.sqlfile import sql_text
@@ -53,7 +53,7 @@ def called(vault: Vault, *calls: tuple[str, dict[str, Any]], audit: bool = False
     async def run() -> list[Any]:
         config = load(str(vault.config), ())
         log = AuditLog(config) if audit else None
-        with open_session(config, many=True, audience="agent") as session:
+        with open_base(config, many=True, audience="agent") as session:
             async with Client(build_server(session, audit=log)) as client:
                 found = [await client.call_tool(tool, arguments) for tool, arguments in calls]
         if log is not None:
@@ -145,7 +145,7 @@ def test_what_is_hidden_by_an_ingest_is_hidden_at_the_next_call(fresh_vault: Vau
     assert kb("ingest", "--no-embed").code == 0
 
     async def run() -> list[Any]:
-        with open_session(load(str(fresh_vault.config), ()), many=True, audience="agent") as session:
+        with open_base(load(str(fresh_vault.config), ()), many=True, audience="agent") as session:
             async with Client(build_server(session)) as client:
                 found = [await client.call_tool("search", {"query": "배터리"})]
                 log = NOTES["projects/gateway/log.md"].replace("tags: [infra", "tags: [never-to-llm, infra")
@@ -301,7 +301,7 @@ def test_a_rule_added_while_the_server_runs_counts_from_the_next_call(fresh_vaul
     place = {"citations": ["projects/notes.md"]}
 
     async def run() -> list[Any]:
-        with open_session(load(str(fresh_vault.config), ()), many=True, audience="agent") as session:
+        with open_base(load(str(fresh_vault.config), ()), many=True, audience="agent") as session:
             async with Client(build_server(session)) as client:
                 found = [await client.call_tool("fetch", place)]
                 for text in ('never_to_mcp = ["projects/notes.md"]\n', 'never_to_mcp = ["proj\n', ""):
@@ -358,7 +358,7 @@ class TestModels:
 
         monkeypatch.setattr("kb.operations.ask.generate.generate_answer", generate)
         monkeypatch.setattr("kb.operations.ask.language_model.language_models", lambda *args: iter([Model()]))
-        with open_session(load(str(made.config), ())) as session:
+        with open_base(load(str(made.config), ())) as session:
             request = AskRequest("What is the vault code?", "lexical", 5, keep=False)
             answer = asking.ask(session, request, RunHandle())
         assert given == []

@@ -15,7 +15,7 @@ from conftest import NOTES, Vault, kb_in, make_vault, write_notes
 from kb.config import load
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import StoreReadOnly
-from kb.operations.session.session import Session, open_session
+from kb.operations.opening.base import Base, open_base
 from kb.writable import read_only
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -36,7 +36,7 @@ def here(vault: Vault, talk: Talk[T], tools: Any = READING_TOOLS, **options: Any
     """What a client gets of a server in this process."""
 
     async def run() -> T:
-        with open_session(load(str(vault.config), ()), many=True, audience="agent") as session:
+        with open_base(load(str(vault.config), ()), many=True, audience="agent") as session:
             async with Client(build_server(session, tools), **options) as client:
                 try:
                     return await talk(client)
@@ -159,7 +159,7 @@ def test_a_prompt_that_cannot_be(name: str, arguments: dict[str, str], said: str
 def test_a_long_call_says_how_far_it_is(vault: Vault) -> None:
     heard = threading.Event()
 
-    def slow(_: Session, __: Any, handle: RunHandle, ___: str) -> Result:
+    def slow(_: Base, __: Any, handle: RunHandle, ___: str) -> Result:
         handle.tell(StepProgress("reading", 3, 9, "passages"))
         assert heard.wait(60)
         return Result("done", {"schema_version": "base_status.v1"})
@@ -185,7 +185,7 @@ async def call_raw(client: Client, name: str, on_progress: Any) -> Any:
 def test_a_canceled_call_stops(vault: Vault) -> None:
     began, stopped = threading.Event(), threading.Event()
 
-    def slow(_: Session, __: Any, handle: RunHandle, ___: str) -> Result:
+    def slow(_: Base, __: Any, handle: RunHandle, ___: str) -> Result:
         began.set()
         while not handle.is_canceled():
             stopped.wait(0.01)

@@ -22,9 +22,9 @@ from kb.embed.hub_models import open_hub_scorer
 from kb.embed.passage_tokens import packed_tokens, unpacked
 from kb.embed.provider import Provider
 from kb.errors import ModelError, ModelMissing
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
-from kb.retrieve.pair_order import in_pair_order
+from kb.retrieve.search import in_pair_order
 
 __all__ = ["fake_models"]
 
@@ -231,7 +231,7 @@ def test_evidence_is_that_of_the_order_it_was_fitted_for(vault: Vault, tmp_path:
 
 def test_one_session_scores_every_question_with_one_loaded_model(vault: Vault, tmp_path: Path) -> None:
     with_cross_encoder(vault, tmp_path / "models", walrus=3.0)
-    with open_session(load(str(vault.config))) as session:
+    with open_base(load(str(vault.config))) as session:
         with session.reading() as base:
             first = base.pair_order
         assert search(session, SearchQuery(QUESTION, "hybrid", 3)).hits[0].doc_path == "lamp.md"

@@ -17,8 +17,8 @@ from kb.domain.citations import PageCitation
 from kb.domain.filters import SearchFilters
 from kb.domain.search import SearchHit, SearchQuery
 from kb.operations.answers.verify import locate
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 
 pytestmark = pytest.mark.slow  # real engines
 
@@ -56,7 +56,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 def first_hit(workspace: Workspace, truth: Truth) -> SearchHit | None:
     asked = SearchQuery(truth.question, "lexical", 1, SearchFilters(path_globs=(truth.file,)))
-    with open_session(workspace.config) as session:
+    with open_base(workspace.config) as session:
         return next(iter(search(session, asked).hits), None)
 
 
@@ -73,7 +73,7 @@ def test_the_page_of_the_hit_is_right(library: Workspace) -> None:
 
 def test_the_cited_page_holds_the_fact(library: Workspace) -> None:
     for truth in TEXT_TRUTHS[::7]:
-        with open_session(library.config) as session:
+        with open_base(library.config) as session:
             place = locate(session, PageCitation(truth.file, truth.page))
         flat = " ".join(place.text.split())
         assert truth.answer in flat

@@ -25,8 +25,8 @@ from kb.domain.search import SearchMode, SearchQuery
 from kb.errors import UsageError
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
+from kb.operations.opening.base import Base, open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import Session, open_session
 from kb.retrieve.operators import with_operators
 
 __all__ = ["models"]
@@ -127,7 +127,7 @@ class Passage(NamedTuple):
 class Corpus(NamedTuple):
     """Generated notes and code, indexed with vectors."""
 
-    session: Session
+    session: Base
     passages: dict[str, Passage]
 
 
@@ -153,7 +153,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, models: FakeModels) -> Iter
     with vault.config.open("a", encoding="utf-8") as config:
         config.write(f'\n[models.embedding]\nmodel = "{PRIMARY}"\n')
     assert run_kb("--config", str(vault.config), "ingest").code == 0
-    with open_session(load(str(vault.config))) as session:
+    with open_base(load(str(vault.config))) as session:
         with session.reading() as base:
             columns = "chunk_id, workspace_path, text, title, heading_path_json"
             rows = base.db.execute(f"SELECT {columns} FROM chunks JOIN documents USING (doc_id)").fetchall()

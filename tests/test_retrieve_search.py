@@ -20,18 +20,19 @@ from kb.config import load
 from kb.domain.filters import SearchFilters
 from kb.domain.search import SearchQuery, SearchResult, Term
 from kb.errors import QuerySyntaxError, UsageError
+from kb.operations.opening.base import Base, open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import Session, open_session
 from kb.retrieve.filters import eligible_documents
+from kb.retrieve.index import Index
 from kb.retrieve.search import best_by_words, lexical_params
-from kb.retrieve.terms import MAX_TERMS, QueryTerms, bm25_max, parted, read_query
+from kb.retrieve.terms import MAX_TERMS, QueryTerms, parted, read_query
 from kb.store import queries
 from kb.store.connection import Connection, open_reader
 
 
 @pytest.fixture(scope="module")
-def searcher(vault: Vault) -> Iterator[Session]:
-    with open_session(load(str(vault.config))) as session:
+def searcher(vault: Vault) -> Iterator[Base]:
+    with open_base(load(str(vault.config))) as session:
         yield session
 
 
@@ -40,7 +41,7 @@ def db(vault: Vault) -> Connection:
     return open_reader(vault.sqlite)
 
 
-def ask(session: Session, text: str, k: int = 10, **filters: object) -> SearchResult:
+def ask(session: Base, text: str, k: int = 10, **filters: object) -> SearchResult:
     return search(session, SearchQuery(text, "lexical", k, SearchFilters(**filters)))  # type: ignore[arg-type]
 
 
@@ -68,7 +69,7 @@ any_text = st.lists(fts_pieces | st.text(max_size=6), max_size=12).map("".join)
 
 
 @given(any_text)
-def test_no_text_is_a_syntax_error(searcher: Session, text: str) -> None:
+def test_no_text_is_a_syntax_error(searcher: Base, text: str) -> None:
     stripped = text.replace("\0", " ").strip()
     if len(stripped) > 2 and stripped[0] == stripped[-1] == "'":
         try:
@@ -80,7 +81,7 @@ def test_no_text_is_a_syntax_error(searcher: Session, text: str) -> None:
 
 
 @given(any_text)
-def test_any_text_in_a_filter_is_only_text(searcher: Session, text: str) -> None:
+def test_any_text_in_a_filter_is_only_text(searcher: Base, text: str) -> None:
     ask(searcher, "gateway", tags_any=(text,), lang=text, media=text)
 
 
@@ -103,37 +104,37 @@ def test_any_text_in_a_filter_is_only_text(searcher: Session, text: str) -> None
     ],
 )
 def test_what_a_question_is_searched_by(text: str, terms: list[str], db: Connection) -> None:
-    read = read_query(db, text)
+    read = read_query(Index(db), text)
     assert list(read.terms) == terms
     assert not read.raw
 
 
 def test_particles_are_dropped_and_unknown_words_match_as_prefixes(db: Connection) -> None:
-    assert read_query(db, "배터리를").match_expr == '"배터리"'
-    assert read_query(db, "쀍뛟") == QueryTerms('"쀍뛟" *', (Term("쀍뛟", prefix=True),), ("쀍뛟",), raw=False)
-    assert read_query(db, "을").match_expr == '"을" *', "particles alone are searched as they stand"
+    assert read_query(Index(db), "배터리를").match_expr == '"배터리"'
+    assert read_query(Index(db), "쀍뛟") == QueryTerms('"쀍뛟" *', (Term("쀍뛟", prefix=True),), ("쀍뛟",), raw=False)
+    assert read_query(Index(db), "을").match_expr == '"을" *', "particles alone are searched as they stand"
 
 
 def test_composition_of_the_question_does_not_matter(db: Connection) -> None:
     for text in ("청킹 규칙은?", "café résumé"):
-        assert read_query(db, unicodedata.normalize("NFD", text)) == read_query(db, text)
+        assert read_query(Index(db), unicodedata.normalize("NFD", text)) == read_query(Index(db), text)
 
 
 def test_a_very_long_question_is_cut(db: Connection) -> None:
     many = " ".join(f"word{n} 낱말{n}" for n in range(500))
-    assert len(read_query(db, many).terms) == MAX_TERMS
+    assert len(read_query(Index(db), many).terms) == MAX_TERMS
 
 
-def test_a_raw_expression_is_passed_on(db: Connection, searcher: Session) -> None:
-    assert read_query(db, "'gate* NOT zebra'") == QueryTerms("gate* NOT zebra", (), (), raw=True)
+def test_a_raw_expression_is_passed_on(db: Connection, searcher: Base) -> None:
+    assert read_query(Index(db), "'gate* NOT zebra'") == QueryTerms("gate* NOT zebra", (), (), raw=True)
     assert paths(ask(searcher, "'heading_path : gateway NOT retries'")) == {"projects/gateway/log.md"}
     assert paths(ask(searcher, "'\"exponential backoff\"'")) == {"projects/gateway/log.md"}
     assert paths(ask(searcher, "'retr*'")) >= {"projects/gateway/log.md", "generated/summary.md"}
-    assert read_query(db, "''").raw is False
+    assert read_query(Index(db), "''").raw is False
 
 
 @pytest.mark.parametrize("raw", ["'AND'", "'\"open'", "'nope : x'", "'a b)'", "'*'", "'NEAR(a'", "'\0'", "'\ud800('"])
-def test_a_raw_expression_that_fts5_refuses(raw: str, searcher: Session) -> None:
+def test_a_raw_expression_that_fts5_refuses(raw: str, searcher: Base) -> None:
     with pytest.raises(QuerySyntaxError) as caught:
         ask(searcher, raw)
     assert "FTS5" in caught.value.message
@@ -162,20 +163,20 @@ def test_a_raw_expression_that_fts5_refuses(raw: str, searcher: Session) -> None
         ("색인", "chunking.md"),  # a tag
     ],
 )
-def test_questions_and_their_first_hit(text: str, first: str, searcher: Session) -> None:
+def test_questions_and_their_first_hit(text: str, first: str, searcher: Base) -> None:
     result = ask(searcher, text)
     assert result.hits
     assert result.hits[0].doc_path == first
 
 
 @pytest.mark.parametrize("text", ["platypus", "오리너구리", "?!", "", "   ", "''"])
-def test_no_hits_is_a_value(text: str, searcher: Session) -> None:
+def test_no_hits_is_a_value(text: str, searcher: Base) -> None:
     result = ask(searcher, text)
     assert result.hits == ()
     assert result.query.text == text
 
 
-def test_every_hit_cites_the_lines_that_hold_its_text(vault: Vault, searcher: Session) -> None:
+def test_every_hit_cites_the_lines_that_hold_its_text(vault: Vault, searcher: Base) -> None:
     hits = ask(searcher, "gateway 청킹 귤 zebra chunk 겹침", k=100).hits
     assert len(hits) >= 6
     for hit in hits:
@@ -185,7 +186,7 @@ def test_every_hit_cites_the_lines_that_hold_its_text(vault: Vault, searcher: Se
         assert hit.citation.path == hit.doc_path
 
 
-def test_hits_are_in_order_of_score_and_numbered_from_one(searcher: Session) -> None:
+def test_hits_are_in_order_of_score_and_numbered_from_one(searcher: Base) -> None:
     hits = ask(searcher, "gateway retries backoff 청킹 chunk", k=100).hits
     assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
     scores = [hit.score for hit in hits]
@@ -195,7 +196,7 @@ def test_hits_are_in_order_of_score_and_numbered_from_one(searcher: Session) -> 
 
 
 @pytest.mark.parametrize("k", [1, 2, 100])
-def test_k_bounds_the_hits_and_does_not_change_their_order(k: int, searcher: Session) -> None:
+def test_k_bounds_the_hits_and_does_not_change_their_order(k: int, searcher: Base) -> None:
     everything = ask(searcher, "gateway chunk 청킹", k=1000).hits
     assert ask(searcher, "gateway chunk 청킹", k=k).hits == everything[:k]
 
@@ -204,16 +205,16 @@ def test_k_bounds_the_hits_and_does_not_change_their_order(k: int, searcher: Ses
 
 
 @pytest.fixture(scope="module")
-def odd_searcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+def odd_searcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Base]:
     twins = {f"twins/{name}.md": f"# {name}\n\nThe same zebra.\n" for name in "abcdefgh"}
     decomposed = {"nfd.md": unicodedata.normalize("NFD", "# 온실\n\n환기창은 더우면 열린다. Un résumé.\n")}
     made = make_vault(tmp_path_factory.mktemp("odd"), {**twins, **decomposed})
     assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
-    with open_session(load(str(made.config))) as session:
+    with open_base(load(str(made.config))) as session:
         yield session
 
 
-def test_equal_scores_are_ordered_by_chunk_id(odd_searcher: Session) -> None:
+def test_equal_scores_are_ordered_by_chunk_id(odd_searcher: Base) -> None:
     hits = ask(odd_searcher, "zebra").hits
     assert len({hit.score for hit in hits}) == 1
     assert [hit.chunk_id for hit in hits] == sorted(hit.chunk_id for hit in hits)
@@ -222,7 +223,7 @@ def test_equal_scores_are_ordered_by_chunk_id(odd_searcher: Session) -> None:
 
 
 @pytest.mark.parametrize("text", ["환기창", "환기창은 언제 열리나요?", "온실", "resume", "résumé"])
-def test_a_file_in_decomposed_letters_is_found(text: str, odd_searcher: Session) -> None:
+def test_a_file_in_decomposed_letters_is_found(text: str, odd_searcher: Base) -> None:
     hits = ask(odd_searcher, text).hits
     assert [hit.doc_path for hit in hits] == ["nfd.md"]
 
@@ -264,24 +265,24 @@ FILTERS: list[tuple[dict[str, object], set[str]]] = [
 
 
 @pytest.mark.parametrize(("filters", "expected"), FILTERS)
-def test_each_filter(filters: dict[str, object], expected: set[str], searcher: Session) -> None:
+def test_each_filter(filters: dict[str, object], expected: set[str], searcher: Base) -> None:
     assert paths(ask(searcher, EVERYWHERE, k=100, **filters)) == expected
 
 
-def test_filters_together_hold_all_at_once(searcher: Session) -> None:
+def test_filters_together_hold_all_at_once(searcher: Base) -> None:
     for (one, found), (two, also_found) in itertools.combinations(FILTERS, 2):
         if not set(one) & set(two):
             together = paths(ask(searcher, EVERYWHERE, k=100, **one, **two))
             assert together == found & also_found, (one, two)
 
 
-def test_filters_do_not_change_scores(searcher: Session) -> None:
+def test_filters_do_not_change_scores(searcher: Base) -> None:
     free = {hit.chunk_id: hit.score for hit in ask(searcher, EVERYWHERE, k=100).hits}
     for hit in ask(searcher, EVERYWHERE, k=100, lang="ko", trust_min="primary").hits:
         assert free[hit.chunk_id] == hit.score
 
 
-def test_an_unknown_trust_level_is_named(searcher: Session) -> None:
+def test_an_unknown_trust_level_is_named(searcher: Base) -> None:
     with pytest.raises(UsageError, match="holy"):
         ask(searcher, "x", trust_min="holy")
 
@@ -308,6 +309,7 @@ def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAsser
         match_expr='"gateway" OR "청킹"',
         both_expr=None,
         held_json=None,
+        favoured_json=None,
         doc_ids_json=eligible_documents(db, SearchFilters()),
         passages_json=None,
         sought_json=None,
@@ -318,10 +320,10 @@ def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAsser
     assert shown == snapshot(name="search_lexical")
     units = queries.select_korean_units(db, surfaces_json='["청킹", "규칙", "규칙은", "은", "버틴다", "x"]')
     assert [tuple(unit) for unit in units] == snapshot(name="select_korean_units")
-    total = queries.select_korean_unit_total(db)
+    total = queries.select_index_state(db)
     assert total is not None
     (summed,) = db.execute("SELECT sum(occurrences) FROM korean_units").fetchall()[0]
-    assert total.total == summed
+    assert total.korean_units == summed
     eligible = eligible_documents(db, SearchFilters(path_globs=("**",)))
     assert eligible is not None
     assert len(json.loads(eligible)) == len(ALL)
@@ -329,8 +331,8 @@ def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAsser
 
 def test_a_word_counts_in_a_sentence_as_in_bm25_and_something_where_every_passage_has_it(db: Connection) -> None:
     terms = [Term("the"), Term("retries"), Term("platypus")]
-    rarities = {each.term: each.idf for each in term_weights(db, terms)}
-    of_bm25 = {term.text: (bm25_max(db, [term]) or 0) / 2.2 for term in terms}
+    rarities = {each.term: each.idf for each in term_weights(Index(db), terms)}
+    of_bm25 = {term.text: (Index(db).bm25_max([term]) or 0) / 2.2 for term in terms}
     for term in ("retries", "platypus"):
         assert rarities[term] == pytest.approx(math.log1p(math.exp(of_bm25[term])))
     assert 0.1 < rarities["the"] < rarities["retries"] < rarities["platypus"]
@@ -367,8 +369,8 @@ def test_passages_with_a_rare_word_are_asked_for_first_and_the_hits_are_those_of
     )
     answered_by_parts = asked_again = 0
     for rare, common in itertools.product(itertools.combinations(RARE_WORDS[::2], 2), COMMON_WORDS):
-        read = read_query(db, f"{rare[0]} {common} {rare[1]} gateway")
-        parts = parted(db, read)
+        read = read_query(Index(db), f"{rare[0]} {common} {rare[1]} gateway")
+        parts = parted(Index(db), read)
         assert parts is not None
         for k in (3, 10):
             params = lexical_params(db, SearchQuery("", "lexical", k), read)
@@ -385,12 +387,12 @@ def test_passages_with_a_rare_word_are_asked_for_first_and_the_hits_are_those_of
 def test_a_question_is_not_parted_where_nothing_is_won(
     unevenly_worded: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    db = unevenly_worded
-    assert parted(db, read_query(db, "heron1 gateway")) is None, "an index as small as this has no common word"
+    index = Index(unevenly_worded)
+    assert parted(index, read_query(index, "heron1 gateway")) is None, "an index as small as this has no common word"
     monkeypatch.setattr("kb.retrieve.terms.COMMON_CHUNKS", 60)
-    parts = parted(db, read_query(db, "heron1 gateway"))
+    parts = parted(index, read_query(index, "heron1 gateway"))
     assert parts is not None
     assert (parts.rare_expr, parts.common_expr) == ('"heron1"', '"gateway"')
-    assert parted(db, read_query(db, "heron1")) is None, "no common word"
-    assert parted(db, read_query(db, "gateway backup")) is None, "no rare word"
-    assert parted(db, read_query(db, "'heron1 OR gateway'")) is None, "a raw expression is asked as it is"
+    assert parted(index, read_query(index, "heron1")) is None, "no common word"
+    assert parted(index, read_query(index, "gateway backup")) is None, "no rare word"
+    assert parted(index, read_query(index, "'heron1 OR gateway'")) is None, "a raw expression is asked as it is"

@@ -25,8 +25,8 @@ from ingest_fixtures import Workspace
 
 from kb.config import load
 from kb.domain.search import SearchQuery
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 from kb.store.connection import open_reader
 
 __all__ = ["fake_models"]
@@ -142,7 +142,7 @@ def test_many_searches_of_one_process_leave_no_file_open_and_little_in_memory(
     assert run_kb("--config", str(vault.config), "ingest").code == 0
     caplog.set_level(logging.INFO, logger="kb")  # each statement that a test before let kb log is kept by pytest
     words = ["gateway", "펌프", "valve lamp", "배터리 version0", "What waits for the valve?", "아침에 열린다"]
-    with open_session(load(str(vault.config)), many=True) as session:
+    with open_base(load(str(vault.config)), many=True) as session:
 
         def ask(times: int) -> tuple[int, int]:
             for at in range(times):

@@ -30,7 +30,7 @@ from kb.operations.evaluate.runs import RunRequest
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.ingest.run import IngestRequest
-from kb.operations.session.session import open_session
+from kb.operations.opening.base import open_base
 from kb.wire.derive import to_wire
 from kb.wire.schemas import json_schemas, validate
 
@@ -179,14 +179,14 @@ def test_a_canceled_evaluation_keeps_the_questions_that_were_asked(
     monkeypatch.setattr("kb.operations.evaluate.evaluate.QUESTIONS_A_TRANSACTION", 1)
     wanted = RunRequest(suite, "lexical", 5)
     handle = StopAfter(StepProgress, 2)
-    with open_session(config) as session:
+    with open_base(config) as session:
         stopped = run_suite(session, wanted, handle)
     assert (stopped.run.answered, stopped.run.finished_at) == (2, None)
     assert [(each.done, each.total) for each in handle.events[:2]] == [
         (1, 4),
         (2, 4),
     ]
-    with open_session(config) as session:
+    with open_base(config) as session:
         assert run_suite(session, wanted, RunHandle()).resumed == 2
 
 
@@ -196,5 +196,5 @@ def test_a_canceled_calibration_changes_nothing_and_says_so(config: Config, tmp_
     for name in ("can", "cannot"):
         files.append(tmp_path / f"{name}.txt")
         files[-1].write_text(f"How often does {name} retry?\nWhere are {name} crates?\n", encoding="utf-8")
-    with open_session(config) as session, pytest.raises(Canceled, match="stopped before all questions were asked"):
+    with open_base(config) as session, pytest.raises(Canceled, match="stopped before all questions were asked"):
         calibrate(session, *files, StopAfter(StepProgress))

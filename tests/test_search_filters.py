@@ -13,7 +13,7 @@ from kb.domain.filters import FILTERS, OPTIONS, Filter, SearchFilters, named_fil
 from kb.domain.run_handle import RunHandle
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.session.session import open_session
+from kb.operations.opening.base import open_base
 from kb.wire.schemas import json_schemas
 
 NOTES = {
@@ -115,7 +115,7 @@ def test_a_phrase_that_stands_nowhere_is_told(kb: Kb) -> None:
 
 
 def test_an_answer_says_which_filter_no_document_passes(kept: Vault) -> None:
-    with open_session(load(str(kept.config))) as session:
+    with open_base(load(str(kept.config))) as session:
         answer = ask(
             session, AskRequest("kimchi?", "lexical", 5, SearchFilters(lang="korean"), keep=False), RunHandle()
         )

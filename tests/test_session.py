@@ -26,10 +26,10 @@ from kb.errors import ModelError, NotIndexed, SchemaTooNew
 from kb.models.manifest import InstalledModel, ModelFacts, write_manifest
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.opening import reader
+from kb.operations.opening import base as opening
+from kb.operations.opening.base import Base, open_base
+from kb.operations.opening.loaded_models import LoadedModels, SharedEncoder
 from kb.operations.search.search import search
-from kb.operations.session.loaded_models import LoadedModels, SharedEncoder
-from kb.operations.session.session import Session, open_session
 from kb.store import schema_version
 from kb.store.connection import open_writer
 from kb.store.migrate import migrate
@@ -277,7 +277,7 @@ def test_a_session_refuses_a_file_that_a_newer_kb_migrated(
     newer = tmp_path / "next.sql"
     newer.write_text("CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT;\n", encoding="utf-8")
     known = (*migrations(), Migration(latest_version() + 1, "later", newer))
-    with open_session(load(str(vault.config))) as session:
+    with open_base(load(str(vault.config))) as session:
         assert search(session, session.defaults.query("water rises")).hits
         with monkeypatch.context() as patched:
             patched.setattr(schema_version, "migrations", lambda: known)
@@ -316,7 +316,7 @@ def test_many_threads_ask_one_session_while_files_are_ingested(
         return encoder
 
     monkeypatch.setattr("kb.embed.encoders.query_encoder", open_encoder)
-    with open_session(load(str(vault.config)), many=True) as session, ThreadPoolExecutor(8) as threads:
+    with open_base(load(str(vault.config)), many=True) as session, ThreadPoolExecutor(8) as threads:
 
         def ask_often(number: int) -> list[str]:
             met.wait()
@@ -346,14 +346,14 @@ def test_threads_that_open_an_older_file_at_once_migrate_it_once(vault: Vault, m
     monkeypatch.setattr(schema_version, "migrations", lambda: known)
     monkeypatch.setattr("kb.store.migrate.migrations", lambda: known)
     met, alone = Barrier(6), []
-    migrate_file = reader._migrate
-    with open_session(load(str(vault.config))) as session, ThreadPoolExecutor(6) as threads:
+    migrate_file = opening._migrate
+    with open_base(load(str(vault.config))) as session, ThreadPoolExecutor(6) as threads:
 
         def migrating(*given: Any) -> None:
             alone.append(session._opening.locked())
             migrate_file(*given)
 
-        monkeypatch.setattr(reader, "_migrate", migrating)
+        monkeypatch.setattr(opening, "_migrate", migrating)
 
         def first_question(_: int) -> int:
             met.wait()
@@ -367,7 +367,7 @@ def test_threads_that_open_an_older_file_at_once_migrate_it_once(vault: Vault, m
 
 def test_a_closed_session_leaves_no_connection_open(vault: Vault) -> None:
     kb(vault, "ingest", "--no-embed")
-    with open_session(load(str(vault.config))) as session:
+    with open_base(load(str(vault.config))) as session:
         with session.reading() as base:
             search(session, session.defaults.query("water"))
             session.close()
@@ -376,12 +376,12 @@ def test_a_closed_session_leaves_no_connection_open(vault: Vault) -> None:
     for each in opened:
         with pytest.raises(Exception, match="closed"):
             each.db.pragma("data_version")
-    with Session(load(str(vault.config))).reading() as again:
+    with Base(load(str(vault.config))).reading() as again:
         assert schema_state(again.db).schema_version == latest_version()
 
 
 def test_nothing_is_opened_before_it_is_needed(vault: Vault) -> None:
-    with open_session(load(str(vault.config))) as session, pytest.raises(NotIndexed), session.reading():
+    with open_base(load(str(vault.config))) as session, pytest.raises(NotIndexed), session.reading():
         pass
     assert not vault.sqlite.exists()
 
@@ -392,7 +392,7 @@ def test_real_models_that_another_process_installs_are_used(vault: Vault) -> Non
     vault.config.write_text(text, encoding="utf-8")
     (vault.root / "펌프.md").write_text("# 펌프\n\n지하실 펌프는 물이 차면 돈다.\n", encoding="utf-8")
     kb(vault, "ingest", "--no-embed")
-    with open_session(load(str(vault.config)), many=True) as session, ThreadPoolExecutor(4) as threads:
+    with open_base(load(str(vault.config)), many=True) as session, ThreadPoolExecutor(4) as threads:
         query = session.defaults.query("the cellar fills with water")
         assert search(session, query).query.mode == "lexical"
         (vault.config.parent / "models").mkdir()

@@ -12,8 +12,8 @@ from conftest import Kb, Vault, run_kb
 from test_store_lock import another_writer
 
 from kb.errors import KbError, NotAKnowledgeBase, NotIndexed, SchemaTooNew, StoreCorrupt
-from kb.operations.opening import reader
-from kb.operations.opening.writer import writing
+from kb.operations.opening import base as opening
+from kb.operations.opening.writing import writing
 from kb.store import migrate as migrating
 from kb.store import queries, schema_version
 from kb.store.connection import APPLICATION_ID, open_reader, open_writer
@@ -200,7 +200,7 @@ def test_an_older_kb_that_goes_on_writing_is_named(
 ) -> None:
     fresh_vault.sqlite.parent.mkdir()
     legacy_v1(fresh_vault.sqlite)
-    monkeypatch.setattr(reader, "MOST_WAIT_S", 0)
+    monkeypatch.setattr(opening, "MOST_WAIT_S", 0)
     with another_writer(fresh_vault.sqlite) as process:
         ran = run_kb("--config", str(fresh_vault.config), "list", "docs")
     assert ran.code == 2
@@ -288,9 +288,9 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "kb.sqlite"
     db = apsw.Connection(str(path))
     db.execute("CREATE TABLE photos (x)")
-    for opening, expected in ((open_reader, NotAKnowledgeBase), (open_writer, NotAKnowledgeBase)):
+    for opened, expected in ((open_reader, NotAKnowledgeBase), (open_writer, NotAKnowledgeBase)):
         with pytest.raises(expected) as caught:
-            opening(path)
+            opened(path)
         assert isinstance(caught.value, KbError)
         assert str(path) in caught.value.message
     assert SchemaTooNew.code == "schema_too_new"

@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 from test_ask_deep import TWO
 
 from kb.config import load
-from kb.operations.session.session import open_session
+from kb.operations.opening.base import open_base
 
 pytest.importorskip("textual")
 
@@ -43,7 +43,7 @@ def played(
     """The app on a vault, played by its keys."""
 
     async def run() -> None:
-        with open_session(load(str(vault.config), settings), many=True) as session:
+        with open_base(load(str(vault.config), settings), many=True) as session:
             app = SearchApp(session, question, may_write=may_write)
             async with app.run_test(size=size) as pilot:
                 await play(pilot, app)

@@ -18,7 +18,7 @@ from textual.widgets import Input
 import kb.tui.app
 from kb.domain.search import SearchQuery, SearchResult
 from kb.errors import UsageError
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 from kb.tui.app import SearchApp
 
 pytestmark = pytest.mark.slow
@@ -29,7 +29,7 @@ def held_back(patch: pytest.MonkeyPatch, *, fails: bool = False) -> Iterator[Non
     """Searches wait until the end of the block, then find, or fail."""
     go_on, search = threading.Event(), kb.tui.app.search
 
-    def late(session: Session, query: SearchQuery) -> SearchResult:
+    def late(session: Base, query: SearchQuery) -> SearchResult:
         go_on.wait(60)
         if fails:
             raise UsageError("this search failed")

@@ -17,8 +17,9 @@ from kb.config import load
 from kb.domain.search import SearchMode, SearchQuery, SearchResult, Widening
 from kb.language.hangul import as_hangul, as_latin, compose, decompose
 from kb.language.words import bare_word, letters, one_slip_away, particle_of, slips_between, written_words
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
+from kb.retrieve.index import Index
 from kb.retrieve.terms import read_query
 from kb.store.connection import Connection, open_in_memory, open_reader
 from kb.store.migrate import migrate
@@ -42,7 +43,7 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 
 
 def ask(notes: Vault, text: str, *settings: str, mode: SearchMode = "lexical") -> SearchResult:
-    with open_session(load(str(notes.config), settings)) as session:
+    with open_base(load(str(notes.config), settings)) as session:
         return search(session, SearchQuery(text, mode, 10))
 
 
@@ -126,7 +127,7 @@ def test_a_word_that_the_documents_lack_is_not_taken_for_its_neighbour(word: str
 
 
 def test_the_unknown_word_is_searched_beside_what_it_is_taken_for(notes: Vault) -> None:
-    read = read_query(open_reader(notes.sqlite), "kuberentes scheduler", Widening(correct_typos=True))
+    read = read_query(Index(open_reader(notes.sqlite)), "kuberentes scheduler", Widening(correct_typos=True))
     assert read.match_expr == '"kubernetes" OR "scheduler" OR "kuberentes"'
     assert read.terms == ("kubernetes", "scheduler")
     assert read.corrected == "kubernetes scheduler"
@@ -274,7 +275,7 @@ def test_an_unknown_word_is_looked_up_without_reading_all_200_000(text: str, lar
 
     large.set_progress_handler(count, 1000)
     try:
-        read_query(large, text, Widening(correct_typos=True))
+        read_query(Index(large), text, Widening(correct_typos=True))
     finally:
         large.set_progress_handler(None)
     assert thousands_of_steps < 200, "reading every word takes several steps for each"

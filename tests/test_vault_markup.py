@@ -19,7 +19,7 @@ from kb.language.markup import masked
 from kb.language.sentences import sentence_ranges
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 
 __all__ = ["fake_models"]
 
@@ -110,7 +110,7 @@ def test_a_passage_of_embeds_answers_no_question_of_a_korean_vault(workspace: Wo
     assert workspace.query("SELECT lang FROM documents WHERE title = 'Home'") == [("und",)]
     for question in ("환기창은 언제 여나요?", "garden 환기창은 언제 닫나요?", "What to do next in the garden?"):
         request = AskRequest(question, "lexical", 5, provider="extractive")
-        answer = ask(Session(workspace.config), request, RunHandle())
+        answer = ask(Base(workspace.config), request, RunHandle())
         assert all(citation.citation.path != "Home.md" for citation in answer.citations), question
         assert "![[" not in answer.text
 

@@ -24,10 +24,10 @@ from kb.domain.embeddings import EmbeddingModel, PassageTokens
 from kb.domain.filters import SearchFilters
 from kb.domain.search import SearchMode, SearchQuery, Term
 from kb.embed.passage_tokens import late_score, packed_tokens, unpacked
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search as find
-from kb.operations.session.session import open_session
-from kb.retrieve.maxsim import add_maxsim
-from kb.retrieve.terms import bm25_max
+from kb.retrieve.index import Index
+from kb.retrieve.search import add_maxsim
 from kb.store import queries
 from kb.store.lance_table import AnnHit
 from kb.store.migrate import migrate
@@ -184,7 +184,7 @@ def statement(db: apsw.Connection, asked: Question, *, k: int = 100, depth: int 
         "words_weight": asked.words_weight,
         "rrf_k": asked.rrf_k,
         "match_expr": " OR ".join(f'"{word}"' for word in words) or '""',
-        "bm25_max": bm25_max(db, [Term(word) for word in words]),
+        "bm25_max": Index(db).bm25_max([Term(word) for word in words]),
         "vector": asked.vector.tobytes(),
         "tokens": None if asked.tokens is None else asked.tokens.tobytes(),
         "neighbours_json": None,
@@ -374,11 +374,11 @@ def test_an_ann_index_gives_the_hits_of_the_exact_scan(
 ) -> None:
     config = load(str(own.config), ())
     questions = [SearchQuery(text, mode, 40) for text in ("pump in the cellar", "지하실 펌프") for mode in MODES]
-    with open_session(config, many=True) as session:
+    with open_base(config, many=True) as session:
         exact = [find(session, question).hits for question in questions]
-    monkeypatch.setattr("kb.operations.session.vectors.ANN_PAYS_ABOVE_CHUNKS", 0)
+    monkeypatch.setattr("kb.operations.opening.vectors.ANN_PAYS_ABOVE_CHUNKS", 0)
     assert run_kb("--config", str(own.config), "index", "--ann").code == 0
-    with open_session(config, many=True) as session:
+    with open_base(config, many=True) as session:
         assert [find(session, question).hits for question in questions] == exact
     assert all(len(hits) == len(NOTES) for hits in exact)
 
@@ -386,10 +386,10 @@ def test_an_ann_index_gives_the_hits_of_the_exact_scan(
 def test_mirrors_in_memory_give_the_hits_of_the_scan(
     own: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kb.operations.session.vectors._LOAD_MIRROR_AT", 5)
+    monkeypatch.setattr("kb.operations.opening.vectors._LOAD_MIRROR_AT", 5)
     config = load(str(own.config), ())
     questions = [SearchQuery(text, mode, 3) for text in ("pump in the cellar", "지하실 펌프") for mode in MODES]
-    with open_session(config, many=True) as session:
+    with open_base(config, many=True) as session:
         scanned = [find(session, question) for question in questions]
         with session.reading() as base:
             given = [base.vectors.end(base.vectors.begin(each), 50).neighbours for each in questions]
@@ -402,7 +402,7 @@ def test_mirrors_in_memory_give_the_hits_of_the_scan(
 
 
 def test_the_nearest_of_a_mirror_in_memory_are_those_of_the_table(embedded: Vault, fake_models: FakeModels) -> None:
-    with open_session(load(str(embedded.config), ())) as session, session.reading() as base:
+    with open_base(load(str(embedded.config), ())) as session, session.reading() as base:
         mirror = load_mirror(base.db, base.vectors.dimensions)
         for text in ("pump in the cellar", "지하실 펌프"):
             vector = base.vectors.encode_text(text).vector
@@ -423,8 +423,8 @@ def test_a_question_with_filters_does_not_depend_on_the_ann_index(
         def nearest(self, query: object, k: int) -> list[AnnHit]:
             return []
 
-    monkeypatch.setattr("kb.operations.session.vectors._ann_table", lambda *args: Nothing())
-    with open_session(load(str(embedded.config), ()), many=True) as session:
+    monkeypatch.setattr("kb.operations.opening.vectors._ann_table", lambda *args: Nothing())
+    with open_base(load(str(embedded.config), ()), many=True) as session:
         assert find(session, SearchQuery("lamp", "vector", 30)).hits == ()
         below = find(session, SearchQuery("lamp", "vector", 30, SearchFilters(path_globs=("filler/**",))))
     assert len(below.hits) == 30

@@ -35,9 +35,9 @@ from kb.operations.embedding.embed import EmbedReport, embed_missing
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.ingest.ingest import ingest as ingest_all
 from kb.operations.ingest.requests import ingest_request
-from kb.operations.opening.writer import writing
+from kb.operations.opening.base import open_base
+from kb.operations.opening.writing import writing
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 from kb.private import kept_private
 from kb.store import caches, queries
 from kb.store.caches import CachedVector, VectorCache
@@ -202,7 +202,7 @@ def chunk_count(vault: Vault) -> int:
 
 def found_by_vector(vault: Vault, k: int = 100) -> set[str]:
     """What a search by meaning alone sees of the index, where there are vectors at all."""
-    with open_session(config_of(vault)) as session:
+    with open_base(config_of(vault)) as session:
         try:
             return {hit.chunk_id for hit in search(session, SearchQuery("pump 펌프", "vector", k)).hits}
         except ModelMissing:

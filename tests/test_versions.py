@@ -216,8 +216,8 @@ def copied_code(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[st
     ("file", "old", "new", "changed"),
     [
         ("kb/store/tokens.py", '"porter", ["unicode61"', '"trigram", ["unicode61"', {"terms", "code"}),
-        ("kb/language/korean.py", "def cut_word(", "def cut_word(_: int, ", {"terms"}),
-        ("kb/retrieve/dated.py", "from __future__", "import math\nfrom __future__", {"terms", "code"}),
+        ("kb/language/korean.py", "def cut_word(", "def cut_word(_: int, ", {"terms", "code"}),
+        ("kb/retrieve/filters.py", "from __future__", "import math\nfrom __future__", {"terms", "code"}),
         ("kb/language/data/stopwords.tsv", "english\t", "english\tgateway ", {"terms", "code"}),
         ("kb/language/words.py", "# A shorter word", "# Each shorter word", set()),
         ("kb/language/words.py", '"""A Latin word in lower', '"""A word in lower', set()),

@@ -14,7 +14,7 @@ from test_web_media import HOSTILE_PDF
 from web_fixtures import Served, serving
 
 from kb.config import load
-from kb.operations.session.session import open_session
+from kb.operations.opening.base import open_base
 from kb.store import queries
 from kb.store.migrate import migrate
 from kb.store.sqlfile import sql_text
@@ -189,7 +189,7 @@ def test_what_becomes_hidden_or_goes_is_hidden_at_the_next_request(tmp_path: Pat
 
 
 def test_what_is_hidden_stays_hidden_once_it_was_asked_what_models_may_not_read(guarded: Vault) -> None:
-    with open_session(load(str(guarded.config), ()), audience="page") as session:
+    with open_base(load(str(guarded.config), ()), audience="page") as session:
         for _ in range(2):
             with session.reading() as base:
                 paths = {path for (path,) in base.db.execute("SELECT workspace_path FROM documents")}

@@ -16,7 +16,7 @@ from conftest import Vault
 
 from kb.config import load
 from kb.operations.inspect.pictures import drawing
-from kb.operations.session.session import open_session
+from kb.operations.opening.base import open_base
 from kb.web.app import page_app
 from kb.web.guard import Keys, new_keys
 
@@ -102,7 +102,7 @@ def serving(vault: Vault, *settings: str, may_write: bool = False) -> Iterator[S
     port = int(listening.getsockname()[1])
     keys = new_keys()
     config = load(str(vault.config), settings)
-    with open_session(config, many=True, audience="page") as session, drawing(config) as thumbnails:
+    with open_base(config, many=True, audience="page") as session, drawing(config) as thumbnails:
         app = page_app(session, thumbnails, keys, port, may_write=may_write)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -17,7 +17,7 @@ from kb.domain.answers import Claim, Evidence
 from kb.domain.citations import CodeCitation
 from kb.domain.code_hits import SHOWN_RIVALS, CodeFound, CodeHit
 from kb.domain.passages import Passage
-from kb.retrieve.code.question import FEW_WORDS
+from kb.retrieve.code_question import FEW_WORDS
 from kb.store import queries
 from kb.store.connection import Connection
 

@@ -30,8 +30,7 @@ from kb.domain.search import Term
 from kb.language.lists import english_stopwords, pattern, words
 from kb.language.sentences import sentences
 from kb.records import NamedTuple
-from kb.retrieve.terms import term_counts
-from kb.store.connection import Connection
+from kb.retrieve.index import Index
 
 _FILE = Path(__file__).parent / "data" / "weights.tsv"
 
@@ -63,9 +62,9 @@ def fitted(model: str) -> Fitted:
 _PAIRS, _EXPECTED = 0.3, 0.2
 
 
-def term_weights(db: Connection, terms: Sequence[Term]) -> tuple[TermWeight, ...]:
+def term_weights(index: Index, terms: Sequence[Term]) -> tuple[TermWeight, ...]:
     """The terms with their rarity, which is above 0 for a word of every passage too."""
-    return tuple(TermWeight(term.text, row.idf) for term, row in zip(terms, term_counts(db, terms), strict=True))
+    return tuple(TermWeight(term.text, row.idf) for term, row in zip(terms, index.term_counts(terms), strict=True))
 
 
 def sentence_words(question: str, terms: Sequence[TermWeight], passage: Passage) -> list[tuple[Sentence, float]]:

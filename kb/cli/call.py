@@ -16,7 +16,7 @@ from kb.private import is_read_only
 
 if TYPE_CHECKING:
     from kb.operations.answers.last_shown import Shown
-    from kb.operations.session.session import Session
+    from kb.operations.opening.base import Base
 
 
 class Call:
@@ -30,7 +30,7 @@ class Call:
         self.verbose = verbose
         self.debug = debug
         self._config: Config | None = None
-        self._session: Session | None = None
+        self._session: Base | None = None
 
     @property
     def config(self) -> Config:
@@ -43,15 +43,15 @@ class Call:
         return self._config
 
     @property
-    def session(self) -> Session:
+    def session(self) -> Base:
         """The session of the knowledge base, opened on first use and closed when the command ends.
 
         Raises: ConfigNotFound, ConfigError.
         """
         if self._session is None:
-            from kb.operations.session.session import Session  # not every command asks a knowledge base
+            from kb.operations.opening.base import Base  # not every command asks a knowledge base
 
-            self._session = Session(self.config)
+            self._session = Base(self.config)
             click.get_current_context().call_on_close(self._session.close)
         return self._session
 

@@ -18,9 +18,9 @@ from kb.domain.filters import OPTIONS
 from kb.domain.kinds import KINDS
 from kb.domain.text import stored_text
 from kb.errors import KbError
-from kb.operations.session.session import Session, open_session
+from kb.operations.opening.base import Base, open_base
 
-_Source: TypeAlias = str | Callable[[Session, str], Iterable[str]]
+_Source: TypeAlias = str | Callable[[Base, str], Iterable[str]]
 
 _MOST = 100
 _PATHS_LOOKED_AT = 2_000
@@ -44,7 +44,7 @@ def _complete(source: _Source, ctx: click.Context, incomplete: str) -> list[Comp
     words = ctx.find_root().params
     begun = stored_text(incomplete)
     try:
-        with open_session(load(words.get("config_path"), tuple(words.get("settings") or ()))) as session:
+        with open_base(load(words.get("config_path"), tuple(words.get("settings") or ()))) as session:
             fitting = [value for value in source(session, begun) if value.startswith(begun)]
     except KbError:
         return []
@@ -66,29 +66,29 @@ def _call(function: str, *arguments: object) -> Any:
     return getattr(import_module(module), name)(*arguments)
 
 
-def _answers(session: Session, _: str) -> Iterable[str]:
+def _answers(session: Base, _: str) -> Iterable[str]:
     return [row.trace_id for row in _call("kb.operations.answers.records.list_answers", session, _MOST)]
 
 
-def _sessions(session: Session, _: str) -> Iterable[str]:
+def _sessions(session: Base, _: str) -> Iterable[str]:
     return [row.session_id for row in _call("kb.operations.answers.records.list_sessions", session)]
 
 
-def _runs(session: Session, _: str) -> Iterable[str]:
+def _runs(session: Base, _: str) -> Iterable[str]:
     return [row.name or row.run_id[:8] for row in _call("kb.operations.evaluate.runs.list_runs", session)]
 
 
-def _values(name: str) -> Callable[[Session, str], Iterable[str]]:
+def _values(name: str) -> Callable[[Base, str], Iterable[str]]:
     """The values that documents have for the filter of that name."""
     return lambda session, _: _call("kb.operations.inspect.listing.filter_values", session, name)
 
 
-def _paths(session: Session, typed: str) -> Iterable[str]:
+def _paths(session: Base, typed: str) -> Iterable[str]:
     found: list[str] = _call("kb.operations.inspect.listing.complete_path", session, typed, _PATHS_LOOKED_AT)
     return found
 
 
-def _places(session: Session, typed: str) -> Iterable[str]:
+def _places(session: Base, typed: str) -> Iterable[str]:
     """The numbers and citations of the list that was shown last, then paths."""
     shown = _call("kb.operations.answers.last_shown.last_shown", session.config.data_dir)
     places = () if shown is None else shown.places
@@ -96,29 +96,29 @@ def _places(session: Session, typed: str) -> Iterable[str]:
     return [*numbers, *uris, *_paths(session, typed)]
 
 
-def _globs(session: Session, typed: str) -> Iterable[str]:
+def _globs(session: Base, typed: str) -> Iterable[str]:
     folders = {path.rpartition("/")[0] for path in _paths(session, typed)}
     return [f"{folder}/**" for folder in sorted(folders) if folder]
 
 
-def _symbols(session: Session, typed: str) -> Iterable[str]:
+def _symbols(session: Base, typed: str) -> Iterable[str]:
     found: list[str] = _call("kb.operations.inspect.listing.complete_symbol", session, typed, _MOST)
     return found
 
 
-def _models(session: Session, _: str) -> Iterable[str]:
+def _models(session: Base, _: str) -> Iterable[str]:
     return [status.name for status in _call("kb.operations.admin.models.model_statuses", session.config)]
 
 
-def _kinds(session: Session, typed: str) -> Iterable[str]:
+def _kinds(session: Base, typed: str) -> Iterable[str]:
     return [*KINDS.families, *_values("media")(session, typed)]
 
 
-def _keys(session: Session, _: str) -> Iterable[str]:
+def _keys(session: Base, _: str) -> Iterable[str]:
     return [f"{key}=" for key, _value, _origin in items(session.config)]
 
 
-def _schemas(_: Session, __: str) -> Iterable[str]:
+def _schemas(_: Base, __: str) -> Iterable[str]:
     return list(_call("kb.wire.schemas.json_schemas"))
 
 

@@ -1,4 +1,8 @@
-"""What changed from one run of a golden set to another: metric by metric, group by group, question by question."""
+"""What changed from one run of a golden set to another: metric by metric, group by group, question by question.
+
+A metric's formula is in the view `eval_query_metrics`. How sure a mean difference is: a paired bootstrap interval and a
+randomisation p-value.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,75 @@ import json
 from collections.abc import Sequence
 
 from kb.domain.results.comparison import Comparison, MeasuredRun, MetricChange, MovedQuestion
-from kb.domain.results.measured import RunRow
-from kb.eval.metrics import METRICS
-from kb.eval.significance import paired_difference
+from kb.domain.results.measured import Metric, RunRow
+from kb.records import NamedTuple
+
+METRICS = (
+    Metric("hit_at_1", "hit@1", "share of questions whose first hit is relevant"),
+    Metric("hit_at_k", "hit@k", "share of questions with a relevant hit"),
+    Metric("mrr", "MRR", "mean of 1 / rank of the first relevant hit"),
+    Metric("ndcg_at_10", "nDCG@10", "over documents, gain = grade"),
+    Metric("recall_at_k_doc", "recall@k", "share of the expected documents that were found"),
+    Metric("precision_at_k_chunk", "precision@k", "share of the k hits that are expected passages"),
+    Metric("citation_exactness", "citations", "share of hits whose cited lines hold the passage, no line more"),
+    Metric("answer_found", "answer found", "share of questions whose hits hold every must_contain"),
+    Metric("refusal_recall", "refused", "share of unanswerable questions that are refused; with answers only"),
+    Metric(
+        "answer_recall",
+        "not refused",
+        "share of answerable questions that are not refused: answered, or answered unsurely",
+    ),
+    Metric("must_contain", "must contain", "share of answers that hold every must_contain"),
+    Metric("forbidden", "no forbidden", "share of answers that hold nothing forbidden"),
+)
+
+
+RESAMPLES = 10_000
+LEVEL = 0.95
+_SEED = 20_090_719
+_ROWS_AT_ONCE = 250
+
+
+class Difference(NamedTuple):
+    """A mean paired difference, its interval at LEVEL, and how likely chance alone gives one as large."""
+
+    mean: float
+    low: float
+    high: float
+    p_value: float
+
+
+def paired_difference(differences: Sequence[float]) -> Difference:
+    """What is known of the mean of these paired differences, one per question; the same every time.
+
+    The interval holds the middle 95 % of 10,000 bootstrap means (Efron 1979); the p-value is two-sided, from 10,000
+    random changes of sign (Smucker, Allan and Carterette 2007). A run's questions stand for those that might be asked.
+    """
+    import numpy as np
+
+    observed = np.asarray(differences, dtype=np.float64)
+    mean = float(observed.mean())
+    if not observed.any():
+        return Difference(0.0, 0.0, 0.0, 1.0)
+    generator = np.random.default_rng(_SEED)
+    count = len(observed)
+    means = np.empty(RESAMPLES)
+    flipped = np.empty(RESAMPLES)
+    # Only questions that differ change a mean of flipped signs.
+    moved = observed[observed != 0]
+    for start in range(0, RESAMPLES, _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        means[rows] = observed[generator.integers(0, count, (_ROWS_AT_ONCE, count))].mean(axis=1)
+        signs = generator.integers(0, 2, (_ROWS_AT_ONCE, len(moved))) * 2 - 1
+        flipped[rows] = (signs * moved).sum(axis=1) / count
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    as_large = int((np.abs(flipped) >= abs(mean) - 1e-12).sum())
+    return Difference(mean, float(low), float(high), (1 + as_large) / (1 + RESAMPLES))
+
+
+def p_text(p_value: float) -> str:
+    """A p-value as it is written; resampling cannot tell very small ones apart."""
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def compare(before: MeasuredRun, after: MeasuredRun, *, tolerance: float) -> Comparison:

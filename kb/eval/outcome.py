@@ -1,15 +1,95 @@
-"""What one question found, in the form `eval_query_results` keeps: the hits with their grades, citations checked."""
+"""What a question should find in this index, and what it found, in the form that `eval_query_results` keeps."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kb.domain.search import SearchHit
-from kb.eval.expectations import Expected
-from kb.eval.golden import Question
+from kb.eval.golden import Expectation, GoldenSet, Problem, Question, invalid
 from kb.language.occurrences import occurrences, occurs
+from kb.store import queries
+
+
+class Expected(NamedTuple):
+    """What a question should find: grades of documents by path, and of passages by id.
+
+    `names_passages`: lines or passages are expected, not whole documents alone.
+    """
+
+    documents: Mapping[str, int]
+    passages: Mapping[str, int]
+    names_passages: bool
+    sources: Mapping[str, str]
+    """Where each named document lies on this machine, by path."""
+
+
+def resolve(golden: GoldenSet, passages: Iterable[queries.PassageLines]) -> dict[str, Expected]:
+    """What each question expects of this index, by question id.
+
+    Raises: GoldenInvalid naming, with their lines, the expectations that the index cannot meet.
+    """
+    by_path: dict[str, list[queries.PassageLines]] = defaultdict(list)
+    path_of: dict[str, str] = {}
+    for passage in passages:
+        by_path[passage.workspace_path].append(passage)
+        path_of[passage.doc_id] = path_of[passage.chunk_id] = passage.workspace_path
+    problems: list[Problem] = []
+    found: dict[str, Expected] = {}
+    for question in golden.questions:
+        try:
+            found[question.id] = _resolve_question(question, by_path, path_of)
+        except Problem as problem:
+            problems.append(problem)
+    if problems:
+        raise invalid(golden.file, problems, "kb ingest indexes new files; kb list docs shows their paths")
+    return found
+
+
+def _resolve_question(
+    question: Question, by_path: Mapping[str, Sequence[queries.PassageLines]], path_of: Mapping[str, str]
+) -> Expected:
+    documents: dict[str, int] = {}
+    passages: dict[str, int] = {}
+    sources: dict[str, str] = {}
+    names_passages = False
+    for expectation in question.expected:
+        covered = _covered(expectation, by_path, path_of)
+        names_passages = names_passages or bool(expectation.lines or expectation.chunk_id)
+        for passage in covered:
+            sources[passage.workspace_path] = passage.source_path
+            documents[passage.workspace_path] = max(expectation.grade, documents.get(passage.workspace_path, 0))
+            passages[passage.chunk_id] = max(expectation.grade, passages.get(passage.chunk_id, 0))
+    return Expected(documents, passages, names_passages, sources)
+
+
+def _covered(
+    expectation: Expectation, by_path: Mapping[str, Sequence[queries.PassageLines]], path_of: Mapping[str, str]
+) -> Sequence[queries.PassageLines]:
+    """The passages an expectation covers. Raises Problem where there are none."""
+    named = expectation.doc_id or expectation.chunk_id
+    path = expectation.path or path_of.get(named or "", "")
+    passages = by_path.get(path, ())
+    if not passages:
+        raise Problem(expectation.line, f"{named or path} is not in this knowledge base")
+    if expectation.chunk_id:
+        return [passage for passage in passages if passage.chunk_id == expectation.chunk_id]
+    if expectation.lines is None:
+        return passages
+    start, end = expectation.lines
+    spans = [(each.line_start, each.line_end) for each in passages if each.line_start and each.line_end]
+    if not spans:
+        raise Problem(expectation.line, f"{path} has no lines to expect")
+    last = max(span[1] for span in spans)
+    if end > last:
+        raise Problem(expectation.line, f"{path} has text up to line {last}, not {end}")
+    covered = [each for each in passages if (each.line_start or end + 1) <= end and start <= (each.line_end or 0)]
+    if not covered:
+        raise Problem(expectation.line, f"no passage of {path} is in lines {start}-{end}")
+    return covered
+
 
 HoldsPassage = Callable[[SearchHit], bool | None]
 """Whether the lines a hit cites hold its passage; None where it cites no lines."""

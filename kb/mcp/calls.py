@@ -31,8 +31,8 @@ from kb.errors import KbError
 from kb.mcp.text import error_text, visible_line, visible_parts
 from kb.mcp.tools import Result, ToolSpec
 from kb.operations.answers.audit import AuditLog
+from kb.operations.opening.base import Base
 from kb.operations.opening.clock import now_utc
-from kb.operations.session.session import Session
 from kb.wire.schemas import json_schemas, read_arguments
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ _LEFT_OUT_OF_RESULTS = _LEFT_OUT | {"description", "$defs", "const", "enum"}
 class ToolCalls:
     """The tools of one server process."""
 
-    def __init__(self, session: Session, tools: Sequence[ToolSpec], audit: AuditLog | None = None) -> None:
+    def __init__(self, session: Base, tools: Sequence[ToolSpec], audit: AuditLog | None = None) -> None:
         self.session = session
         self.log = ClientLog()
         self._audit = audit

@@ -25,8 +25,8 @@ from kb.config import Config
 from kb.errors import StoreReadOnly
 from kb.mcp.server import build_server, tools_for
 from kb.operations.answers.audit import AuditLog
+from kb.operations.opening.base import open_base
 from kb.operations.serving import HOST, listen, load_models
-from kb.operations.session.session import open_session
 from kb.writable import require_writable
 
 PATH = "/mcp"
@@ -79,7 +79,7 @@ def serve_http(
     """
     tools = tools_for(allow_write=allow_write)
     token, file = _token(config.data_dir)
-    with closing(listen(port, DEFAULT_PORT)) as listening, open_session(config, many=True, audience="agent") as session:
+    with closing(listen(port, DEFAULT_PORT)) as listening, open_base(config, many=True, audience="agent") as session:
         at = listening.getsockname()[1]
         load_models(session)
         with closing(AuditLog(config, session.models)) as audit:

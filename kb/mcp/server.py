@@ -26,8 +26,8 @@ from kb.mcp.calls import ToolCalls
 from kb.mcp.resources import Resources, get_prompt, list_prompts
 from kb.mcp.tools import READING_TOOLS, WRITING_TOOLS, ToolSpec
 from kb.operations.answers.audit import AuditLog
+from kb.operations.opening.base import Base, open_base
 from kb.operations.serving import load_models
-from kb.operations.session.session import Session, open_session
 from kb.writable import require_writable
 
 _CHUNK_BYTES = 65_536
@@ -41,7 +41,7 @@ INSTRUCTIONS = (
 
 
 def build_server(
-    session: Session, tools: Sequence[ToolSpec] = READING_TOOLS, audit: AuditLog | None = None
+    session: Base, tools: Sequence[ToolSpec] = READING_TOOLS, audit: AuditLog | None = None
 ) -> Server[Any]:
     """The server with these tools; `audit` records what agents are given."""
     calls = ToolCalls(session, tools, audit)
@@ -75,7 +75,7 @@ def tools_for(*, allow_write: bool) -> tuple[ToolSpec, ...]:
 
 def serve_stdio(config: Config, *, allow_write: bool) -> None:
     """Serves until standard input ends."""
-    with open_session(config, many=True, audience="agent") as session:
+    with open_base(config, many=True, audience="agent") as session:
         load_models(session)
         with closing(AuditLog(config, session.models)) as audit:
             anyio.run(_serve, build_server(session, tools_for(allow_write=allow_write), audit))

@@ -29,9 +29,9 @@ from kb.operations.ingest.external import ExternalContent, add_external
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.inspect.listing import base_status, list_things
+from kb.operations.opening.base import Base
+from kb.operations.opening.exposure import shown_below
 from kb.operations.search.pages import search_page
-from kb.operations.session.exposure import shown_below
-from kb.operations.session.session import Session
 from kb.wire.agents import FetchedTexts, FoundPassages, GivenAnswer, TakenIn
 from kb.wire.arguments import DEFAULT_HITS, DEFAULT_LISTED, DEFAULT_SEARCH_TOKENS, fetch_request
 from kb.wire.derive import to_wire
@@ -57,11 +57,11 @@ class ToolSpec(NamedTuple):
     description: str
     takes: str
     gives: str
-    run: Callable[[Session, Any, RunHandle, str], Result]
+    run: Callable[[Base, Any, RunHandle, str], Result]
     writes: bool = False
 
 
-def _search(session: Session, given: Any, _: RunHandle, __: str) -> Result:
+def _search(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     filters = named_filters(given)
     query = session.defaults.query(given["query"], given.get("mode"), given.get("limit", DEFAULT_HITS), filters)
     budget = given.get("max_tokens", DEFAULT_SEARCH_TOKENS)
@@ -71,7 +71,7 @@ def _search(session: Session, given: Any, _: RunHandle, __: str) -> Result:
     return Result(search_text(page), to_wire(FoundPassages(page)), places)
 
 
-def _fetch(session: Session, given: Any, _: RunHandle, __: str) -> Result:
+def _fetch(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     request = fetch_request(given)
     shown = Pictures()
     if given.get("images", False):
@@ -85,7 +85,7 @@ def _fetch(session: Session, given: Any, _: RunHandle, __: str) -> Result:
     return Result(text, to_wire(FetchedTexts(fetched, given_pictures)), places, given_pictures)
 
 
-def _ask(session: Session, given: Any, handle: RunHandle, _: str) -> Result:
+def _ask(session: Base, given: Any, handle: RunHandle, _: str) -> Result:
     conversation = _KEPT_APART + given["session"] if "session" in given else None
     query = session.defaults.query(given["question"], None, None, named_filters(given))
     request = AskRequest(*query, session_id=conversation, keep=conversation is not None, depth=given.get("depth", 1))
@@ -97,7 +97,7 @@ def _ask(session: Session, given: Any, handle: RunHandle, _: str) -> Result:
     return Result(answer_text(answer), to_wire(GivenAnswer(answer)), places)
 
 
-def _list(session: Session, given: Any, _: RunHandle, __: str) -> Result:
+def _list(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     what: ListedKind = given["what"]
     limit = given.get("limit", DEFAULT_LISTED)
     listing = list_things(session, what, glob=given.get("glob"), limit=limit, cursor=given.get("cursor"))
@@ -107,12 +107,12 @@ def _list(session: Session, given: Any, _: RunHandle, __: str) -> Result:
     return Result(list_text(listing), to_wire(listing), places)
 
 
-def _status(session: Session, given: Any, _: RunHandle, __: str) -> Result:
+def _status(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     status = base_status(session)
     return Result(status_text(status), to_wire(status))
 
 
-def _add_note(session: Session, given: Any, handle: RunHandle, client: str) -> Result:
+def _add_note(session: Base, given: Any, handle: RunHandle, client: str) -> Result:
     text = given["text"].encode("utf-8", "replace")
     content = ExternalContent(text, "note.md", given["title"], given.get("source_uri"), visible_line(client)[:100])
     added = add_external(session.config, content, handle)
@@ -121,7 +121,7 @@ def _add_note(session: Session, given: Any, handle: RunHandle, client: str) -> R
     return Result(taken_in_text(done), to_wire(done), (added.workspace_path,))
 
 
-def _ingest(session: Session, given: Any, handle: RunHandle, _: str) -> Result:
+def _ingest(session: Base, given: Any, handle: RunHandle, _: str) -> Result:
     path = given.get("path")
     nothing = UsageError(
         f"nothing can be ingested at {path!r}", "a file or folder below the workspace, as list shows it"

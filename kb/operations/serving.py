@@ -7,8 +7,8 @@ import threading
 from contextlib import suppress
 
 from kb.errors import KbError, UsageError
+from kb.operations.opening.base import Base
 from kb.operations.search.search import search
-from kb.operations.session.session import Session
 
 HOST = "127.0.0.1"
 
@@ -36,7 +36,7 @@ def listen(port: int | None, usual: int) -> socket.socket:
     raise AssertionError("some port was tried")
 
 
-def load_models(session: Session) -> None:
+def load_models(session: Base) -> None:
     """Searches for something in a thread, so that the first question finds the models loaded."""
 
     def ask() -> None:

@@ -1,13 +1,17 @@
-"""What a hit must be: filters → the documents and passages that pass, as every retrieval statement takes them."""
+"""Filters → the documents and passages that pass, as every retrieval statement takes them; days → their documents."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from datetime import date
 
 from kb.domain.filters import FILTERS, Passing, SearchFilters
+from kb.domain.search import DaysAsked
 from kb.domain.text import stored_text
 from kb.errors import UsageError
+from kb.language.dates import time_span
+from kb.records import NamedTuple
 from kb.store import queries
 from kb.store.connection import Connection
 
@@ -39,7 +43,8 @@ def eligible_documents(db: Connection, filters: SearchFilters) -> str | None:
     """
     ids = _passing_all(db, filters._replace(holds=(), lacks=(), also=(), never=(), passing=None))
     for each in filters.also:
-        ids = keep_among(ids, json.loads(_passing_all(db, each) or "[]"))
+        among = json.loads(_passing_all(db, each) or "[]")
+        ids = _json(among if ids is None else sorted(set(among).intersection(json.loads(ids))))
     for each in filters.never:
         out = set(json.loads(_passing_all(db, each) or "[]"))
         every = ids or _passing_all(db, _EVERY_DOCUMENT) or "[]"
@@ -52,7 +57,7 @@ def _passing_all(db: Connection, filters: SearchFilters) -> str | None:
     if filters == SearchFilters():
         return None
     passes = _path_matcher(filters.path_globs)
-    dated = _documents_dated(db, filters.dated) if filters.dated else None
+    dated = _documents_dated(db, filters.dated)
     found = queries.select_eligible_documents(
         db,
         tags_json=_json(_tags_meant(db, filters.tags_any)) if filters.tags_any else None,
@@ -66,6 +71,24 @@ def _passing_all(db: Connection, filters: SearchFilters) -> str | None:
     if found.paths_json is not None and passes is not None:
         doc_ids = [doc_id for doc_id, path in zip(doc_ids, json.loads(found.paths_json), strict=True) if passes(path)]
     return json.dumps(doc_ids if dated is None else [doc_id for doc_id in doc_ids if doc_id in dated])
+
+
+class DatedDocuments(NamedTuple):
+    """Days, the documents that say they are of them, and the question without what names the days."""
+
+    days: DaysAsked
+    doc_ids: tuple[str, ...]
+    rest: str
+
+
+def documents_asked_for(db: Connection, text: str, today: date) -> DatedDocuments | None:
+    """The documents of the days a question speaks of; None where it speaks of none."""
+    span = time_span(text, today)
+    if span is None:
+        return None
+    found = _documents(db, span.first, span.last)
+    days = DaysAsked(span.phrase, span.first.isoformat(), span.last.isoformat(), len(found))
+    return DatedDocuments(days, found, span.rest)
 
 
 def stored_values(db: Connection, name: str) -> list[str]:
@@ -93,17 +116,36 @@ def _texts(filters: SearchFilters) -> dict[str, str | None]:
     return {each.field: value and stored_text(value) for each, value in found.items()}
 
 
-def keep_among(eligible: str | None, doc_ids: Sequence[str]) -> str:
-    """Of the documents that are eligible, as `eligible_documents` gives them, those among `doc_ids`."""
-    return _json(doc_ids if eligible is None else sorted(set(doc_ids).intersection(json.loads(eligible))))
+def _documents_dated(db: Connection, when: str | None) -> frozenset[str] | None:
+    """The documents of the days that a filter names: a day, a month, `last week`, `2026-11-01..2026-11-15`.
+
+    Raises: UsageError where it names none, or a range whose end comes before its beginning.
+    """
+    if not when:
+        return None
+    begin, is_range, end = when.partition("..")
+    spans = [time_span(_led_in(part), date.today()) for part in ((begin, end) if is_range else (when,))]
+    named = [span for span in spans if span is not None and span.is_whole]
+    if len(named) < len(spans):
+        raise UsageError(
+            f"--dated: {when!r} names no days",
+            "for example 2026-11-12, 2026-11, 2026-11-01..2026-11-15, 'last week', 지난주",
+        )
+    first, last = named[0].first, named[-1].last
+    if last < first:
+        raise UsageError(f"--dated: {when!r} ends before it begins", "the earlier day comes first")
+    return frozenset(_documents(db, first, last))
 
 
-def _documents_dated(db: Connection, when: str) -> frozenset[str]:
-    from datetime import date  # few searches name days
+def _led_in(part: str) -> str:
+    """A year alone as time_span takes it: in a question it may be anything."""
+    part = part.strip()
+    return f"in {part}" if len(part) == len("2026") and part.isdigit() else part
 
-    from kb.retrieve.dated import documents_dated
 
-    return frozenset(documents_dated(db, when, date.today()))
+def _documents(db: Connection, first: date, last: date) -> tuple[str, ...]:
+    rows = queries.select_documents_dated(db, first=first.isoformat(), last=last.isoformat())
+    return tuple(row.doc_id for row in rows)
 
 
 # What makes a glob more than the folder that it names, before its `/**`.

@@ -19,9 +19,9 @@ from kb.language.lists import is_stopword, words
 from kb.language.words import bare_word
 from kb.records import NamedTuple
 from kb.retrieve.filters import passing
+from kb.retrieve.index import Index
 from kb.retrieve.terms import MAX_WORDS_CHARS, QueryTerms, all_of, plain, words_in
 from kb.store import queries
-from kb.store.connection import Connection
 
 MOST_WORDS = 2
 _SHOWN = 10  # hits that are looked at
@@ -49,7 +49,7 @@ class _Asked(NamedTuple):
     patterns: tuple[str, ...] = ()
 
 
-def look_up(db: Connection, query: SearchQuery, read: QueryTerms) -> QueryTerms:
+def look_up(index: Index, query: SearchQuery, read: QueryTerms) -> QueryTerms:
     """The question's terms with the passages that hold all its words; as they are where it asks for more than those.
 
     Raises: UsageError for a filter that cannot be.
@@ -62,14 +62,14 @@ def look_up(db: Connection, query: SearchQuery, read: QueryTerms) -> QueryTerms:
     if not 0 < len(asked) <= MOST_WORDS:
         return read
     telling = [word for word in asked if not is_stopword(word)] or asked
-    parts = [_asked(db, word, read.substitutions) for word in telling]
+    parts = [_asked(index, word, read.substitutions) for word in telling]
     exact = " AND ".join(each.exact for each in parts)
     word = " AND ".join(each.word for each in parts)
     holds = " AND ".join(each.holds for each in parts)
     patterns = [each.patterns for each in parts if each.patterns]
-    among = passing(db, query.filters)
+    among = passing(index.db, query.filters)
     held = queries.select_held(
-        db,
+        index.db,
         exact_expr=exact,
         word_expr=None if word == exact else word,
         holds_expr=None if holds == word else holds,
@@ -129,23 +129,23 @@ def held_first(result: SearchResult, query: SearchQuery, held: Sequence[queries.
     )
 
 
-def _asked(db: Connection, word: str, substitutions: Sequence[Substitution]) -> _Asked:
+def _asked(index: Index, word: str, substitutions: Sequence[Substitution]) -> _Asked:
     number = word.replace(",", "") if words_in(word) == [word.replace(",", "")] and word[0].isdecimal() else ""
     number = number if number.isdecimal() else ""
     exact = Term(number).to_match() if number else _phrase(word)
     if word.isascii():
         patterns = tuple(_patterns((number, f"{int(number):,}") if number else (word,), bool(number)))
-        return _Asked(exact, exact, _any_of([exact, *_others(db, word, substitutions)]), (exact,), patterns)
+        return _Asked(exact, exact, _any_of([exact, *_others(index, word, substitutions)]), (exact,), patterns)
     forms = tuple(dict.fromkeys((exact, _phrase(_without_particle(word)))))
-    holds = _any_of([*forms, all_of(db, word), *_others(db, word, substitutions)])
+    holds = _any_of([*forms, all_of(index, word), *_others(index, word, substitutions)])
     return _Asked(exact, _any_of(forms), holds, forms)
 
 
-def _others(db: Connection, word: str, substitutions: Sequence[Substitution]) -> Iterator[str]:
+def _others(index: Index, word: str, substitutions: Sequence[Substitution]) -> Iterator[str]:
     """Expressions for what the word is searched by beside itself."""
     for each in substitutions:
         if each.asked in words_in(word):
-            yield from (all_of(db, other) for other in each.searched)
+            yield from (all_of(index, other) for other in each.searched)
 
 
 def _without_particle(word: str) -> str:

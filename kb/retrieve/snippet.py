@@ -1,12 +1,13 @@
-"""The piece of a chunk that shows why it was found: at most `snippet_chars` characters around the matches."""
+"""What a hit shows of its chunk: the piece around the matches, and the spans that its citation names."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
+from typing import Any
 
 from kb.domain.text import Range, stored_text
 from kb.records import NamedTuple
@@ -200,3 +201,72 @@ def _window_start(text: str, matches: Sequence[Range], room: int) -> int:
             after = index + 1
     lead = min(room // 6, max(0, best_start + room - best_end))  # what is before it costs no match
     return max(0, min(best_start - lead, len(text) - room))
+
+
+def code_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet:
+    """Whole lines around the one with most of the terms, at most `snippet_chars` characters, no common indentation."""
+    lines = _outdented(stored_text(text).split("\n"))
+    whole = "\n".join(lines)
+    if len(whole) <= snippet_chars:
+        return Snippet(whole, True, tuple(find_matches(whole, terms)))
+    found = [len({line[a:b].lower() for a, b in find_matches(line, terms)}) for line in lines]
+    best = max(range(len(lines)), key=lambda at: (found[at], -at))
+    first = last = best
+    room = snippet_chars - len(lines[best])
+    while True:
+        grown = False
+        for at in (last + 1, first - 1):
+            if 0 <= at < len(lines) and len(lines[at]) + 1 <= room:
+                room -= len(lines[at]) + 1
+                first, last = min(first, at), max(last, at)
+                grown = True
+        if not grown:
+            break
+    shown = "\n".join(lines[first : last + 1])[:snippet_chars]
+    return Snippet(shown, False, tuple(find_matches(shown, terms)))
+
+
+def _outdented(lines: Sequence[str]) -> list[str]:
+    indents = [len(line) - len(line.lstrip(" \t")) for line in lines if line.strip()]
+    least = min(indents, default=0)
+    return [line[least:].rstrip() for line in lines]
+
+
+Span = Mapping[str, Any]
+"""A stored span; all but those of lines say which characters of their source they hold."""
+
+
+def matched_spans(spans: Sequence[Span], text: str, terms: Sequence[str]) -> Sequence[Span]:
+    """The run of a chunk's spans that holds most of a question's words; all of them where none holds any.
+
+    It begins with the span that holds most different words, and takes in neighbours that add another.
+    """
+    if len(spans) < 2:
+        return spans
+    words = _words_by_span(spans, text, terms)
+    best = max(range(len(spans)), key=lambda index: (len(words[index]), -index))
+    if not words[best]:
+        return spans
+    first = last = best
+    held = set(words[best])
+    while True:
+        if first > 0 and words[first - 1] - held:
+            first -= 1
+            held |= words[first]
+        elif last + 1 < len(spans) and words[last + 1] - held:
+            last += 1
+            held |= words[last]
+        else:
+            return spans[first : last + 1]
+
+
+def _words_by_span(spans: Sequence[Span], text: str, terms: Sequence[str]) -> list[set[str]]:
+    """The question's words, as they are written, that begin in each span."""
+    origin = spans[0]["char_start"]
+    words: list[set[str]] = [set() for _ in spans]
+    at = 0
+    for start, end in find_matches(text, terms):
+        while at + 1 < len(spans) and spans[at + 1]["char_start"] - origin <= start:
+            at += 1
+        words[at].add(text[start:end].lower())
+    return words

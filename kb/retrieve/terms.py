@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -13,8 +12,8 @@ from kb.domain.text import stored_text
 from kb.language.lists import is_stopword
 from kb.language.words import is_syllable
 from kb.records import NamedTuple
+from kb.retrieve.index import Index
 from kb.store import queries
-from kb.store.connection import Connection
 from kb.store.tokens import indexed_token
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def plain(text: str) -> str:
     return stored_text(text).replace("\0", " ").strip()
 
 
-def read_query(db: Connection, text: str, widening: Widening = _ITS_OWN_WORDS) -> QueryTerms:
+def read_query(index: Index, text: str, widening: Widening = _ITS_OWN_WORDS) -> QueryTerms:
     """The terms of `text`: words without English function words, Korean words cut into content morphemes.
 
     A text in single quotes is passed on as a raw FTS5 expression. `widening` adds what an unknown word may be a
@@ -109,17 +108,18 @@ def read_query(db: Connection, text: str, widening: Widening = _ITS_OWN_WORDS) -
         return QueryTerms(text[1:-1], (), (), raw=True)
     words = list(dict.fromkeys(word[:MAX_WORDS_CHARS] for word in words_in(text[:READ_CHARS])))
     content = _first([word for word in words if not is_stopword(word)] or words)
-    terms, unknown = _terms(db, content)
-    substitutions = _substitutions(db, text, content, unknown, widening)
+    terms = _terms(index, content)
+    unknown = _unknown_words(index, content)
+    substitutions = _substitutions(index, text, content, unknown, widening)
     meant = {each.asked: each.searched[0] for each in substitutions if each.asked in unknown}
     beside: list[str] = []
     if meant:
         asked = terms
-        terms, _ = _terms(db, list(dict.fromkeys(_substituted(word, meant) for word in content)))
+        terms = _terms(index, list(dict.fromkeys(_substituted(word, meant) for word in content)))
         beside += [term.to_match() for term in asked if term not in terms]
     terms = terms[:MAX_TERMS]
-    searched = _affordable(db, terms)
-    beside += [all_of(db, word) for each in substitutions for word in each.searched if each.asked not in meant]
+    searched = _affordable(index, terms)
+    beside += [all_of(index, word) for each in substitutions for word in each.searched if each.asked not in meant]
     match_expr = " OR ".join(dict.fromkeys([*(term.to_match() for term in searched), *beside]))
     named = tuple(term.text for term in terms)
     corrected = WORD.sub(lambda match: _substituted(match[0], meant), text) if meant else None
@@ -134,7 +134,7 @@ def words_in(text: str) -> list[str]:
 
 
 def _substitutions(
-    db: Connection, text: str, content: Sequence[str], unknown: Mapping[str, int], widening: Widening
+    index: Index, text: str, content: Sequence[str], unknown: Mapping[str, int], widening: Widening
 ) -> tuple[Substitution, ...]:
     """What is searched for beside the words of a question, or in the place of those that no document has."""
     if widening == _ITS_OWN_WORDS:
@@ -143,21 +143,21 @@ def _substitutions(
     free = [word for word in content if word not in as_it_stands]
     found: list[Substitution] = []
     if widening.synonyms:
-        from kb.retrieve.equivalents import by_lexicon
+        from kb.retrieve.substitutions import by_lexicon
 
         found += by_lexicon(free, widening.synonyms)
     if widening.both_scripts:
-        from kb.retrieve.equivalents import in_other_script
+        from kb.retrieve.substitutions import in_other_script
 
         explained = {each.asked for each in found}
         pieces = [piece for word in free if word not in explained for piece in _pieces(word)]
-        found += in_other_script(db, pieces, unknown)
+        found += in_other_script(index, pieces, unknown)
     explained = {word for each in found for word in each.asked.split()}
     unexplained = {word: slips for word, slips in unknown.items() if word not in as_it_stands | explained}
     if widening.correct_typos and unexplained:
-        from kb.retrieve.corrections import correct  # a question of known words does without
+        from kb.retrieve.substitutions import correct  # a question of known words does without
 
-        found += correct(db, unexplained)
+        found += correct(index, unexplained)
     return tuple(found)
 
 
@@ -168,9 +168,9 @@ def _as_it_stands(text: str) -> Iterator[str]:
             yield from WORD.findall(meant)
 
 
-def all_of(db: Connection, words: str) -> str:
+def all_of(index: Index, words: str) -> str:
     """An FTS5 expression for passages that have all of these words."""
-    matches = [term.to_match() for term in _terms(db, words_in(words))[0]]
+    matches = [term.to_match() for term in _terms(index, words_in(words))]
     return matches[0] if len(matches) == 1 else f"({' AND '.join(matches)})"
 
 
@@ -188,31 +188,18 @@ def _first(words: Sequence[str]) -> Sequence[str]:
     return words[:MAX_TERMS]
 
 
-def term_counts(db: Connection, terms: Sequence[Term]) -> list[queries.TermCount]:
-    """How common each term is; the last one's `bm25_max` is that of all."""
-    pairs = [[term.to_match(), None if term.prefix else indexed_token(db, term.text)] for term in terms]
-    return queries.select_term_counts(db, terms_json=json.dumps(pairs, ensure_ascii=False))
-
-
-def bm25_max(db: Connection, terms: Sequence[Term]) -> float | None:
-    """The most that BM25 can give for these terms together; None without terms."""
-    counts = term_counts(db, terms) if terms else []
-    return counts[-1].bm25_max if counts else None
-
-
-def parted(db: Connection, read: QueryTerms) -> Parted | None:
+def parted(index: Index, read: QueryTerms) -> Parted | None:
     """The rare and the common words of a question apart; None where it has not both, or little would be won.
 
     None as well for a large index: it is asked with its rarer words anyway, and its counts may be of some time ago.
     """
     counted = [term for term in read.searched if not term.prefix]
-    total = queries.select_chunk_total(db)
-    if read.raw or not counted or total is None or not COMMON_CHUNKS <= total.chunks < LARGE_INDEX_CHUNKS:
+    if read.raw or not counted or not COMMON_CHUNKS <= index.state.chunks < LARGE_INDEX_CHUNKS:
         return None
     rare = [term.to_match() for term in read.searched if term.prefix]
     common: list[str] = []
     common_max = likely = before = 0.0
-    for term, count in zip(counted, term_counts(db, counted), strict=True):
+    for term, count in zip(counted, index.term_counts(counted), strict=True):
         gives, before = count.bm25_max - before, count.bm25_max
         if count.chunks < COMMON_CHUNKS:
             rare.append(term.to_match())
@@ -225,16 +212,15 @@ def parted(db: Connection, read: QueryTerms) -> Parted | None:
     return Parted(" OR ".join([*rare, *read.beside]), " OR ".join(common), common_max)
 
 
-def _affordable(db: Connection, terms: Sequence[Term]) -> Sequence[Term]:
+def _affordable(index: Index, terms: Sequence[Term]) -> Sequence[Term]:
     """The terms a large index is searched by: the rarest ones, up to a budget of occurrences.
 
     FTS5 scores every chunk that has any of the terms, so a question costs as much as its commonest words; those
     decide nothing where rarer ones occur.
     """
-    total = queries.select_chunk_total(db)
-    if len(terms) <= MIN_TERMS or total is None or total.chunks < LARGE_INDEX_CHUNKS:
+    if len(terms) <= MIN_TERMS or index.state.chunks < LARGE_INDEX_CHUNKS:
         return terms
-    counts = {row.position: row.chunks for row in term_counts(db, terms)}
+    counts = {row.position: row.chunks for row in index.term_counts(terms)}
     kept: set[int] = set()
     spent = 0
     for position in sorted(counts, key=lambda at: (counts[at], at)):
@@ -245,21 +231,13 @@ def _affordable(db: Connection, terms: Sequence[Term]) -> Sequence[Term]:
     return [term for position, term in enumerate(terms) if position in kept]
 
 
-def _terms(db: Connection, words: Sequence[str]) -> tuple[list[Term], dict[str, int]]:
-    """The terms of the words; and the words, or their parts in one script, that no document seems to have.
-
-    Those with the number of slips they may hold.
-    """
+def _terms(index: Index, words: Sequence[str]) -> list[Term]:
+    """The terms of the words; of particles alone the words themselves."""
     pieces = [piece for word in words for piece in _pieces(word)]
-    unknown = dict.fromkeys(_unknown_latin(db, pieces), MOST_SLIPS)
     if all(piece.isascii() for piece in pieces):
-        return list(dict.fromkeys(Term(piece) for piece in pieces)), unknown
-    from kb.retrieve.korean_cuts import cut_words
-
-    unknown |= dict.fromkeys([word for word in words if _has_single_jamo(word)], MOST_SLIPS)
-    cuts = cut_words(db, [piece for piece in pieces if is_syllable(piece[0])])
+        return list(dict.fromkeys(Term(piece) for piece in pieces))
+    cuts = index.cut_words(_korean(pieces))
     terms: dict[Term, None] = {}
-    particles_only: list[Term] = []
     for piece in pieces:
         if piece not in cuts:
             terms[Term(piece)] = None
@@ -268,24 +246,34 @@ def _terms(db: Connection, words: Sequence[str]) -> tuple[list[Term], dict[str, 
             if cut.known:
                 terms.update((Term(morpheme), None) for morpheme in cut.morphemes)
             else:
-                terms[_unknown(db, cut.morphemes[0])] = None
-                unknown[piece] = MOST_SLIPS
-        if _is_in_splinters(cuts[piece]):
+                terms[_stem_term(index, cut.morphemes[0])] = None
+    return list(terms) or [Term(piece, prefix=True) for piece in pieces if piece in cuts]
+
+
+def _unknown_words(index: Index, words: Sequence[str]) -> dict[str, int]:
+    """The words, or their parts in one script, that no document seems to have, with the slips each may hold."""
+    pieces = [piece for word in words for piece in _pieces(word)]
+    unknown = dict.fromkeys(_unknown_latin(index, pieces), MOST_SLIPS)
+    unknown |= dict.fromkeys([word for word in words if _has_single_jamo(word)], MOST_SLIPS)
+    for piece, cuts in index.cut_words(_korean(pieces)).items():
+        if any(not cut.known for cut in cuts):
+            unknown[piece] = MOST_SLIPS
+        if _is_in_splinters(cuts):
             unknown.setdefault(piece, 1)
-        particles_only.append(Term(piece, prefix=True))
-    return list(terms) or particles_only, unknown
+    return unknown
 
 
-def _unknown_latin(db: Connection, pieces: Sequence[str]) -> list[str]:
+def _korean(pieces: Sequence[str]) -> list[str]:
+    return [piece for piece in pieces if is_syllable(piece[0])]
+
+
+def _unknown_latin(index: Index, pieces: Sequence[str]) -> list[str]:
     """The pieces in Latin letters that no document has, in this form or another."""
     latin = [piece for piece in pieces if len(piece) > _SHORT_LATIN and piece.isascii() and piece.isalpha()]
     wanted = {piece.lower(): piece for piece in latin}
-    unwritten = queries.select_unwritten_words(db, words_json=json.dumps(list(wanted))) if wanted else []
-    if not unwritten:
-        return []
-    tokens = {row.word: indexed_token(db, row.word) for row in unwritten}
-    indexed = queries.select_indexed_words(db, words_json=json.dumps(list(tokens.values())))
-    known = {row.word for row in indexed}
+    written = index.documents_with(wanted)
+    tokens = {word: indexed_token(index.db, word) for word in wanted if word not in written}
+    known = index.terms_among(tokens.values())
     return [wanted[word] for word, token in tokens.items() if token not in known]
 
 
@@ -300,14 +288,13 @@ def _has_single_jamo(word: str) -> bool:
     return any("ㄱ" <= char <= "ㅣ" for char in word)
 
 
-def _unknown(db: Connection, word: str) -> Term:
+def _stem_term(index: Index, word: str) -> Term:
     """The term for a Hangul word the index does not know: its longest stem that is a term, else the word as a prefix.
 
     An ending that no document uses (버티나) hides a verb that some do (버티-).
     """
-    stems = [word[:length] for length in range(len(word), 1, -1)]
-    known = queries.select_indexed_words(db, words_json=json.dumps(stems, ensure_ascii=False))
-    return Term(known[0].word) if known else Term(word, prefix=True)
+    known = index.terms_among([word[:length] for length in range(len(word), 1, -1)])
+    return Term(known[0]) if known else Term(word, prefix=True)
 
 
 def _pieces(word: str) -> Iterator[str]:

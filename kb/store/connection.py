@@ -95,7 +95,12 @@ def sqlite_version() -> str:
 
 
 def open_reader(path: Path) -> apsw.Connection:
-    """A read-only connection to an existing knowledge base; it never waits for a writer.
+    """A read-only connection to an existing knowledge base; see `open_versioned`."""
+    return open_versioned(path)[0]
+
+
+def open_versioned(path: Path) -> tuple[apsw.Connection, int]:
+    """A read-only connection to an existing knowledge base, and its schema version; it never waits for a writer.
 
     Raises: NotIndexed when there is none, NotAKnowledgeBase for a foreign file, SchemaTooNew; StoreCorrupt, also for an
     empty file: a knowledge base whose file was cut to nothing is not one without notes.
@@ -111,20 +116,20 @@ def open_reader(path: Path) -> apsw.Connection:
     with sqlite_errors(path):
         try:
             db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-            _require_own(db, path)
+            version = _require_own(db, path)
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             # A WAL database on a read-only medium has no shared-memory file to open; nobody writes it either.
             if os.access(path.parent, os.W_OK):
                 raise
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             db = apsw.Connection(f"{path.as_uri()}?immutable=1", flags=flags)
-            _require_own(db, path)
+            version = _require_own(db, path)
         if not db.pragma("application_id"):
             raise StoreCorrupt(
                 f"{path} is empty: it holds no knowledge base",
                 "kb ingest fills it from your files; where answers were kept in it, put a backup in its place instead",
             )
-    return db
+    return db, version
 
 
 def open_writer(path: Path) -> apsw.Connection:
@@ -156,20 +161,22 @@ def open_private(path: Path) -> apsw.Connection:
     return apsw.Connection(str(path))
 
 
-def _require_own(db: apsw.Connection, path: Path) -> None:
-    """Raises NotAKnowledgeBase unless the file is empty or carries kb's mark, SchemaTooNew when a newer kb wrote it."""
+def _require_own(db: apsw.Connection, path: Path) -> int:
+    """The schema version, 0 of an empty file.
+
+    Raises: NotAKnowledgeBase unless the file is empty or carries kb's mark, SchemaTooNew when a newer kb wrote it."""
     db.set_busy_timeout(BUSY_TIMEOUT_MS)
     # One plan per statement, whatever is bound: the same every time, and not worked out again for every question.
     db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     application_id = db.pragma("application_id")
     if application_id == APPLICATION_ID:
-        require_known_schema(db)
-        return
+        return require_known_schema(db)
     if application_id != 0 or db.pragma("schema_version") != 0:
         raise NotAKnowledgeBase(
             f"{path} is another program's SQLite database",
             "set storage.sqlite to a path of its own in the configuration",
         )
+    return 0
 
 
 @contextmanager

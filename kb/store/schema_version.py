@@ -44,8 +44,11 @@ def schema_state(db: apsw.Connection) -> queries.SchemaVersion:
     return found or queries.SchemaVersion(0, "", "", None, None, None)
 
 
-def require_known_schema(db: apsw.Connection) -> None:
-    """Raises SchemaTooNew when a newer kb wrote the file, StoreCorrupt when it contradicts itself about its schema."""
+def require_known_schema(db: apsw.Connection) -> int:
+    """The schema version of the file.
+
+    Raises: SchemaTooNew where a newer kb wrote the file, StoreCorrupt where it contradicts itself about its schema.
+    """
     state = schema_state(db)
     if state.schema_version > latest_version():
         raise SchemaTooNew(
@@ -58,3 +61,4 @@ def require_known_schema(db: apsw.Connection) -> None:
             f"migrations {state.last_migration}",
             "move the file away and run kb ingest, which rebuilds it from your files; keep it: answers are in it alone",
         )
+    return state.schema_version

@@ -30,8 +30,8 @@ from kb.operations.answers.records import find_answer, list_answers, list_sessio
 from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
 from kb.operations.inspect.listing import count_facets
+from kb.operations.opening.base import Base
 from kb.operations.search.search import search
-from kb.operations.session.session import Session
 from kb.tui.asking import Act, Asking, QuestionSettings, WaitingKeys
 from kb.tui.dialogs import ConversationsDialog, FiltersDialog, KeysDialog, conversation_text, in_force
 from kb.tui.ingesting import IngestScreen
@@ -79,7 +79,7 @@ class SearchApp(App[None]):
         Binding("escape", "back", "Back", show=False),
     ]
 
-    def __init__(self, session: Session, question: str = "", *, may_write: bool = True) -> None:
+    def __init__(self, session: Base, question: str = "", *, may_write: bool = True) -> None:
         super().__init__()
         self._session = session
         self._question = question

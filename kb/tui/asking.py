@@ -12,7 +12,7 @@ from kb.domain.run_handle import RunHandle
 from kb.domain.search import MODES, SearchMode, SearchQuery
 from kb.errors import KbError
 from kb.operations.ask.findings import AskRequest
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 
 Act = Callable[[], None]
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _MEANWHILE_S = 0.3
 class QuestionSettings:
     """How the next question is asked: by words or meaning, among which documents, in which conversation."""
 
-    def __init__(self, session: Session, *, may_write: bool) -> None:
+    def __init__(self, session: Base, *, may_write: bool) -> None:
         self._session = session
         self.may_write = may_write
         self.mode: SearchMode = session.defaults.mode

@@ -18,7 +18,7 @@ from kb.domain.run_handle import RunEvent, RunHandle
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.inspect.listing import LastRun, last_run, problems_of
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 from kb.tui.rows import clean_line, counted
 from kb.tui.screens import AskingScreen
 
@@ -35,7 +35,7 @@ class IngestScreen(AskingScreen):
         Binding("escape,q", "leave", "Back"),
     ]
 
-    def __init__(self, session: Session, *, may_write: bool) -> None:
+    def __init__(self, session: Base, *, may_write: bool) -> None:
         super().__init__(session)
         self._may_write = may_write
         self._handle: RunHandle | None = None

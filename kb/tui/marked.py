@@ -11,10 +11,9 @@ from kb.domain.results.viewing import DocumentView
 from kb.domain.search import SearchHit
 from kb.errors import KbError
 from kb.operations.answers.open_citation import find_opening, run_opening
-from kb.operations.evaluate.judge import append_question, judged_question
-from kb.operations.evaluate.suite import suite_file
+from kb.operations.evaluate.golden_sets import append_question, judged_question, suite_file
 from kb.operations.inspect.view import view_document
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 from kb.tui.asking import Asking
 from kb.tui.rows import clean_line, counted, matched_words
 from kb.tui.widgets import Found, Preview, Row, cited_text
@@ -25,7 +24,7 @@ GOOD, BAD = "✓", "✗"
 class Judgements:
     """Judgements of the current question; one with a good hit is added to the golden set."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Base) -> None:
         self._session = session
         self._question = ""
         self._judged: dict[str, tuple[SearchHit, int]] = {}
@@ -74,7 +73,7 @@ class MarkedRow:
     def __init__(
         self,
         app: App[None],
-        session: Session,
+        session: Base,
         found: Found,
         document: Preview,
         asking: Asking,

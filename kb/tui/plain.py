@@ -18,8 +18,8 @@ from kb.operations.answers.records import list_sessions, show_session
 from kb.operations.answers.verify import locate
 from kb.operations.ask.ask import ask
 from kb.operations.inspect.listing import count_facets
+from kb.operations.opening.base import Base
 from kb.operations.search.search import search
-from kb.operations.session.session import Session
 from kb.tui.asking import QuestionSettings
 from kb.tui.rows import STATES, clean, clean_line, counted, step_line
 
@@ -34,7 +34,7 @@ h            this             q       end
 _FILTERS = {"folder" if each.facet == "folder" else each.name: each for each in OPTIONS}
 
 
-def converse(session: Session, question: str, typed: TextIO, shown: TextIO, *, may_write: bool) -> int:
+def converse(session: Base, question: str, typed: TextIO, shown: TextIO, *, may_write: bool) -> int:
     """Answers lines until `q` or the end of input; answers are kept where it `may_write`. Returns the exit code."""
     dialogue = _Dialogue(session, shown, may_write)
     if question:
@@ -59,7 +59,7 @@ def converse(session: Session, question: str, typed: TextIO, shown: TextIO, *, m
 class _Dialogue:
     """The state between two lines: the places shown last, and how questions are asked."""
 
-    def __init__(self, session: Session, shown: TextIO, may_write: bool) -> None:
+    def __init__(self, session: Base, shown: TextIO, may_write: bool) -> None:
         self._session = session
         self._shown = shown
         self._settings = QuestionSettings(session, may_write=may_write)

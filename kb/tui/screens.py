@@ -24,12 +24,11 @@ from kb.domain.results.comparison import Comparison, MovedQuestion
 from kb.domain.results.inspection import FolderPage
 from kb.domain.results.measured import RunRow
 from kb.errors import KbError
-from kb.eval.report_html import verdict_reason
+from kb.eval.report import verdict_reason
 from kb.operations.doctor.doctor import diagnose
-from kb.operations.evaluate.compare import compare_runs
-from kb.operations.evaluate.runs import list_runs
+from kb.operations.evaluate.runs import compare_runs, list_runs
 from kb.operations.inspect.inspect import list_folder
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 from kb.tui.rows import clean_line, counted
 
 Told = TypeVar("Told")
@@ -40,7 +39,7 @@ class AskingScreen(Screen[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "Back")]
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Base) -> None:
         super().__init__()
         self._session = session
         self._said = Static("…", classes="title", markup=False)
@@ -197,7 +196,7 @@ class RunsScreen(AskingScreen):
         Binding("pageup", "scroll(-1)", show=False, priority=True),
     ]
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Base) -> None:
         super().__init__(session)
         self._runs: list[RunRow] = []
         self._marked: str | None = None

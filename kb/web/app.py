@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from kb.errors import FileError, InvalidCitation, KbError, NotFound, NotIndexed, UsageError
 from kb.operations.inspect.pictures import Thumbnails
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 from kb.web.guard import Guard, Keys
 from kb.web.routes import answer_routes, document_routes, evaluation_routes, search_routes
 from kb.wire.derive import to_wire
@@ -24,7 +24,7 @@ from kb.wire.derive import to_wire
 STATIC = Path(__file__).with_name("static")
 
 
-def page_app(session: Session, thumbnails: Thumbnails, keys: Keys, port: int, *, may_write: bool) -> Guard:
+def page_app(session: Base, thumbnails: Thumbnails, keys: Keys, port: int, *, may_write: bool) -> Guard:
     """The whole server, to be run by any ASGI server that listens on 127.0.0.1:`port`."""
     routes = [
         Route("/", _page),

@@ -22,22 +22,21 @@ from kb.domain.results.viewing import Facets, NearDocuments, ShownDocument, WebS
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchDefaults, SearchQuery, SearchResponse
 from kb.errors import KbError, UsageError
-from kb.eval.report_html import verdict_reason
+from kb.eval.report import verdict_reason
 from kb.operations.answers.records import find_answer, list_answers
 from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.evaluate.compare import compare_runs
+from kb.operations.evaluate.golden_sets import suite_file
 from kb.operations.evaluate.impact import impact_now
-from kb.operations.evaluate.runs import list_runs
-from kb.operations.evaluate.suite import suite_file
+from kb.operations.evaluate.runs import compare_runs, list_runs
 from kb.operations.inspect.inspect import corpus_stats, list_documents, list_folder, outline
 from kb.operations.inspect.listing import count_facets
 from kb.operations.inspect.pictures import Thumbnails
 from kb.operations.inspect.vault_map import near_documents, vault_map
 from kb.operations.inspect.view import kept_file, line_html, note_named, rendered, view_document
+from kb.operations.opening.base import Base
 from kb.operations.search.search import search
-from kb.operations.session.session import Session
 from kb.wire.arguments import search_query
 from kb.wire.derive import to_wire
 from kb.wire.schemas import read_bulk_query
@@ -73,7 +72,7 @@ _ONE = ("mode", *(each.name for each in OPTIONS if not each.many))
 _MANY = tuple(each.name for each in OPTIONS if each.many)
 
 
-def search_routes(session: Session, csrf: str, *, may_write: bool) -> list[Route]:
+def search_routes(session: Base, csrf: str, *, may_write: bool) -> list[Route]:
     """The addresses below `/api` for searching."""
 
     def hits(request: Request) -> Response:
@@ -94,7 +93,7 @@ def search_routes(session: Session, csrf: str, *, may_write: bool) -> list[Route
     return [Route("/api/search", hits), Route("/api/facets", facets), Route("/api/start", start)]
 
 
-def document_routes(session: Session, thumbnails: Thumbnails) -> list[Route]:
+def document_routes(session: Base, thumbnails: Thumbnails) -> list[Route]:
     """The addresses of documents and of their files."""
 
     def document(request: Request) -> Response:
@@ -148,7 +147,7 @@ def document_routes(session: Session, thumbnails: Thumbnails) -> list[Route]:
     ]
 
 
-def answer_routes(session: Session, *, may_write: bool) -> list[Route]:
+def answer_routes(session: Base, *, may_write: bool) -> list[Route]:
     """The addresses of answers. Answers are stored if the page `may_write`."""
 
     async def asking(request: Request) -> Response:
@@ -180,7 +179,7 @@ async def _body(request: Request) -> object:
         raise UsageError(f"not JSON: {error}", "a question is a line of kb search --bulk") from error
 
 
-def _ask_request(session: Session, body: object, *, keep: bool) -> AskRequest:
+def _ask_request(session: Base, body: object, *, keep: bool) -> AskRequest:
     """The question of a body: a line of `kb search --bulk` with an optional `deep` for steps. Raises: UsageError."""
     line = {name: value for name, value in body.items() if name != "deep"} if isinstance(body, dict) else body
     deep = body.get("deep", False) if isinstance(body, dict) else False
@@ -195,7 +194,7 @@ def _ask_request(session: Session, body: object, *, keep: bool) -> AskRequest:
 class _Answering:
     """One running answer in a thread; it stops when the client goes away."""
 
-    def __init__(self, session: Session, asked: AskRequest) -> None:
+    def __init__(self, session: Base, asked: AskRequest) -> None:
         self._told: SimpleQueue[object] = SimpleQueue()
         self._handle = RunHandle(lambda event: self._told.put(to_wire(event)))
         self._thread = Thread(target=self._answer, args=(session, asked), daemon=True)
@@ -209,7 +208,7 @@ class _Answering:
         finally:
             self._handle.cancel()
 
-    def _answer(self, session: Session, asked: AskRequest) -> None:
+    def _answer(self, session: Base, asked: AskRequest) -> None:
         try:
             self._told.put(to_wire(ask(session, asked, self._handle)))
         except KbError as error:
@@ -218,7 +217,7 @@ class _Answering:
             self._told.put(None)
 
 
-def evaluation_routes(session: Session) -> list[Route]:
+def evaluation_routes(session: Base) -> list[Route]:
     """The addresses of evaluation runs."""
 
     def runs(request: Request) -> Response:

@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 import uvicorn
 
 from kb.operations.inspect.pictures import drawing
+from kb.operations.opening.base import Base
 from kb.operations.serving import HOST, listen, load_models
-from kb.operations.session.session import Session
 from kb.web.app import page_app
 from kb.web.guard import TOKEN_PARAMETER, new_keys
 
@@ -21,7 +21,7 @@ USUAL_PORT = 7411
 
 
 def serve(
-    session: Session, port: int | None, *, may_write: bool, opens: bool, question: str, tell: Callable[[str], None]
+    session: Base, port: int | None, *, may_write: bool, opens: bool, question: str, tell: Callable[[str], None]
 ) -> None:
     """Serves until the process is told to end. `port` None: the usual one, or any free one.
 

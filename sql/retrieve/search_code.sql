@@ -1,8 +1,8 @@
 -- Rank chunks of source code by their words, with those that define a name of the question, hold a line that a stack
 -- trace names, or call or construct what is asked for, whatever rank they have.
 --
--- What they define is given with them: code is put in order by it (kb/retrieve/code/search.py).
--- version 8
+-- What they define is given with them: code is put in order by it (kb/retrieve/code_search.py).
+-- version 9
 -- returns many CodeRow
 -- param match_expr TEXT  FTS5 expression over symbol, path, doc, text, identifiers and tokenized_korean_text
 -- param names_json TEXT  JSON array of the names that the question names, as folded_name has them
@@ -29,6 +29,7 @@
 -- column lexical_score REAL  −bm25, words of names and paths weighted; 0 where only the name is met
 -- column uses_json TEXT?  JSON array of the lines on which it uses one of those names; NULL for none
 -- column by_owner INTEGER?  whether its document mentions what they are members of; NULL where it uses none
+-- column repository_json TEXT?  JSON array of path, name, branch and commit of the git repository its file is of; NULL for none
 -- column defines_json TEXT  JSON array of [name, qualified name, kind, line_start, defined_at, line_end, signature, doc or null]
 WITH
 eligible AS (
@@ -129,6 +130,9 @@ SELECT
   f.lexical_score,
   f.uses_json,
   f.by_owner,
+  (
+    SELECT json_array(r.path, r.name, r.branch, r.commit_id) FROM repositories AS r WHERE r.path = d.repository_path
+  ) AS repository_json,
   (
     SELECT json_group_array(json_array(
       s.name, s.qualified_name, s.kind, s.line_start, s.defined_at, s.line_end, s.signature, s.doc

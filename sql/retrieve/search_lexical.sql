@@ -1,9 +1,10 @@
 -- Rank the chunks that share words or morphemes with a question by BM25, best first.
--- version 6
+-- version 7
 -- returns many LexicalRow
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param both_expr TEXT?  FTS5 expression for chunks that score more by it than by the first; NULL = none
 -- param held_json TEXT?  JSON array of chunks that are hits whatever rank they have, from select_held; NULL = none
+-- param favoured_json TEXT?  JSON array of documents whose passages come as if they scored twice as much; NULL = none
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param passages_json TEXT?  JSON array of their chunk_rowids that may be found, from select_passages_like; NULL = all of theirs
 -- param sought_json TEXT?  JSON array of those that are candidates whatever words they have, best first; NULL = none
@@ -45,6 +46,16 @@ matching_both AS (
   ORDER BY f.rank
   LIMIT max(:depth, :k)
 ),
+matching_favoured AS (
+  SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
+  FROM chunks_fts AS f
+  WHERE :favoured_json IS NOT NULL
+    AND chunks_fts MATCH :match_expr
+    AND +f.rowid IN (SELECT c.chunk_rowid FROM chunks AS c WHERE c.doc_id IN (SELECT value FROM json_each(:favoured_json)))
+    AND (:doc_ids_json IS NULL OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
+  ORDER BY f.rank
+  LIMIT max(:depth, :k)
+),
 holding AS (
   SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
   FROM chunks_fts AS f
@@ -66,6 +77,8 @@ lexical_hits AS MATERIALIZED (
     UNION ALL
     SELECT chunk_rowid, lexical_score FROM matching_both
     UNION ALL
+    SELECT chunk_rowid, lexical_score FROM matching_favoured
+    UNION ALL
     SELECT chunk_rowid, lexical_score FROM holding
     UNION ALL
     SELECT chunk_rowid, lexical_score FROM sought
@@ -74,7 +87,10 @@ lexical_hits AS MATERIALIZED (
 ),
 best AS MATERIALIZED (
   SELECT
-    row_number() OVER (ORDER BY h.lexical_score DESC, c.chunk_id) AS rank,
+    -- Enough to come before a passage as good of another day, too little to come before one that is much better.
+    row_number() OVER (
+      ORDER BY h.lexical_score * iif(c.doc_id IN (SELECT value FROM json_each(:favoured_json)), 2.0, 1) DESC, c.chunk_id
+    ) AS rank,
     h.chunk_rowid,
     h.lexical_score
   FROM lexical_hits AS h

@@ -11,8 +11,8 @@ from kb.config import Config
 from kb.domain.results.search_page import BulkSearchItem
 from kb.domain.search import SearchDefaults, SearchMode, SearchResponse
 from kb.errors import KbError, UsageError
+from kb.operations.opening.base import Base, open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import Session, open_session
 from kb.wire.arguments import search_query
 from kb.wire.schemas import read_bulk_query, read_json_line
 
@@ -25,7 +25,7 @@ def run_bulk(config: Config, mode: SearchMode | None, k: int | None) -> int:
     A bad line is an item with an error, and once all are answered an error of the whole.
     Raises: NotIndexed and its kin; UsageError where a line was bad.
     """
-    with open_session(config, many=True) as session:
+    with open_base(config, many=True) as session:
         with session.reading():
             pass  # fails here, once, if the knowledge base cannot be read
         defaults = session.defaults._replace(mode=mode or session.defaults.mode, k=k or session.defaults.k)
@@ -50,7 +50,7 @@ def _lines(stdin: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def _answer_line(session: Session, index: int, line: bytes, defaults: SearchDefaults) -> BulkSearchItem:
+def _answer_line(session: Base, index: int, line: bytes, defaults: SearchDefaults) -> BulkSearchItem:
     value: object = None
     try:
         if len(line) > MAX_LINE_BYTES:

@@ -19,16 +19,20 @@ from kb.domain.results.comparison import ExplainedComparison
 from kb.domain.results.measured import EvalRun
 from kb.domain.search import MODES, SearchHit, SearchMode
 from kb.errors import UsageError
-from kb.eval.report_html import verdict_reason
+from kb.eval.report import verdict_reason
 from kb.operations.evaluate.calibrate import calibrate
-from kb.operations.evaluate.compare import compare_runs, write_report
 from kb.operations.evaluate.evaluate import run_suite
+from kb.operations.evaluate.golden_sets import (
+    append_question,
+    import_suite,
+    judged_question,
+    require_search_settings,
+    suite_file,
+)
 from kb.operations.evaluate.impact import impact, impact_now
-from kb.operations.evaluate.judge import append_question, judged_question
-from kb.operations.evaluate.runs import RunRequest, forget_runs, list_runs
-from kb.operations.evaluate.suite import import_suite, require_search_settings, suite_file
+from kb.operations.evaluate.runs import RunRequest, compare_runs, forget_runs, list_runs, write_report
+from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.operations.session.session import open_session
 
 _GRADES = {"y": 1, "1": 1, "2": 2, "3": 3, "n": 0, "0": 0}
 _HANGUL_KEYS = {"ㅛ": "y", "ㅜ": "n", "ㄴ": "s", "ㅂ": "q"}  # the same keys where the keyboard is set to Korean
@@ -197,7 +201,7 @@ def run_command(
     """
     require_search_settings(settings)
     config = load(call.config_path, (*call.settings, *settings))
-    with open_session(config, many=True) as session, interruptible(show_count()) as handle:
+    with open_base(config, many=True) as session, interruptible(show_count()) as handle:
         asked = session.defaults.query("", mode, k)
         request = RunRequest(suite_file(config, suite), asked.mode, asked.k, name, with_ask)
         report = run_suite(session, request, handle)
@@ -319,7 +323,7 @@ def calibrate_command(call: Call, answerable: Path | None, unanswerable: Path | 
     """
     if not answerable or not unanswerable:
         raise UsageError("it takes questions of both kinds", "kb eval calibrate --answerable FILE --unanswerable FILE")
-    with open_session(call.config, many=True) as session, interruptible(show_count()) as handle:
+    with open_base(call.config, many=True) as session, interruptible(show_count()) as handle:
         report = calibrate(session, answerable, unanswerable, handle)
     if as_json:
         print_json(report)

@@ -24,11 +24,10 @@ from kb.domain.search import SearchHit, SearchQuery, SearchResponse, SearchResul
 from kb.errors import UsageError
 from kb.operations.answers.last_shown import shown_files, shown_hits
 from kb.operations.fetch.fetch import fetch
-from kb.operations.search.pages import search_page_in
-from kb.operations.search.search import search_in
+from kb.operations.opening.base import Base, open_base
+from kb.operations.search.pages import search_page
+from kb.operations.search.search import search
 from kb.operations.search.trace import traced
-from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.operations.session.session import open_session
 
 START = "start"
 _MOST_LOOKED_AT = 1_000
@@ -65,29 +64,29 @@ def search_in_form(call: Call, query: SearchQuery, wanted: Wanted) -> int:
     if wanted.snippet_chars is not None:
         config = config.with_search(snippet_chars=wanted.snippet_chars)
 
-    def find(base: KnowledgeBase) -> _Found:
+    def find(base: Base) -> _Found:
         if not wanted.is_paged:
             return _Found(_narrowed(base, query, wanted), None)
         cursor = None if wanted.cursor == START else wanted.cursor
-        page = search_page_in(base, query, cursor=cursor, max_tokens=wanted.max_tokens)
+        page = search_page(base, query, cursor=cursor, max_tokens=wanted.max_tokens)
         return _Found(page.result, page)
 
     trace: SearchTrace | None = None
     if wanted.trace:
         found, trace = traced(config, find, lambda found: found.result)
     else:
-        with open_session(config) as session, session.reading() as base:
+        with open_base(config) as session, session.reading() as base:
             found = find(base)
     call.remember((shown_files if wanted.form == "paths" else shown_hits)(found.result))
     _print(config, found, wanted, trace)
     return 0 if found.result.hits else 1
 
 
-def _narrowed(base: KnowledgeBase, query: SearchQuery, wanted: Wanted) -> SearchResult:
+def _narrowed(base: Base, query: SearchQuery, wanted: Wanted) -> SearchResult:
     """The best hits with enough score, at most `per_file` of a file; searches deeper until there are enough."""
     k = query.k
     while True:
-        result = search_in(base, query._replace(k=k))
+        result = search(base, query._replace(k=k))
         kept: list[SearchHit] = []
         of_file = Counter[str]()
         for hit in result.hits:
@@ -147,7 +146,7 @@ def _paths(result: SearchResult) -> str:
 def _vim(config: Config, result: SearchResult) -> str:
     """A line a hit, as rg --vimgrep prints it: the one with most of the words, its first match; columns count bytes."""
     targets = tuple(FetchTarget(hit.citation.to_uri()) for hit in result.hits)
-    with open_session(config) as session:
+    with open_base(config) as session:
         places = {place.target: place for place in fetch(session, FetchRequest(targets)).places} if targets else {}
     shown = []
     for hit, target in zip(result.hits, targets, strict=True):

@@ -24,7 +24,7 @@ from kb.errors import UsageError
 from kb.installation import extra_command
 from kb.mcp.clients import CLIENTS, Client, apply_change, change_for, client_file, launch, snippet
 from kb.models.requirements import lacking_packages, require
-from kb.operations.session.session import Session, open_session
+from kb.operations.opening.base import Base, open_base
 from kb.private import is_read_only
 
 ROOMS = {
@@ -41,9 +41,9 @@ def _room(command: str) -> Any:
 
 
 @contextmanager
-def _readable_session(call: Call, **audience: Any) -> Iterator[Session]:
+def _readable_session(call: Call, **audience: Any) -> Iterator[Base]:
     """A session of a knowledge base that can be read. Raises: NotIndexed and its kin, before anything is shown."""
-    with open_session(call.config, many=True, **audience) as session:
+    with open_base(call.config, many=True, **audience) as session:
         with session.reading():
             pass
         yield session

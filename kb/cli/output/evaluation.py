@@ -12,9 +12,8 @@ from kb.cli.output.terminal import plain_line, width_cells
 from kb.domain.results.calibration import CalibrationReport
 from kb.domain.results.comparison import Answered, Comparison, Hit, MeasuredRun, MovedQuestion
 from kb.domain.results.measured import GroupMetrics, Impact, RunRow
-from kb.eval.metrics import METRICS
-from kb.eval.report_html import verdict_reason
-from kb.eval.significance import p_text
+from kb.eval.comparison import METRICS, p_text
+from kb.eval.report import verdict_reason
 from kb.operations.evaluate.evaluate import RunReport
 
 _VERDICTS = {"better": "better", "worse": "WORSE", "undecided": "undecided", "not_comparable": "NOT COMPARABLE"}

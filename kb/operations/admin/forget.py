@@ -25,10 +25,10 @@ from kb.operations.answers.audit import audit_file
 from kb.operations.answers.last_shown import forget_shown
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.ingest.requests import extraction_plan
+from kb.operations.opening.base import open_base
+from kb.operations.opening.exposure import hidden_paths, parsed_rules
 from kb.operations.opening.typed_path import path_below
-from kb.operations.opening.writer import writing
-from kb.operations.session.exposure import hidden_paths, parsed_rules
-from kb.operations.session.session import open_session
+from kb.operations.opening.writing import writing
 from kb.scan.assets import unreferenced_assets
 from kb.store import queries
 from kb.store.artifacts import remove_artifacts_of_others
@@ -54,7 +54,7 @@ class Named(NamedTuple):
 
 def plan_forget(config: Config, named: Named) -> ForgetReport:
     """The report of a dry run; nothing changes. Raises: UsageError, NotIndexed and its kin."""
-    with open_session(config) as session, session.reading() as base:
+    with open_base(config) as session, session.reading() as base:
         paths = _paths(base.db, config, named)
         _list(base.db, paths)
         return _report(base.db, config, named, paths)

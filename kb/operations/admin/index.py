@@ -12,8 +12,8 @@ from kb.errors import UsageError
 from kb.operations.embedding import vector_upkeep
 from kb.operations.embedding.plan import EmbeddingPlan, embedding_plan
 from kb.operations.ingest.requests import extraction_plan
-from kb.operations.opening.writer import writing
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
+from kb.operations.opening.writing import writing
 from kb.store import queries
 from kb.store.caches import DerivedCache, VectorCache
 from kb.store.connection import transaction
@@ -77,7 +77,7 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
     return report
 
 
-def show_tables(session: Session, plan: EmbeddingPlan) -> RebuildReport:
+def show_tables(session: Base, plan: EmbeddingPlan) -> RebuildReport:
     """The vector tables; nothing is changed. Raises: NotIndexed and its kin."""
     with session.reading() as base:
         return RebuildReport(tables=vector_upkeep.vector_tables(base.db, plan))

@@ -14,8 +14,8 @@ from kb.domain.results.upkeep import RemovedPart, ResetPart, ResetReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import KbError, StoreError
 from kb.operations.answers.audit import audit_file
-from kb.operations.opening.writer import writing
-from kb.operations.session.session import open_session
+from kb.operations.opening.base import open_base
+from kb.operations.opening.writing import writing
 from kb.store import queries
 from kb.store.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, transaction, writer_lock
@@ -67,7 +67,7 @@ def _removable(config: Config, part: ResetPart) -> tuple[RemovedPart, ...]:
 
 
 def _counted(config: Config, part: ResetPart) -> list[RemovedPart]:
-    with open_session(config) as session, session.reading() as base:
+    with open_base(config) as session, session.reading() as base:
         counts = queries.count_removable(base.db)
     assert counts is not None  # an aggregate always gives a row
     vectors = RemovedPart("vectors", counts.vectors, sum(table_sizes(config.vector_dir).values()))

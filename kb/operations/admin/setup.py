@@ -13,7 +13,7 @@ from kb.domain.ids import content_hash
 from kb.domain.results.upkeep import SetupReport
 from kb.errors import ConfigError, StoreReadOnly
 from kb.operations.opening.privacy import close_to_others, private_places
-from kb.operations.opening.writer import writing
+from kb.operations.opening.writing import writing
 from kb.private import make_folder_for_user
 from kb.store.schema_version import latest_version
 from kb.writable import require_writable

@@ -11,8 +11,8 @@ from threading import Event, Thread
 from kb.config import Config
 from kb.domain.results.disclosure import Disclosure
 from kb.errors import StoreError
-from kb.operations.session.loaded_models import LoadedModels
-from kb.operations.session.token_counter import token_counter
+from kb.operations.opening.loaded_models import LoadedModels
+from kb.operations.opening.paging import token_counter
 from kb.private import is_read_only
 from kb.store import queries
 from kb.store.audit_log import open_audit, write_disclosures

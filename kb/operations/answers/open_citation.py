@@ -18,8 +18,8 @@ from kb.errors import InvalidCitation, NotFound, UsageError
 from kb.operations.answers.last_shown import Place, last_shown, shown_answer
 from kb.operations.answers.records import find_answer
 from kb.operations.fetch.places import file_lines, require_line
+from kb.operations.opening.base import Base
 from kb.operations.opening.typed_path import as_on_disk
-from kb.operations.session.session import Session
 from kb.private import users_surroundings
 
 # How an editor is told a line: `{line}` and `{path}` are filled in. Others get the path alone.
@@ -57,7 +57,7 @@ class Opening(NamedTuple):
     is_at_place: bool
 
 
-def find_opening(session: Session, typed: str, answer_id: str | None, env: Mapping[str, str]) -> Opening:
+def find_opening(session: Base, typed: str, answer_id: str | None, env: Mapping[str, str]) -> Opening:
     """What `kb open` runs for a number of the list shown last (or of an answer), a citation, or a file.
 
     Raises: UsageError, InvalidCitation, NotFound where there is no such citation or file.
@@ -87,7 +87,7 @@ def _is_text(path: Path) -> bool:
     return media_type is None or kind_of(media_type).citation in ("line", "code")
 
 
-def _place(session: Session, typed: str, answer_id: str | None) -> tuple[Citation | None, Path]:
+def _place(session: Base, typed: str, answer_id: str | None) -> tuple[Citation | None, Path]:
     """The citation and its file; None and the file where a file is named."""
     if typed.isdecimal():
         found = _numbered(session, int(typed), answer_id)
@@ -104,7 +104,7 @@ def _place(session: Session, typed: str, answer_id: str | None) -> tuple[Citatio
     return citation, path
 
 
-def _numbered(session: Session, number: int, answer_id: str | None) -> Place:
+def _numbered(session: Base, number: int, answer_id: str | None) -> Place:
     """The place of that number: of the answer that is named, else of what was shown last."""
     shown = None if answer_id is not None else last_shown(session.config.data_dir)
     shown = shown or shown_answer(find_answer(session, answer_id))

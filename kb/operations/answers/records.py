@@ -29,7 +29,7 @@ from kb.domain.results.answers import AnswerSummary, Conversation, SessionRow
 from kb.domain.search import RetrievalDetail
 from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 from kb.store import queries
 from kb.store.connection import Connection, open_writer, sqlite_errors, transaction
 
@@ -205,13 +205,13 @@ def _read_all(kind: Callable[..., _Record], stored: str | None) -> tuple[_Record
     return tuple(_read(kind, each) for each in json.loads(stored or "[]"))
 
 
-def list_answers(session: Session, limit: int | None) -> list[AnswerSummary]:
+def list_answers(session: Base, limit: int | None) -> list[AnswerSummary]:
     """The answers, the newest first."""
     with session.reading() as base:
         return queries.list_answers(base.db, row_limit=-1 if limit is None else limit)
 
 
-def find_answer(session: Session, typed: str | None) -> Answer:
+def find_answer(session: Base, typed: str | None) -> Answer:
     """The answer named by its id or the start of one; the last one where nothing is named.
 
     Raises: NotFound, InvalidId.
@@ -220,7 +220,7 @@ def find_answer(session: Session, typed: str | None) -> Answer:
         return stored_answer(_named_row(base.db, typed))
 
 
-def all_answers(session: Session) -> list[Answer]:
+def all_answers(session: Base) -> list[Answer]:
     """Every answer, the newest first."""
     with session.reading() as base:
         rows = (
@@ -230,13 +230,13 @@ def all_answers(session: Session) -> list[Answer]:
         return [stored_answer(row) for row in rows if row is not None]
 
 
-def list_sessions(session: Session) -> list[SessionRow]:
+def list_sessions(session: Base) -> list[SessionRow]:
     """The conversations, the latest first."""
     with session.reading() as base:
         return queries.list_sessions(base.db)
 
 
-def show_session(session: Session, session_id: str) -> Conversation:
+def show_session(session: Base, session_id: str) -> Conversation:
     """A conversation with its turns. Raises: NotFound."""
     session_id = stored_text(session_id)
     with session.reading() as base:
@@ -246,7 +246,7 @@ def show_session(session: Session, session_id: str) -> Conversation:
         return Conversation(found, conversation(base.db, session_id))
 
 
-def delete_session(session: Session, session_id: str) -> int:
+def delete_session(session: Base, session_id: str) -> int:
     """Forgets a conversation and returns how many turns it had; its answers stay. Raises: NotFound."""
     found = show_session(session, session_id)
     sqlite = session.config.sqlite

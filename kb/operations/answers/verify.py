@@ -21,7 +21,7 @@ from kb.extract.cited_text import cited_text
 from kb.extract.decode import decode
 from kb.language.occurrences import occurrences, occurs
 from kb.operations.answers.records import all_answers, find_answer
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 from kb.scan.git import commit_at, top_of
 from kb.scan.read import read_bytes
 from kb.store import queries
@@ -106,7 +106,7 @@ class Located(NamedTuple):
     text: str
 
 
-def locate(session: Session, citation: Citation) -> Located:
+def locate(session: Base, citation: Citation) -> Located:
     """The place that `citation` names.
 
     Raises: NotFound where no such file is indexed, or it has no such place; NotIndexed and its kin.
@@ -146,7 +146,7 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-def verify(session: Session, typed: str | None, *, every: bool) -> list[AnswerCheck]:
+def verify(session: Base, typed: str | None, *, every: bool) -> list[AnswerCheck]:
     """The checks of one answer, named by its id or the start of one (None: the last), or of `every` answer.
 
     Raises: NotFound, InvalidId.
@@ -172,7 +172,7 @@ def verify(session: Session, typed: str | None, *, every: bool) -> list[AnswerCh
 class _Checking:
     """Reads each file once, however many quotations are in it."""
 
-    def __init__(self, db: Connection, session: Session) -> None:
+    def __init__(self, db: Connection, session: Base) -> None:
         self._db = db
         self._session = session
         self._texts: dict[str, str | FileError] = {}

@@ -23,13 +23,12 @@ from kb.operations.answers.records import record_answer
 from kb.operations.ask.findings import AskRequest, Findings, new_trace_id, settings_of
 from kb.operations.ask.retrieve import retrieve
 from kb.operations.ask.write import EXTRACTIVE, answer_found
+from kb.operations.opening.base import Base
 from kb.operations.opening.clock import now_utc
-from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.operations.session.session import Session
 from kb.retrieve.operators import with_operators
 
 
-def ask(session: Session, request: AskRequest, handle: RunHandle) -> Answer:
+def ask(session: Base, request: AskRequest, handle: RunHandle) -> Answer:
     """The answer to one question; where there is no knowledge base yet, the refusal that says so.
 
     Ctrl-C once the passages are found, or a canceled `handle`, ends the answer: what there is of it is kept, and
@@ -44,9 +43,7 @@ def ask(session: Session, request: AskRequest, handle: RunHandle) -> Answer:
         return _without_index(session.config, request, error)
 
 
-def answer_question(
-    base: KnowledgeBase, request: AskRequest, handle: RunHandle, searched: SearchResult | None = None
-) -> Answer:
+def answer_question(base: Base, request: AskRequest, handle: RunHandle, searched: SearchResult | None = None) -> Answer:
     """The same, of a knowledge base in hand; what was `searched` for the same question there is not searched again."""
     if not request.question.strip():
         raise UsageError("no question", 'example: kb ask "청킹 규칙은?"')

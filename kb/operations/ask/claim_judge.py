@@ -20,7 +20,7 @@ from kb.domain.plugins import SupportJudge
 from kb.domain.text import stored_text
 from kb.embed.nli import open_nli
 from kb.errors import KbError, PluginFailed
-from kb.operations.session.loaded_models import LoadedModels
+from kb.operations.opening.loaded_models import LoadedModels
 from kb.plugins import Plugin, find_plugin, told_by
 
 # One word, and what a model thinks before it.

@@ -21,7 +21,7 @@ from kb.operations.ask.findings import Findings, Written
 from kb.operations.ask.generate import Generation, generate_answer
 from kb.operations.ask.retrieve import retrieve
 from kb.operations.ask.write import EXTRACTIVE, quote_found, write_or_quote
-from kb.operations.session.knowledge_base import KnowledgeBase
+from kb.operations.opening.base import Base
 
 # Of what a step found, so many places are kept.
 _PLACES_KEPT = 5
@@ -30,7 +30,7 @@ _PLACES_KEPT = 5
 class Steps:
     """What was asked so far, the whole question first, and what was found."""
 
-    def __init__(self, base: KnowledgeBase, whole: Findings, handle: RunHandle) -> None:
+    def __init__(self, base: Base, whole: Findings, handle: RunHandle) -> None:
         """`whole` is what was found for the question as it was asked."""
         rag = whole.config.rag
         self.base = base
@@ -118,7 +118,7 @@ class Steps:
 _SHOWN_TOKENS = 2_000
 
 
-def answer_deep(base: KnowledgeBase, whole: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
+def answer_deep(base: Base, whole: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
     """The answer or refusal with its steps, and what broke it off, if something did."""
     steps = Steps(base, whole, handle)
     answer, fault = write_or_quote(base, whole, lambda model: _written(steps, model), lambda: _quoted(steps))
@@ -217,7 +217,7 @@ def _quoted(steps: Steps) -> Answer:
     return _joined(steps, made)
 
 
-def _each_quoted(base: KnowledgeBase, wanted: list[tuple[Hop, Findings]]) -> list[tuple[Hop, Answer]]:
+def _each_quoted(base: Base, wanted: list[tuple[Hop, Findings]]) -> list[tuple[Hop, Answer]]:
     """Each step's answer, the markers counted on from one to the next."""
     made: list[tuple[Hop, Answer]] = []
     first = 1

@@ -16,7 +16,7 @@ from kb.domain.passages import Passage
 from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError
 from kb.operations.ask.findings import Findings, Written
-from kb.operations.session.knowledge_base import KnowledgeBase
+from kb.operations.opening.base import Base
 
 # A text a model has written so much of is a text gone astray, whatever its tokens count.
 _MOST_CHARS = 200_000
@@ -46,7 +46,7 @@ class _Text(NamedTuple):
 
 
 def generate_answer(
-    base: KnowledgeBase,
+    base: Base,
     found: Findings,
     passages: tuple[Passage, ...],
     model: LanguageModel,
@@ -81,7 +81,7 @@ def generate_answer(
 
 
 def _checked(
-    base: KnowledgeBase, found: Findings, text: str, packed: tuple[Passage, ...], model: LanguageModel
+    base: Base, found: Findings, text: str, packed: tuple[Passage, ...], model: LanguageModel
 ) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
     """The sentences, checked by the rules and by the claim judge; a note where that cannot be asked."""
     try:

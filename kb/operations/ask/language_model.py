@@ -13,7 +13,7 @@ from kb.config import Config
 from kb.domain.checks import Check
 from kb.domain.generation import LanguageModel
 from kb.errors import KbError, ModelMissing, ModelNotPulled, UsageError
-from kb.operations.session.loaded_models import LoadedModels
+from kb.operations.opening.loaded_models import LoadedModels
 
 PROVIDERS = ("auto", "ollama", "llama_cpp", "extractive")
 

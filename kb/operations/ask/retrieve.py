@@ -34,10 +34,9 @@ from kb.language.pages import lists_pages
 from kb.language.sentences import sentence_ranges
 from kb.operations.answers.records import conversation
 from kb.operations.ask.findings import AskRequest, Findings, code_passage, hit_passage
-from kb.operations.search.search import search_in, vector_source
-from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.operations.session.vectors import VectorSource
-from kb.retrieve.terms import bm25_max
+from kb.operations.opening.base import Base
+from kb.operations.opening.vectors import VectorSource
+from kb.operations.search.search import search, vector_source
 from kb.store import queries
 from kb.store.connection import Connection
 
@@ -52,9 +51,7 @@ def search_for(request: AskRequest, text: str) -> SearchQuery:
     return SearchQuery(text, request.mode, max(request.k, JUDGED_HITS), request.filters)
 
 
-def retrieve(
-    base: KnowledgeBase, request: AskRequest, started: float, searched: SearchResult | None = None
-) -> Findings:
+def retrieve(base: Base, request: AskRequest, started: float, searched: SearchResult | None = None) -> Findings:
     """What is found for the question, resolved; where that has no evidence, for the question as it was asked.
 
     `started` is of the monotonic clock; what was `searched` for the same question is not searched again.
@@ -71,7 +68,7 @@ def retrieve(
 
 
 def _found(
-    base: KnowledgeBase,
+    base: Base,
     request: AskRequest,
     history: tuple[Turn, ...],
     text: str,
@@ -79,7 +76,7 @@ def _found(
     searched: SearchResult | None = None,
 ) -> Findings:
     wanted = search_for(request, text)
-    result = searched if searched is not None and searched.query == wanted else search_in(base, wanted)
+    result = searched if searched is not None and searched.query == wanted else search(base, wanted)
     source = None if result.query.mode == "lexical" else vector_source(base, result.query)
     # Judged in the order that the evidence was fitted for, whatever a cross-encoder makes of it.
     judged_hits = result.judged_hits if result.ordered_before else result.note_hits
@@ -121,7 +118,7 @@ def quotable_passages(db: Connection, hits: Iterable[SearchHit]) -> dict[str, Pa
 
 
 def _judged(
-    base: KnowledgeBase, result: SearchResult, passages: Sequence[Passage], source: VectorSource | None
+    base: Base, result: SearchResult, passages: Sequence[Passage], source: VectorSource | None
 ) -> Judgement | None:
     """What is made of a search; None without a passage.
 
@@ -131,7 +128,7 @@ def _judged(
     if not passages:
         return None
     question = result.read_as or result.query.text
-    terms = term_weights(base.db, result.searched)
+    terms = term_weights(base.index, result.searched)
     near = None if source is None else partial(source.similarities, question)
     excerpts = read_excerpts(question, terms, passages[:READ_PASSAGES], near)
     found = [_with_share(base, result, each.retrieval) for each in passages[:JUDGED_HITS]]
@@ -149,11 +146,11 @@ def read_evidence(judgement: Judgement) -> Evidence:
     return Evidence(judgement.about, channel, judgement.version, best.words, best.lead, nearness, judgement.right)
 
 
-def _with_share(base: KnowledgeBase, result: SearchResult, found: RetrievalDetail) -> RetrievalDetail:
+def _with_share(base: Base, result: SearchResult, found: RetrievalDetail) -> RetrievalDetail:
     """The figures of a hit with its share of the question's words, which a search by words alone leaves out."""
     if found.lexical_share is not None or found.lexical_score is None:
         return found
-    highest = bm25_max(base.db, result.searched)
+    highest = base.index.bm25_max(result.searched)
     return found._replace(lexical_share=min(1.0, found.lexical_score / highest) if highest else 0.0)
 
 

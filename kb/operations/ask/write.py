@@ -14,8 +14,7 @@ from kb.domain.generation import LanguageModel, ModelRef
 from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError
 from kb.operations.ask.findings import Findings, Written
-from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.store import queries
+from kb.operations.opening.base import Base
 
 if TYPE_CHECKING:
     from kb.operations.ask.generate import Generation  # an answer that is quoted does without
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 EXTRACTIVE = ModelRef("extractive-v1", "extractive")
 
 
-def answer_found(base: KnowledgeBase, found: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
+def answer_found(base: Base, found: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
     """The answer or refusal, and what broke it off, if something did."""
     refused = _refusal(base, found)
     if refused is not None:
@@ -41,13 +40,13 @@ def answer_found(base: KnowledgeBase, found: Findings, handle: RunHandle) -> tup
     return write_or_quote(base, found, write, lambda: _quote(found))
 
 
-def quote_found(base: KnowledgeBase, found: Findings) -> Answer:
+def quote_found(base: Base, found: Findings) -> Answer:
     """The answer in the notes' own sentences, or the refusal."""
     return _refusal(base, found) or _quote(found)
 
 
 def write_or_quote(
-    base: KnowledgeBase,
+    base: Base,
     found: Findings,
     write: Callable[[LanguageModel], Generation | None],
     quote: Callable[[], Answer],
@@ -80,7 +79,7 @@ def write_or_quote(
     return failed
 
 
-def _refusal(base: KnowledgeBase, found: Findings) -> Answer | None:
+def _refusal(base: Base, found: Findings) -> Answer | None:
     """The refusal where no answer can be made of what was found."""
     if not found.result.hits:
         return found.refusal("no_chunks" if _holds_chunks(base) else "no_index")
@@ -120,9 +119,8 @@ def _instead(quoted: Answer, unproven: Answer, language: str) -> Answer:
     return _noting(kept, (say(language, "quoted_instead", unproven.model.id),))
 
 
-def _holds_chunks(base: KnowledgeBase) -> bool:
-    totals = (queries.select_chunk_total(base.db), queries.select_code_total(base.db))
-    return any(total is not None and total.chunks > 0 for total in totals)
+def _holds_chunks(base: Base) -> bool:
+    return base.index.state.chunks + base.index.state.code_chunks > 0
 
 
 def _noting(answer: Answer, notes: tuple[str, ...]) -> Answer:

@@ -20,9 +20,10 @@ from kb.operations.ask.language_model import check_language_model
 from kb.operations.doctor.engines import check_engines, check_grammars, check_plugins
 from kb.operations.doctor.vectors import check_gate, check_models, check_reranker, check_vectors
 from kb.operations.ingest.words import word_maker
+from kb.operations.opening.base import index_version, maker_of
 from kb.operations.opening.privacy import open_to_others, private_places
-from kb.operations.opening.reader import index_version, maker_of
 from kb.private import is_read_only
+from kb.retrieve.index import Index
 from kb.scan.assets import has_size
 from kb.store import queries
 from kb.store.connection import Connection, open_reader, open_writer, sqlite_errors, sqlite_version
@@ -160,7 +161,7 @@ def _forgotten(db: Connection) -> Iterator[Check]:
 
 def _index_version(db: Connection) -> Check:
     """Whether the lexical index was built by the definition in its file, and from documents as this kb reads them."""
-    label = index_version(db)
+    label = index_version(Index(db).state)
     if schema_state(db).fts_version != defined_fts_version(db):
         return Check("index_version", False, f"{label}: built by another definition", "kb index --rebuild-fts")
     others = sum(

@@ -19,7 +19,7 @@ from kb.errors import KbError, ModelMissing
 from kb.models.manifest import ENCODER
 from kb.operations.embedding.plan import configured_model, embedding_provider, require_dimensions
 from kb.operations.embedding.vector_upkeep import model_of
-from kb.operations.session.pair_scorers import open_pair_scorer
+from kb.operations.opening.vectors import open_pair_scorer
 from kb.store import mirror, queries
 from kb.store.connection import Connection
 from kb.store.lance_table import LanceTable

@@ -3,24 +3,86 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from kb.domain.results.calibration import CalibrationReport
+from kb.answer.judging import Judgement
+from kb.domain.results.calibration import AnswerPoint, CalibrationReport, GatePoint, Separation
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import UsageError
-from kb.eval.answerable_file import Labelled, read_labelled
-from kb.eval.calibration import PRECISIONS, THRESHOLDS, Asked, answer_point, separation
 from kb.eval.golden import GoldenSet, Question
 from kb.eval.outcome import holds_all
+from kb.eval.question_files import Labelled, read_labelled
 from kb.operations.ask.findings import AskRequest
 from kb.operations.ask.retrieve import JUDGED_HITS, retrieve
-from kb.operations.evaluate.expected_passages import expected_passages
-from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.operations.session.session import Session
+from kb.operations.evaluate.question import expected_passages
+from kb.operations.opening.base import Base
+
+THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""The gates that are shown, beside the configured one."""
+
+PRECISIONS = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+"""The precisions that are shown, beside the configured one."""
 
 
-def calibrate(session: Session, answerable: Path, unanswerable: Path, handle: RunHandle) -> CalibrationReport:
+class Judged(NamedTuple):
+    """A question as it was judged; None without a passage, which is refused whatever the gate.
+
+    `is_right`: whether a piece that would be shown stands where the answer is expected; None where nobody said where.
+    """
+
+    judgement: Judgement | None
+    is_answerable: bool
+    is_right: bool | None = None
+
+    @property
+    def about(self) -> float:
+        """How likely the notes hold anything on it."""
+        return 0.0 if self.judgement is None else self.judgement.about
+
+    def is_answered(self, gate: float, precision: float) -> bool:
+        """Whether kb would be sure of an answer."""
+        return self.judgement is not None and self.about >= gate and self.judgement.stands(precision)
+
+
+def separation(asked: Sequence[Judged], thresholds: Iterable[float]) -> Separation:
+    """How well `about` tells the answerable questions from the others."""
+    answerable = sorted(each.about for each in asked if each.is_answerable)
+    others = sorted(each.about for each in asked if not each.is_answerable)
+    below = sum(bisect_left(others, value) + bisect_right(others, value) for value in answerable) / 2
+    return Separation(
+        below / (len(answerable) * len(others)),
+        tuple(
+            GatePoint(
+                threshold,
+                1 - bisect_left(answerable, threshold) / len(answerable),
+                bisect_left(others, threshold) / len(others),
+            )
+            for threshold in thresholds
+        ),
+    )
+
+
+def answer_point(asked: Sequence[Judged], gate: float, precision: float) -> AnswerPoint:
+    """What a precision asked for does to these questions; its limit where most of them are judged by one model."""
+    answered = [each for each in asked if each.is_answered(gate, precision)]
+    placed = [each.is_right for each in answered if each.is_answerable and each.is_right is not None]
+    answerable = sum(each.is_answerable for each in asked)
+    known = sum(each.is_answerable for each in answered)
+    judged = [each.judgement for each in asked if each.judgement is not None]
+    limits = sorted(limit for made in judged if (limit := made.limit(precision)) is not None)
+    return AnswerPoint(
+        precision,
+        limits[len(limits) // 2] if limits else None,
+        known / answerable,
+        sum(placed) / len(placed) if placed else None,
+        (len(answered) - known) / (len(asked) - answerable),
+    )
+
+
+def calibrate(base: Base, answerable: Path, unanswerable: Path, handle: RunHandle) -> CalibrationReport:
     """What each `rag.score_gate` and `rag.answer_precision` would do to these questions; nothing is written.
 
     Raises: UsageError for files that hold no questions, or some on one side only; GoldenInvalid naming the lines whose
@@ -29,8 +91,8 @@ def calibrate(session: Session, answerable: Path, unanswerable: Path, handle: Ru
     questions = read_labelled(answerable, unanswerable)
     if len({question.is_answerable for question in questions}) < 2:
         raise UsageError("it takes questions of both kinds", "some in each file")
-    rag = session.config.rag
-    with session.reading_views() as base:
+    rag = base.config.rag
+    with base.reading_views() as base:
         asked = _ask_all(base, questions, _expected(base, questions, answerable), handle)
     gates = sorted({*THRESHOLDS, rag.score_gate})
     precisions = sorted({*PRECISIONS, rag.answer_precision})
@@ -47,7 +109,7 @@ def calibrate(session: Session, answerable: Path, unanswerable: Path, handle: Ru
     )
 
 
-def _expected(base: KnowledgeBase, questions: Sequence[Labelled], file: Path) -> dict[str, Mapping[str, int]]:
+def _expected(base: Base, questions: Sequence[Labelled], file: Path) -> dict[str, Mapping[str, int]]:
     """The passages in which the answer of a question may stand, by its text; of those that say so."""
     placed = tuple(
         Question(id=each.text, query=each.text, line=each.line, expected=each.expected)
@@ -60,8 +122,8 @@ def _expected(base: KnowledgeBase, questions: Sequence[Labelled], file: Path) ->
 
 
 def _ask_all(
-    base: KnowledgeBase, questions: Sequence[Labelled], expected: Mapping[str, Mapping[str, int]], handle: RunHandle
-) -> list[Asked]:
+    base: Base, questions: Sequence[Labelled], expected: Mapping[str, Mapping[str, int]], handle: RunHandle
+) -> list[Judged]:
     asked = []
     for done, question in enumerate(questions, 1):
         handle.stop_if_canceled("all questions were asked", "nothing was changed; the same call begins again")
@@ -70,11 +132,11 @@ def _ask_all(
     return asked
 
 
-def _ask(base: KnowledgeBase, question: Labelled, passages: Mapping[str, int] | None) -> Asked:
+def _ask(base: Base, question: Labelled, passages: Mapping[str, int] | None) -> Judged:
     request = AskRequest(question.text, "hybrid", JUDGED_HITS, provider="extractive", keep=False)
     judgement = retrieve(base, request, time.monotonic()).judgement
     if passages is None:
-        return Asked(judgement, question.is_answerable)
+        return Judged(judgement, question.is_answerable)
     shown = judgement.shown() if judgement is not None and judgement.excerpts else ()
     there = "\n".join(each.piece.text for each in shown if each.passage.chunk_id in passages)
-    return Asked(judgement, question.is_answerable, bool(there) and holds_all(question.must_contain, there) != 0)
+    return Judged(judgement, question.is_answerable, bool(there) and holds_all(question.must_contain, there) != 0)

@@ -13,15 +13,13 @@ from kb.config import Config
 from kb.domain.results.measured import GroupMetrics, RunRow
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import NotFound
-from kb.eval.expectations import Expected
-from kb.eval.golden import Question
-from kb.eval.golden_file import read_golden
-from kb.eval.report_files import write_run_files
-from kb.operations.evaluate.expected_passages import expected_passages
-from kb.operations.evaluate.question import GoldenAsker
+from kb.eval.golden import Question, read_golden
+from kb.eval.outcome import Expected
+from kb.eval.report import write_run_files
+from kb.operations.evaluate.question import GoldenAsker, expected_passages
 from kb.operations.evaluate.runs import RunRequest, begin_run, corpus_revision
+from kb.operations.opening.base import Base
 from kb.operations.opening.clock import now_utc
-from kb.operations.session.session import Session
 from kb.store import queries
 from kb.store.connection import Connection, open_writer, transaction
 
@@ -41,14 +39,14 @@ class RunReport(NamedTuple):
     index_changed: bool
 
 
-def run_suite(session: Session, request: RunRequest, handle: RunHandle) -> RunReport:
+def run_suite(base: Base, request: RunRequest, handle: RunHandle) -> RunReport:
     """Asks the questions that no earlier call of the same run asked, and keeps each one's outcome.
 
     All are asked of the index as it is now: ingesting, searching and asking go on beside it and change nothing of what
     is measured. Raises: GoldenInvalid; NotIndexed and its kin; NotFound where the run is forgotten meanwhile;
     ModelMissing where the mode needs vectors and there are none.
     """
-    with session.reading_views() as base, closing(open_writer(session.config.sqlite)) as db:
+    with base.reading_views() as base, closing(open_writer(base.config.sqlite)) as db:
         golden = read_golden(request.suite)
         with base.snapshot():
             expected = expected_passages(base.db, golden)
@@ -57,7 +55,7 @@ def run_suite(session: Session, request: RunRequest, handle: RunHandle) -> RunRe
             answered = {row.query_id for row in queries.select_answered(db, run_id=run.run_id)}
             left = [(no, question) for no, question in enumerate(golden.questions, 1) if question.id not in answered]
             _ask_all(db, run, left, expected, asker, handle)
-        return _finished(db, session.config, run, resumed=len(answered))
+        return _finished(db, base.config, run, resumed=len(answered))
 
 
 def _ask_all(

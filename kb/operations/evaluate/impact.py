@@ -10,33 +10,33 @@ from kb.domain.citations import Citation, LineCitation
 from kb.domain.results.answers import Standing
 from kb.domain.results.measured import Impact
 from kb.errors import NotFound
-from kb.eval.golden_file import read_golden
+from kb.eval.golden import read_golden
 from kb.operations.answers.verify import look_up, verify
 from kb.operations.evaluate.question import CitedFiles, file_hash
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 from kb.store import queries
 from kb.store.connection import Connection
 
 
-def impact(session: Session, suite: Path) -> list[Impact]:
+def impact(base: Base, suite: Path) -> list[Impact]:
     """The golden questions and stored answers whose cited lines moved, changed or vanished.
 
     Questions are compared with the newest complete run of the suite, answers with their quotations.
     Raises: NotFound where there is no run.
     """
-    with session.reading() as base:
-        found = list(_questions(base.db, suite, session.config.workspace_root))
-    return found + list(_answers(session))
+    with base.reading() as opened:
+        found = list(_questions(opened.db, suite, opened.config.workspace_root))
+    return found + list(_answers(base))
 
 
-def impact_now(session: Session, suite: Path) -> list[Impact]:
+def impact_now(base: Base, suite: Path) -> list[Impact]:
     """The same for a page that is looked at: answers alone where there is no golden set, or no run of it."""
     if suite.exists():
         try:
-            return impact(session, suite)
+            return impact(base, suite)
         except NotFound:
             pass  # no run of it tells what its lines held
-    return list(_answers(session))
+    return list(_answers(base))
 
 
 def _questions(db: Connection, suite: Path, root: Path) -> Iterator[Impact]:
@@ -70,8 +70,8 @@ def _fares(place: dict[str, str | int | None], lines: list[str]) -> tuple[Standi
     return found.standing, cited.to_uri(), found.now_at.to_uri() if found.now_at else None
 
 
-def _answers(session: Session) -> Iterator[Impact]:
-    for check in verify(session, None, every=True):
+def _answers(base: Base) -> Iterator[Impact]:
+    for check in verify(base, None, every=True):
         for quote in check.quotes:
             if quote.standing != "stands":
                 now_at: Citation | None = quote.now_at

@@ -1,4 +1,4 @@
-"""Asks one golden question as `kb search` would, and works out what it found: used by `kb eval run`."""
+"""What golden questions should find in this knowledge base; asks one as `kb search` would, and says what it found."""
 
 from __future__ import annotations
 
@@ -12,27 +12,39 @@ from kb.domain.ids import content_hash
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchHit, SearchMode, SearchQuery, SearchResult
 from kb.errors import GoldenInvalid, ModelMissing, QuerySyntaxError
-from kb.eval.expectations import Expected
-from kb.eval.golden import Question
-from kb.eval.outcome import Asked, Outcome, Place, cited_lines_hold, result_json
+from kb.eval.golden import GoldenSet, Question
+from kb.eval.outcome import Asked, Expected, Outcome, Place, cited_lines_hold, resolve, result_json
 from kb.extract.decode import decode
 from kb.language.detect import query_language
 from kb.operations.ask.ask import answer_question
 from kb.operations.ask.findings import AskRequest
 from kb.operations.ask.retrieve import search_for
+from kb.operations.opening.base import Base
 from kb.operations.search.search import (
     ranking_version,
-    search_in,
+    search,
     vector_source,
 )
-from kb.operations.session.knowledge_base import KnowledgeBase
 from kb.store import queries
+from kb.store.connection import Connection
+
+
+def expected_passages(db: Connection, golden: GoldenSet) -> dict[str, Expected]:
+    """What each question expects of this index, by question id.
+
+    Raises: GoldenInvalid naming, with their lines, the expectations that the index cannot meet.
+    """
+    expectations = [expectation for question in golden.questions for expectation in question.expected]
+    ids = [named for expectation in expectations if (named := expectation.doc_id or expectation.chunk_id)]
+    paths = {expectation.path for expectation in expectations if expectation.path}
+    paths |= {row.workspace_path for row in queries.select_paths_of_ids(db, ids_json=json.dumps(ids))}
+    return resolve(golden, queries.select_passages_at(db, paths_json=json.dumps(sorted(paths))))
 
 
 class GoldenAsker:
     """A knowledge base with warm models; each question is timed from its text to its hits."""
 
-    def __init__(self, base: KnowledgeBase, mode: SearchMode, k: int, *, with_answers: bool) -> None:
+    def __init__(self, base: Base, mode: SearchMode, k: int, *, with_answers: bool) -> None:
         """`with_answers`: each question is answered too.
 
         Raises: ModelMissing where the mode needs vectors and there are none: words alone are another measure.
@@ -88,7 +100,7 @@ class GoldenAsker:
     def _timed(self, query: SearchQuery) -> tuple[SearchResult, float]:
         vector_source(self._base, query)  # loading the models is no question's time
         start = perf_counter()
-        result = search_in(self._base, query)
+        result = search(self._base, query)
         return result, 1000 * (perf_counter() - start)
 
     def _asked(self, question: Question, searched: SearchResult, search_ms: float) -> Asked | None:

@@ -1,4 +1,4 @@
-"""The evaluation runs on record: one is begun or taken up again, found by its name, listed, forgotten."""
+"""The evaluation runs on record: begun or taken up again, found by name, listed, forgotten, compared."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ import kb
 from kb.config import Config
 from kb.config.writing import items
 from kb.domain.ids import canonical_json, content_hash, id_from
+from kb.domain.results.comparison import Answered, Comparison, Hit, MeasuredRun
 from kb.domain.results.measured import RunRow
 from kb.domain.search import SearchMode
-from kb.errors import NotFound
+from kb.errors import NotFound, UsageError
+from kb.eval.comparison import compare
 from kb.eval.golden import GoldenSet
+from kb.eval.report import comparison_page
+from kb.operations.opening.base import Base
 from kb.operations.opening.clock import now_utc
-from kb.operations.opening.writer import writing
-from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.operations.session.session import Session
+from kb.operations.opening.writing import writing
+from kb.private import open_for_user
 from kb.store import queries
 from kb.store.connection import Connection, transaction
 from kb.store.mirror import mirrored
@@ -39,7 +42,7 @@ class RunRequest:
     with_ask: bool = False
 
 
-def begin_run(base: KnowledgeBase, db: Connection, golden: GoldenSet, request: RunRequest, ranking: str) -> RunRow:
+def begin_run(base: Base, db: Connection, golden: GoldenSet, request: RunRequest, ranking: str) -> RunRow:
     """The run to fill: an unfinished one of the same questions, corpus, settings and versions, or a new one.
 
     What is measured is read from `base` and ranked as `ranking` names; the run is kept through `db`.
@@ -67,9 +70,9 @@ def begin_run(base: KnowledgeBase, db: Connection, golden: GoldenSet, request: R
         return next(run for run in queries.select_runs(db) if run.run_id == run_id)
 
 
-def list_runs(session: Session) -> list[RunRow]:
+def list_runs(base: Base) -> list[RunRow]:
     """All runs, the newest first."""
-    with session.reading() as base:
+    with base.reading() as base:
         return queries.select_runs(base.db)
 
 
@@ -134,7 +137,7 @@ def _snapshot(config: Config, request: RunRequest) -> dict[str, object]:
     return {**settings, "with_ask": request.with_ask}
 
 
-def _versions(base: KnowledgeBase, ranking: str) -> dict[str, object]:
+def _versions(base: Base, ranking: str) -> dict[str, object]:
     """What made the index, its vectors and the run."""
     made = queries.select_index_versions(base.db)
     held = mirrored(base.db)
@@ -161,3 +164,54 @@ def _commit() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
+
+
+def compare_runs(base: Base, before: str | None, after: str | None, *, tolerance: float) -> Comparison:
+    """The comparison of two runs by their names or ids; of the newest two of one golden set where none is named.
+
+    Raises: NotFound.
+    """
+    with base.reading_views() as base:
+        runs = queries.select_runs(base.db)
+        if not runs:
+            raise NotFound("there are no evaluation runs yet", "kb eval run makes one")
+        new = find_run(runs, after) if after else runs[0]
+        if before:
+            old = find_run(runs, before)
+        else:
+            older = [run for run in runs if run.suite == new.suite and run.run_no < new.run_no]
+            if not older:
+                raise NotFound(
+                    f"no earlier run of {new.suite} to compare with", "name two runs; kb eval list shows them"
+                )
+            old = older[0]
+        return compare(_measured(base.db, old), _measured(base.db, new), tolerance=tolerance)
+
+
+def write_report(comparison: Comparison, file: Path) -> None:
+    """Writes a comparison as one self-contained HTML page.
+
+    Raises: UsageError where the file cannot be written.
+    """
+    try:
+        with open_for_user(file) as page:
+            page.write(comparison_page(comparison))
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}", "name another file with --report") from error
+
+
+def _measured(db: Connection, run: RunRow) -> MeasuredRun:
+    results = {row.query_id: json.loads(row.result_json) for row in queries.select_results(db, run_id=run.run_id)}
+    answered = {
+        metrics.query_id: Answered(
+            results[metrics.query_id]["query"],
+            metrics,
+            tuple(
+                Hit(hit["rank"], hit["citation"], hit["grade"], hit["score"])
+                for hit in results[metrics.query_id]["hits"]
+            ),
+        )
+        for metrics in queries.select_query_metrics(db, run_id=run.run_id)
+        if metrics.query_id in results  # on the page some questions may be hidden
+    }
+    return MeasuredRun(run, tuple(queries.select_group_metrics(db, run_id=run.run_id)), answered)

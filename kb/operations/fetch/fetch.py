@@ -21,10 +21,8 @@ from kb.domain.results.fetched import (
 )
 from kb.errors import InvalidCursor, KbError, StoreError, UsageError
 from kb.operations.fetch.places import Place, PlaceText, Texts, find_places, line_range
-from kb.operations.session.cursors import read_cursor, write_cursor
-from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.operations.session.session import Session
-from kb.operations.session.token_counter import TokenCounter, token_counter
+from kb.operations.opening.base import Base
+from kb.operations.opening.paging import TokenCounter, read_cursor, token_counter, write_cursor
 from kb.store import queries
 from kb.store.connection import Connection
 
@@ -44,7 +42,7 @@ class _Start(NamedTuple):
     char: int = 0
 
 
-def fetch(session: Session, request: FetchRequest) -> Fetched:
+def fetch(session: Base, request: FetchRequest) -> Fetched:
     """The text at each place; a place that cannot be fetched is a failure beside the others.
 
     Raises: UsageError for a request that cannot be, InvalidCursor, StaleCursor; NotIndexed and its kin.
@@ -81,7 +79,7 @@ def _check(request: FetchRequest) -> None:
 class _Fetching:
     """One request at work: places in their order, until the budget is used up."""
 
-    def __init__(self, base: KnowledgeBase, request: FetchRequest, start: _Start) -> None:
+    def __init__(self, base: Base, request: FetchRequest, start: _Start) -> None:
         self.places: list[FetchedPlace] = []
         self.failures: list[FetchFailure] = []
         self.tokens = 0

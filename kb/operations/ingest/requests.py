@@ -15,9 +15,9 @@ from kb.operations.embedding.plan import embedding_plan
 from kb.operations.ingest.engines import ExtractionPlan, PdfPasswords, ingest_plugins
 from kb.operations.ingest.read import AssetPolicy, ReadingRules
 from kb.operations.ingest.run import IngestRequest
+from kb.operations.opening.exposure import kept_from_models
 from kb.operations.opening.privacy import private_places
 from kb.operations.opening.typed_path import as_on_disk, path_below
-from kb.operations.session.exposure import kept_from_models
 from kb.scan.rules import Included
 
 _MB = 1_000_000

@@ -16,8 +16,8 @@ from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.ingest.engines import NO_PLUGINS, Engines, ExtractionPlan, IngestPlugins
 from kb.operations.ingest.read import ReadingRules
 from kb.operations.ingest.words import pipeline_tail
+from kb.operations.opening.exposure import no_path
 from kb.operations.opening.privacy import PrivatePlaces
-from kb.operations.session.exposure import no_path
 from kb.store.connection import Connection
 
 _DESCRIBED: frozenset[DerivedName] = frozenset(("caption",))

@@ -25,10 +25,10 @@ from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
 from kb.language.names import dotted
 from kb.operations.fetch.places import definitions
+from kb.operations.opening.base import Base
 from kb.operations.opening.typed_path import path_below
-from kb.operations.session.session import Session
 from kb.retrieve.filters import eligible_documents
-from kb.retrieve.unmatched import filter_notes
+from kb.retrieve.notes import filter_notes
 from kb.store import queries
 from kb.store.artifacts import list_artifacts
 from kb.store.connection import Connection
@@ -38,20 +38,20 @@ Row = TypeVar("Row")
 _HEX = re.compile(r"[0-9a-f]{1,32}")
 
 
-def list_documents(session: Session, filters: SearchFilters, limit: int | None) -> list[DocumentRow]:
+def list_documents(session: Base, filters: SearchFilters, limit: int | None) -> list[DocumentRow]:
     """The documents that pass the filters, in the order of their paths."""
     with session.reading() as base:
         passing = eligible_documents(base.db, filters)
         return queries.list_documents(base.db, doc_ids_json=passing, row_limit=-1 if limit is None else limit)
 
 
-def why_none(session: Session, filters: SearchFilters) -> str | None:
+def why_none(session: Base, filters: SearchFilters) -> str | None:
     """Which of the filters no document passes, with the nearest value there is; None where each lets some through."""
     with session.reading() as base, base.snapshot():
         return "; ".join(filter_notes(base.db, "", base.visible(filters))) or None
 
 
-def list_folder(session: Session, folder: str, *, limit: int, start: int = 0) -> FolderPage:
+def list_folder(session: Base, folder: str, *, limit: int, start: int = 0) -> FolderPage:
     """A page of what lies in a folder below the workspace root, "" being the top; an empty one where there is none."""
     prefix = stored_text(folder).strip("/")
     with session.reading() as base:
@@ -60,7 +60,7 @@ def list_folder(session: Session, folder: str, *, limit: int, start: int = 0) ->
     return FolderPage(prefix, tuple(found[:limit]), len(found) > limit)
 
 
-def inspect_document(session: Session, typed: str) -> DocumentInspection:
+def inspect_document(session: Base, typed: str) -> DocumentInspection:
     """The document named by an id, a unique prefix of one, its path as kb shows it, or as seen from here.
 
     Raises: NotFound, InvalidId.
@@ -81,7 +81,7 @@ def inspect_document(session: Session, typed: str) -> DocumentInspection:
         )
 
 
-def inspect_chunk(session: Session, typed: str) -> ChunkInspection:
+def inspect_chunk(session: Base, typed: str) -> ChunkInspection:
     """The chunk named by an id or a unique prefix of one.
 
     Raises: NotFound, InvalidId.
@@ -132,7 +132,7 @@ def _stored(row: Row | None, what: str) -> Row:
     return row
 
 
-def list_symbols(session: Session, filters: SearchFilters, limit: int | None) -> list[SymbolDetail]:
+def list_symbols(session: Base, filters: SearchFilters, limit: int | None) -> list[SymbolDetail]:
     """The definitions that pass the filters, by file and line."""
     with session.reading() as base:
         return definitions(
@@ -144,7 +144,7 @@ def list_symbols(session: Session, filters: SearchFilters, limit: int | None) ->
         )
 
 
-def outline(session: Session, path: str) -> list[SymbolDetail]:
+def outline(session: Base, path: str) -> list[SymbolDetail]:
     """The definitions in the document at that path, by line. Raises: NotFound."""
     with session.reading() as base:
         document = queries.select_document_at(base.db, workspace_path=stored_text(path))
@@ -153,7 +153,7 @@ def outline(session: Session, path: str) -> list[SymbolDetail]:
         return definitions(base.db, doc_ids_json=json.dumps([document.doc_id]))
 
 
-def inspect_symbol(session: Session, typed: str) -> SymbolInspection:
+def inspect_symbol(session: Base, typed: str) -> SymbolInspection:
     """The definitions of a name, plain or qualified (`Foo.bar`, `Foo::bar`), and what uses it. Raises: NotFound."""
     name = dotted(stored_text(typed))
     with session.reading() as base:

@@ -18,8 +18,8 @@ from kb.errors import InvalidCursor, ModelError, UsageError
 from kb.operations.fetch.fetch import corpus_revision
 from kb.operations.fetch.places import definitions
 from kb.operations.inspect.inspect import corpus_stats
-from kb.operations.session.cursors import read_cursor, write_cursor
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
+from kb.operations.opening.paging import read_cursor, write_cursor
 from kb.retrieve.filters import eligible_documents, stored_values
 from kb.store import queries
 from kb.store.connection import Connection
@@ -28,7 +28,7 @@ MOST_LISTED = 200
 
 
 def list_things(
-    session: Session, what: ListedKind, *, glob: str | None = None, limit: int = 50, cursor: str | None = None
+    session: Base, what: ListedKind, *, glob: str | None = None, limit: int = 50, cursor: str | None = None
 ) -> Listing:
     """A page of documents, folders, tags, frontmatter keys or definitions; `glob` is over paths or names.
 
@@ -93,7 +93,7 @@ _LISTS: dict[ListedKind, Callable[[Connection, str | None, str | None, int, int]
 }
 
 
-def base_status(session: Session) -> BaseStatus:
+def base_status(session: Base) -> BaseStatus:
     """Counts of what is indexed, and what is missing; loads no further model."""
     with session.reading_views() as base, base.snapshot():
         stats = corpus_stats(base.db)
@@ -128,7 +128,7 @@ def base_status(session: Session) -> BaseStatus:
 SHOWN = 60
 
 
-def count_facets(session: Session, filters: SearchFilters) -> list[FacetCount]:
+def count_facets(session: Base, filters: SearchFilters) -> list[FacetCount]:
     """The values of every facet with their documents, the commonest first.
 
     Raises: UsageError for a filter that cannot be.
@@ -153,20 +153,20 @@ def _counted(db: Connection, facet: str | None, filters: SearchFilters) -> list[
     return queries.count_facets_among(db, facet=facet, doc_ids_json=passing, per_facet=SHOWN)
 
 
-def filter_values(session: Session, name: str) -> list[str]:
+def filter_values(session: Base, name: str) -> list[str]:
     """The values that documents have for the filter of that name, the commonest first."""
     with session.reading() as base:
         return stored_values(base.db, name)
 
 
-def complete_path(session: Session, typed: str, limit: int) -> list[str]:
+def complete_path(session: Base, typed: str, limit: int) -> list[str]:
     """Paths that contain the typed text, the shortest first."""
     with session.reading() as base, base.snapshot():
         rows = queries.complete_paths(base.db, typed=stored_text(typed), row_limit=limit)
         return [row.workspace_path for row in rows]
 
 
-def complete_symbol(session: Session, typed: str, limit: int) -> list[str]:
+def complete_symbol(session: Base, typed: str, limit: int) -> list[str]:
     """Names of definitions that begin with the typed text."""
     glob = "".join(f"[{char}]" if char in "*?[" else char for char in stored_text(typed)) + "*"
     with session.reading() as base, base.snapshot():
@@ -181,7 +181,7 @@ class LastRun(NamedTuple):
     problems: tuple[FileProblem, ...]
 
 
-def last_run(session: Session) -> LastRun | None:
+def last_run(session: Base) -> LastRun | None:
     """The last ingest; None before the first."""
     with session.reading() as base:
         found = queries.select_last_ingest(base.db)

@@ -19,7 +19,7 @@ from kb.extract.registry import Step
 from kb.extract.steps import Work, derive_steps
 from kb.operations.ingest.requests import extraction_plan
 from kb.operations.inspect.view import kept_file, view_document
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 from kb.private import is_read_only
 from kb.store.caches import DerivedCache
 from kb.workers.pool import Done, Limits, WorkerPool
@@ -40,7 +40,7 @@ class Thumbnails:
         self._cache: DerivedCache | None = None
         self._one = Lock()
 
-    def draw(self, session: Session, place: str, passage: str | None, *, pixels: int | None = None) -> bytes:
+    def draw(self, session: Base, place: str, passage: str | None, *, pixels: int | None = None) -> bytes:
         """A PNG of the place of a passage in a PDF; `place` is its citation.
 
         With `pixels` it is so wide, to be read.
@@ -111,7 +111,7 @@ _SHOWN = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _PAGE_PIXELS = 1_000
 
 
-def pictures(session: Session, targets: Sequence[FetchTarget]) -> Pictures:
+def pictures(session: Base, targets: Sequence[FetchTarget]) -> Pictures:
     """The pictures at these places, at most `MOST_PICTURES`, and the failures; a place that is text is left out.
 
     Raises: UsageError where the configuration does not allow them.
@@ -138,7 +138,7 @@ def pictures(session: Session, targets: Sequence[FetchTarget]) -> Pictures:
     return Pictures(tuple(found), tuple(failures))
 
 
-def _picture(session: Session, place: str) -> Picture | None:
+def _picture(session: Base, place: str) -> Picture | None:
     """The picture at a place; None where there is text. Raises: NotFound, FileVanished, ModelMissing."""
     view = view_document(session, place)
     document = view.document

@@ -15,9 +15,8 @@ from kb.operations.ask.language_model import can_generate
 from kb.operations.ingest.engines import Engines
 from kb.operations.ingest.requests import extraction_plan
 from kb.operations.inspect.inspect import corpus_stats
-from kb.operations.search.search import search_in
-from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
+from kb.operations.search.search import search
 from kb.store.mirror import mirrored
 
 SEARCH_MODES: tuple[SearchMode, ...] = ("lexical", "vector", "hybrid")
@@ -25,11 +24,11 @@ SEARCH_MODES: tuple[SearchMode, ...] = ("lexical", "vector", "hybrid")
 _PROBE = "kb"
 
 
-def search_modes(base: KnowledgeBase) -> Mapping[SearchMode, bool]:
+def search_modes(base: Base) -> Mapping[SearchMode, bool]:
     """Whether a question of each mode is answered in that mode: one is asked."""
 
     def is_answered(mode: SearchMode) -> bool:
-        return search_in(base, SearchQuery(_PROBE, mode, 1)).query.mode == mode
+        return search(base, SearchQuery(_PROBE, mode, 1)).query.mode == mode
 
     return {mode: _works(is_answered, mode) for mode in SEARCH_MODES}
 
@@ -64,7 +63,7 @@ def _works(probe: Callable[..., bool], *arguments: object) -> bool:
         return False
 
 
-def introspect(session: Session, commands: Collection[str]) -> Introspection:
+def introspect(session: Base, commands: Collection[str]) -> Introspection:
     """The capabilities, the versions that results depend on, and the counts of what is indexed.
 
     `commands` are those the program has.

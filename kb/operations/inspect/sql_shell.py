@@ -14,8 +14,8 @@ from pathlib import Path
 from kb.domain.results.inspection import BoundQuery
 from kb.domain.search import SearchQuery
 from kb.errors import StoreReadOnly, UsageError
+from kb.operations.opening.base import Base
 from kb.operations.search.search import bind_question
-from kb.operations.session.session import Session
 from kb.store.connection import BUSY_TIMEOUT_MS
 from kb.store.mirror import has_vectors, vector_functions_path
 from kb.store.sqlfile import SQL_DIR
@@ -29,7 +29,7 @@ _PARAM_HEADER = re.compile(r"^-- param (\w+)", re.MULTILINE)
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r"})
 
 
-def bind_query(session: Session, query: SearchQuery) -> BoundQuery:
+def bind_query(session: Base, query: SearchQuery) -> BoundQuery:
     """The statement and the parameters that `kb search` would bind for a question.
 
     Raises: NotIndexed and its kin; UsageError for a filter that cannot be; ModelError for a vector question.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kb.domain.results.viewing import NearDocument, VaultMap
 from kb.domain.text import stored_text
 from kb.errors import NotFound
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 from kb.store import queries
 from kb.store.mirror import load_vector_functions, mirrored
 
@@ -17,7 +17,7 @@ _PASSAGES, _NEIGHBOURS, _NEAR = 4, 40, 8
 _NEIGHBOURS_OF_HIDDEN = 400  # of which those that are hidden are left out
 
 
-def vault_map(session: Session) -> VaultMap:
+def vault_map(session: Base) -> VaultMap:
     """The current map."""
     with session.reading() as base, base.snapshot():
         return VaultMap(
@@ -29,7 +29,7 @@ def vault_map(session: Session) -> VaultMap:
         )
 
 
-def near_documents(session: Session, path: str) -> list[NearDocument]:
+def near_documents(session: Base, path: str) -> list[NearDocument]:
     """The documents nearest to the one at `path` by meaning, the nearest first; none where nothing is embedded.
 
     Raises: NotFound.

@@ -17,7 +17,7 @@ from kb.errors import FileVanished, InvalidCitation, NotFound
 from kb.extract.cited_text import cited_text
 from kb.extract.decode import decode
 from kb.operations.fetch.places import indexed_content
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 from kb.store import queries
 from kb.store.artifacts import read_artifact
 from kb.store.connection import Connection
@@ -25,7 +25,7 @@ from kb.store.connection import Connection
 _HINT = "kb list docs shows what is indexed; kb ingest reads what is new"
 
 
-def view_document(session: Session, typed: str, passage: str | None = None) -> DocumentView:
+def view_document(session: Base, typed: str, passage: str | None = None) -> DocumentView:
     """The document that a path below the workspace root or a citation names, as it was indexed.
 
     A `passage` of it, by its id, says more exactly where on a page it stands than the citation does.
@@ -42,7 +42,7 @@ def view_document(session: Session, typed: str, passage: str | None = None) -> D
     return DocumentView(document, citation, decode(content).text, is_current)
 
 
-def kept_file(session: Session, path: str) -> KeptFile:
+def kept_file(session: Base, path: str) -> KeptFile:
     """The file with the content of the document at that path, of those that are shown as they are: no text.
 
     Raises: NotFound; FileVanished.
@@ -57,7 +57,7 @@ def kept_file(session: Session, path: str) -> KeptFile:
     return KeptFile(kept, document.media_type)
 
 
-def note_named(session: Session, name: str, linked_from: str) -> DocumentDetail:
+def note_named(session: Base, name: str, linked_from: str) -> DocumentDetail:
     """The document that a link in `linked_from` means: beside that, below the root, or the nearest of that name.
 
     What stands behind `#` in a link is not looked at. Raises: NotFound.
@@ -78,7 +78,7 @@ def note_named(session: Session, name: str, linked_from: str) -> DocumentDetail:
     raise NotFound(f"no indexed document is called {name!r}", _HINT)
 
 
-def _media(session: Session, view: DocumentView) -> DocumentView:
+def _media(session: Base, view: DocumentView) -> DocumentView:
     """The view with what engines read of the file: at the place, and of a recording all that is said."""
     artifacts, doc_id = session.config.artifact_dir, view.document.doc_id
     derived = {name: data for name in DERIVED_NAMES if (data := read_artifact(artifacts, doc_id, name))}
@@ -89,7 +89,7 @@ def _media(session: Session, view: DocumentView) -> DocumentView:
     return view._replace(place_text=text, speech=speech)
 
 
-def _place_of(session: Session, document: DocumentDetail, chunk_id: str) -> Citation | None:
+def _place_of(session: Base, document: DocumentDetail, chunk_id: str) -> Citation | None:
     """The place of a passage in the document; None where the passage is gone."""
     with session.reading() as base:
         chunk = queries.select_chunk(base.db, chunk_id=chunk_id)
@@ -111,7 +111,7 @@ def _joined(folder: PurePosixPath, name: str) -> str | None:
     return "/".join(parts)
 
 
-def _named(session: Session, typed: str) -> tuple[DocumentDetail, Citation | None]:
+def _named(session: Base, typed: str) -> tuple[DocumentDetail, Citation | None]:
     """The document of a path, which may have a `#` in it; else that of a citation, and the citation."""
     try:
         return _document(session, typed), None
@@ -125,7 +125,7 @@ def _named(session: Session, typed: str) -> tuple[DocumentDetail, Citation | Non
         return _document(session, citation.path), citation
 
 
-def _document(session: Session, path: str) -> DocumentDetail:
+def _document(session: Base, path: str) -> DocumentDetail:
     with session.reading() as base:
         for spelled in dict.fromkeys((stored_text(path), stored_text(unquote(path)))):
             if (found := queries.select_document_at(base.db, workspace_path=spelled)) is not None:

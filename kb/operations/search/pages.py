@@ -13,11 +13,9 @@ from zlib import crc32
 from kb.domain.results.search_page import SearchPage
 from kb.domain.search import SearchHit, SearchQuery
 from kb.errors import InvalidCursor
-from kb.operations.search.search import search_in
-from kb.operations.session.cursors import read_cursor, write_cursor
-from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.operations.session.session import Session
-from kb.operations.session.token_counter import TokenCounter, token_counter
+from kb.operations.opening.base import Base
+from kb.operations.opening.paging import TokenCounter, read_cursor, token_counter, write_cursor
+from kb.operations.search.search import search
 from kb.store import queries
 
 # A question that was not answered by so many passages wants other words.
@@ -29,25 +27,17 @@ _HIT_TOKENS = 24
 
 
 def search_page(
-    session: Session, query: SearchQuery, *, cursor: str | None = None, max_tokens: int | None = None
+    base: Base, query: SearchQuery, *, cursor: str | None = None, max_tokens: int | None = None
 ) -> SearchPage:
     """The next `query.k` hits, or as many of them as `max_tokens` holds, at least one.
 
     Raises: InvalidCursor, also for a cursor of another question; StaleCursor; and what a search raises.
     """
-    with session.reading() as base:
-        return search_page_in(base, query, cursor=cursor, max_tokens=max_tokens)
-
-
-def search_page_in(
-    base: KnowledgeBase, query: SearchQuery, *, cursor: str | None, max_tokens: int | None
-) -> SearchPage:
-    """The same, of a knowledge base in hand."""
-    with base.snapshot():
+    with base.snapshot() as base:
         found = queries.select_corpus_revision(base.db)
         revision = 0 if found is None else found.corpus_revision
         shown = [] if cursor is None else _shown(query, read_cursor("search", revision, cursor))
-        result = search_in(base, query._replace(k=len(shown) + query.k + 1))
+        result = search(base, query._replace(k=len(shown) + query.k + 1))
         new = [hit for hit in result.hits if hit.chunk_id[:_ID_CHARS] not in shown]
         counter = token_counter(base.config, base.models)
         hits, tokens = _within(new[: query.k], max_tokens, counter)

@@ -12,34 +12,33 @@ from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult
 from kb.domain.text import stored_text
 from kb.errors import ModelError, ModelMissing, ModelNotPulled, ModelUnreachable
 from kb.language.dates import may_name_days
-from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.operations.session.session import Session
-from kb.retrieve.filters import passing
+from kb.operations.opening.base import Base
+from kb.retrieve.filters import documents_asked_for, passing
 from kb.retrieve.look_up import held_first, look_up
 from kb.retrieve.operators import with_operators
-from kb.retrieve.ranking_version import hybrid_ranking, lexical_ranking
-from kb.retrieve.search import lexical_params, search_lexical
+from kb.retrieve.search import (
+    hybrid_params,
+    hybrid_ranking,
+    lexical_params,
+    lexical_ranking,
+    search_hybrid,
+    search_lexical,
+)
 from kb.retrieve.terms import QueryTerms, is_raw, read_query
 from kb.store import queries
 
 if TYPE_CHECKING:
-    from kb.operations.session.vectors import VectorSource
+    from kb.operations.opening.vectors import VectorSource
 
 
-def search(session: Session, query: SearchQuery) -> SearchResult:
-    """The hits of one question, from the knowledge base as it is now.
+def search(base: Base, query: SearchQuery) -> SearchResult:
+    """The hits of one question; all that is read for it is of one moment.
 
     A hybrid question where there are no vectors, or whose model's server is away, is answered by its words, and the
     result's note says so.
     Raises: NotIndexed and its kin; QuerySyntaxError; ModelError for a vector question that cannot be answered.
     """
-    with session.reading() as base:
-        return search_in(base, query)
-
-
-def search_in(base: KnowledgeBase, query: SearchQuery) -> SearchResult:
-    """The same, of a knowledge base in hand: all that is read for the question is of one moment."""
-    with base.snapshot():
+    with base.snapshot() as base:
         asked = resolved(base, query)
         source = _source(base, asked)
         read = read_question(base, asked)
@@ -50,7 +49,7 @@ def search_in(base: KnowledgeBase, query: SearchQuery) -> SearchResult:
         return _without_words(result) if result.hits else _without_documents(base, result)
 
 
-def resolved(base: KnowledgeBase, query: SearchQuery) -> SearchQuery:
+def resolved(base: Base, query: SearchQuery) -> SearchQuery:
     """The question without the operators in it, among what passes those and the filters; itself where there is none.
 
     Raises: UsageError for a filter that cannot be.
@@ -63,22 +62,22 @@ def resolved(base: KnowledgeBase, query: SearchQuery) -> SearchQuery:
     return asked._replace(filters=filters._replace(passing=among))
 
 
-def _told(base: KnowledgeBase, query: SearchQuery, asked: SearchQuery, result: SearchResult) -> SearchResult:
+def _told(base: Base, query: SearchQuery, asked: SearchQuery, result: SearchResult) -> SearchResult:
     """The result as that of the question as it was asked, with what there is to say of its filters and operators."""
     result = result._replace(query=query._replace(mode=result.query.mode))
     if result.hits and not asked.filters.lacks:
         return result
-    from kb.retrieve.unmatched import filter_notes  # most questions find something
+    from kb.retrieve.notes import filter_notes  # most questions find something
 
     notes = filter_notes(base.db, query.text, asked.filters, found=bool(result.hits))
     return result._replace(note="; ".join([*([result.note] if result.note else []), *notes]) or None)
 
 
-def _without_documents(base: KnowledgeBase, result: SearchResult) -> SearchResult:
+def _without_documents(base: Base, result: SearchResult) -> SearchResult:
     """A result without hits, which says so where nothing is indexed yet, or the first ingest has not ended."""
     from kb.retrieve.notes import first_ingest_not_ended, nothing_indexed  # most questions have hits
 
-    if not queries.select_pipelines(base.db):
+    if base.index.state.pipelines_json == "[]":
         return result._replace(note=nothing_indexed(result.query.text))  # what else is lacking follows from it
     if queries.select_last_ingest(base.db) is None:
         said = first_ingest_not_ended(result.query.text)
@@ -99,7 +98,7 @@ def _without_words(result: SearchResult) -> SearchResult:
 
 
 def _among_notes(
-    base: KnowledgeBase, query: SearchQuery, read: QueryTerms, source: VectorSource | ModelError | None
+    base: Base, query: SearchQuery, read: QueryTerms, source: VectorSource | ModelError | None
 ) -> SearchResult:
     """The hits of a question among all that is no source code."""
     if source is None or isinstance(source, ModelError):
@@ -112,22 +111,21 @@ def _among_notes(
         return _by_words(base, query, read, error)
 
 
-def _with_code(base: KnowledgeBase, query: SearchQuery, result: SearchResult) -> SearchResult:
+def _with_code(base: Base, query: SearchQuery, result: SearchResult) -> SearchResult:
     """The hits with those in source code among them, where there is any and the question may mean it."""
     of_notes = query.filters.media is not None and not query.filters.media.startswith("code")
     is_empty = not query.text.strip() and passing(base.db, query.filters).sought_code_json is None
     if query.mode == "vector" or is_raw(query.text) or of_notes or is_empty:
         return result
-    total = queries.select_code_total(base.db)
-    if total is None or not total.chunks:
+    if not base.index.state.code_chunks:
         return result
-    from kb.retrieve.code.merge import with_code  # a knowledge base of notes alone does without
+    from kb.retrieve.code_search import with_code  # a knowledge base of notes alone does without
 
     query = query._replace(k=max(query.k, len(result.hits)))
-    return with_code(base.db, query, result, snippet_chars=base.config.search.snippet_chars)
+    return with_code(base.index, query, result, snippet_chars=base.config.search.snippet_chars)
 
 
-def read_question(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
+def read_question(base: Base, query: SearchQuery) -> QueryTerms:
     """The terms of a question, with what else it is searched by, and what holds all of it where it is looked up.
 
     Raises: ConfigError for a lexicon that is none; UsageError for a filter that cannot be.
@@ -137,33 +135,29 @@ def read_question(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
     if begun:
         match_expr = " OR ".join(filter(None, (read.match_expr, *(term.to_match() for term in begun))))
         read = read._replace(match_expr=match_expr, searched=(*read.searched, *begun))
-    return look_up(base.db, query, read)
+    return look_up(base.index, query, read)
 
 
-def _read(base: KnowledgeBase, query: SearchQuery) -> QueryTerms:
+def _read(base: Base, query: SearchQuery) -> QueryTerms:
     search = base.config.search
     widening = Widening(search.correct_typos, search.both_scripts, synonyms(base.config))
     if not search.favour_days or query.filters.dated or not may_name_days(query.text) or is_raw(query.text):
-        return read_query(base.db, query.text, widening)
+        return read_query(base.index, query.text, widening)
     from datetime import date  # most questions speak of no days
-
-    from kb.retrieve.dated import documents_asked_for
 
     found = documents_asked_for(base.db, query.text, date.today())
     if found is None or not found.doc_ids:
-        return read_query(base.db, query.text, widening)._replace(days=found and found.days)
-    read = read_query(base.db, found.rest, widening)
+        return read_query(base.index, query.text, widening)._replace(days=found and found.days)
+    read = read_query(base.index, found.rest, widening)
     return read._replace(corrected=read.corrected or found.rest, days=found.days, favoured=found.doc_ids)
 
 
-def _near(base: KnowledgeBase, query: SearchQuery, read: QueryTerms, source: VectorSource) -> SearchResult:
+def _near(base: Base, query: SearchQuery, read: QueryTerms, source: VectorSource) -> SearchResult:
     """The hits of a question by its words and its meaning."""
     rule = fusion_rule(base.config)
     begun = source.begin(_encoded(query, read))
-    from kb.retrieve.hybrid import search_hybrid  # a search by words alone does without
-
     result = search_hybrid(
-        base.db,
+        base.index,
         query,
         read,
         source.end(begun, max(rule.candidate_depth, 2 * query.k)),
@@ -181,7 +175,7 @@ def _near(base: KnowledgeBase, query: SearchQuery, read: QueryTerms, source: Vec
     return _noted(result, notes)
 
 
-def vector_source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | None:
+def vector_source(base: Base, query: SearchQuery) -> VectorSource | None:
     """The encoder that a question is answered by; None where it is answered by its words alone.
 
     Raises: ModelMissing for a vector question that cannot be answered.
@@ -204,16 +198,16 @@ def _encoded(query: SearchQuery, read: QueryTerms) -> SearchQuery:
     return query._replace(text=read.corrected or query.text) if is_keyboard else query
 
 
-def ranking_version(base: KnowledgeBase, query: SearchQuery) -> str:
+def ranking_version(base: Base, query: SearchQuery) -> str:
     """What would rank the hits of a question. Raises: ModelMissing as `vector_source`."""
     source = vector_source(base, query)
     if source is None:
-        return lexical_ranking(base.db)
+        return lexical_ranking(base.index)
     pairs = base.pair_order if query.mode == "hybrid" else None
-    return hybrid_ranking(base.db, query.mode, fusion_rule(base.config), pairs)
+    return hybrid_ranking(base.index, query.mode, fusion_rule(base.config), pairs)
 
 
-def bind_question(base: KnowledgeBase, query: SearchQuery) -> tuple[str, tuple[str, ...], Mapping[str, object]]:
+def bind_question(base: Base, query: SearchQuery) -> tuple[str, tuple[str, ...], Mapping[str, object]]:
     """The statement that answers a question (a file of `sql/`), the question's terms, and what it is bound to.
 
     Raises: UsageError for a filter that cannot be; ModelError for a vector question.
@@ -223,17 +217,15 @@ def bind_question(base: KnowledgeBase, query: SearchQuery) -> tuple[str, tuple[s
     read = read_question(base, query)
     if source is None:
         return "retrieve/search_lexical.sql", read.terms, {**lexical_params(base.db, query, read), "both_expr": None}
-    from kb.retrieve.hybrid import hybrid_params  # as above
-
     rule = fusion_rule(base.config)
     vectors = encode_question(source, query, read, rule)
-    return "retrieve/search_hybrid.sql", read.terms, hybrid_params(base.db, query, read, vectors, rule)
+    return "retrieve/search_hybrid.sql", read.terms, hybrid_params(base.index, query, read, vectors, rule)
 
 
-def _by_words(base: KnowledgeBase, query: SearchQuery, read: QueryTerms, lacking: ModelError | None) -> SearchResult:
+def _by_words(base: Base, query: SearchQuery, read: QueryTerms, lacking: ModelError | None) -> SearchResult:
     """The hits of a question by its words; the note names what is lacking for more."""
     result = search_lexical(
-        base.db,
+        base.index,
         query._replace(mode="lexical"),
         read,
         snippet_chars=base.config.search.snippet_chars,
@@ -261,7 +253,7 @@ def _noted(result: SearchResult, notes: Sequence[str]) -> SearchResult:
     return result._replace(note="; ".join(said)) if said else result
 
 
-def _source(base: KnowledgeBase, query: SearchQuery) -> VectorSource | ModelError | None:
+def _source(base: Base, query: SearchQuery) -> VectorSource | ModelError | None:
     """The encoders for a question; None where it asks for words alone, or what is lacking for a hybrid one.
 
     Raises: ModelMissing for a vector question that cannot be answered.

@@ -11,8 +11,7 @@ from typing import TypeVar
 from kb.config import Config
 from kb.domain.results.search_trace import SearchTrace, Stage, StatementRuns
 from kb.domain.search import SearchResult
-from kb.operations.session.knowledge_base import KnowledgeBase
-from kb.operations.session.session import Session
+from kb.operations.opening.base import Base
 from kb.store.trace import profiled_statements
 
 T = TypeVar("T")
@@ -26,15 +25,15 @@ _STAGES = (
 
 
 def traced(
-    config: Config, search: Callable[[KnowledgeBase], T], result_of: Callable[[T], SearchResult]
+    config: Config, search: Callable[[Base], T], result_of: Callable[[T], SearchResult]
 ) -> tuple[T, SearchTrace]:
     """What `search` gives of the knowledge base, opened for it, and the trace of all that."""
     began = time.perf_counter()
-    with profiled_statements() as statements, closing(Session(config)) as session, session.reading() as base:
+    with profiled_statements() as statements, closing(Base(config)) as closed, closed.reading() as base:
         opened = time.perf_counter()
         found = search(base)
         total_ms = 1000 * (time.perf_counter() - began)
-        encoded, encode_s = session.models.encoding_spent()
+        encoded, encode_s = base.models.encoding_spent()
     result = result_of(found)
     spent: dict[str, dict[str, tuple[int, float]]] = defaultdict(dict)
     for name, ms in statements:

@@ -22,7 +22,7 @@ from kb.store.connection import Connection, snapshot
 
 if TYPE_CHECKING:
     from kb.domain.gitignore import PathPatterns
-    from kb.operations.session.session import Session
+    from kb.operations.opening.base import Base
 
 _REVISION_DIGITS = 12  # every JSON reader keeps so large a number whole
 
@@ -141,12 +141,12 @@ class Shown(NamedTuple):
         return counts
 
 
-def shown_below(session: Session, scope: str) -> Shown:
+def shown_below(base: Base, scope: str) -> Shown:
     """What an agent sees below a path of the workspace, "" for all of it; nothing before the first ingest."""
-    rules = rules_for(session.config, "agent")
+    rules = rules_for(base.config, "agent")
     named = _matcher(rules.globs).matches if rules.globs else no_path
     hidden, rows = frozenset[str](), list[queries.ShownState]()
-    with suppress(NotIndexed), session.reading() as base:
+    with suppress(NotIndexed), base.reading() as base:
         hidden, rows = hidden_paths(base.db, rules), queries.select_shown_state(base.db)
 
     def is_below(path: str) -> bool:

@@ -1,26 +1,33 @@
-"""Answers a question with source code: words and names → one SQL statement → what is named first → hits."""
+"""Answers a question with source code: words and names → one SQL statement → what is named first → hits.
+
+Then both kinds of hits in one list: code that is named comes first, other code where it says more than the notes.
+"""
 
 from __future__ import annotations
 
 import functools
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from kb.domain.citations import Citation, CodeCitation
 from kb.domain.code_hits import CodeFound, CodeHit, FoundBy
-from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery
+from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery, SearchResult
 from kb.domain.symbols import Repository
-from kb.language.lists import table
+from kb.language.lists import english_stopwords, pattern, table
 from kb.language.names import dotted, parts_of, singular, squashed
 from kb.records import NamedTuple
-from kb.retrieve.code.question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, read_code_question
-from kb.retrieve.code.snippet import code_snippet
-from kb.retrieve.code.wording import share_of_pairs, word_pairs
+from kb.retrieve.code_question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, read_code_question
 from kb.retrieve.filters import passing
+from kb.retrieve.index import Index
+from kb.retrieve.search import code_label
+from kb.retrieve.snippet import code_snippet
 from kb.store import queries
 from kb.store.connection import Connection
+from kb.store.sqlfile import statement_label
 
 DEPTH = 200
 # So many of the best are read for how they word it.
@@ -39,11 +46,6 @@ def _counting() -> Mapping[str, str]:
 def weight(feature: str) -> float:
     """What a feature counts in the order of source code (`code_weights.tsv`); 0 of what counts nothing."""
     return float(_counting().get(feature, 0))
-
-
-def weights_version() -> str:
-    """The label of the weights."""
-    return _counting()["version"]
 
 
 class Defined(NamedTuple):
@@ -71,7 +73,7 @@ class _Scored(NamedTuple):
 
 
 def search_source_code(
-    db: Connection,
+    index: Index,
     query: SearchQuery,
     terms: Sequence[str],
     *,
@@ -86,9 +88,9 @@ def search_source_code(
 
     Raises: UsageError for a filter that cannot be.
     """
-    question, among = read_code_question(db, query.text, terms), passing(db, query.filters)
+    question, among = read_code_question(index.db, query.text, terms), passing(index.db, query.filters)
     rows = queries.search_code(
-        db,
+        index.db,
         match_expr=question.match_expr or _NOTHING,
         names_json=json.dumps([squashed(name) for name in question.named]),
         places_json=json.dumps([[place.path.lstrip("./"), place.line] for place in question.places]),
@@ -101,7 +103,7 @@ def search_source_code(
         symbol_kind=query.filters.symbol_kind,
         depth=max(DEPTH, 2 * query.k),
     )
-    most = _bm25_max(db, [token for token, _ in question.tokens])
+    most = _bm25_max(index, [token for token, _ in question.tokens])
     # Of what is said to be a member, uses where its owner is mentioned are those of another one nowhere else.
     owned = any(row.by_owner for row in rows)
     scored = [
@@ -112,7 +114,6 @@ def search_source_code(
     best = _once(_worded(scored, query.text))[: query.k]
     shown = (*question.terms, *among.shown)
     hits = tuple(_hit(each, rank, shown, snippet_chars, index_version) for rank, each in enumerate(best, 1))
-    hits = with_repositories(db, hits)
     found = tuple(_found_by(each, hit, question) for each, hit in zip(best, hits, strict=True))
     wants_uses = bool(question.used)
     words = question.words_beside, question.searched_share, question.is_how_to
@@ -133,13 +134,6 @@ def _worded(scored: Sequence[_Scored], text: str) -> list[_Scored]:
         for each in scored[:_LOOKED_AT]
     ]
     return [*sorted(looked_at, key=_order), *scored[_LOOKED_AT:]]
-
-
-def with_repositories(db: Connection, hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
-    """The hits, each with the repository that its file is of."""
-    rows = queries.select_repositories(db, doc_ids_json=json.dumps([hit.doc_id for hit in hits]))
-    of_document = {row.doc_id: Repository(row.path, row.name, row.branch, row.commit_id) for row in rows}
-    return tuple(hit._replace(repository=of_document.get(hit.doc_id)) for hit in hits)
 
 
 def _found_by(each: _Scored, hit: SearchHit, question: CodeQuestion) -> CodeHit:
@@ -173,11 +167,10 @@ def _once(scored: Sequence[_Scored]) -> list[_Scored]:
     return kept
 
 
-def _bm25_max(db: Connection, tokens: Sequence[str]) -> float:
+def _bm25_max(index: Index, tokens: Sequence[str]) -> float:
     """The most that BM25 can give for these words: 2.2 · Σ idf, words that no code has included (k1 = 1.2)."""
-    total = queries.select_code_total(db)
-    chunks = total.chunks if total else 0
-    counts = queries.select_code_counts(db, words_json=json.dumps(list(tokens)))
+    chunks = index.state.code_chunks
+    counts = queries.select_code_counts(index.db, words_json=json.dumps(list(tokens)))
     odds = ((max(chunks - row.chunks, 0) + 0.5) / (row.chunks + 0.5) for row in counts)
     return 2.2 * sum(max(1e-6, math.log(each)) for each in odds)
 
@@ -285,6 +278,7 @@ def _hit(each: _Scored, rank: int, terms: Sequence[str], snippet_chars: int, ind
         embedding_model=None,
         chunker_version=row.chunker_version,
         signature=shown.signature if shown else None,
+        repository=None if row.repository_json is None else Repository(*json.loads(row.repository_json)),
     )
 
 
@@ -297,3 +291,108 @@ def _citation(each: _Scored) -> Citation:
         return CodeCitation(path, named.line_start, named.line_end, named.qualified, named.kind, lang)
     symbol, kind = span.get("symbol"), span.get("symbol_kind")
     return CodeCitation(path, span["line_start"], span["line_end"], symbol, kind, lang)
+
+
+_README = re.compile(r"readme\b", re.IGNORECASE).match
+
+
+def with_code(index: Index, query: SearchQuery, result: SearchResult, *, snippet_chars: int) -> SearchResult:
+    """The result with source code among its hits. Code keeps its order, and so do notes that people wrote.
+
+    Raises: UsageError for a filter that cannot be.
+    """
+    code, found = search_source_code(
+        index, query, result.terms, snippet_chars=snippet_chars, index_version=result.index_version
+    )
+    if not code:
+        return result
+    most = index.bm25_max(result.searched)
+    notes = _explaining_first(index.db, result.hits, query.text)
+    hits = merged(notes, [_share(hit, most) for hit in notes], code, found)
+    return result._replace(
+        hits=tuple(hit._replace(rank=rank) for rank, hit in enumerate(hits[: query.k], 1)),
+        among_notes=result.hits,
+        among_code=code,
+        code=found,
+        ranking_version="/".join(
+            [
+                result.ranking_version,
+                statement_label("retrieve/search_code.sql"),
+                _counting()["version"],
+                code_label("code"),
+            ]
+        ),
+    )
+
+
+def _explaining_first(db: Connection, hits: Sequence[SearchHit], text: str) -> list[SearchHit]:
+    """The notes in the order of their scores, with the words of those that explain little counted less.
+
+    Where there is code, pages that say they were generated list it again (options, statements, tools), and a changelog
+    says of everything that it was changed, both in most of a question's words.
+    """
+    rows = queries.select_generated_documents(db, doc_ids_json=json.dumps([hit.doc_id for hit in hits]))
+    counted = {row.doc_id: weight("generated") for row in rows}
+    if not pattern("code_words", "of_changes", re.IGNORECASE).search(text):
+        is_changelog = pattern("code_words", "changelog", re.IGNORECASE).fullmatch
+        named = {hit.doc_id for hit in hits if is_changelog(hit.doc_path.rpartition("/")[2])}
+        counted |= dict.fromkeys(named, weight("changelog"))
+    return sorted(hits, key=lambda hit: (1 - counted.get(hit.doc_id, 1.0)) * _of_words(hit) - hit.score)
+
+
+def _of_words(hit: SearchHit) -> float:
+    """What of a score a hit's words give: of a sum of both all but what its meaning gives, else all."""
+    if hit.score_kind not in ("late", "linear"):
+        return hit.score
+    meaning = hit.retrieval.late_score or hit.retrieval.vector_score or 0.0
+    return hit.score - meaning
+
+
+def merged(
+    notes: Sequence[SearchHit], shares: Sequence[float], code: Sequence[SearchHit], found: CodeFound
+) -> list[SearchHit]:
+    """Both in one order; `shares` are how much of the question's words each note has, 0 to 1.
+
+    Code is searched by `found.searched_share` of those words. What is not named in it comes before a note where its
+    share of all of them is larger by a margin: comments must not drown notes. The margin is wider where it is asked
+    how, when or why, which notes explain, and none where it is asked which of the files there are like this one. What
+    such a question names comes first all the same, unless a note that is no README has more of its words. A note in
+    another language than the question's cannot have its words, and counts as if it had some.
+    """
+    order: list[SearchHit] = []
+    at = 0
+    margin = weight("margin") + (weight("how_to") if found.is_how_to else 0.0)
+    for hit, of_code in zip(code, found.hits, strict=True):
+        own = of_code.share * found.searched_share - (0.0 if of_code.of_asked_kind or of_code.is_named else margin)
+        while at < len(notes) and (
+            not of_code.is_named or (found.is_how_to and not _README(notes[at].doc_path.rpartition("/")[2]))
+        ):
+            least = 0.0 if notes[at].retrieval.is_own else weight("other_language")
+            if own >= max(least, *shares[at:]):
+                break
+            order.append(notes[at])
+            at += 1
+        order.append(hit)
+    return [*order, *notes[at:]]
+
+
+def _share(hit: SearchHit, most: float | None) -> float:
+    if hit.retrieval.lexical_share is not None:
+        return hit.retrieval.lexical_share
+    return (hit.retrieval.lexical_score or 0.0) / most if most else 0.0
+
+
+_ENGLISH_OR_OTHER = re.compile(r"[A-Za-z]+|[^\W\d_A-Za-z]+")
+# Words that begin alike are taken for one: retries, retried.
+_BEGINNING_CHARS = 5
+
+
+def word_pairs(text: str) -> frozenset[tuple[str, str]]:
+    """The pairs of words that follow one another in a text, words that say nothing left out."""
+    said = [word for word in map(str.lower, _ENGLISH_OR_OTHER.findall(text)) if word not in english_stopwords()]
+    return frozenset(pairwise(word[:_BEGINNING_CHARS] for word in said))
+
+
+def share_of_pairs(asked: frozenset[tuple[str, str]], text: str) -> float:
+    """The part of a question's pairs, 0 to 1, that a text has; 0 for a question of one word."""
+    return len(asked & word_pairs(text)) / len(asked) if asked else 0.0

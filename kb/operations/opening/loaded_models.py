@@ -1,4 +1,4 @@
-"""What a session has loaded and its threads share: encoders, language models, the table of an ANN index.
+"""What a base has loaded and its threads share: encoders, language models, the table of an ANN index.
 
 Loading one may take seconds. So it is kept for as long as what it was loaded from is what would be loaded now.
 """

@@ -1,4 +1,4 @@
-"""Keeps a judgement of a question's hits in the golden set: `kb eval judge`."""
+"""Makes golden sets: of a judged folder, `kb eval import`, and of judgements of hits, `kb eval judge`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,55 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from kb.config import Config
 from kb.domain.citations import cited_lines
 from kb.domain.search import SearchHit
 from kb.errors import UsageError
-from kb.eval.golden import Expectation, Question
-from kb.eval.golden_file import parse_golden, question_yaml, read_golden
+from kb.eval.golden import Expectation, GoldenSet, Question, parse_golden, question_yaml, read_golden, write_golden
+from kb.eval.question_files import count_questions, read_judged_folder
 from kb.language.detect import query_language
 from kb.private import make_folder_for_user, open_for_user
 from kb.writable import require_writable
+
+
+def suite_file(config: Config, named: str | None) -> Path:
+    """The golden file that `--suite` names, or the configured one."""
+    return Path(named).expanduser().absolute() if named else config.eval_suite
+
+
+def import_suite(
+    folder: Path, target: Path, *, queries: str, qrels: str, prefix: str, suite: str | None, force: bool
+) -> tuple[GoldenSet, int]:
+    """Writes the golden set of a judged folder to `target`; `qrels` may be missing where questions say `answerable`.
+
+    Returns it, and how many questions were left out because nothing says what answers them.
+    Raises: GoldenInvalid; UsageError where `target` exists.
+    """
+    require_writable("the golden set")
+    if target.exists() and not force:
+        raise UsageError(f"{target} exists already", "name another with --suite, or replace it with --force")
+    judged = folder / qrels
+    golden = read_judged_folder(
+        folder / queries, judged if judged.exists() else None, suite=suite or folder.name, prefix=prefix
+    )
+    try:
+        make_folder_for_user(target.parent)
+        with open_for_user(target) as file:
+            file.write(write_golden(golden))
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error.strerror}", "name another file with --suite") from error
+    return golden, count_questions(folder / queries) - len(golden.questions)
+
+
+def require_search_settings(settings: Sequence[str]) -> None:
+    """Raises UsageError for a setting that a run cannot try out, because the index would have to be rebuilt."""
+    for setting in settings:
+        if not setting.startswith(("search.", "rerank.", "rag.", "models.llm.")):
+            key = setting.partition("=")[0]
+            raise UsageError(
+                f"a run asks the index as it is: --set takes search.…, rerank.… and rag.…, not {key!r}",
+                "change it in the configuration, run kb ingest, then kb eval run",
+            )
 
 
 def judged_question(suite: Path, query: str, judged: Sequence[tuple[SearchHit, int]], category: str | None) -> Question:

@@ -1,24 +1,28 @@
-"""A question as the model encodes it that the index was embedded with."""
+"""The models that read questions: the encoder that the index was embedded with, and a cross-encoder, if one is set."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import mul
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.config import Config
+from kb.domain.candidates import PairOrder, PairScorer
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.filters import SearchFilters
 from kb.domain.search import QueryVectors, SearchQuery
 from kb.domain.text import start_of
 from kb.embed.codec import unpack_vector
-from kb.errors import ModelError, ModelMissing
-from kb.operations.embedding.plan import embedding_provider
-from kb.operations.session.loaded_models import LoadedModels, SharedEncoder
+from kb.embed.provider import LLAMA_CPP, PLUGIN
+from kb.errors import ConfigError, ModelError, ModelMissing
+from kb.operations.embedding.plan import embedding_provider, gguf_places
+from kb.operations.opening.loaded_models import LoadedModels, SharedEncoder
 from kb.records import NamedTuple
+from kb.retrieve.index import Index
 from kb.store import queries
-from kb.store.connection import Connection
 from kb.store.mirror import ANN_PAYS_ABOVE_CHUNKS, LoadedMirror, load_mirror, mirrored
 
 if TYPE_CHECKING:
@@ -46,13 +50,14 @@ class Encoding(NamedTuple):
 class VectorSource:
     """The encoder of one open knowledge base, for as long as it and the installed model do not change."""
 
-    def __init__(self, db: Connection, config: Config, models: LoadedModels, *, many: bool) -> None:
+    def __init__(self, index: Index, config: Config, models: LoadedModels, *, many: bool) -> None:
         """Takes the model's encoder; for `many` questions also a large index's ANN index.
 
         A process that answers one question scans the vectors exactly: loading Lance would take longer.
 
         Raises: ModelMissing where there are no vectors or no model; ModelError where the index holds another model's.
         """
+        db = index.db
         held = mirrored(db)
         if held is None:
             raise ModelMissing("this knowledge base has no vectors yet", "kb index --embeddings")
@@ -65,8 +70,9 @@ class VectorSource:
         self._db = db
         self._incomplete = queries.select_incomplete(db)
         self._sentences: dict[str, EncodedQuestion] = {}
-        self._ann = _ann_table(db, config, models, held) if many else None
-        self._in_memory = many and self._ann is None and _is_small(db)
+        is_large = index.state.chunks >= ANN_PAYS_ABOVE_CHUNKS
+        self._ann = _ann_table(index, config, models, held) if many else None
+        self._in_memory = many and self._ann is None and not is_large
         self._asked = 0
         self._state: str | None = None
 
@@ -131,7 +137,7 @@ class VectorSource:
         return token_scores(asked.tokens, [each.tokens or b"" for each in compared], self.dimensions)
 
     def _mirror(self) -> LoadedMirror | None:
-        """The vectors as they are now, shared by the session's threads; None until so many were asked that it pays."""
+        """The vectors as they are now, shared by the base's threads; None until so many were asked that it pays."""
         self._asked += 1
         if not self._in_memory or self._asked < _LOAD_MIRROR_AT:
             return None
@@ -140,11 +146,6 @@ class VectorSource:
             found = queries.select_mirror_state(self._db)
             self._state = None if found is None else found.state
         return self._models.kept("mirror", self._state, lambda: load_mirror(self._db, self.dimensions))
-
-
-def _is_small(db: Connection) -> bool:
-    total = queries.select_chunk_total(db)
-    return total is not None and total.chunks < ANN_PAYS_ABOVE_CHUNKS
 
 
 def ann_neighbours(table: LanceTable, vector: bytes, depth: int) -> tuple[tuple[str, float], ...]:
@@ -156,10 +157,9 @@ def ann_neighbours(table: LanceTable, vector: bytes, depth: int) -> tuple[tuple[
     return tuple((hit.chunk_id, hit.distance) for hit in table.nearest(unpack_vector(vector), 2 * depth))
 
 
-def _ann_table(db: Connection, config: Config, models: LoadedModels, held: queries.MirroredModel) -> LanceTable | None:
-    """The Lance table whose ANN index supplies neighbours; None where the exact scan is fast, or no index stands."""
-    total = queries.select_chunk_total(db)
-    if total is None or total.chunks < ANN_PAYS_ABOVE_CHUNKS:
+def _ann_table(index: Index, config: Config, models: LoadedModels, held: queries.MirroredModel) -> LanceTable | None:
+    """The Lance table whose ANN index supplies neighbours; None where the exact scan is fast, or it has no index."""
+    if index.state.chunks < ANN_PAYS_ABOVE_CHUNKS:
         return None
     from kb.store.lance_table import LanceTable, changed_at
 
@@ -184,3 +184,54 @@ def _encoder(config: Config, models: LoadedModels, held: queries.MirroredModel) 
             "kb index --embeddings",
         )
     return encoder
+
+
+class SharedScorer:
+    """A cross-encoder that scores for one thread at a time."""
+
+    def __init__(self, scorer: PairScorer, models: LoadedModels) -> None:
+        self._scorer = scorer
+        self._models = models
+
+    @property
+    def label(self) -> str:
+        """What the scores are called."""
+        return self._scorer.label
+
+    def score(self, question: str, passages: Sequence[str]) -> list[float]:
+        """One logit a passage."""
+        with self._models.one_at_a_time("scoring"):
+            return self._scorer.score(question, passages)
+
+
+def configured_pair_order(config: Config, models: LoadedModels) -> PairOrder:
+    """Who puts how many of the first hits in order. Raises: ConfigError, ModelMissing, ModelCorrupt."""
+    mark = (config.rerank.provider, config.rerank.model, config.models_embedding.threads)
+    scorer = models.kept("cross-encoder", mark, lambda: SharedScorer(open_pair_scorer(config), models))
+    return PairOrder(scorer, config.rerank.passages)
+
+
+def open_pair_scorer(config: Config) -> PairScorer:
+    """The cross-encoder that is configured, loaded. Raises: ConfigError, ModelMissing, ModelCorrupt, PluginFailed."""
+    _require_model(config)
+    rerank, threads = config.rerank, config.models_embedding.threads or os.cpu_count() or 1
+    if rerank.provider == LLAMA_CPP:
+        from kb.embed.gguf_models import open_gguf_scorer
+
+        return open_gguf_scorer(gguf_places(config, rerank.model), Path(rerank.model).name, threads)
+    if rerank.provider == PLUGIN:
+        from kb.embed.plugin_models import open_plugin_scorer
+
+        return open_plugin_scorer(rerank.model)
+    from kb.embed.hub_models import open_hub_scorer
+
+    return open_hub_scorer(config.model_dir, rerank.model, threads)
+
+
+def _require_model(config: Config) -> None:
+    """Raises ConfigError where `rerank.model` is empty."""
+    if not config.rerank.model.strip():
+        raise ConfigError(
+            f"rerank.provider is {config.rerank.provider}, and rerank.model names no model",
+            "set rerank.model, or rerank.provider to none",
+        )

@@ -1,0 +1,181 @@
+"""Questions in other files than golden sets: a folder of a judged set, and lines of answerable and other questions.
+
+A folder has `queries.jsonl` and `qrels.tsv`, the usual form of judged sets. A line of a file for calibration is a
+question in plain text, or a JSON object with `text`; an answerable one may say where its answer stands and what belongs
+in it: `expected` and `must_contain`, spelled as in a golden set.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from kb.domain.text import stored_text
+from kb.errors import GoldenInvalid, UsageError
+from kb.eval.golden import Expectation, GoldenSet, Problem, Question, read_expected
+
+_FOLDER_HINT = (
+    'a line of queries.jsonl: {"id": "q1", "text": "언제 고치나?"}, with "answerable": false for a question without an '
+    "answer; qrels.tsv: a head query_id, path, relevance, then a line each, separated by tabs"
+)
+_COLUMNS = ("query_id", "path", "relevance")
+
+
+def read_judged_folder(queries: Path, qrels: Path | None, *, suite: str, prefix: str = "") -> GoldenSet:
+    """The questions that somebody judged: with a relevant document, or said to be unanswerable.
+
+    `prefix` is put before every path: where the documents lie below the workspace root. `qrels` may be missing where
+    each line of `queries` says `answerable`.
+    Raises: GoldenInvalid naming file and line.
+    """
+    judged = _read_qrels(qrels) if qrels is not None else {}
+    questions = tuple(_read_queries(queries, judged, prefix))
+    if not questions:
+        raise GoldenInvalid(f"{queries} has no judged question; are the ids of both files the same?", _FOLDER_HINT)
+    return GoldenSet(suite, queries, questions)
+
+
+def count_questions(queries: Path) -> int:
+    """How many lines have a question, judged or not."""
+    with _opened(queries) as lines:
+        return sum(bool(line.strip()) for line in lines)
+
+
+def _read_qrels(file: Path) -> Mapping[str, dict[str, int]]:
+    """Question id → path → relevance above 0."""
+    judged: dict[str, dict[str, int]] = defaultdict(dict)
+    with _opened(file) as lines:
+        rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        if tuple(rows.fieldnames or ()) != _COLUMNS:
+            raise GoldenInvalid(f"{file}:1: the columns must be {', '.join(_COLUMNS)}", _FOLDER_HINT)
+        for number, row in enumerate(rows, 2):
+            try:
+                grade = int(row["relevance"])
+            except (TypeError, ValueError):
+                raise GoldenInvalid(f"{file}:{number}: relevance must be a whole number", _FOLDER_HINT) from None
+            if grade > 0:
+                judged[row["query_id"]][row["path"]] = grade
+    return judged
+
+
+def _read_queries(file: Path, judged: Mapping[str, Mapping[str, int]], prefix: str) -> Iterator[Question]:
+    seen: dict[str, int] = {}
+    with _opened(file) as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                item = json.loads(line)
+                asked, text = str(item["id"]), str(item["text"])
+            except (ValueError, TypeError, KeyError) as error:
+                raise GoldenInvalid(f"{file}:{number}: not a question: {error}", _FOLDER_HINT) from error
+            if asked in seen:
+                raise GoldenInvalid(f"{file}:{number}: id {asked!r} stands already in line {seen[asked]}", None)
+            seen[asked] = number
+            found = dict(judged.get(asked, {}))
+            if not found and item.get("path"):
+                found[str(item["path"])] = 1
+            answerable = item.get("answerable") is not False
+            if not found and answerable and "answerable" not in item:
+                continue
+            yield Question(
+                id=asked,
+                query=text,
+                line=number,
+                lang=item.get("lang"),
+                category=item.get("kind") or item.get("category"),
+                answerable=answerable,
+                expected=tuple(Expectation(grade, number, path=prefix + path) for path, grade in found.items())
+                if answerable
+                else (),
+            )
+
+
+def _opened(file: Path) -> TextIO:
+    try:
+        return file.open(encoding="utf-8-sig", newline="")
+    except OSError as error:
+        raise GoldenInvalid(f"{file} cannot be read: {error.strerror}", _FOLDER_HINT) from error
+
+
+_LINE_HINT = (
+    'a line is a question, or looks like {"text": "언제 고치나?", "expected": "notes/a.md", "target_lang": "en"}'
+)
+
+
+class Labelled(NamedTuple):
+    """A question that the notes answer, or do not, and the line of its file.
+
+    `target_lang`: the language of the answer, `expected`: where it stands, `must_contain`: strings that belong in it;
+    as far as the file says so.
+    """
+
+    text: str
+    is_answerable: bool
+    target_lang: str | None = None
+    line: int = 0
+    expected: tuple[Expectation, ...] = ()
+    must_contain: tuple[str, ...] = ()
+
+
+def read_labelled(answerable: Path, unanswerable: Path) -> list[Labelled]:
+    """The questions of both files.
+
+    Raises: UsageError naming the line that is no question, says the opposite of its file, or stands in both files.
+    """
+    found = [*_questions(answerable, True), *_questions(unanswerable, False)]
+    both = {each.text for each in found if each.is_answerable} & {each.text for each in found if not each.is_answerable}
+    if both:
+        raise UsageError(f"in both files: {min(both)}", "a question is answerable or it is not")
+    return found
+
+
+def _questions(file: Path, is_answerable: bool) -> Iterator[Labelled]:
+    try:
+        lines = file.read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"{file} cannot be read: {reason}", _LINE_HINT) from error
+    seen: set[str] = set()
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        question = _question(line.strip(), file, number, is_answerable)
+        if question.text not in seen:
+            seen.add(question.text)
+            yield question
+
+
+def _question(line: str, file: Path, number: int, is_answerable: bool) -> Labelled:
+    place = f"{file}:{number}"
+    if not line.startswith("{"):
+        return Labelled(line, is_answerable, line=number)
+    try:
+        value = json.loads(line)
+    except ValueError as error:
+        raise UsageError(f"{place}: not JSON: {error}", _LINE_HINT) from error
+    text, target_lang = value.get("text"), value.get("target_lang")
+    if not isinstance(text, str) or not text.strip() or not isinstance(target_lang, str | None):
+        raise UsageError(f"{place}: no question", _LINE_HINT)
+    if value.get("answerable", is_answerable) is not is_answerable:
+        raise UsageError(f"{place}: says it is {'not ' * is_answerable}answerable", "it belongs in the other file")
+    expected = _expected(value.get("expected"), place, number)
+    if expected and not is_answerable:
+        raise UsageError(f"{place}: is unanswerable and expects something all the same", _LINE_HINT)
+    strings = value.get("must_contain") or []
+    if not isinstance(strings, list) or not all(isinstance(each, str) and each.strip() for each in strings):
+        raise UsageError(f"{place}: must_contain is a list of strings", _LINE_HINT)
+    if strings and not expected:
+        raise UsageError(f"{place}: must_contain without expected", "say where the answer stands too")
+    return Labelled(text.strip(), is_answerable, target_lang, number, expected, tuple(map(stored_text, strings)))
+
+
+def _expected(value: object, place: str, number: int) -> tuple[Expectation, ...]:
+    try:
+        return () if value is None else read_expected(value, number)
+    except Problem as problem:
+        raise UsageError(f"{place}: expected: {problem.what}", _LINE_HINT) from problem

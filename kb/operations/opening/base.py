@@ -1,0 +1,351 @@
+"""The knowledge base, held open for one question or for many, and always as it is now.
+
+A process that lasts keeps one `Base`. Another process may change documents, vectors, models or the schema, or replace
+the file: the next question is answered from the new state. The configuration stays as it was given, except the rules
+that hide documents from an audience: those are read again when their file changes.
+
+Several threads may ask at once. `reading` gives each a connection; threads share the loaded models.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from copy import copy
+from functools import cached_property
+from pathlib import Path
+from threading import Event, Lock
+from typing import TYPE_CHECKING, TypeAlias
+
+from kb.config import Config, default_path, with_exposure_now
+from kb.domain.filters import SearchFilters
+from kb.domain.search import SearchDefaults, SearchMode
+from kb.errors import StoreError
+from kb.operations.opening.loaded_models import LoadedModels
+from kb.retrieve.index import Index
+from kb.store import queries
+from kb.store.connection import Connection, data_version, open_reader, open_versioned, snapshot, sqlite_errors
+from kb.store.schema_version import latest_version, require_known_schema, schema_state
+
+if TYPE_CHECKING:
+    from kb.domain.candidates import PairOrder
+    from kb.operations.opening.exposure import Audience
+    from kb.operations.opening.vectors import VectorSource
+
+# Device and inode: while a file is open, no other file has the same pair.
+FileIdentity: TypeAlias = tuple[int, int]
+# Identity, size and time of a file: they differ once it has been written.
+_FileState: TypeAlias = tuple[int, ...]
+
+# How long a question waits for another process to migrate, and how often it looks.
+MOST_WAIT_S = 60
+PAUSE_S = 0.05
+
+
+class Base:
+    """A configuration, loaded models and connections; inside `reading`, one connection and what was read through it.
+
+    What is read through a connection is read when it is first needed, and again after the database or an installed
+    model has changed.
+    """
+
+    def __init__(self, config: Config, *, many: bool = False, audience: Audience | None = None) -> None:
+        """Opens nothing before it is needed, so a base may be made before there is a file.
+
+        `many` prepares for many questions, for example by the ANN index of a large base; without it the first answer
+        comes sooner. The `audience` does not see what is hidden from it; None is the owner, who sees all.
+        """
+        self.models = LoadedModels(config.model_dir, many=many)
+        self.hides = False
+        self._config = self._given = config
+        self._many = many
+        self._audience = audience
+        self._rules_of: _FileState | None = None
+        self._free: list[tuple[FileIdentity | None, Base]] = []
+        self._opening = Lock()
+        self._closed = Event()
+        self._connection: Connection | None = None
+        self._data_version = 0
+        self._is_hidden = False
+        self._in_snapshot = False
+        self._has_vector_functions = False
+
+    @property
+    def config(self) -> Config:
+        """The configuration; the rules for this base's audience are those of the file as it is now.
+
+        Raises: ConfigError where that file cannot be read any more.
+        """
+        if self._connection is None and self._audience is not None:
+            now = _state_of(self._config.file or default_path(os.environ))
+            if now != self._rules_of:
+                self._config = with_exposure_now(self._config)
+                self._rules_of = now
+        return self._config
+
+    @property
+    def defaults(self) -> SearchDefaults:
+        """How a question is asked and answered where it does not say so."""
+        config = self.config
+        mode: SearchMode = config.search.mode  # type: ignore[assignment]  # `config` has checked it
+        return SearchDefaults(mode, config.search.default_k, config.rag.max_context_tokens)
+
+    @property
+    def db(self) -> Connection:
+        """The connection of this thread; only inside `reading`."""
+        assert self._connection is not None, "a base is read inside `with base.reading() as base`"
+        return self._connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Base]:
+        """The base with a connection, as it is now, for this thread until the block ends; itself where it has one.
+
+        A file of an older schema is migrated first. Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt;
+        StoreReadOnly where it cannot be migrated.
+        """
+        if self._connection is not None:
+            yield self
+            return
+        config = self.config
+        file = _identity(config.sqlite)  # before it is opened: a file that replaces it is noticed by the next question
+        base = self._free_one(file)
+        whole = True
+        try:
+            with sqlite_errors(config.sqlite):
+                if base is None:
+                    with self._opening:  # two that migrate at once would be in each other's way
+                        base = self._connected(open_current(config.sqlite), config)
+                elif config.exposure != base._given.exposure:
+                    base._given, base._is_hidden = config, False
+                base.refresh()
+                yield base
+        except StoreError:
+            whole = False
+            raise
+        finally:
+            if base is not None and whole and not self._closed.is_set():
+                self._free.append((file, base))
+            elif base is not None:
+                base.db.close()
+
+    @contextmanager
+    def reading_views(self) -> Iterator[Base]:
+        """As `reading`, with the views as this kb has them; questions are answered from tables."""
+        with self.reading() as base:
+            is_current = _has_our_views(base.db)
+        if not is_current:
+            _migrate(self.config.sqlite, _has_our_views)
+        with self.reading() as base:
+            yield base
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Base]:
+        """As `reading`; inside, the base stays as it is now, whatever others write meanwhile."""
+        with self.reading() as base:
+            if base._in_snapshot:
+                yield base
+                return
+            try:
+                with snapshot(base.db):
+                    base._in_snapshot = True
+                    base.__dict__.pop("index", None)
+                    base.refresh()
+                    yield base
+            except BaseException:
+                base._is_hidden = False  # it was rolled back with all else
+                raise
+            finally:
+                base._in_snapshot = False
+
+    def close(self) -> None:
+        """Closes the free connections; one in use is closed when its thread gives it back."""
+        self._closed.set()
+        while self._free:
+            self._free.pop()[1].db.close()
+
+    @cached_property
+    def index(self) -> Index:
+        """The lexical index as it is at one moment: each snapshot has its own."""
+        return Index(self.db)
+
+    @cached_property
+    def index_version(self) -> str:
+        """What built the rows of the lexical index."""
+        return index_version(self.index.state)
+
+    @cached_property
+    def vectors(self) -> VectorSource:
+        """The encoder of questions; sqlite-vec and `maxsim` are loaded with it.
+
+        Raises: ModelMissing where there are no vectors or no model, and looks again the next time; ModelError where the
+        index holds another model's.
+        """
+        from kb.operations.opening.vectors import VectorSource
+        from kb.retrieve.search import add_maxsim
+        from kb.store.mirror import load_vector_functions
+
+        source = VectorSource(self.index, self.config, self.models, many=self._many)
+        if not self._has_vector_functions:
+            load_vector_functions(self.db)
+            add_maxsim(self.db)
+            self._has_vector_functions = True
+        return source
+
+    @property
+    def pair_order(self) -> PairOrder | None:
+        """The cross-encoder that orders the first hits of a hybrid question; None where none is configured.
+
+        Raises: ConfigError, ModelMissing, ModelCorrupt.
+        """
+        if self.config.rerank.provider == "none":
+            return None
+        from kb.operations.opening.vectors import configured_pair_order
+
+        return configured_pair_order(self.config, self.models)
+
+    def visible(self, filters: SearchFilters) -> SearchFilters:
+        """The filters, among the documents that this base shows."""
+        return filters._replace(among_visible=True) if self.hides else filters
+
+    def hidden_from_models(self) -> frozenset[str]:
+        """The paths of documents that no language model may read; what is hidden here is not among the hits anyway."""
+        if self._audience == "agent":
+            return frozenset()
+        from kb.operations.opening.exposure import hidden_paths, rules_for
+
+        return hidden_paths(self.db, rules_for(self.config, "model"))
+
+    def refresh(self) -> None:
+        """Forgets what was read before the database or an installed model changed. Raises: SchemaTooNew."""
+        seen = data_version(self.db)
+        if seen != self._data_version:
+            require_known_schema(self.db)
+            self._data_version = seen
+            self._is_hidden = False
+            self._forget()
+        elif "vectors" in self.__dict__ and not self.vectors.models_are_installed():
+            self._forget()
+        self._hide()
+
+    def _connected(self, db: Connection, config: Config) -> Base:
+        base = copy(self)
+        base._connection = db
+        base._data_version = data_version(db)
+        base._config = base._given = config
+        return base
+
+    def _free_one(self, file: FileIdentity | None) -> Base | None:
+        """A free connection to the file that is there now; connections to a file that it replaced are closed."""
+        while True:
+            try:
+                opened, base = self._free.pop()
+            except IndexError:
+                return None
+            if opened == file:
+                return base
+            base.db.close()
+
+    def _hide(self) -> None:
+        """Hides what the audience does not see, by the documents as they are now. Raises: ConfigError."""
+        if self._audience is None or self._is_hidden:
+            return
+        from kb.operations.opening.exposure import hide_answers, hide_documents, rules_for
+
+        self._forget()
+        rules = rules_for(self._given, self._audience)
+        self.hides = hide_documents(self.db, rules) > 0
+        if self._audience == "page":
+            hide_answers(self.db, rules)  # agents are shown none
+        # Words that only hidden documents have must not be offered for a slip.
+        given = self._given
+        self._config = given.with_search(correct_typos=False, both_scripts=False) if self.hides else given
+        self._is_hidden = True
+
+    def _forget(self) -> None:
+        for name in ("index", "index_version", "vectors"):
+            self.__dict__.pop(name, None)
+
+
+@contextmanager
+def open_base(config: Config, *, many: bool = False, audience: Audience | None = None) -> Iterator[Base]:
+    """A base, closed at the end of the block."""
+    with closing(Base(config, many=many, audience=audience)) as base:
+        yield base
+
+
+def index_version(state: queries.IndexState) -> str:
+    """What built the rows of the lexical index: `<definition>/<analyser>/<words>`.
+
+    Joined by `+` where documents differ, because not all have been read again since a part of kb changed.
+    """
+    makers = sorted({maker_of(pipeline_version) for pipeline_version in json.loads(state.pipelines_json)})
+    return "/".join([state.fts_version, *(["+".join(makers)] if makers else [])])
+
+
+def maker_of(pipeline_version: str) -> str:
+    """What made the indexed words of a document: the analyser and the rule for names and headings."""
+    return "/".join(pipeline_version.rsplit("/", 2)[-2:])
+
+
+def open_current(sqlite: Path) -> Connection:
+    """A read-only connection to a file of this kb's schema; a file of an older schema is migrated first.
+
+    Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt; StoreReadOnly where it cannot be migrated;
+    StoreBusy where an older kb keeps it from being migrated.
+    """
+    db, version = open_versioned(sqlite)
+    if version != latest_version():
+        db.close()
+        _migrate(sqlite, _has_our_tables)
+        db = open_reader(sqlite)
+    return db
+
+
+def _has_our_tables(db: Connection) -> bool:
+    return schema_state(db).schema_version == latest_version()
+
+
+def _has_our_views(db: Connection) -> bool:
+    """Whether the views are as this kb makes them: an older kb may have made them last, or somebody dropped one."""
+    from kb.store.migrate import is_current
+
+    return is_current(db)
+
+
+def _migrate(sqlite: Path, is_current: Callable[[Connection], bool]) -> None:
+    """Migrates, or waits for the process that does: it migrates first, so `is_current` may come before its end.
+
+    Raises: StoreReadOnly; StoreBusy where an older kb writes, and does not end.
+    """
+    import time
+
+    from kb.errors import StoreBusy
+    from kb.operations.opening.writing import writing
+
+    last_try = time.monotonic() + MOST_WAIT_S
+    while True:
+        try:
+            with writing(sqlite):
+                return
+        except StoreBusy:
+            if time.monotonic() >= last_try:
+                raise
+        time.sleep(PAUSE_S)
+        with closing(open_reader(sqlite)) as db:
+            if is_current(db):
+                return
+
+
+def _state_of(path: Path) -> _FileState:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _identity(path: Path) -> FileIdentity | None:
+    found = _state_of(path)
+    return (found[0], found[1]) if found else None

@@ -1,0 +1,90 @@
+"""Results a page at a time: cursors, in which a caller hands back where a list goes on, and the tokens of a text.
+
+A cursor names the corpus revision it counts in. It holds a position, never a permission: it gives nothing that could
+not be asked for without it. Which model reads a text in the end is not known here: tokens are those of the configured
+embedding model, whose vocabulary of 250,000 pieces counts Korean and English much as larger language models do.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from kb.config import Config
+from kb.errors import InvalidCursor, KbError, StaleCursor
+from kb.operations.opening.loaded_models import LoadedModels
+
+MOST_CHARS = 20_000
+ESTIMATE = "estimate"
+
+
+def write_cursor(kind: str, revision: int, state: Mapping[str, Any]) -> str:
+    """The cursor of one kind of list at a corpus revision."""
+    body = json.dumps({"k": kind, "r": revision, **state}, ensure_ascii=False, separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(crc32(body).to_bytes(4) + body).decode().rstrip("=")
+
+
+def read_cursor(kind: str, revision: int, cursor: str) -> dict[str, Any]:
+    """The state that a cursor of that kind holds.
+
+    Raises: InvalidCursor for what is none, StaleCursor where the corpus has changed since.
+    """
+    state = _state(cursor)
+    if state is None or state.get("k") != kind or not isinstance(state.get("r"), int):
+        raise InvalidCursor(
+            f"this is no cursor of {kind}", f"hand back next_cursor of the last {kind}, whole and unchanged"
+        )
+    if state["r"] != revision:
+        raise StaleCursor(
+            "the corpus has changed since this cursor was given",
+            f"{kind} again without a cursor",
+        )
+    return state
+
+
+def _state(cursor: str) -> dict[str, Any] | None:
+    if len(cursor) > MOST_CHARS:
+        return None
+    try:
+        data = base64.b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        if crc32(data[4:]).to_bytes(4) != data[:4]:
+            return None
+        state = json.loads(data[4:])
+    except (ValueError, binascii.Error, RecursionError):
+        return None
+    return state if isinstance(state, dict) else None
+
+
+class TokenCounter(NamedTuple):
+    """What counts (the name of a model, or `estimate`) and the function that does."""
+
+    name: str
+    count: Callable[[str], int]
+
+
+def token_counter(config: Config, models: LoadedModels) -> TokenCounter:
+    """The counter of a configuration; the vocabulary is mapped, not loaded."""
+    from kb.models.manifest import manifest_bytes
+
+    name = config.models_embedding.model
+    mark = manifest_bytes(models.model_dir, name)
+    return models.kept(f"token counter {name}", mark, lambda: _counter(config, models))
+
+
+def _counter(config: Config, models: LoadedModels) -> TokenCounter:
+    from kb.embed.installed.vocabulary import VOCABULARY_FILE, WordTokens, open_vocabulary
+    from kb.models.manifest import read_installed
+
+    name = config.models_embedding.model
+    try:
+        read_installed(models.model_dir, name)
+        tokens = WordTokens(open_vocabulary(models.model_dir / name / VOCABULARY_FILE))
+    except KbError:
+        from kb.chunk.tokens import estimate_tokens
+
+        return TokenCounter(ESTIMATE, estimate_tokens)
+    return TokenCounter(name, lambda text: len(tokens.token_ids(text.encode("utf-8", "replace").decode("utf-8"))))

@@ -1,1 +1,0 @@
-"""Source code among what a search finds: by its names, ranked, shown."""
