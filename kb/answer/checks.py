@@ -1,6 +1,6 @@
-"""A generated text → its sentences, each checked against what it cites: supported, not checked, weak, or dropped.
+"""Checks each sentence of a generated text against the passages it cites: supported, not checked, weak, or dropped.
 
-A sentence is judged by what it cites: the passages of the next marker where it has none itself; where nothing follows,
+A sentence is judged by the passages it cites. One without a marker takes those of the next marker; where none follows,
 the passage that has most of its words. The exact rules of `kb.answer.claims` judge first. Where they find no
 contradiction and the owner has configured a claim judge, its verdict decides.
 """
@@ -21,7 +21,7 @@ from kb.language.sentences import sentence_ranges
 
 
 class Read(NamedTuple):
-    """A sentence of a generated text with the passages it cites; none where it cites nothing that was given."""
+    """A sentence of a generated text with the passages it cites; none where it cites none of those given."""
 
     text: str
     cited: tuple[int, ...]
@@ -30,7 +30,7 @@ class Read(NamedTuple):
 def check_claims(
     text: str, question: str, packed: Sequence[Passage], judge: ClaimJudge | None = None
 ) -> tuple[Claim, ...]:
-    """The sentences of a generated text in their order, each with what it rests on. Raises: ModelError by `judge`."""
+    """The sentences of a generated text in order, each with its verdict and passages. Raises: ModelError by `judge`."""
     passages = {passage.number: passage for passage in packed}
     return tuple(_check(read, question, passages, judge) for read in read_sentences(text, frozenset(passages)))
 
@@ -72,7 +72,7 @@ def _check(read: Read, question: str, passages: dict[int, Passage], judge: Claim
 
 
 def _decided(judged: Judged, second: SecondVerdict, language: str) -> Judged:
-    """A contradiction by the rules, else what the judge says, with the reason of whichever it is."""
+    """The rules' contradiction, else the judge's verdict, with its reason."""
     if judged.verdict == "contradiction":
         return judged
     if second.verdict == "support":
@@ -82,7 +82,7 @@ def _decided(judged: Judged, second: SecondVerdict, language: str) -> Judged:
 
 
 def _likeliest(text: str, passages: dict[int, Passage]) -> list[Passage]:
-    """The passage that carries most of a sentence's words, where that is most of them."""
+    """The passage that contains most of a sentence's words, if its share is at least `MOST_WORDS`."""
     shares = [(-carried_share(text, [passage]), number) for number, passage in passages.items()]
     share, number = min(shares, default=(0.0, 0))
     return [passages[number]] if -share >= MOST_WORDS else []

@@ -1,13 +1,13 @@
 """Whether a passage says what a sentence of a language model says, by three exact rules.
 
-- `support`: one sentence of a cited passage holds it nearly word for word. All its content words are there, in their
-  order: English by stems, Korean as morphemes with the particle of each noun. So are its numbers, names, negations and
-  words of certainty, and the clause around them has no other negation or condition.
-- `contradiction`: a number, date, name or quotation differs. The quotation is in no passage. Or a sentence has most of
-  the claim's words with another number of the unit, or without the name, and no passage has that number or name. Or a
-  sentence holds the claim word for word but for neighbouring numbers or a name. So is a claim that only repeats an
-  instruction found in a passage, or has hardly a word of its passages.
-- `unknown`: everything else, a sentence in another language than its passages included. It was not checked.
+- `support`: one sentence of a cited passage contains the claim nearly word for word: all its content words in order
+  (English by stems, Korean as morphemes with the particle of each noun), numbers, names, negations and words of
+  certainty. The clause around them has no other negation or condition.
+- `contradiction`: a number, date, name or quotation differs. Either the quotation is in no passage; or a sentence has
+  most of the claim's words with another number of the unit, or without the name, and no passage has that number or
+  name; or a sentence contains the claim word for word except for neighbouring numbers or a name. A claim is also a
+  contradiction if it only repeats an instruction found in a passage, or shares hardly a word with its passages.
+- `unknown`: everything else, including a sentence in another language than its passages. It was not checked.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from kb.language.lists import pattern, rows, words
 from kb.language.sentences import sentences
 
 FEWEST_WORDS = 0.1
-"""A sentence that shares fewer of its words with its passages is about something else."""
+"""A sentence that shares a smaller part of its words with its passages is about something else."""
 
 MOST_WORDS = 0.6
-"""A sentence or passage that has so many of a claim's words speaks of the same."""
+"""A sentence or passage with this share of a claim's words is about the same thing."""
 
 REPEATED = 0.8
-"""A sentence that has so many of its words from an instruction repeats it."""
+"""A sentence with this share of its words from an instruction repeats the instruction."""
 
 LONGEST_CHARS = 1_000
 """A longer text is no sentence, of a model or of a source, and is not compared word by word."""
 
-# Of the words between the first and the last that a claim shares with a sentence, so many may be left out, as a part
-# of the claim's own.
+# How many of a sentence's words between the first and the last shared one a claim may leave out, as a share of the
+# claim's own words.
 _LEFT_OUT = 0.6
 _LEFT_OUT_BESIDE_ANOTHER = 0.34
 _FEWEST_TOKENS = 2
@@ -67,7 +67,7 @@ class Judged(NamedTuple):
 
 
 class Token(NamedTuple):
-    """A word, name or number of a sentence, as it is written and as two are compared: `key`, `particle`, `quantity`.
+    """A word, name or number of a sentence: as written, and as compared by `key`, `particle` and `quantity`.
 
     An `operator` negates, limits or doubts; a `break` is between two clauses.
     """
@@ -98,7 +98,7 @@ def _may_stand_for(one: Token, other: Token) -> bool:
 
 
 def judge_claim(claim: str, question: str, cited: Sequence[Passage]) -> Judged:
-    """What the cited passages (at least one) say of a sentence; what the question states needs no source."""
+    """Judges a sentence by the cited passages (at least one); what the question states needs no source."""
     language = query_language(question)
 
     def judged(verdict: Verdict, reason: str, *about: str) -> Judged:
@@ -135,7 +135,7 @@ def judge_claim(claim: str, question: str, cited: Sequence[Passage]) -> Judged:
 
 
 class Nearest(NamedTuple):
-    """The sentence of some passages that has most of a claim's words, and the `share`, 0 to 1, that it has."""
+    """The sentence that has most of a claim's words, and the `share` of them that it has, 0 to 1."""
 
     share: float
     passage: Passage
@@ -143,7 +143,7 @@ class Nearest(NamedTuple):
 
 
 def nearest_sentence(claim: str, cited: Sequence[Passage]) -> Nearest | None:
-    """The sentence of the cited passages that has most of a claim's words; None where they hold no sentence."""
+    """The sentence of the cited passages that has most of a claim's words; None where they contain no sentence."""
     said = words_of(claim)
     ranked = (
         Nearest(carried(said, words_of(sentence.text)), passage, sentence)
@@ -166,7 +166,7 @@ def carried_share(claim: str, cited: Sequence[Passage]) -> float:
 
 @functools.lru_cache(maxsize=64)
 def _words_of_whole(passage: Passage) -> Words:
-    """The words of a passage with its title and headings, which it may speak of without naming."""
+    """The words of a passage with its title and headings: the text may leave out a name that these give."""
     return words_of(_whole(passage))
 
 
@@ -174,13 +174,13 @@ def _whole(passage: Passage) -> str:
     return "\n".join((passage.title, *passage.heading_path, passage.text))
 
 
-# --- what is nowhere in the passages --------------------------------------------------------------------------------
+# --- what the passages lack -----------------------------------------------------------------------------------------
 
 
 def _repeats_instruction(claim: str, cited: Sequence[Passage]) -> bool:
-    """Whether a sentence has the words of an instruction to the answerer in a passage, and does not report it.
+    """Whether a sentence repeats an instruction to the answerer from a passage, and does not report it as one.
 
-    `kb/language/data/instructions.tsv` lists what is said to whoever answers, and what reports it ("the note asks …").
+    `kb/language/data/instructions.tsv` lists wordings of instructions, and of reports on them ("the note asks …").
     """
     if pattern("instructions", "tells", re.IGNORECASE).search(claim):
         return False
@@ -212,7 +212,7 @@ def _quantities(text: str) -> tuple[Quantity, ...]:
 
 
 def _absent_name(claim: str, question: str, cited: Sequence[Passage]) -> str | None:
-    """A name that neither the passages nor the question have; one in another script than theirs may be there."""
+    """A name that neither the passages nor the question have; a name in another script than theirs does not count."""
     known = "\n".join((*map(_whole, cited), question)).lower()
     if has_hangul(claim) != has_hangul(known):
         return None
@@ -224,27 +224,27 @@ def _absent_name(claim: str, question: str, cited: Sequence[Passage]) -> str | N
     return None
 
 
-# --- what one sentence of a passage holds ---------------------------------------------------------------------------
+# --- what one sentence of a passage contains ------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=64)
 def _pieces(passage: Passage) -> tuple[tuple[tuple[Token, ...], str], ...]:
-    """The sentences of a passage as tokens, and as they are. Of code the lines: an `if` there is no condition."""
+    """The sentences of a passage, each as tokens and as text; of code, its lines, where an `if` is no condition."""
     is_code = isinstance(passage.citation, CodeCitation)
     found = passage.text.split("\n") if is_code else [sentence.text for sentence in sentences(passage)]
     return tuple((_tokens(sentence), sentence) for sentence in found if len(sentence) <= LONGEST_CHARS)
 
 
 def _holds(said: Sequence[Token], there: Sequence[Token]) -> bool:
-    """Whether a sentence of a passage holds a claim word for word."""
+    """Whether a sentence of a passage contains a claim word for word."""
     found = _aligned(said, there, may_differ=False)
     return found is not None and _is_whole(said, there, [at for _, at in found], _LEFT_OUT)
 
 
 def _difference(said: Sequence[Token], there: Sequence[Token]) -> tuple[Token, Token] | None:
-    """The first token of a claim, and the one in its place, where a sentence holds all of it but that one.
+    """The one token of a claim that a sentence has another token for, and that token.
 
-    Numbers beside each other, as those of a date, count as one.
+    Neighbouring numbers, such as those of a date, count as one.
     """
     found = _aligned(said, there, may_differ=True)
     if found is None or not _is_whole(said, there, [at for _, at in found], _LEFT_OUT_BESIDE_ANOTHER):
@@ -258,9 +258,9 @@ def _difference(said: Sequence[Token], there: Sequence[Token]) -> tuple[Token, T
 
 
 def _aligned(said: Sequence[Token], there: Sequence[Token], *, may_differ: bool) -> list[tuple[Token, int]] | None:
-    """Each content token of a claim with its place in a sentence, in order and as near to the end as can be.
+    """Each content token of a claim with its place in a sentence, in order and as near to the end as possible.
 
-    Of several ways the one that leaves out least; None where one is missing, or there are too few of them.
+    Of several alignments, the one that leaves out least; None where a token is missing, or the claim has too few.
     """
     content = [token for token in said if token.kind not in ("operator", "break")]
     if sum(token.kind != "preposition" for token in content) < _FEWEST_TOKENS:
@@ -284,7 +284,7 @@ def _aligned(said: Sequence[Token], there: Sequence[Token], *, may_differ: bool)
 
 
 def _is_whole(said: Sequence[Token], there: Sequence[Token], places: Sequence[int], left_out: float) -> bool:
-    """Whether a sentence leaves out little between these places, and turns the clause around them as the claim does."""
+    """Whether the sentence has few other words between these places, and the claim's operators in the clause around."""
     first, last = places[0], places[-1]
     between = [there[at] for at in range(first, last) if at not in places]
     content = sum(token.kind in ("word", "name", "number") for token in said)
@@ -309,7 +309,7 @@ def _operators(tokens: Sequence[Token]) -> Counter[str]:
 
 @functools.lru_cache(maxsize=512)
 def _tokens(text: str) -> tuple[Token, ...]:
-    """The words, names and numbers of a sentence in order, without words that say nothing."""
+    """The words, names and numbers of a sentence in order, without function words."""
     numbers = _quantities(text)
     found = [(each.start, Token(each.text, each.value, "number", quantity=each)) for each in numbers]
     others = _korean(text) if has_hangul(text) else _english(text)
@@ -358,12 +358,12 @@ def _korean(text: str) -> Iterator[tuple[int, Token]]:
 
 @functools.cache
 def _same_operators() -> dict[str, str]:
-    """The forms of a Korean operator by the one that stands for all: 않 of 안."""
+    """Each form of a Korean operator → the form that represents it: 않 → 안."""
     return {form: listed.split()[0] for listed in rows(_LISTS)["same"] for form in listed.split()[1:]}
 
 
 @functools.cache
 def _particles() -> dict[str, str]:
-    """Korean particles by the part of a sentence that they mark."""
+    """Each Korean particle → the part of a sentence that it marks."""
     kinds = {kind: texts for kind, texts in rows(_LISTS).items() if kind.startswith("particle ")}
     return {each: kind.removeprefix("particle ") for kind, texts in kinds.items() for each in texts[0].split()}

@@ -1,7 +1,7 @@
-"""Answers from source code: how likely what was found answers, and the definitions and statements that are quoted.
+"""Answers from source code: how likely the hits answer the question, and the definitions and statements to quote.
 
-A definition that is named, a line of a stack trace and a line that calls what is asked for are there or not; how often
-each is right, and how much the words of a description tell, was fitted on questions whose lines another program gives
+A named definition, a line of a stack trace and a line that calls the name are either found or not. How often each is
+right, and how much the words of a description count, was fitted on questions whose correct lines another program gives
 (`python -m benchmarks code`). The weights are the model `code_right` of `kb/answer/data/weights.tsv`.
 """
 
@@ -25,12 +25,12 @@ MODEL = "code_right"
 
 
 def code_evidence(db: Connection, found: CodeFound) -> Evidence:
-    """The evidence of what was found in source code."""
+    """The evidence of the hits in source code."""
     return _evidence(code_features(db, found), fitted(MODEL), found)
 
 
 def _evidence(features: dict[str, float], weights: Fitted, found: CodeFound) -> Evidence:
-    # Of definitions that are named alike each may be meant.
+    # Of several definitions with one name, any may be meant.
     right = 0.0 if _misses_uses(found) else likelihood(weights, features) * found.shown_rivals
     first = found.hits[0]
     return Evidence(
@@ -45,12 +45,12 @@ def _evidence(features: dict[str, float], weights: Fitted, found: CodeFound) -> 
 
 
 def _misses_uses(found: CodeFound) -> bool:
-    """Whether it is asked where something is used and no line uses it: its definition is no answer."""
+    """Whether the question asks where something is used and no line uses it: its definition is no answer."""
     return found.wants_uses and found.is_of_code and found.hits[0].found_by != "use"
 
 
 def code_features(db: Connection, found: CodeFound) -> dict[str, float]:
-    """What is weighed of the first hit: how it was found; of words, how many of the question's it has."""
+    """The features of the first hit: how it was found; for words, how many of the question's it has."""
     first = found.hits[0]
     features = {"bias": 1.0}
     if first.found_by in ("place", "use"):
@@ -73,8 +73,8 @@ def code_features(db: Connection, found: CodeFound) -> dict[str, float]:
 
 
 def _held(db: Connection, found: CodeFound) -> tuple[float, float]:
-    """Of the question's words, weighed by their rarity: the share that the first hit has, and how rare the rarest is
-    that it has not, as a part of the rarest of all."""
+    """Of the question's words, weighted by rarity: the share that the first hit has, and the rarity of the rarest word
+    that it lacks, relative to the rarest of all."""
     total = queries.select_code_total(db)
     chunks = total.chunks if total else 0
     rows = queries.select_code_words(db, words_json=json.dumps(found.tokens), chunk_rowid=found.hits[0].chunk_rowid)
@@ -86,23 +86,23 @@ def _held(db: Connection, found: CodeFound) -> tuple[float, float]:
     return held / sum(weights), lacking / max(weights)
 
 
-# So many frames of a stack trace or callers are quoted at most; of what is described the first, and where kb is not
-# sure the second.
+# The most frames of a stack trace or callers to quote. Of hits for a description, the first is quoted, and the second
+# too where kb is not sure.
 _UNSURE = 2
 _FRAMES = 3
 _CALLERS = 6
-# A definition of so many lines is quoted whole around the line of a trace; of a longer one the lines about it.
+# Up to this many lines, a definition is quoted whole around the line of a trace; of a longer one, the nearby lines.
 _WHOLE_LINES = 30
 _AROUND = 6
-# A statement is looked for on so many lines at most.
+# The most lines to search for a statement.
 _STATEMENT_LINES = 12
 _OPENS, _CLOSES = "([{", ")]}"
-# A line that ends with these goes on below.
+# A line that ends with one of these continues below.
 _GOES_ON = ("(", "[", ",", "\\", "=", "&&", "||", "+")
 
 
 def answering(found: CodeFound, *, is_sure: bool) -> tuple[CodeHit, ...]:
-    """The hits that an answer is made of, best first: those found like the first one."""
+    """The hits to answer from, best first: those found in the same way as the first."""
     first = found.hits[0]
     if first.found_by == "definition":
         return found.rivals[:SHOWN_RIVALS]
@@ -112,14 +112,14 @@ def answering(found: CodeFound, *, is_sure: bool) -> tuple[CodeHit, ...]:
 
 
 def is_cut(hit: CodeHit) -> bool:
-    """Whether a definition goes on behind what is quoted of it."""
+    """Whether a definition continues after its quoted lines."""
     cited = hit.citation
     is_whole = not isinstance(cited, CodeCitation) or cited.line_end <= hit.first_line + hit.text.count("\n")
     return hit.found_by == "definition" and not is_whole
 
 
 def quote_code(hits: Sequence[CodeHit], passages: Sequence[Passage], first: int = 1) -> Quoted:
-    """Pieces of these hits, word for word; `passages` are the same, in the same order, whole."""
+    """Quotes pieces of these hits word for word; `passages` are the whole passages of the hits, in the same order."""
     cited = tuple(passage._replace(number=place) for place, passage in enumerate(passages, first))
     claims: list[Claim] = []
     shown: list[str] = []
@@ -129,7 +129,7 @@ def quote_code(hits: Sequence[CodeHit], passages: Sequence[Passage], first: int 
         for start, end in pieces:
             text = "\n".join(hit.text.split("\n")[start - hit.first_line : end - hit.first_line + 1])
             at = passage.citation
-            assert isinstance(at, CodeCitation)  # source code is cited as nothing else
+            assert isinstance(at, CodeCitation)  # source code has no other citations
             claims.append(Claim(text, (place,), "supported", text, at._replace(line_start=start, line_end=end)))
             shown.append(_fenced(text, lang, place))
     return Quoted("\n\n".join(shown), tuple(claims), cited)
@@ -161,14 +161,14 @@ def _pieces(hit: CodeHit) -> Iterator[tuple[int, int]]:
 
 
 def statement_at(lines: Sequence[str], at: int) -> tuple[int, int]:
-    """The first and last index of the statement around index `at`: as far as it is not ended and brackets stay open."""
+    """The first and last index of the statement around index `at`; it goes on while brackets are open."""
     start = end = at
     while start > 0 and at - start < _STATEMENT_LINES:
         if _open(lines[start : at + 1]) >= 0 and not lines[start - 1].rstrip().endswith(_GOES_ON):
             break
         start -= 1
     while end + 1 < len(lines) and end - at < _STATEMENT_LINES:
-        # What ends with the opening of a block is its head: the block is no part of the statement.
+        # A line that opens a block is its head: the block is no part of the statement.
         if _open(lines[start : end + 1]) <= 0 or lines[end].rstrip().endswith("{"):
             break
         end += 1
@@ -176,6 +176,6 @@ def statement_at(lines: Sequence[str], at: int) -> tuple[int, int]:
 
 
 def _open(lines: Sequence[str]) -> int:
-    """How many brackets are opened in these lines more than closed."""
+    """How many more brackets these lines open than close."""
     text = "".join(lines)
     return sum(map(text.count, _OPENS)) - sum(map(text.count, _CLOSES))

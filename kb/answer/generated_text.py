@@ -1,10 +1,9 @@
-"""What a generated text holds beside its sentences: markers of passages, thoughts, and a refusal.
+"""Parses markers of passages, thoughts and refusals in a generated text.
 
-A marker is a pair of brackets with nothing but numbers between them, however they are written: `[1, #3]`, `[1-3]`,
-`[[9]8]`, `【2】`, with white space or invisible characters inside. Nested ones go as one, so that taking one out never
-leaves another. A refusal has two signs together: its subject is the sources or the writer ("the notes do not mention",
-"I cannot tell", 자료에는 … 나와 있지 않습니다), and no source has the sentence. "The virus is not found in humans" is
-about the virus.
+A marker is a pair of brackets with only numbers between them, in any notation: `[1, #3]`, `[1-3]`, `[[9]8]`, `【2】`,
+with white space or invisible characters inside. Nested markers count as one, so that removing one never leaves another.
+A refusal has two signs: its subject is the sources or the writer ("the notes do not mention", "I cannot tell", 자료에는
+… 나와 있지 않습니다), and no source contains the sentence. "The virus is not found in humans" is about the virus.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from kb.records import NamedTuple
 
 _OPENING, _CLOSING = "[［【〔", "]］】〕"
 _INVISIBLE = "\u00ad\u200b-\u200f\u2060\ufeff"
-# All that can be in markers, from an opening bracket on. What follows such a run is never part of a marker in it.
+# All characters that markers may contain, from an opening bracket on. A marker never reaches beyond such a run.
 _RUN = re.compile(rf"[{re.escape(_OPENING)}][\s\d#＃,，、;\-–~{re.escape(_OPENING + _CLOSING)}{_INVISIBLE}]*+")
 _BETWEEN = re.compile(rf"[\s#＃,，、;{re.escape(_OPENING + _CLOSING)}{_INVISIBLE}]+")
 _NUMBERS = re.compile(r"(\d{1,9})(?:[-–~](\d{1,9}))?")
@@ -31,14 +30,14 @@ _LONGEST_RANGE = 20
 
 
 class Unmarked(NamedTuple):
-    """A text without its markers. Each of `marks` is (where it stood, the passages it names)."""
+    """A text without its markers. Each of `marks` is (its place, the passages it names)."""
 
     text: str
     marks: tuple[tuple[int, tuple[int, ...]], ...]
 
 
 class _Marker(NamedTuple):
-    """A marker at `start`..`end` of a text, the white space before it included."""
+    """A marker at `start`..`end` of a text, including the white space before it."""
 
     start: int
     end: int
@@ -46,7 +45,7 @@ class _Marker(NamedTuple):
 
 
 def take_markers(text: str) -> Unmarked:
-    """`text` without markers, and where each of them was in what is left."""
+    """`text` without markers, and the place of each marker in the remaining text."""
     parts: list[str] = []
     marks: list[tuple[int, tuple[int, ...]]] = []
     at = length = 0
@@ -59,14 +58,14 @@ def take_markers(text: str) -> Unmarked:
 
 
 def show_markers(numbers: Collection[int]) -> str:
-    """The markers of some passages, as they follow a sentence: ` [1][3]`; empty for none."""
+    """The markers of some passages, as written after a sentence: ` [1][3]`; empty for none."""
     return " " + "".join(f"[{number}]" for number in numbers) if numbers else ""
 
 
 def without_brackets(text: str, places: Collection[int]) -> str:
-    """`text` with wide brackets where it reads as `show_markers` of some of these places would, for quoted words.
+    """Quoted `text` with wide brackets in place of any text that looks like a marker of one of these places.
 
-    What is between backticks stays: there `[0]` is code.
+    Text between backticks stays: there `[0]` is code.
     """
 
     def widened(found: re.Match[str]) -> str:
@@ -81,7 +80,7 @@ _WIDE = str.maketrans({"[": "［", "]": "］"})
 
 
 class MarkerFilter:
-    """Rewrites a stream so that what is shown carries no marker of a passage that was not given."""
+    """Removes markers of unknown passages from a stream."""
 
     def __init__(self, known: Collection[int]) -> None:
         self._known = frozenset(known)
@@ -114,7 +113,7 @@ class MarkerFilter:
 
 
 def _markers(text: str) -> Iterator[_Marker]:
-    """The markers of a text in order, of nested ones the outermost."""
+    """The markers of a text in order; of nested ones, the outermost."""
     for run in _RUN.finditer(text):
         for start, end in _outermost(run[0]):
             numbers = _numbers(run[0][start:end])
@@ -125,7 +124,7 @@ def _markers(text: str) -> Iterator[_Marker]:
 
 
 def _outermost(run: str) -> list[tuple[int, int]]:
-    """The [start, end) of the pairs of brackets in a run that are in no other pair."""
+    """The [start, end) of each outermost pair of brackets in a run."""
     pairs: list[tuple[int, int]] = []
     opened: list[int] = []
     for at, char in enumerate(run):
@@ -140,7 +139,7 @@ def _outermost(run: str) -> list[tuple[int, int]]:
 
 
 def _numbers(bracketed: str) -> tuple[int, ...]:
-    """The passages a pair of brackets names; none where anything else than numbers is between them."""
+    """The passages a pair of brackets names; none where it contains anything but numbers."""
     found: dict[int, None] = {}
     for part in filter(None, _BETWEEN.split(bracketed)):
         match = _NUMBERS.fullmatch(part)
@@ -153,12 +152,12 @@ def _numbers(bracketed: str) -> tuple[int, ...]:
 
 
 def _without_opening(text: str) -> str:
-    """`text` where no bracket is left open: what comes after it can close none."""
+    """`text` without open brackets, so that text added after it can close none."""
     run = max(text.rfind(char) for char in _CLOSING) + 1
     return text[:run] + "".join(char for char in text[run:] if char not in _OPENING)
 
 
-# A tag between backticks is written about, and stays.
+# A tag between backticks is quoted, and stays.
 _NAMES = "think|thinking|thought|thoughts|reasoning|reflection"
 _THOUGHT_BEGINS = re.compile(rf"(?<!`)<\s*(?:{_NAMES})\s*>", re.IGNORECASE)
 _THOUGHT_ENDS = re.compile(rf"(?<!`)<\s*/\s*(?:{_NAMES})\s*>", re.IGNORECASE)
@@ -175,7 +174,7 @@ def without_thoughts(text: str) -> str:
 
 
 class ThoughtFilter:
-    """Takes pieces of a text, wherever they are cut, and gives on what is in no thought."""
+    """Removes thoughts from a text that arrives in pieces cut anywhere."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -209,7 +208,7 @@ class ThoughtFilter:
 
 
 CARRIED = 0.75
-"""The share of a sentence's words from which on it is taken from a source, whatever it sounds like."""
+"""A sentence that shares at least this part of its words with a source is no refusal."""
 
 
 def is_refusal(text: str, packed: Sequence[Passage]) -> bool:
@@ -221,7 +220,7 @@ def is_refusal(text: str, packed: Sequence[Passage]) -> bool:
 
 
 def refuses(sentence: str, packed: Sequence[Passage]) -> bool:
-    """Whether a sentence speaks of what the sources do not say, in no words of theirs."""
+    """Whether a sentence says, in words that no source contains, that the sources lack something."""
     plain = " ".join(sentence.split())
     said = _refusal_pattern("en").search(plain) or _refusal_pattern("ko").search(plain)
     return said is not None and not any(_is_told(words_of(said[0]), passage) for passage in packed)
@@ -232,7 +231,7 @@ def _refusal_pattern(kind: str) -> re.Pattern[str]:
 
 
 def _is_told(words: Words, passage: Passage) -> bool:
-    """Whether one sentence of a passage has the words that sound like a refusal."""
+    """Whether one sentence of a passage contains the words that sound like a refusal."""
     return any(
         carried(words, words_of(passage.text[start:end])) >= CARRIED for start, end in sentence_ranges(passage.text)
     )

@@ -1,9 +1,9 @@
-"""What a search found, judged against its question: the best piece of each passage, and how likely it answers.
+"""Judges search results against the question: the best piece of each passage, and how likely it answers.
 
 Two judgements, each 1 / (1 + exp(−Σ weight · feature)): `about`, whether these notes hold anything on the question,
 and `right`, whether the pieces shown answer it. The weights are data (`data/weights.tsv`), a model for each measure
-that the first passage was found by; benchmarks/RESULTS.md describes the fit and its figures. A doubt is what the best
-sentence says against an answer: another name or number, a denial, an opposite (docs/answers.md).
+that the first passage was found by; benchmarks/RESULTS.md describes the fit and its figures. A doubt is a sign in the
+best sentence against an answer: another name or number, a denial, an opposite (docs/answers.md).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Fitted(NamedTuple):
 
 @functools.cache
 def fitted(model: str) -> Fitted:
-    """The model of that name, read when first asked for."""
+    """The model of that name, loaded at its first use."""
     told: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for line in _FILE.read_text(encoding="utf-8").splitlines():
         of, _, rest = line.partition("\t")
@@ -57,8 +57,8 @@ def fitted(model: str) -> Fitted:
     return Fitted(told["about"]["version"], told["about"]["fitted_on"], weights, figures)
 
 
-# What counts beside the terms in a sentence, as a part of all of those: the question's pairs of letters, which forgive
-# endings, and a date, number, name, place or reason where such is asked for.
+# The weights of a sentence's other features, relative to all its terms: the question's pairs of letters, which forgive
+# endings, and a date, number, name, place or reason where the question asks for one.
 _PAIRS, _EXPECTED = 0.3, 0.2
 
 
@@ -68,7 +68,7 @@ def term_weights(index: Index, terms: Sequence[Term]) -> tuple[TermWeight, ...]:
 
 
 def sentence_words(question: str, terms: Sequence[TermWeight], passage: Passage) -> list[tuple[Sentence, float]]:
-    """Every sentence of a passage with how much of the question's words speaks for it, 0 to 1.5; terms by rarity."""
+    """Every sentence of a passage with its score by the question's words, 0 to 1.5; terms are weighted by rarity."""
     asked = words_of(question)
     expected = expectation(asked.words)
     pairs = {word[at : at + 2].lower() for word in asked.words for at in range(len(word) - 1)}
@@ -85,7 +85,7 @@ def sentence_words(question: str, terms: Sequence[TermWeight], passage: Passage)
 
 
 def folded_weights(terms: Sequence[TermWeight]) -> dict[str, float]:
-    """The terms as they are matched, each with its idf; the rarer spelling's where several fall together."""
+    """The terms in folded form, each with its idf; where several fold to one, the rarest one's."""
     weights: dict[str, float] = {}
     for term, idf in terms:
         folded = folded_term(term)
@@ -94,7 +94,7 @@ def folded_weights(terms: Sequence[TermWeight]) -> dict[str, float]:
 
 
 def found_terms(words: Words, weights: Mapping[str, float]) -> frozenset[str]:
-    """The terms, of those that are weighed, that are in a text."""
+    """The weighted terms that a text contains."""
     return frozenset(term for term in weights if words.has(term))
 
 
@@ -103,7 +103,7 @@ _LISTS = "exact_words"
 
 
 class Reading(NamedTuple):
-    """What speaks against a sentence.
+    """The signs against a sentence.
 
     `inexact` counts orders, numbers and directions that the sentence does not have. `strangers`: a name is missing in
     the whole passage. `denied`: the question denies and the sentence does not. `opposed`: a word is missing and its
@@ -117,7 +117,7 @@ class Reading(NamedTuple):
 
     @property
     def is_doubted(self) -> bool:
-        """Whether that is too much for an answer to stand."""
+        """Whether these signs rule out a sure answer."""
         return self.denied or self.inexact + self.strangers + self.opposed > 1
 
 
@@ -135,7 +135,7 @@ def read_sentence(question: str, sentence: str, passage: Passage) -> Reading:
 
 
 def has_strangers(question: str, passage: Passage) -> bool:
-    """Whether a name or a number of the question is nowhere in a passage or above it."""
+    """Whether a passage and its headings lack a name or a number of the question."""
     asked = words_of(question).words
     around = words_of(" ".join((passage.title, *passage.heading_path, passage.text)))
     return any(
@@ -144,7 +144,7 @@ def has_strangers(question: str, passage: Passage) -> bool:
 
 
 def _content(asked: Sequence[str]) -> list[int]:
-    """The places of the words, in an alphabet whose words are set apart, that say what is asked about."""
+    """The places of the content words of a question, in scripts that separate words by spaces."""
     named = _named_as_asked(asked)
     return [
         at
@@ -154,14 +154,14 @@ def _content(asked: Sequence[str]) -> list[int]:
 
 
 def _named_as_asked(asked: Sequence[str]) -> frozenset[int]:
-    """The places of the two words behind each "what", "which", "whose" and "how": they name what is asked for."""
+    """The places of the two words after each "what", "which", "whose" and "how": they name the kind of answer."""
     return frozenset(
         at + ahead for at, word in enumerate(asked) if word.lower() in words(_LISTS, "asking") for ahead in (1, 2)
     )
 
 
 def _stands(stem: str, stems: Collection[str]) -> bool:
-    """Whether a stem is there, or another with the same beginning: govern, government."""
+    """Whether the stems contain a stem, or another with the same beginning: govern, government."""
     return stem in stems or (
         len(stem) >= _PREFIX_CHARS and any(other.startswith(stem[:_PREFIX_CHARS]) for other in stems)
     )
@@ -181,19 +181,19 @@ def _is_latin(word: str) -> bool:
 
 
 READ_PASSAGES = 5
-"""So many of the first passages are read sentence by sentence."""
+"""How many of the first passages are read sentence by sentence."""
 
 EXCERPT_CHARS = 700
-"""A piece of a passage that is shown is at most so long, or one sentence."""
+"""The most characters of a shown piece of a passage, unless it is one sentence."""
 
 UNSURE_PIECES = 3
-"""So many pieces are shown where kb is not sure."""
+"""How many pieces are shown where kb is not sure."""
 
 COMPARED_SENTENCES = 16
-"""So many sentences of the first passage are compared by their tokens, each encoded for it: those with most words."""
+"""How many sentences of the first passage, those with most words, are encoded and compared by their tokens."""
 
 SECOND_SHARE = 0.95
-"""A second piece belongs to an answer where its passage has at least this part of the first one's score."""
+"""An answer includes a second piece where its passage has at least this part of the first one's score."""
 
 _WORDS_WEIGHT = 0.2
 _GOES_ON = 0.03
@@ -207,7 +207,7 @@ Nearness = Callable[[Sequence[str]], Sequence[float]]
 
 
 class Found(Protocol):
-    """What a search says of a passage; None where it says nothing."""
+    """The scores of a passage in a search; None where it has none."""
 
     @property
     def late_score(self) -> float | None:
@@ -227,8 +227,8 @@ class Found(Protocol):
 
 
 class Standing(NamedTuple):
-    """How the first passage stands among all that was found: its `score` by `measure`, and by how much that is above
-    the mean of the 2nd to 20th; `words` is the share of the question's words that it carries."""
+    """The first passage compared with the other hits: its `score` by `measure`, and `lead`, the difference to the mean
+    of the 2nd to 20th; `words` is the share of the question's words that it contains."""
 
     measure: Measure
     score: float
@@ -238,7 +238,7 @@ class Standing(NamedTuple):
 
 
 class Excerpt(NamedTuple):
-    """The best piece of a passage: whole sentences around its best one. `score` is that one's, higher is better."""
+    """The best piece of a passage: whole sentences around its best one. `score` is the best one's, higher is better."""
 
     passage: Passage
     piece: Sentence
@@ -247,10 +247,10 @@ class Excerpt(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """The pieces in the order of their passages, and what is made of them; both likelihoods in [0, 1].
+    """The pieces in the order of their passages, and their judgement; both likelihoods in [0, 1].
 
-    `doubt` says, in the question's language, what speaks against the best sentence all the same: that it denies what
-    is asked (`kb.answer.judging`), that it is of other days. None where nothing does.
+    `doubt` says, in the question's language, why the best sentence may still be wrong: it denies what is asked
+    (`kb.answer.judging`), or is of other days. None without a doubt.
     """
 
     excerpts: tuple[Excerpt, ...]
@@ -263,15 +263,15 @@ class Judgement(NamedTuple):
     doubt: str | None = None
 
     def stands(self, precision: float) -> bool:
-        """Whether so many of the answers as likely as this one are right; `limits` say from which likelihood on."""
+        """Whether at least this share of answers as likely as this one is right, by `limits`."""
         return not precision or (self.doubt is None and self._is_likely(precision))
 
     def only_doubt(self, precision: float) -> str | None:
-        """The doubt, where it alone keeps the answer from standing."""
+        """The doubt, where it is the only reason against a sure answer."""
         return self.doubt if precision and self._is_likely(precision) else None
 
     def limit(self, precision: float) -> float | None:
-        """The likelihood from which on so large a share of answers is right; None where none is known."""
+        """The lowest likelihood at which this share of answers is right; None where it is not known."""
         known = sorted((float(share), limit) for share, limit in self.limits.items())
         return next((limit for share, limit in known if share >= precision), None) if precision else 0.0
 
@@ -280,7 +280,7 @@ class Judgement(NamedTuple):
         return self.right >= (1.0 if limit is None else limit)
 
     def shown(self) -> tuple[Excerpt, ...]:
-        """The pieces an answer is made of: the first, and the second where its passage scores nearly as much."""
+        """The pieces of an answer: the first, and the second where its passage scores nearly as high."""
         first, *others = self.excerpts
         least = first.passage.score * SECOND_SHARE
         return (first, *(each for each in others[:1] if each.passage.score >= least))
@@ -302,9 +302,9 @@ class Judgement(NamedTuple):
 def read_excerpts(
     question: str, terms: Sequence[TermWeight], passages: Sequence[Passage], near: Nearness | None
 ) -> tuple[Excerpt, ...]:
-    """The best piece of each passage, in their order; none of a passage that says nothing.
+    """The best piece of each passage, in order; none of a passage without sentences.
 
-    A sentence's score is that of its words; of the first passage how near its tokens are, and a little of its words.
+    A sentence is scored by its words; in the first passage by the similarity of its tokens, and a little by its words.
     """
     excerpts: list[Excerpt] = []
     for passage in passages:
@@ -323,7 +323,7 @@ def _compared(scored: Sequence[tuple[Sentence, float]], near: Nearness) -> list[
 
 
 def _excerpt(passage: Passage, scored: Sequence[tuple[Sentence, float]]) -> Excerpt:
-    """The best sentence with its better neighbours while the piece stays short; rather what follows than before."""
+    """The best sentence with its better neighbours while the piece stays short; later ones are preferred."""
     best = max(range(len(scored)), key=lambda at: (scored[at][1], -at))
     first = last = best
     while True:
@@ -342,7 +342,7 @@ def _excerpt(passage: Passage, scored: Sequence[tuple[Sentence, float]]) -> Exce
 
 
 def standing(best: Found, found: Sequence[Found]) -> Standing:
-    """How the first passage stands among all that was found, by the best measure there is of it."""
+    """Compares the first passage with the other hits, by the best measure that it has."""
     measure: Measure = "words"
     if best.late_score is not None:
         measure = "late"
@@ -362,7 +362,7 @@ def _score(found: Found, measure: Measure) -> float | None:
 
 
 def judge(question: str, terms: Sequence[TermWeight], excerpts: tuple[Excerpt, ...], best: Standing) -> Judgement:
-    """What is made of the pieces of a question; nothing likely where there are none."""
+    """Judges the pieces found for a question; both likelihoods are 0 without pieces."""
     about, right = (fitted(f"{model}.{best.measure}") for model in ("about", "right"))
     version = f"{about.version}/{right.version}"
     if not excerpts:
@@ -374,7 +374,7 @@ def judge(question: str, terms: Sequence[TermWeight], excerpts: tuple[Excerpt, .
 
 
 def question_features(question: str, terms: Sequence[TermWeight], passage: Passage, best: Standing) -> dict[str, float]:
-    """What is weighed of a question whose best passage is this one."""
+    """The features of a question with its best passage."""
     return {
         "bias": 1.0,
         "lead": best.lead,
@@ -386,7 +386,7 @@ def question_features(question: str, terms: Sequence[TermWeight], passage: Passa
 
 
 def _missing(terms: Sequence[TermWeight], passage: Passage) -> float:
-    """How rare the rarest term is that neither the passage nor its headings have, as a part of the rarest of all."""
+    """The rarity of the rarest term that the passage and its headings lack, relative to the rarest of all."""
     weights = folded_weights(terms)
     here = words_of(" ".join((passage.title, *passage.heading_path, passage.text)))
     held = found_terms(here, weights)

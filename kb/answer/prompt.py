@@ -1,8 +1,8 @@
-"""A question, its passages and the turns before → the messages a language model is shown, and what its plans mean.
+"""Builds a language model's messages from a question, passages and earlier turns, and parses the model's plans.
 
 Each template is a file, `templates/<version>.txt`, and a version is never edited: another wording is another version.
-The text of a source is behind a bar on each of its lines, so nothing in it can end the quotation or pass for a
-source of its own. A reply about the steps of a deep answer is read as questions to search for, and as nothing else.
+Each line of a source begins with a bar, so no text in it can end the quotation or pass for another source.
+A reply about the steps of a deep answer is parsed as questions to search for, and as nothing else.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ TEMPLATE_VERSIONS = ("rag-v1", "rag-v2", "rag-v3")
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
-# What a model writes, and only that, where the sources hold no answer.
+# A model's whole reply where the sources contain no answer.
 REFUSALS = {"ko": "근거가 부족하다.", "en": "The sources do not answer this."}
 
 _LANGUAGES = {"ko": "Korean (한국어)", "en": "English", "ja": "Japanese", "zh": "Chinese"}
 
 
 def refusal_sentence(language: str) -> str:
-    """What a model is told to write where the sources hold no answer."""
+    """The sentence a model must write where the sources contain no answer."""
     return REFUSALS.get(language, REFUSALS["en"])
 
 
@@ -44,10 +44,10 @@ def build_prompt(
     model: LanguageModel,
     budget_tokens: int,
 ) -> tuple[tuple[Message, ...], tuple[Passage, ...]]:
-    """The messages, and the passages that found room in them.
+    """The messages, and the passages that fit in them.
 
-    The instructions and the question always stand whole; then the passages, best first; then the newest turns of the
-    conversation, as many as fit. Raises: PromptTooLong where not even the question and one passage fit.
+    The instructions and the question are always whole; then the passages, best first; then as many of the newest turns
+    of the conversation as fit. Raises: PromptTooLong where not even the question and one passage fit.
     """
     bare = _messages(version, question, language, (), ())
     left = budget_tokens - model.count_prompt_tokens(bare)
@@ -68,7 +68,7 @@ def build_prompt(
 
 
 def show_passage(passage: Passage) -> str:
-    """A passage as the prompt shows it: number, place and heading, then its lines behind a bar."""
+    """A passage as the prompt shows it: number, place and heading, then its lines, each after a bar."""
     heading = " › ".join(passage.heading_path) or passage.title
     place = " ".join(f"[#{passage.number}] {passage.citation.to_uri()} ({heading})".split())
     lines = stored_text(passage.text).splitlines()
@@ -87,7 +87,7 @@ def _messages(
 
 
 def _said(turn: Turn) -> tuple[Message, Message]:
-    """A turn on one line each: the old markers would name other passages now, and what was quoted begins no line."""
+    """A turn, each message on one line and without markers, which would now name other passages."""
     answer = take_markers(stored_text(turn.answer)).text
     return Message("user", " ".join(stored_text(turn.question).split())), Message("assistant", " ".join(answer.split()))
 
@@ -101,7 +101,7 @@ def template(version: str) -> tuple[str, str]:
 
 
 def filled(text: str, **values: str) -> str:
-    """`text` with its places filled at once: what is filled in is not looked at again."""
+    """`text` with its places filled in one pass: inserted text is not searched for places."""
     parts: list[str] = []
     while True:
         found = [(at, name) for name in values if (at := text.find("{" + name + "}")) >= 0]
@@ -119,8 +119,8 @@ _LEAST_CHARS = 80
 def pack(passages: Sequence[Passage], budget_tokens: int, cost_tokens: Callable[[Passage], int]) -> tuple[Passage, ...]:
     """The passages that fit the budget, numbered from 1 in their order.
 
-    One that does not fit is left out and the next one tried; where none has fitted so far it is cut behind a sentence,
-    if what is left says enough. Where that is nowhere so, any sentence is better than none. `cost_tokens` counts a
+    A passage that does not fit is left out and the next one tried. While none has fitted, it is cut after a sentence,
+    if enough remains. If no passage fits either way, any whole sentence is better than none. `cost_tokens` counts a
     passage as the prompt will show it.
     """
     packed: list[Passage] = []
@@ -140,7 +140,7 @@ def pack(passages: Sequence[Passage], budget_tokens: int, cost_tokens: Callable[
 
 
 def _shortened(passage: Passage, budget_tokens: int, cost_tokens: Callable[[Passage], int]) -> Passage | None:
-    """The most of a passage's first sentences that fits; None where not even the first does."""
+    """A passage cut to as many first sentences as fit; None where not even one does."""
     best: Passage | None = None
     for sentence in sentences(passage):
         shorter = passage._replace(text=passage.text[: sentence.end])
@@ -151,7 +151,7 @@ def _shortened(passage: Passage, budget_tokens: int, cost_tokens: Callable[[Pass
 
 
 MOST_REPLY_TOKENS = 300
-"""What a reply may take; more is no list of questions."""
+"""The most tokens of a reply; a longer one is no list of questions."""
 
 _LONGEST_CHARS = 300
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.):])\s+")
@@ -169,14 +169,14 @@ def plan_messages(question: str, most: int) -> tuple[Message, ...]:
 
 
 def read_plan(reply: str, most: int) -> tuple[str, ...]:
-    """The questions of a reply, each once; none where it is something else."""
+    """The questions in a reply, each once; none where it is something else."""
     return tuple(dict.fromkeys(_questions(reply)))[:most]
 
 
 def next_messages(
     question: str, asked: Sequence[str], passages: Sequence[Passage], model: LanguageModel, budget_tokens: int
 ) -> tuple[Message, ...]:
-    """The prompt that asks what is still to be searched for; of the passages as many as the budget holds."""
+    """The prompt that asks what else to search for, with as many passages as the budget allows."""
     system, user = template("next-v1")
     bare = {"asked": "\n".join(f"- {each}" for each in asked), "question": stored_text(question).strip()}
 
@@ -189,7 +189,7 @@ def next_messages(
 
 
 def read_next(reply: str) -> str | None:
-    """The question of a reply; None where it says that nothing is needed, or asks nothing."""
+    """The question in a reply; None where the reply says that nothing is needed, or asks nothing."""
     said = without_thoughts(reply)
     return None if _DONE.match(said) else next(iter(_questions(reply)), None)
 

@@ -23,7 +23,7 @@ class Quantity(NamedTuple):
         return self.value == other.value and ("" in (self.unit, other.unit) or self.has_unit_of(other))
 
     def has_unit_of(self, other: Quantity) -> bool:
-        """Whether two quantities count the same thing, as far as their units tell: 2번 is twice, or number two."""
+        """Whether two quantities may count the same thing by their units: 2번 is twice, or number two."""
         return self.unit == other.unit or {self.unit, other.unit} == {"time", "label"}
 
 
@@ -31,13 +31,13 @@ _LISTS = rows("quantities")
 
 
 def _numbered(kind: str) -> dict[str, int]:
-    """The words of a kind with the number each stands for."""
+    """Each word of a kind → its number."""
     return {word: int(number) for word, number in map(str.split, _LISTS[kind])}
 
 
 _CALENDAR = rows("calendar")
 _MONTHS = _CALENDAR["month"][0].split()
-# A month is cut short only beside a day or a full stop: Jun is a name too.
+# A month is abbreviated only beside a day or a full stop: Jun is a name too.
 _SHORT = "|".join(name[:3] for name in _MONTHS) + "|sept"
 _MONTH = "|".join(_MONTHS) + rf"|(?:(?<=\d )|(?<=\dth ))(?:{_SHORT})|(?:{_SHORT})(?=\.? \d|\.)"
 _WEEKDAYS = _CALENDAR["weekday"][0].split()
@@ -52,7 +52,7 @@ _TENS = {"십": 10, "백": 100, "천": 1000}
 _LARGE = {"만": 10**4, "억": 10**8, "조": 10**12}
 _SINO = "".join((*_DIGITS, *_TENS))
 
-# A unit is named by its English word, whatever it is written as.
+# A unit is named by its English word, however it is written.
 _UNITS = {
     spelling: kind.removeprefix("unit ")
     for kind, spellings in _LISTS.items()
@@ -67,7 +67,7 @@ _LABELLED = re.compile(r"(?:\b[A-Z]\w*|\b(?i:version|release|port|page|chapter|n
 
 
 def quantities(text: str) -> list[Quantity]:
-    """The quantities of a text in their order; of those that overlap the one that says more."""
+    """The quantities of a text in order; of overlapping ones, the one that says more."""
     found: list[Quantity] = []
     taken = [False] * (len(text) + 1)
     for pattern, read in _READERS:

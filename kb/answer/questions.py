@@ -1,8 +1,8 @@
-"""What a question is searched for by: its parts, or the question before it too where it leans on that.
+"""Splits a question into parts, and adds the previous question where it depends on that.
 
 Both are rules, without a model. A question follows up where it points back (그건, 거기, it, they …) or has at most one
-content word of its own. A question has parts where it has two question words, a comparison, or several questions in a
-row; what the rules are not sure of stays whole, because a question that is cut in two finds less.
+content word. A question has parts where it has two question words, a comparison, or several questions in a row. Where
+the rules are not sure it stays whole, because a question that is wrongly cut finds less.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def resolve(question: str, history: Sequence[Turn]) -> str:
-    """What to search for: the question, behind what was searched for last where it follows up on that."""
+    """The text to search for: the question, after the last search text where it follows up on that."""
     question = " ".join(stored_text(question).split())
     if not history or not follows_up(question):
         return question
@@ -36,17 +36,17 @@ MOST_PARTS = 4
 
 _WORD = re.compile(r"[^\W_]+")
 _ENDED = re.compile(r"(?<=[?？])\s+")
-# `when and how`: one thing is asked in two ways.
+# `when and how` asks one thing in two ways.
 _LEFT_OPEN = re.compile(r"\b(?:what|how|why|who|when|where|which)\Z", re.IGNORECASE)
 _JOINED_BY = re.compile(r"^(?:그리고|또한|또|and)\s+", re.IGNORECASE)
 _TOLD = re.compile(r"다[.。]?\Z")
 _COMPARISONS = ("compared", "compared_from", "compared_with", "compared_vs", "compared_ko", "compared_how_ko")
-# A side of a comparison that is longer than this is a sentence, and nothing that is compared.
+# A longer side of a comparison is a sentence, not a thing to compare.
 _LONGEST_SIDE_CHARS = 60
 
 
 class Part(NamedTuple):
-    """A question of its own: as it is shown, and as it is searched for."""
+    """One part as a question: the shown text and the search text."""
 
     text: str
     search_text: str
@@ -73,20 +73,20 @@ def _compared(text: str) -> tuple[Part, ...]:
 
 
 def _whole(one: str, other: str) -> tuple[str, str]:
-    """The sides with the word that both share: Query and Path parameters → Query parameters, Path parameters."""
+    """Both sides, each with their shared word: Query and Path parameters → Query parameters, Path parameters."""
     words, others = one.split(), other.split()
     is_shared = one.isascii() and len(words) == 1 and len(others) == 2 and one.lower() not in other.lower().split()
     return (f"{one} {others[-1]}" if is_shared else one), other
 
 
 def _is_a_side(side: str) -> bool:
-    """Whether it can be what is compared: a few words without a topic of their own."""
+    """Whether a text can be one side of a comparison: a few words without a topic."""
     topics = sum(bool(pattern("compound", "topic_ko").search(word)) for word in side.split())
     return bool(_WORD.search(side)) and len(side) <= _LONGEST_SIDE_CHARS and not topics
 
 
 def _each(text: str) -> tuple[Part, ...]:
-    """A와 B는 각각 언제 …? → the same of A, and of B."""
+    """A와 B는 각각 언제 …? → the question about A, and the question about B."""
     match = pattern("compound", "each_ko").search(text)
     if match is None:
         return ()
@@ -103,7 +103,7 @@ def _fitting(particle: str, word: str) -> str:
 
 
 def _in_a_row(text: str) -> tuple[Part, ...]:
-    """Questions that each end with their own mark; what says too little joins the one before it."""
+    """Questions that each end with a question mark; one that says too little joins the previous one."""
     sentences = _ENDED.split(text)
     if sum(each.endswith(("?", "？")) for each in sentences) < 2:
         return ()
@@ -118,7 +118,7 @@ def _in_a_row(text: str) -> tuple[Part, ...]:
 
 
 def _joined(text: str) -> tuple[Part, ...]:
-    """Two questions with `and` between them, each with a question word of its own."""
+    """Two questions with `and` between them, each with a question word."""
     pieces: list[str] = []
     at = 0
     for match in pattern("compound", "joined_en", re.IGNORECASE).finditer(text):
@@ -131,7 +131,7 @@ def _joined(text: str) -> tuple[Part, ...]:
 
 
 def _joined_in_korean(text: str) -> tuple[Part, ...]:
-    """Two clauses with -고, -며 or 그리고 between them, each with a question word of its own."""
+    """Two clauses with -고, -며 or 그리고 between them, each with a question word."""
     words = [] if _TOLD.search(text) else text.split()
     asks, joins, helps = (pattern("compound", kind) for kind in ("asks_ko", "joins_ko", "helps_ko"))
     pieces: list[list[str]] = [[]]
@@ -153,7 +153,7 @@ def _joined_in_korean(text: str) -> tuple[Part, ...]:
 
 
 def _topic(words: Sequence[str]) -> Sequence[str]:
-    """What a clause is about: its words to the first that is marked as the topic, before anything is asked."""
+    """The topic of a clause: its words up to the first with a topic particle, before any question word."""
     topic, asks = pattern("compound", "topic_ko"), pattern("compound", "asks_ko")
     for position, word in enumerate(words):
         if asks.search(word):
@@ -164,7 +164,7 @@ def _topic(words: Sequence[str]) -> Sequence[str]:
 
 
 def _standing(texts: Sequence[str]) -> tuple[Part, ...]:
-    """Each text as a part; one that leans on what was asked before is searched for behind the first."""
+    """Each text as a part; the search text of a follow-up begins with the first part."""
     parts = []
     for position, text in enumerate(texts):
         text = _JOINED_BY.sub("", text)
@@ -180,5 +180,5 @@ def _asks(text: str) -> bool:
 
 
 def _content(text: str) -> list[str]:
-    """The words that say something."""
+    """The content words."""
     return [word for word in _WORD.findall(text) if not is_stopword(word)]

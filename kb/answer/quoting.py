@@ -1,10 +1,9 @@
-"""The extractive answer: pieces of the passages that carry the answer, each with its marker and place; no model needed.
+"""The extractive answer: quotes pieces of passages, each with its marker and place, without a model.
 
-Above the row of a table stands its header, before the first of several items its mark.
-What is shown is the text of the source, character for character. Lines that are left out (of mere markup, and the rows
-between the header of a table and a row) are marked with an ellipsis, and the lines of a page are joined to their
-paragraph. One thing is written otherwise: what reads as a marker of this very answer is in wide brackets, except
-in code, which is in a block of its own.
+A table row comes below its table's header, the first of several list items after its list mark. The shown text is the
+source's, character for character. An ellipsis replaces lines that are left out (mere markup, and the rows between a
+table's header and a row), and the lines of a page are joined to paragraphs. Only text that looks like a marker of this
+answer is changed, to wide brackets; in code, which is in a separate block, it stays.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ _QUOTE = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|「([^」\n]+)」|『([^�
 
 
 def quotes_in(text: str) -> tuple[str, ...]:
-    """What a text puts in quotation marks, where it is long enough to be a quotation."""
+    """The texts in quotation marks that are long enough to be quotations."""
     found = (next(part for part in match.groups() if part) for match in _QUOTE.finditer(text))
     return tuple(quote for quote in found if len(quote.strip()) >= _LEAST_QUOTE_CHARS)
 
 
 def stands_in(quote: str, source: str) -> bool:
-    """Whether a source says what a sentence quotes, whose own punctuation may close the quotation."""
+    """Whether a source contains a quotation, whose last punctuation may be that of the quoting sentence."""
     return occurs(quote.strip(" .,…"), source, "words")
 
 
 def sentence_citation(passage: Passage, sentence: Sentence) -> Citation:
-    """Where a sentence stands: its own lines, moments or regions; the passage's place in what has none of these."""
+    """The place of a sentence: its lines, times or regions; the passage's place where it has none of these."""
     cited = passage.citation
     if passage.spans_json:
         spans = json.loads(passage.spans_json)
@@ -66,7 +65,7 @@ def sentence_citation(passage: Passage, sentence: Sentence) -> Citation:
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _TABLE_RULER = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _ITEM_MARK = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-# What a site generator reads: includes, and the marks of its own blocks.
+# Directives of site generators: includes, and the marks of their blocks.
 _DIRECTIVE = re.compile(r"[ \t>]*(?:\{[*%#{].*[*%#}]\}|/{3,}.*|:{3,}.*)[ \t]*$")
 
 
@@ -82,21 +81,21 @@ class Piece(NamedTuple):
 
     @property
     def in_code(self) -> bool:
-        """Whether it is a piece of a block of code itself."""
+        """Whether the piece is part of a code block."""
         return is_code(self.passage.text, self.sentence.start)
 
     @property
     def is_of_page(self) -> bool:
-        """Whether it is of a page or a picture, in which nothing is markup."""
+        """Whether the piece is from a page or a picture, which contain no markup."""
         return isinstance(self.passage.citation, (PageCitation, RegionCitation))
 
     def worded(self, text: str) -> str:
-        """Words of the passage as they are shown: a page's lines joined."""
+        """Text of the passage as it is shown: a page's lines joined."""
         return joined_lines(text) if self.is_of_page else text
 
     @property
     def table_head(self) -> str:
-        """What a row of a table is read by: the table's header with its ruler, and the row up to here; else empty."""
+        """For a piece in a table row, the table's header with its ruler, and the row up to the piece; else empty."""
         text, start = self.passage.text, self.sentence.start
         begin = text.rfind("\n", 0, start) + 1
         above = text[:begin].split("\n")[:-1] if "|" in text[begin : self.sentence.end].split("\n")[0] else []
@@ -107,20 +106,20 @@ class Piece(NamedTuple):
 
     @property
     def item_mark(self) -> str:
-        """The mark of the item it begins with where it goes on to further lines; else empty."""
+        """The list mark of the item that the piece begins with, if the piece goes on to further lines; else empty."""
         text, start = self.passage.text, self.sentence.start
         before = text[text.rfind("\n", 0, start) + 1 : start]
         return before.lstrip(" \t>") if "\n" in self.sentence.text and _ITEM_MARK.fullmatch(before) else ""
 
 
 def show_excerpts(pieces: Sequence[Piece]) -> str:
-    """The text of an answer made of whole pieces of passages, each with its marker; lines of mere markup left out."""
+    """The text of an answer from whole pieces of passages, each with its marker, without lines of mere markup."""
     places = {piece.place for piece in pieces}
     return "\n\n".join(_excerpt(piece, places) for piece in pieces)
 
 
 def _excerpt(piece: Piece, places: Collection[int]) -> str:
-    """One piece with its marker, which stands on a line of its own behind a block of code."""
+    """One piece with its marker, which follows a code block on a separate line."""
     text = piece.sentence.text if piece.in_code else (piece.table_head or piece.item_mark) + piece.sentence.text
     if piece.in_code:
         fence = next((mark[1] for mark in map(_FENCE.match, text.split("\n")) if mark), "```")
@@ -131,7 +130,7 @@ def _excerpt(piece: Piece, places: Collection[int]) -> str:
 
 
 def _readable(text: str, places: Collection[int]) -> str:
-    """The lines that say something, as they are; an ellipsis for those between them that do not."""
+    """The lines with words, unchanged; an ellipsis for the lines between them without."""
     lines: list[str] = []
     fence = ""
     is_left_out = False
@@ -156,7 +155,7 @@ def _readable(text: str, places: Collection[int]) -> str:
 
 
 class Quoted(NamedTuple):
-    """An extractive answer: its claims with markers by first use, and the passages they number.
+    """An extractive answer: its claims with markers in order of first use, and the passages that the markers number.
 
     The claims are word for word; `text` shows them as `kb.answer.quoting` does.
     """

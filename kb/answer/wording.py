@@ -1,4 +1,4 @@
-"""What kb says of an answer and of its sentences: Korean where the question is, else English."""
+"""Messages about an answer and its sentences: in Korean for a Korean question, else in English."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from kb.errors import KbError
 from kb.language.detect import query_language
 
 LITERAL_SHARE = 0.5
-"""From this share of a question's weight on, its words are said to have been found."""
+"""From this share of a question's weight on, its words are reported as found."""
 
-# English and Korean; what a message is about fills its braces in their order.
+# English and Korean; the arguments of a message fill its braces in order.
 _OUTCOMES: Mapping[str, tuple[str, str]] = {
     # Refusals, by their reason.
     "score_gate": (
@@ -28,7 +28,7 @@ _OUTCOMES: Mapping[str, tuple[str, str]] = {
         "근거 부족. 질문의 말이 나오는 곳이 없습니다.",
     ),
     "llm_stream_aborted": ("The answer was stopped before the end.", "답변이 끝나기 전에 멈췄습니다."),
-    # How an answer came about, in the line below it; the reason where there is none.
+    # How an answer was made, in the line below it; the reason where there is none.
     "outcome score_gate": ("no answer: too little evidence", "답 없음: 근거 부족"),
     "outcome llm_self_judge": ("no answer: not in what was found", "답 없음: 찾은 곳에 답이 없음"),
     "outcome no_index": ("no answer: nothing is indexed", "답 없음: 색인된 노트 없음"),
@@ -89,13 +89,13 @@ _NOTES: Mapping[str, tuple[str, str]] = {
 }
 
 _STEPS: Mapping[str, tuple[str, str]] = {
-    # Why a step was taken.
+    # The reason of a step.
     "hop whole": ("the question as asked", "질문 그대로"),
     "hop part": ("a part of it", "질문의 한 부분"),
     "hop side": ("one side of the comparison", "비교하는 한쪽"),
     "hop planned": ("a part, as the model split it", "모델이 나눈 부분"),
     "hop needed": ("what the model still needed after that", "찾은 것에 더 필요하다고 모델이 본 것"),
-    # What became of the sentences of a model.
+    # The outcome of a model's sentences.
     "dropped": ("left out", "제외"),
     "not_checked": ("not checked", "확인 안 됨"),
     "weak": ("not sure", "불확실"),
@@ -150,7 +150,7 @@ def say(language: str, message: str, *about: str) -> str:
 
 
 def why(language: str, error: KbError) -> str:
-    """What failed; in Korean what `error` is, with the places and names it is about."""
+    """The reason of a failure; in Korean the kind of `error`, with the places and names in it."""
     if language != "ko":
         return error.message
     kinds = (kind.code for kind in type(error).__mro__ if issubclass(kind, KbError))
@@ -165,29 +165,29 @@ def judged_words(language: str, status: ClaimStatus, count: int, total: int) -> 
 
 
 def unsure_heading(language: str) -> str:
-    """What is above an answer that kb is not sure of."""
+    """The heading of an answer that kb is not sure of."""
     return say(language, "unsure")
 
 
 def nearest_heading(language: str) -> str:
-    """What is above the places a refusal names."""
+    """The heading of the places a refusal names."""
     return say(language, "nearest")
 
 
 def checked_heading(language: str) -> str:
-    """What is between a text shown as it was generated and what the checks left of it."""
+    """The heading between a text as it was generated and the text after the checks."""
     return say(language, "checked")
 
 
 def how_found(language: str, *, words: float, by_words: bool, in_own_language: bool) -> str:
-    """How the best passage was found; `words` is the share of the question's weight that one passage carries."""
+    """How the best passage was found; `words` is the share of the question's weight that one passage contains."""
     if words >= LITERAL_SHARE:
         return say(language, "found words")
     return say(language, "found part" if by_words else "found meaning" if in_own_language else "found other")
 
 
 def outcome_words(language: str, refusal_reason: str | None, *, is_quoted: bool, grounded: bool, is_sure: bool) -> str:
-    """How an answer came about, in words that need no explanation: `quoted` from the notes, or written by a model."""
+    """How an answer was made, in plain words: quoted from the notes, or written by a model."""
     if refusal_reason is not None:
         outcome = refusal_reason
     elif is_quoted:
@@ -200,24 +200,24 @@ def outcome_words(language: str, refusal_reason: str | None, *, is_quoted: bool,
 
 
 def share_words(language: str, cited: int, used: int) -> str:
-    """How many of the passages that an answer may use it cites."""
+    """How many of the usable passages an answer cites."""
     if language == "ko":
         return f"{used}곳 중 {cited}곳 인용"
     return f"{cited} of {used} passage{'' if used == 1 else 's'} cited"
 
 
 def evidence_words(language: str, value: str) -> str:
-    """How likely the hits hold an answer."""
+    """How likely the hits contain an answer."""
     return say(language, "evidence", value)
 
 
 def two_places(share: float) -> str:
-    """Cut, not rounded: what is below the gate looks below it."""
+    """Two decimal places, cut rather than rounded: a value below the gate looks below it."""
     return f"{int(share * 100) / 100:.2f}"
 
 
 def hop_line(hop: Hop) -> str:
-    """A step: what was asked, why, and what came of it."""
+    """A step: its question, reason and result."""
     language = query_language(hop.question)
     evidence = "" if hop.evidence is None else f", {evidence_words(language, two_places(hop.evidence))}"
     return f"{hop.question} ({say(language, f'hop {hop.why}')}) → {hop.state}{evidence}"

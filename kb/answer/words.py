@@ -1,4 +1,4 @@
-"""What the words of a text say: shared with a question, opposite to one of its words, or of the kind it asks for.
+"""Compares the words of a text with a question's: shared words, opposites, and the kind of answer it expects.
 
 English words are compared by the stems of the index, Korean ones by morphemes inside the written words.
 """
@@ -31,7 +31,7 @@ class Words(NamedTuple):
     def has(self, term: str) -> bool:
         """Whether `term`, folded by `folded_term`, is in the text.
 
-        A single syllable is looked for at the beginning of words only: inside them it is mostly part of another word.
+        A single syllable is matched at the beginning of words only: inside them it is mostly part of another word.
         """
         if _is_latin(term):
             return term in self.stems
@@ -89,7 +89,7 @@ _PREFIXED = re.compile(r"(?:un|in|im|il|ir|dis|non)(\w{4,})")
 
 
 def is_denied(question: str) -> bool:
-    """Whether a question asks for what is not so."""
+    """Whether a question contains a negation."""
     return pattern(_OPPOSITES, "denied").search(question) is not None
 
 
@@ -141,18 +141,18 @@ KINDS: tuple[Expectation, ...] = ("time", "number", "person", "place", "reason")
 
 
 class Expected(NamedTuple):
-    """The kinds of answer that a question expects, and its words in lower case: none of those is the answer.
+    """The kinds of answer that a question expects, and its words in lower case, none of which is the answer.
 
-    "When …?" expects a date, "몇 명 …?" a number: a sentence that has none is unlikely to answer.
+    "When …?" expects a date, "몇 명 …?" a number: a sentence without one is unlikely to answer.
     """
 
     kinds: tuple[Expectation, ...]
     words: frozenset[str]
 
     def is_met_by(self, sentence: str, words: Sequence[str]) -> bool:
-        """Whether a sentence, of those words in order, holds something the question expects.
+        """Whether a sentence, given with its words in order, contains something the question expects.
 
-        A person is a capitalised word, behind the first one, that the question does not have.
+        A person is a capitalised word, not the first, that the question does not have.
         """
         return any(
             any(word[0].isupper() and word.lower() not in self.words for word in words[1:])
@@ -163,7 +163,7 @@ class Expected(NamedTuple):
 
 
 def expectation(words: Sequence[str]) -> Expected:
-    """What a question of those words in order expects; no kinds where no word of it tells."""
+    """The expectation of a question, given its words in order; no kinds where no word indicates one."""
     lowered = [word.lower() for word in words]
     question = f" {' '.join(lowered)} "
     kinds = tuple(kind for kind in KINDS if any(mark in question for mark in _marks(kind)))
@@ -172,7 +172,7 @@ def expectation(words: Sequence[str]) -> Expected:
 
 @functools.cache
 def _marks(kind: Expectation) -> tuple[str, ...]:
-    """The pieces of a question's text, lowered and between spaces, that make it one of that kind."""
+    """The pieces of a question's text, in lower case and between spaces, that indicate that kind."""
     english, nouns, korean = (
         [each for row in rows("expectations").get(f"{how} {kind}", ()) for each in row.split("|")]
         for how in ("english", "noun", "korean")

@@ -1,4 +1,4 @@
-"""Records what agents are given, beside their calls, and lists it."""
+"""Records the texts that agents receive and their calls, and lists them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from kb.store import queries
 from kb.store.audit_log import open_audit, write_disclosures
 
 _FILE = "audit.sqlite"
-# A call after a pause is written at once. What follows it so soon is counted and written together, not while the next
-# one is answered.
+# A call after a pause is written at once. Calls within this time after it are counted and written together, so that
+# the next answer need not wait.
 _GATHERED_S = 0.5
 
 
 def audit_file(config: Config) -> Path:
-    """Where the record lies."""
+    """The path of the record."""
     return config.data_dir / _FILE
 
 
@@ -32,7 +32,7 @@ class AuditLog:
     """Takes disclosures from any thread; one thread writes them, so that no call waits for the disk."""
 
     def __init__(self, config: Config, models: LoadedModels | None = None) -> None:
-        """With the `models` of the session, words that it has counted need not be cut again."""
+        """`models` of the session: their cached token counts are used."""
         self._path = audit_file(config)
         self._count = token_counter(config, models or LoadedModels(config.model_dir)).count
         self._waiting: deque[tuple[Disclosure, str]] = deque()
@@ -42,13 +42,13 @@ class AuditLog:
         self._thread.start()
 
     def add(self, disclosure: Disclosure, text: str) -> None:
-        """Records a call that gave `text`, whose tokens are counted beside it, too."""
+        """Records a call that returned `text`, with its token count."""
         self._waiting.append((disclosure, text))
         if not self._called.is_set():
             self._called.set()
 
     def close(self) -> None:
-        """Waits until all is written."""
+        """Waits until everything is written."""
         self._ended.set()
         self._called.set()
         self._thread.join()
@@ -60,13 +60,13 @@ class AuditLog:
             ending = self._ended.is_set()
             batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
             self._keep([given._replace(tokens=self._count(text)) for given, text in batch])
-            self._ended.wait(_GATHERED_S)  # still marked as called: no call wakes this thread
+            self._ended.wait(_GATHERED_S)  # the event is still set: no call wakes this thread
             self._called.clear()
             if self._waiting or self._ended.is_set():
                 self._called.set()
 
     def _keep(self, batch: list[Disclosure]) -> None:
-        if not batch or is_read_only() or not self._path.parent.is_dir():  # before kb init there is nothing to give
+        if not batch or is_read_only() or not self._path.parent.is_dir():  # before kb init there is nothing to record
             return
         try:
             with closing(open_audit(self._path)) as db:
@@ -76,7 +76,7 @@ class AuditLog:
 
 
 def disclosures(config: Config, *, client: str | None, tool: str | None, limit: int) -> list[Disclosure]:
-    """What agents were given, the last first. Raises: StoreError and its kin."""
+    """The recorded disclosures, newest first. Raises: StoreError and its kin."""
     path = audit_file(config)
     if not path.is_file():
         return []

@@ -1,6 +1,6 @@
-"""The list a person saw last, hits or the places of an answer: what the number in `kb open N` counts in.
+"""The list shown last, hits or the places of an answer: `kb open N` opens its Nth entry.
 
-A small file in the data directory: a cold search that wrote to the database would wait for its lock.
+It is a small file in the data directory: a cold search that wrote to the database would wait for its lock.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from kb.errors import StoreError
 from kb.records import NamedTuple
 
 if TYPE_CHECKING:
-    from kb.domain.answers import Answer  # a search shows none
+    from kb.domain.answers import Answer  # a search need not load it
 
 _FILE = "last_shown.json"
 
 
 class Place(NamedTuple):
-    """A numbered place of a list: where it is cited, and the file on this machine."""
+    """A numbered place of a list: its citation, and the file on this machine."""
 
     number: int
     citation: Citation
@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What was shown: the hits of a search or the places of an answer, for that question."""
+    """The shown list: the hits of a search or the places of an answer, with its question."""
 
     command: str
     question: str
@@ -46,7 +46,7 @@ def shown_hits(result: SearchResult) -> Shown:
 
 
 def shown_files(result: SearchResult) -> Shown:
-    """The files of a search, each once and by its best hit, as they are counted."""
+    """The files of a search, each once and by its best hit, numbered in order."""
     best: dict[str, Citation] = {}
     for hit in result.hits:
         best.setdefault(hit.source_path, hit.citation)
@@ -55,7 +55,7 @@ def shown_files(result: SearchResult) -> Shown:
 
 
 def shown_answer(answer: Answer) -> Shown:
-    """The places of an answer by their markers; those of a refusal, which have none, as they are counted."""
+    """The places of an answer by their markers; those of a refusal, which have none, numbered in order."""
     marked = {int(each.marker[1:-1]): each for each in answer.citations if each.marker is not None}
     numbered = marked or dict(enumerate(answer.citations, 1))
     places = tuple(Place(number, each.citation, each.source_path) for number, each in numbered.items())
@@ -63,7 +63,7 @@ def shown_answer(answer: Answer) -> Shown:
 
 
 def keep_shown(data_dir: Path, shown: Shown) -> str | None:
-    """Keeps what was shown for the next `kb open`; returns why it could not be kept, where that is so."""
+    """Stores the shown list for the next `kb open`; returns the reason if it cannot be stored."""
     if not data_dir.is_dir():
         return None  # no knowledge base, so no place was shown
     stored = {
@@ -87,7 +87,7 @@ def keep_shown(data_dir: Path, shown: Shown) -> str | None:
 
 
 def forget_shown(data_dir: Path, paths: Set[str]) -> None:
-    """Forgets what was shown last, where a place of it is at one of the paths, or nobody can tell."""
+    """Deletes the last shown list if one of its places is at one of the paths, or if it cannot be read."""
     try:
         shown = last_shown(data_dir)
     except StoreError:
@@ -97,7 +97,7 @@ def forget_shown(data_dir: Path, paths: Set[str]) -> None:
 
 
 def last_shown(data_dir: Path) -> Shown | None:
-    """What was shown last; None where nothing was yet. Raises: StoreError for a file that does not say."""
+    """The last shown list; None before the first. Raises: StoreError for a file that cannot be parsed."""
     try:
         stored = json.loads((data_dir / _FILE).read_text(encoding="utf-8", errors="surrogateescape"))
         places = tuple(

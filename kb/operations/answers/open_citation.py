@@ -1,4 +1,4 @@
-"""Where a citation leads on this machine, and the program that shows it."""
+"""Finds the file of a citation on this machine, and the program that shows it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kb.operations.opening.base import Base
 from kb.operations.opening.typed_path import as_on_disk
 from kb.private import users_surroundings
 
-# How an editor is told a line: `{line}` and `{path}` are filled in. Others get the path alone.
+# Arguments that open an editor at a line: `{line}` and `{path}` are filled in. Others get the path alone.
 _AT_LINE: Mapping[str, tuple[str, ...]] = {
     "code": ("-g", "{path}:{line}"),
     "code-insiders": ("-g", "{path}:{line}"),
@@ -46,7 +46,7 @@ _ANYWHERE = (("xdg-open",), ("open",))
 
 
 class Opening(NamedTuple):
-    """A citation, the file it leads to, and the command that shows it; `is_at_place` where the program jumps there.
+    """A citation, its file, and the command that shows it; `is_at_place` where the program jumps to the place.
 
     `citation` is None where a file as a whole is opened.
     """
@@ -71,7 +71,7 @@ def find_opening(session: Base, typed: str, answer_id: str | None, env: Mapping[
 
 
 def run_opening(opening: Opening) -> int:
-    """Runs the command as the user's shell would; its exit code. Raises: UsageError where it cannot be run."""
+    """Runs the command as the user's shell would; returns its exit code. Raises: UsageError where it cannot be run."""
     theirs = users_surroundings()
     try:
         return subprocess.call(opening.command, env=theirs.environment, umask=theirs.umask)
@@ -82,7 +82,7 @@ def run_opening(opening: Opening) -> int:
 
 
 def _is_text(path: Path) -> bool:
-    """Whether an editor shows the file: notes, and all that kb does not read as something else."""
+    """Whether an editor shows the file: notes, and all files that kb reads as no other kind."""
     media_type = media_type_of(path.name)
     return media_type is None or kind_of(media_type).citation in ("line", "code")
 
@@ -105,7 +105,7 @@ def _place(session: Base, typed: str, answer_id: str | None) -> tuple[Citation |
 
 
 def _numbered(session: Base, number: int, answer_id: str | None) -> Place:
-    """The place of that number: of the answer that is named, else of what was shown last."""
+    """The place of that number: in the named answer, else in the last shown list."""
     shown = None if answer_id is not None else last_shown(session.config.data_dir)
     shown = shown or shown_answer(find_answer(session, answer_id))
     found = next((place for place in shown.places if place.number == number), None)
@@ -119,7 +119,7 @@ def _numbered(session: Base, number: int, answer_id: str | None) -> Place:
 
 
 def _named_file(config: Config, typed: str) -> Path:
-    """The file of that name: below the workspace, else from the folder one is in. Raises: NotFound."""
+    """The file of that name: below the workspace, else below the working directory. Raises: NotFound."""
     spelled = [Path(each).expanduser() for each in dict.fromkeys((typed, unquote(typed)))]  # as agents are shown it too
     both = [path for each in spelled for path in (config.workspace_root / each, each.absolute())]
     for path in (Path(as_on_disk(str(each))) for each in both):
@@ -148,7 +148,7 @@ def _edited(citation: LineCitation | None, path: Path, env: Mapping[str, str]) -
 
 
 def _viewed(citation: Citation | None, path: Path, env: Mapping[str, str]) -> Opening:
-    """The page or second in a viewer that jumps there; else the file in what the desktop has for it."""
+    """The page or second in a viewer that jumps there; else the file in the desktop's default program."""
     for viewers, is_at_place in ((_viewers_at(citation), True), (_ANYWHERE, citation is None)):
         for viewer in viewers:
             if shutil.which(viewer[0], path=env.get("PATH", os.defpath)):
@@ -159,7 +159,7 @@ def _viewed(citation: Citation | None, path: Path, env: Mapping[str, str]) -> Op
 
 
 def _viewers_at(citation: Citation | None) -> list[tuple[str, ...]]:
-    """Viewers that jump to the page or second, and how each is told."""
+    """The commands of viewers that jump to the page or second."""
     if isinstance(citation, PageCitation):
         page = str(citation.page)
         return [("evince", f"--page-index={page}"), ("okular", "-p", page), ("zathura", "-P", page)]

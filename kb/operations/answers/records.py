@@ -1,4 +1,4 @@
-"""Answers as rows of `answers` and back, their list, and conversations: a row is enough to show or check one again."""
+"""Stores and loads answers and conversations: a row of `answers` is enough to show or check an answer again."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _Record = TypeVar("_Record")
 
 _TITLE_CHARS = 80
 
-# What answers from before the provider was kept were encoded by.
+# The provider of answers stored before it was recorded.
 _UNKNOWN_PROVIDER = "unknown"
 
 
 def record_answer(db: Connection, answer: Answer, settings: Mapping[str, object], now_s: int) -> Answer:
-    """Keeps an answer and, in a conversation, its turn: both or neither. Returns the answer as it is kept.
+    """Stores an answer and, in a conversation, its turn: both or neither. Returns the answer as it is stored.
 
-    Its turn is the next one, also where another was added to the conversation since it was read.
+    The turn goes last, also where another was added to the conversation since it was read.
     """
     with transaction(db):
         if answer.conversation_id is not None:
@@ -74,7 +74,7 @@ def record_answer(db: Connection, answer: Answer, settings: Mapping[str, object]
 
 
 def stored_answer(row: queries.AnswerRow) -> Answer:
-    """The answer a row holds; its hits are not kept."""
+    """The answer in a row; its hits are not stored."""
     state: AnswerState = "unsure" if row.refusal_reason is None else "refused"  # where an older kb did not say
     return Answer(
         question=row.query,
@@ -172,7 +172,7 @@ def _json(value: object) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: citations in their stored form, other records by the names of their fields."""
+    """A value as JSON: citations in their stored form, other records by their field names."""
     if isinstance(value, dict):
         return {
             name: citation_to_json(each) if name == "citation" and each is not None else _plain(each)
@@ -184,7 +184,7 @@ def _plain(value: Any) -> Any:
 
 
 def _read(kind: Callable[..., _Record], stored: Mapping[str, Any]) -> _Record:
-    """A stored record; fields that only an older kb had are left out."""
+    """A stored record, without fields that only an older kb had."""
     nested: dict[str, Callable[[Mapping[str, Any]], object]] = {
         "citation": citation_from_json,
         "second": partial(_read, SecondVerdict),
@@ -247,7 +247,7 @@ def show_session(session: Base, session_id: str) -> Conversation:
 
 
 def delete_session(session: Base, session_id: str) -> int:
-    """Forgets a conversation and returns how many turns it had; its answers stay. Raises: NotFound."""
+    """Deletes a conversation and returns how many turns it had; its answers stay. Raises: NotFound."""
     found = show_session(session, session_id)
     sqlite = session.config.sqlite
     db = open_writer(sqlite)

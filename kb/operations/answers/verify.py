@@ -1,4 +1,4 @@
-"""Compares stored answers with the files as they are now: which quotations are unchanged, moved, changed or went."""
+"""Compares stored answers with the current files: which quotations are unchanged, moved, changed or gone."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from kb.store.connection import Connection
 
 
 class Found(NamedTuple):
-    """How a quotation fares, and where it is now, if anywhere."""
+    """The status of a quotation, and its current place, if any."""
 
     standing: Standing
     now_at: Citation | None = None
 
 
 def look_up(quote: str, cited: LineCitation, text: str) -> Found:
-    """How a quotation fares in the text of its file, as its parser read it.
+    """The status of a quotation in the parsed text of its file.
 
-    The cited lines may be wider than the quotation, as those of a whole passage are.
+    The cited lines may be more than the quotation's, such as those of a whole passage.
     """
     now_at = nearest_lines(quote, cited, text)
     if now_at is None:
@@ -65,9 +65,9 @@ _MARKS = ".,;:!?()[]\"'“”‘’「」…"
 
 
 def nearest_text(quote: str, text: str, line: int) -> str | None:
-    """What most likely stands in the place of a quotation that is not in `text` any more; None where nothing is alike.
+    """The text that most likely replaced a quotation that is no longer in `text`; None where nothing is similar.
 
-    As many lines as the quotation has, of those that share most of its words the nearest to `line`.
+    It has as many lines as the quotation; of those that share most of its words, the nearest to `line`.
     """
     asked = Counter(quote.split())
     lines = text.split("\n")
@@ -81,7 +81,7 @@ def nearest_text(quote: str, text: str, line: int) -> str | None:
 
 
 def changed_words(old: str, new: str) -> list[tuple[str, str]]:
-    """The words that differ, old and new; what `new` has before and behind the quotation is not of it."""
+    """The words that differ, old and new; words of `new` before and after the quotation do not count."""
     before, after = old.split(), new.split()
     return [
         (" ".join(before[a:b]).strip(_MARKS), " ".join(after[c:d]).strip(_MARKS))
@@ -91,7 +91,7 @@ def changed_words(old: str, new: str) -> list[tuple[str, str]]:
 
 
 class Located(NamedTuple):
-    """A cited place. `text` is what is there, in the file as it was indexed.
+    """A cited place. `text` is its text in the file as it was indexed.
 
     `is_current` says whether the file at `source_path` still has the content that was indexed; `kept_path` is kb's own
     copy of that content, or the file itself where it is too large to be copied.
@@ -170,7 +170,7 @@ def verify(session: Base, typed: str | None, *, every: bool) -> list[AnswerCheck
 
 
 class _Checking:
-    """Reads each file once, however many quotations are in it."""
+    """Checks quotations; reads each file once."""
 
     def __init__(self, db: Connection, session: Base) -> None:
         self._db = db
@@ -178,7 +178,7 @@ class _Checking:
         self._texts: dict[str, str | FileError] = {}
 
     def check(self, claim: Claim, answer: Answer) -> QuoteCheck:
-        """How the quotation of one sentence fares."""
+        """The check of one sentence's quotation."""
         quote, cited = claim.quote, claim.citation
         assert quote is not None
         assert cited is not None
@@ -195,7 +195,7 @@ class _Checking:
         return checked._replace(second=claim.second, now_text=now_text)
 
     def _now_text(self, quote: str, cited: Citation, sources: Mapping[str, str]) -> str | None:
-        """What stands in the place of a quotation that changed, as far as it is alike."""
+        """The text that replaced a changed quotation, if it is similar."""
         if (lines := cited_lines(cited)) is not None:
             text = self._text(sources.get(cited.path, cited.path))
             return None if isinstance(text, FileError) else nearest_text(quote, text, lines.start)
@@ -206,7 +206,7 @@ class _Checking:
         return nearest_text(quote, place.text, 1) if place.is_current else None
 
     def _other_commits(self, path: str, answer: Answer) -> tuple[str, str] | tuple[()]:
-        """The commit that the file's repository was at, and the one it is at now, where those differ."""
+        """The indexed and the current commit of the file's repository, where they differ."""
         cited = ((each.commit, each.source_path) for each in answer.packed if each.doc_path == path)
         then, source = next(cited, (None, ""))
         top = None if then is None else top_of(os.path.dirname(source))
@@ -220,7 +220,7 @@ class _Checking:
         return look_up(quote, cited, text)
 
     def _in_media(self, quote: str, cited: Citation) -> Found:
-        """On its page, in its region or at its time; what an engine read is looked at, while the file is the same."""
+        """The status on a page, in a region or at a time, by the derived text while the file is unchanged."""
         try:
             place = locate(self._session, cited)
         except NotFound:

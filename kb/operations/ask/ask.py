@@ -31,10 +31,9 @@ from kb.retrieve.operators import with_operators
 def ask(session: Base, request: AskRequest, handle: RunHandle) -> Answer:
     """The answer to one question; where there is no knowledge base yet, the refusal that says so.
 
-    Ctrl-C once the passages are found, or a canceled `handle`, ends the answer: what there is of it is kept, and
-    returned.
-    Raises: UsageError for what is no question; ModelError where the model fails, what there is of the answer having
-    been kept.
+    Ctrl-C after the search, or a canceled `handle`, ends the answer: the part so far is stored and returned.
+    Raises: UsageError for a text that is no question; ModelError where the model fails, after the part so far is
+    stored.
     """
     try:
         with session.reading() as base:
@@ -44,14 +43,14 @@ def ask(session: Base, request: AskRequest, handle: RunHandle) -> Answer:
 
 
 def answer_question(base: Base, request: AskRequest, handle: RunHandle, searched: SearchResult | None = None) -> Answer:
-    """The same, of a knowledge base in hand; what was `searched` for the same question there is not searched again."""
+    """The answer to one question from an open knowledge base; `searched` is the question's search result, if known."""
     if not request.question.strip():
         raise UsageError("no question", 'example: kb ask "청킹 규칙은?"')
     started = time.monotonic()
     request = request._replace(
         question=stored_text(request.question), session_id=request.session_id and stored_text(request.session_id)
     )
-    if not request.filters.as_text:  # what the whole question excludes, no part of it may find
+    if not request.filters.as_text:  # no part may find what the whole question excludes
         asked = SearchQuery(request.question, request.mode, request.k, request.filters)
         request = request._replace(filters=with_operators(asked).filters)
     found = retrieve(base, request, started, searched)
@@ -75,7 +74,7 @@ def answer_question(base: Base, request: AskRequest, handle: RunHandle, searched
 
 
 def _keep(found: Findings, answer: Answer) -> Answer:
-    """Records the answer. A store that cannot be written costs the record, not the answer, which says so."""
+    """Stores the answer. Where the store cannot be written, the answer is returned with a note that says so."""
     if not found.request.keep:
         return answer
     from kb.store.connection import open_writer, sqlite_errors
@@ -93,7 +92,7 @@ def _keep(found: Findings, answer: Answer) -> Answer:
 
 
 def _without_index(config: Config, request: AskRequest, error: NotIndexed) -> Answer:
-    """The refusal of a question where nothing has been indexed; it cannot be kept."""
+    """The refusal of a question where nothing is indexed; it cannot be stored."""
     language = query_language(request.question)
     return Answer(
         question=request.question,

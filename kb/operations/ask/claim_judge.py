@@ -1,6 +1,6 @@
-"""A judge of what a model wrote: the language model asked once more, an NLI model, or a plugin; off by default.
+"""A judge of a model's sentences: the language model again, an NLI model, or a plugin; off by default.
 
-Its verdict on a sentence is stored beside the rules' verdict. Where the rules find no contradiction, it decides.
+The judge's verdict is stored beside the rules' verdict. Where the rules find no contradiction, the judge decides.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from kb.errors import KbError, PluginFailed
 from kb.operations.opening.loaded_models import LoadedModels
 from kb.plugins import Plugin, find_plugin, told_by
 
-# One word, and what a model thinks before it.
+# One word, and the model's thoughts before it.
 _REPLY_TOKENS = 400
 _SAID: dict[str, Verdict] = {"yes": "support", "no": "contradiction"}
 
 
 def claim_judge(config: Config, models: LoadedModels, writer: LanguageModel) -> ClaimJudge | None:
-    """The judge that is configured; None where none is. Raises: ModelMissing, ModelCorrupt, PluginFailed."""
+    """The configured judge; None without one. Raises: ModelMissing, ModelCorrupt, PluginFailed."""
     kind, name = config.rag.claim_judge, config.rag.claim_model
     if kind == "none":
         return None
@@ -39,7 +39,7 @@ def claim_judge(config: Config, models: LoadedModels, writer: LanguageModel) -> 
 
 
 def open_judge(config: Config) -> ClaimJudge:
-    """The NLI model or the plugin that is configured. Raises: ModelMissing, ModelCorrupt, PluginFailed."""
+    """The configured NLI model or plugin. Raises: ModelMissing, ModelCorrupt, PluginFailed."""
     name = config.rag.claim_model
     if config.rag.claim_judge == "onnx":
         return open_nli(config.model_dir, config.path(name), config.models_embedding.threads or os.cpu_count() or 1)
@@ -48,7 +48,7 @@ def open_judge(config: Config) -> ClaimJudge:
 
 
 def check_claim_judge(config: Config) -> list[Check]:
-    """Whether the claim judge that is configured loads; nothing where none is, or the language model is it."""
+    """Whether the configured claim judge loads; no check without one, or where it is the language model."""
     if config.rag.claim_judge in ("none", "llm"):
         return []
     try:
@@ -58,13 +58,13 @@ def check_claim_judge(config: Config) -> list[Check]:
 
 
 class ModelJudge(NamedTuple):
-    """A language model, asked yes or no about one sentence at a time."""
+    """A language model that answers yes or no about one sentence at a time."""
 
     label: str
     model: LanguageModel
 
     def judge(self, claim: str, sources: Sequence[str]) -> Verdict:
-        """What its first word says; anything else is unknown. Raises: ModelError."""
+        """The verdict by the first word of its reply; unknown where that is neither yes nor no. Raises: ModelError."""
         system, user = template("claim-v1")
         shown = "\n\n".join("\n".join(f"| {line}" for line in stored_text(each).splitlines()) for each in sources)
         said = filled(user, sources=shown, claim=" ".join(stored_text(claim).split()))
@@ -80,14 +80,14 @@ class ModelJudge(NamedTuple):
 
 
 class PluginJudge(NamedTuple):
-    """A judge that another package brings."""
+    """A judge from another package."""
 
     label: str
     plugin: Plugin
     brought: SupportJudge
 
     def judge(self, claim: str, sources: Sequence[str]) -> Verdict:
-        """What it says. Raises: PluginFailed, also where it says something else."""
+        """The plugin's verdict. Raises: PluginFailed, also where it returns no verdict."""
         with told_by(self.plugin, "set rag.claim_judge to none, or tell its author"):
             said: Verdict = self.brought.judge(claim, list(sources))
         if said not in ("support", "contradiction", "unknown"):

@@ -1,4 +1,4 @@
-"""A question answered in steps: its parts are searched for one by one, and answered from what all of them found.
+"""Answers a question in steps: searches for each part, then answers from the results of all steps.
 
 with a model:  the question ─▶ its parts, a search each ─▶ what is still needed? a search ─▶ … ─▶ written, checked
 without:       the question ─▶ its parts by rules, a search each ─▶ each part quoted, or refused by itself
@@ -23,15 +23,15 @@ from kb.operations.ask.retrieve import retrieve
 from kb.operations.ask.write import EXTRACTIVE, quote_found, write_or_quote
 from kb.operations.opening.base import Base
 
-# Of what a step found, so many places are kept.
+# How many places of a step's result are kept.
 _PLACES_KEPT = 5
 
 
 class Steps:
-    """What was asked so far, the whole question first, and what was found."""
+    """The questions so far, the whole question first, and their results."""
 
     def __init__(self, base: Base, whole: Findings, handle: RunHandle) -> None:
-        """`whole` is what was found for the question as it was asked."""
+        """`whole`: the findings of the original question."""
         rag = whole.config.rag
         self.base = base
         self.whole = whole
@@ -46,11 +46,11 @@ class Steps:
 
     @property
     def left(self) -> int:
-        """How many steps may still be taken."""
+        """How many steps are left."""
         return self._most - len(self.hops)
 
     def bound(self) -> str | None:
-        """Which bound keeps it from going on: "steps", "time" or "tokens"; None where none does."""
+        """The bound that is reached: "steps", "time" or "tokens"; None without one."""
         if self.left <= 0:
             return "steps"
         if monotonic() >= self._until:
@@ -59,14 +59,14 @@ class Steps:
         return "tokens" if spent >= self._most_tokens else None
 
     def search(self, text: str, search_text: str, why: HopReason) -> None:
-        """Takes one step. Raises: KeyboardInterrupt where the answer is to stop."""
+        """Takes one step. Raises: KeyboardInterrupt where the answer must stop."""
         if self.handle.is_canceled():
             raise KeyboardInterrupt
         asked = self.whole.request._replace(question=search_text)
         self._keep(text, retrieve(self.base, asked, self.whole.started), why)
 
     def wrote(self, model: LanguageModel, messages: tuple[Message, ...]) -> str:
-        """What a model replies to a question about the steps. Raises: ModelError, KeyboardInterrupt."""
+        """A model's reply to a question about the steps. Raises: ModelError, KeyboardInterrupt."""
         llm, parts = self.whole.config.models_llm, list[str]()
         request = GenerateRequest(messages, MOST_REPLY_TOKENS, temperature=llm.temperature, seed=llm.seed)
         with closing(model.stream(request)) as stream:
@@ -80,12 +80,12 @@ class Steps:
         return "".join(parts)
 
     def wanted(self) -> list[tuple[Hop, Findings]]:
-        """The steps that an answer is to be made of: the parts, or the question alone where it has none."""
+        """The steps to answer from: the parts, or the question alone without parts."""
         taken = list(zip(self.hops, self.found, strict=True))
         return taken[1:] or taken
 
     def passages(self, hidden: frozenset[str]) -> tuple[Passage, ...]:
-        """What the steps found that have evidence, numbered from 1: the best of each, then the next of each."""
+        """The passages of the steps with evidence, numbered from 1: the best of each step, then the next of each."""
         each = [
             [passage for passage in found.passages if passage.doc_path not in hidden]
             for found in self.found
@@ -114,15 +114,15 @@ class Steps:
         )
 
 
-# What a model is shown of the sources when it is asked what is still needed.
+# How much of the sources a model sees when it is asked what is still needed.
 _SHOWN_TOKENS = 2_000
 
 
 def answer_deep(base: Base, whole: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
-    """The answer or refusal with its steps, and what broke it off, if something did."""
+    """The answer or refusal with its steps, and the error that ended it, if any."""
     steps = Steps(base, whole, handle)
     answer, fault = write_or_quote(base, whole, lambda model: _written(steps, model), lambda: _quoted(steps))
-    usage, asked = answer.usage, steps.usage  # what the questions about the steps cost
+    usage, asked = answer.usage, steps.usage  # the cost of the questions about the steps
     spent = usage._replace(
         prompt_tokens=usage.prompt_tokens + asked.prompt_tokens,
         completion_tokens=usage.completion_tokens + asked.completion_tokens,
@@ -131,7 +131,7 @@ def answer_deep(base: Base, whole: Findings, handle: RunHandle) -> tuple[Answer,
 
 
 def _written(steps: Steps, model: LanguageModel) -> Generation | None:
-    """What a model writes of what all steps found; None where it may read nothing of that."""
+    """A model's text from the results of all steps; None where it may read none of them."""
     hidden = steps.base.hidden_from_models()
     whole = steps.whole
     try:
@@ -156,7 +156,7 @@ def _written(steps: Steps, model: LanguageModel) -> Generation | None:
 
 
 def _plan(steps: Steps, model: LanguageModel) -> None:
-    """Searches for the parts that a model sees in the question; where it names none, for those of the rules."""
+    """Searches for the parts that a model names; where it names none, for those of the rules."""
     whole = steps.whole
     if len(steps.hops) > 1 or steps.bound() is not None:
         return None  # another model has planned before it failed
@@ -171,7 +171,7 @@ def _plan(steps: Steps, model: LanguageModel) -> None:
 
 
 def _go_on(steps: Steps, model: LanguageModel, hidden: frozenset[str]) -> str | None:
-    """Searches for what a model still needs; which bound ended that, where one did."""
+    """Searches for what a model still needs; returns the bound that ended the search, if one did."""
     asked = {hop.question.casefold() for hop in steps.hops}
     while True:
         bound = steps.bound()
@@ -190,7 +190,7 @@ def _go_on(steps: Steps, model: LanguageModel, hidden: frozenset[str]) -> str | 
 
 
 def _with_refused_parts(steps: Steps, answer: Answer) -> Answer:
-    """The answer, which says which parts have no evidence; kb is sure of it where it is sure of all of them."""
+    """The answer with a note on parts without evidence; kb is sure of it where it is sure of all parts."""
     parts = [hop for hop, _ in steps.wanted() if hop.why != "needed"]
     language = steps.whole.language
     missing = [f"{hop.question}\n{say(language, 'score_gate')}" for hop in parts if hop.state == "refused"]
@@ -205,7 +205,7 @@ def _search_parts(steps: Steps, parts: tuple[Part, ...]) -> None:
 
 
 def _quoted(steps: Steps) -> Answer:
-    """The notes' own sentences on each part, or on the question where it is one, or is answered as a whole."""
+    """Quoted sentences for each part, or for the question where it has no parts or is answered as a whole."""
     parts = split_question(steps.whole.request.question)
     is_answered = steps.whole.state == "answered" and all(part.why == "side" for part in parts)
     if len(steps.hops) == 1 and not is_answered:
@@ -218,7 +218,7 @@ def _quoted(steps: Steps) -> Answer:
 
 
 def _each_quoted(base: Base, wanted: list[tuple[Hop, Findings]]) -> list[tuple[Hop, Answer]]:
-    """Each step's answer, the markers counted on from one to the next."""
+    """Each step's answer, with markers numbered across all of them."""
     made: list[tuple[Hop, Answer]] = []
     first = 1
     for hop, found in wanted:
@@ -230,7 +230,7 @@ def _each_quoted(base: Base, wanted: list[tuple[Hop, Findings]]) -> list[tuple[H
 
 
 def _joined(steps: Steps, made: list[tuple[Hop, Answer]]) -> Answer:
-    """One answer of the parts' answers, each below its question; the refusal of one stands in its place."""
+    """One answer from the parts' answers or refusals, each below its question."""
     whole, language = steps.whole, steps.whole.language
     given = [answer for _, answer in made if answer.refusal_reason is None]
     packed = {passage.chunk_id: passage for answer in reversed(given) for passage in answer.packed}

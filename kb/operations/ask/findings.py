@@ -1,4 +1,4 @@
-"""One question on its way to an answer: what was asked, what was found, and the answer or refusal made of it."""
+"""One question with its search results, and the answer or refusal made from them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class AskRequest(NamedTuple):
     """A question with its settings.
 
     `provider`, `temperature` and `seed` None: as configured; `context_tokens` None: as the session decides. `depth`:
-    how many searches it may take at most; 1 is one question, one search.
+    the most searches it may take; 1 is one question, one search.
     """
 
     question: str
@@ -59,7 +59,7 @@ class AskRequest(NamedTuple):
 
 
 class Written(NamedTuple):
-    """Who answered, what it was given, and what it gave back before that was checked."""
+    """Who answered, its input, and its output before the checks."""
 
     model: ModelRef
     packed: tuple[Passage, ...] = ()
@@ -72,13 +72,13 @@ NOTHING_WRITTEN = Written(ModelRef("none", "extractive"))
 
 
 class Findings(NamedTuple):
-    """A question with what was found for it. `started` is of the monotonic clock, in seconds.
+    """A question with its search results. `started` is on the monotonic clock, in seconds.
 
     `passages` are the hits of `result`, whole, numbered from 1.
 
-    `context_tokens`: what instructions, question and passages may take together, in the model's tokens. `code`: the
-    answer is to be made of source code, which `result` then has as its hits. `first_number`: of the markers, where
-    another answer comes before.
+    `context_tokens`: the limit for instructions, question and passages together, in the model's tokens. `code`: the
+    source code to answer from, which is then the hits of `result`. `first_number`: the first marker, where another
+    answer comes before.
     """
 
     request: AskRequest
@@ -97,7 +97,7 @@ class Findings(NamedTuple):
 
     @property
     def state(self) -> AnswerState:
-        """Whether what was found is enough for an answer kb is sure of, or for one it is unsure of."""
+        """Whether the findings are enough for a sure answer, or for an unsure one."""
         if self.evidence is None or self.evidence.value < self.config.rag.score_gate:
             return "refused"
         precision = self.config.rag.answer_precision
@@ -117,7 +117,7 @@ class Findings(NamedTuple):
         cited: Sequence[Passage],
         notes: tuple[str, ...] = (),
     ) -> Answer:
-        """An answer of these claims, which cite these passages; where a doubt alone makes it unsure, that is noted."""
+        """An answer from these claims, which cite these passages; a note gives a doubt that alone makes it unsure."""
         doubt = None if self.judgement is None else self.judgement.only_doubt(self.config.rag.answer_precision)
         made = self._made(written, text, claims, _citations(claims, cited), notes if doubt is None else (*notes, doubt))
         return made._replace(state="answered" if made.grounded and self.state == "answered" else "unsure")
@@ -131,7 +131,7 @@ class Findings(NamedTuple):
         text: str | None = None,
         notes: tuple[str, ...] = (),
     ) -> Answer:
-        """A refusal, with the nearest hits as candidates; `text` is what there is of an aborted answer."""
+        """A refusal, with the nearest hits as candidates; `text` is the part so far of an aborted answer."""
         said = {} if self.judgement is None else self.judgement.best_lines()
         nearest = tuple(_candidate(hit, said.get(hit.chunk_id)) for hit in self.result.hits[:NEAREST_SHOWN])
         refused = self._made(written, text or say(self.language, reason), claims, nearest, notes)
@@ -183,12 +183,12 @@ class Findings(NamedTuple):
 
 
 def new_trace_id() -> str:
-    """The name of one answer: `ret_` and twelve random hex digits."""
+    """The id of one answer: `ret_` and twelve random hex digits."""
     return "ret_" + os.urandom(6).hex()
 
 
 def settings_of(found: Findings) -> dict[str, object]:
-    """The settings an answer was made with, as they are kept beside it."""
+    """The settings of an answer, as stored with it."""
     config, request = found.config, found.request
     llm = config.models_llm
     return {
@@ -209,8 +209,8 @@ def settings_of(found: Findings) -> dict[str, object]:
 def hit_passage(number: int, hit: SearchHit, text: str, lang: str, spans_json: str = "") -> Passage:
     """A hit as a passage with its whole text.
 
-    What is cited by a moment or a region is cited by all of those of its text: a hit names those that the words of the
-    question are in.
+    A citation by times or regions names all of those of the passage's text: a hit names only those that contain the
+    words of the question.
     """
     by_place = bool(spans_json) and isinstance(hit.citation, (TimeCitation, RegionCitation))
     return Passage(
@@ -233,7 +233,7 @@ def hit_passage(number: int, hit: SearchHit, text: str, lang: str, spans_json: s
 
 
 def code_passage(number: int, hit: SearchHit, found: CodeHit) -> Passage:
-    """A hit in source code as a passage: its chunk, cited by the lines of that."""
+    """A hit in source code as a passage: its chunk, cited by the chunk's lines."""
     cited = hit.citation
     if isinstance(cited, CodeCitation):
         last = found.first_line + found.text.count("\n")
@@ -246,7 +246,7 @@ def _label(citation: Citation, heading_path: Sequence[str], title: str) -> str:
 
 
 def _citations(claims: Sequence[Claim], cited: Sequence[Passage]) -> tuple[AnswerCitation, ...]:
-    """One entry a cited passage, in the order of their numbers, with the first sentence taken from it."""
+    """One entry per cited passage, in the order of their numbers, with the first sentence taken from it."""
     kept = [claim for claim in claims if claim.status != "dropped"]
     used = {number for claim in kept for number in claim.passages}
     found = []

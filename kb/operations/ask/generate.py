@@ -1,4 +1,4 @@
-"""A model's answer: prompt → tokens as they come → every sentence checked → what is left of it, or a refusal."""
+"""A model's answer: prompt → streamed tokens → each sentence checked → the sentences that pass, or a refusal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kb.errors import ModelError
 from kb.operations.ask.findings import Findings, Written
 from kb.operations.opening.base import Base
 
-# A text a model has written so much of is a text gone astray, whatever its tokens count.
+# A longer text has gone astray, however few tokens it counts.
 _MOST_CHARS = 200_000
 
 # An answer takes at most this part of the context window, a quarter: the passages need the rest.
@@ -26,9 +26,9 @@ _ANSWER_SHARE = 4
 
 
 class Generation(NamedTuple):
-    """A model's answer. `fault` is what broke it off; the answer then holds what there was before.
+    """A model's answer. `fault` is the error that ended it; the answer then holds the text before the error.
 
-    `unproven`: the model did answer, and the checks found no sentence of it supported.
+    `unproven`: the model answered, but the checks found none of its sentences supported.
     """
 
     answer: Answer
@@ -37,7 +37,7 @@ class Generation(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """What a model wrote: whole, unless something `broke` it off, and then perhaps by a `fault`."""
+    """A model's text: whole, unless something `broke` it off, perhaps a `fault`."""
 
     text: str
     usage: TokenUsage
@@ -52,7 +52,7 @@ def generate_answer(
     model: LanguageModel,
     handle: RunHandle,
 ) -> Generation:
-    """What `model` answers, checked; its text is handed out as it comes."""
+    """The checked answer of `model`; its text is streamed as it comes."""
     rag = found.config.rag
     try:
         answer_tokens = min(rag.max_answer_tokens, model.context_tokens // _ANSWER_SHARE)
@@ -83,7 +83,7 @@ def generate_answer(
 def _checked(
     base: Base, found: Findings, text: str, packed: tuple[Passage, ...], model: LanguageModel
 ) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
-    """The sentences, checked by the rules and by the claim judge; a note where that cannot be asked."""
+    """The sentences, checked by the rules and by the claim judge; a note where the judge fails."""
     try:
         judge = None
         if found.config.rag.claim_judge != "none":
@@ -113,9 +113,9 @@ def _stream(
     packed: Sequence[Passage],
     handle: RunHandle,
 ) -> _Text:
-    """The generated text; its pieces are handed out as they come: no thoughts, and markers of packed passages only.
+    """The generated text; its pieces are streamed as they come, without thoughts and markers of unpacked passages.
 
-    Ctrl-C ends it wherever it is, waiting for a first token too.
+    Ctrl-C ends it at any time, also while waiting for the first token.
     """
     shown_as = _Shown(packed)
     parts: list[str] = []
@@ -148,7 +148,7 @@ def _stream(
 
 
 class _Shown:
-    """A stream as it is shown: without what the model thinks aloud, with markers of packed passages only."""
+    """A stream as it is shown: without the model's thoughts, with markers of packed passages only."""
 
     def __init__(self, packed: Sequence[Passage]) -> None:
         self._thoughts = ThoughtFilter()
@@ -164,13 +164,13 @@ class _Shown:
 
 
 def _shown_part(text: str, packed: Sequence[Passage]) -> str | None:
-    """What there is of a text that broke off, as it was shown; None for nothing."""
+    """The part so far of a text that broke off, as it was shown; None for nothing."""
     shown_as = _Shown(packed)
     return (shown_as.feed(text) + shown_as.end()).strip() or None
 
 
 def _said_of(claims: Sequence[Claim], status: ClaimStatus, language: str) -> Iterator[str]:
-    """How many sentences have a status, if any, and why the first of them has it."""
+    """How many sentences have a status, if any, and the first one's reason."""
     found = [claim for claim in claims if claim.status == status]
     if found:
         first = f"“{found[0].text}”: {found[0].reason}"
@@ -178,7 +178,7 @@ def _said_of(claims: Sequence[Claim], status: ClaimStatus, language: str) -> Ite
 
 
 def _kept_text(claims: Sequence[Claim], language: str) -> str:
-    """The sentences that were not dropped, each with its markers and whether it was not checked."""
+    """The sentences that were not dropped, each with its markers and a note if it was not checked."""
     marks: dict[ClaimStatus, str] = {"not_checked": f" ({say(language, 'not_checked')})"}
     kept = [claim for claim in claims if claim.status != "dropped"]
     return " ".join(claim.text + show_markers(claim.passages) + marks.get(claim.status, "") for claim in kept)

@@ -1,7 +1,7 @@
-"""Which language models answer: `models.llm.provider`, or all that are there when it says `auto`, in turn.
+"""Which language models answer: `models.llm.provider`, or with `auto` each available one in turn.
 
-Called once the evidence is good enough: only then may a server be asked whether it is there. Nothing is loaded here
-either; the model does that itself when its first token is counted or made.
+Called once the evidence is good enough: only then may a server be probed. No model is loaded here; a model loads
+when its first token is counted or generated.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ PROVIDERS = ("auto", "ollama", "llama_cpp", "extractive")
 
 
 def language_models(config: Config, provider: str | None, models: LoadedModels) -> Iterator[LanguageModel | None]:
-    """Who can answer, in the order in which they are to be tried, as `provider` or the configuration says.
+    """The models that can answer, in the order to try them, by `provider` or the configuration.
 
-    What one has loaded stays loaded in `models`, as long as its file does not change.
+    A loaded model stays loaded in `models` until its file changes.
 
     None is the extractive answerer.
-    `auto` is each model that is there and then the extractive answerer; each is looked for only when the one before it
-    has failed. A provider named is the only one, and not tried out: what it lacks is raised at its first use. Raises:
-    UsageError for an unknown one, ModelMissing for `llama_cpp` without a model file or without its library.
+    `auto` gives each available model, then the extractive answerer; each is looked up only when the one before it has
+    failed. A named provider is the only one and is not probed: its first use raises the error.
+    Raises: UsageError for an unknown one, ModelMissing for `llama_cpp` without a model file or without its library.
     """
     wanted = provider or config.models_llm.provider
     if wanted not in PROVIDERS:
@@ -38,7 +38,7 @@ def language_models(config: Config, provider: str | None, models: LoadedModels) 
 
 
 def can_generate(config: Config) -> bool:
-    """Whether a language model is there to write answers; asks the server, and loads nothing."""
+    """Whether a language model is available; asks the server, and loads nothing."""
     provider = config.models_llm.provider
     return any(lacks(config) is None for name, lacks in _LACKS.items() if provider in ("auto", name))
 
@@ -60,7 +60,7 @@ def _all_there(config: Config, models: LoadedModels) -> Iterator[LanguageModel |
 
 
 def _kept(config: Config, provider: str, models: LoadedModels) -> LanguageModel:
-    """The model of a provider, loaded already where an earlier question did that."""
+    """The model of a provider, from `models` if an earlier question loaded it."""
     model = _PROVIDERS[provider](config)
     file = gguf_path(config).stat() if provider == "llama_cpp" else None
     mark = (model.model_ref, file and (file.st_ino, file.st_size, file.st_mtime_ns))
@@ -131,7 +131,7 @@ def _llama_cpp_lacks(config: Config) -> KbError | None:
     return None
 
 
-# In the order in which `auto` tries them.
+# In the order that `auto` tries them.
 _LACKS: Mapping[str, Callable[[Config], KbError | None]] = {"ollama": _ollama_lacks, "llama_cpp": _llama_cpp_lacks}
 
 

@@ -1,4 +1,4 @@
-"""What is found for a question: resolved in its conversation, searched for, judged, among notes and source code.
+"""Retrieves passages for a question: resolves it in its conversation, searches notes and source code, judges the hits.
 
 A question that can mean nothing but code ─▶ code, where there is evidence.
 Notes that answer ─▶ notes; else code that answers; else notes that may; else code that may.
@@ -41,13 +41,13 @@ from kb.store import queries
 from kb.store.connection import Connection
 
 JUDGED_HITS = 10
-"""So many of the first hits are judged where the candidates are not known, however many were asked for."""
+"""How many of the first hits are judged where the candidates are not known, however many were requested."""
 
 _CHANNELS: dict[Measure, Channel] = {"late": "late", "cosine": "cosine", "words": "lexical"}
 
 
 def search_for(request: AskRequest, text: str) -> SearchQuery:
-    """What is searched for a question: `text` is the question, resolved."""
+    """The search query of a question: `text` is the resolved question."""
     return SearchQuery(text, request.mode, max(request.k, JUDGED_HITS), request.filters)
 
 
@@ -78,7 +78,7 @@ def _found(
     wanted = search_for(request, text)
     result = searched if searched is not None and searched.query == wanted else search(base, wanted)
     source = None if result.query.mode == "lexical" else vector_source(base, result.query)
-    # Judged in the order that the evidence was fitted for, whatever a cross-encoder makes of it.
+    # Judged in the order that the evidence was fitted for, not in a cross-encoder's.
     judged_hits = result.judged_hits if result.ordered_before else result.note_hits
     quotable = quotable_passages(base.db, dict.fromkeys((*result.note_hits, *judged_hits)))
     judged = tuple(
@@ -104,9 +104,9 @@ def _found(
 
 
 def quotable_passages(db: Connection, hits: Iterable[SearchHit]) -> dict[str, Passage]:
-    """The hits in which a sentence stands, as passages by chunk, whole and numbered from 1.
+    """The hits that contain a sentence, as whole passages numbered from 1, by chunk id.
 
-    Embeds and lists of links or pages are near to questions and answer none.
+    Embeds and lists of links or pages match questions but answer none.
     """
     by_chunk = {hit.chunk_id: hit for hit in hits}
     rows = queries.select_passages(db, chunk_ids_json=json.dumps(list(by_chunk)))
@@ -120,10 +120,10 @@ def quotable_passages(db: Connection, hits: Iterable[SearchHit]) -> dict[str, Pa
 def _judged(
     base: Base, result: SearchResult, passages: Sequence[Passage], source: VectorSource | None
 ) -> Judgement | None:
-    """What is made of a search; None without a passage.
+    """The judgement of a search; None without a passage.
 
-    `passages` are its first hits in which something is said, in the order that the judgement was fitted for; `source`
-    compares sentences with the question, unless it is asked by words alone.
+    `passages` are its first hits with sentences, in the order that the judgement was fitted for; `source` compares
+    sentences with the question, unless the search goes by words alone.
     """
     if not passages:
         return None
@@ -147,7 +147,7 @@ def read_evidence(judgement: Judgement) -> Evidence:
 
 
 def _with_share(base: Base, result: SearchResult, found: RetrievalDetail) -> RetrievalDetail:
-    """The figures of a hit with its share of the question's words, which a search by words alone leaves out."""
+    """The scores of a hit with its share of the question's words, which a search by words alone leaves out."""
     if found.lexical_share is not None or found.lexical_score is None:
         return found
     highest = base.index.bm25_max(result.searched)
@@ -155,7 +155,7 @@ def _with_share(base: Base, result: SearchResult, found: RetrievalDetail) -> Ret
 
 
 def _doubt(question: str, judged: Judgement, language: str) -> str | None:
-    """What in the best sentence speaks against an answer in the question's own language; None where nothing does."""
+    """The doubt about the best sentence, in the question's language; None without one."""
     if not judged.excerpts or not judged.standing.is_own:
         return None
     best = judged.excerpts[0]
@@ -163,9 +163,9 @@ def _doubt(question: str, judged: Judgement, language: str) -> str | None:
 
 
 def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: str) -> str | None:
-    """That the best passage is of other days than the question speaks of, as far as it is known.
+    """The doubt that the best passage is of other days than the question's, as far as known.
 
-    A date in digits may be one that the text tells of: it counts only where documents are of that date.
+    A date in digits may be one that a text mentions: it counts only where documents have that date.
     """
     days = result.days
     if days is None or not excerpts or not result.candidates:
@@ -180,7 +180,7 @@ def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: 
 
 def _notes_or_code(db: Connection, notes: Findings, code: CodeFound) -> Findings:
     """The findings to answer from: those among notes, or the same question's in source code."""
-    from kb.answer.code import code_evidence  # a knowledge base of notes alone does without
+    from kb.answer.code import code_evidence  # a knowledge base without code need not load it
 
     k = notes.request.k
     hits, code_hits = notes.result.among_code[:k], code.hits[:k]
@@ -195,6 +195,6 @@ def _notes_or_code(db: Connection, notes: Findings, code: CodeFound) -> Findings
         return found
     if notes.state == "answered" or found.state == "refused":
         return notes
-    # A plain word that code happens to define says less than notes that may answer.
+    # Notes that may answer count more than a plain word that code happens to define.
     is_meant = found.state == "answered" and not code.hits[0].is_named
     return found if is_meant or notes.state == "refused" else notes

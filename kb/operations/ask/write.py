@@ -1,4 +1,4 @@
-"""What was found → an answer or refusal: by the first model that can write, or in the notes' own sentences."""
+"""Writes an answer or refusal from the findings: by the first model that works, or by quoting sentences."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from kb.operations.ask.findings import Findings, Written
 from kb.operations.opening.base import Base
 
 if TYPE_CHECKING:
-    from kb.operations.ask.generate import Generation  # an answer that is quoted does without
+    from kb.operations.ask.generate import Generation  # a quoted answer need not load it
 
 EXTRACTIVE = ModelRef("extractive-v1", "extractive")
 
 
 def answer_found(base: Base, found: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
-    """The answer or refusal, and what broke it off, if something did."""
+    """The answer or refusal, and the error that ended it, if any."""
     refused = _refusal(base, found)
     if refused is not None:
         return refused, None
@@ -33,7 +33,7 @@ def answer_found(base: Base, found: Findings, handle: RunHandle) -> tuple[Answer
 
         hidden = base.hidden_from_models()
         readable = tuple(each for each in found.passages if each.doc_path not in hidden)
-        # The turns before may quote what is hidden.
+        # Earlier turns may quote hidden text.
         asked = found._replace(history=()) if hidden else found
         return generate_answer(base, asked, readable, model, handle) if readable else None
 
@@ -41,7 +41,7 @@ def answer_found(base: Base, found: Findings, handle: RunHandle) -> tuple[Answer
 
 
 def quote_found(base: Base, found: Findings) -> Answer:
-    """The answer in the notes' own sentences, or the refusal."""
+    """The answer in quoted sentences, or the refusal."""
     return _refusal(base, found) or _quote(found)
 
 
@@ -51,10 +51,10 @@ def write_or_quote(
     write: Callable[[LanguageModel], Generation | None],
     quote: Callable[[], Answer],
 ) -> tuple[Answer, ModelError | None]:
-    """What the first model writes that can; one that fails before its first word leaves it to the next.
+    """The text of the first model that works; if one fails before its first word, the next is tried.
 
-    The notes' own sentences, by `quote`, where no model is there, where it may read nothing of what was found (`write`
-    gives None), or where the sources support nothing of its text, which is then stored beside them.
+    Quoted sentences, by `quote`, where there is no model, where it may read none of the findings (`write` returns
+    None), or where the sources support none of its text, which is then stored with the answer.
     """
     from kb.operations.ask.language_model import language_models
 
@@ -63,7 +63,7 @@ def write_or_quote(
     for model in language_models(base.config, found.request.provider, base.models):
         if model is None:
             return _noting(quote(), notes), None
-        # A model in this process writes one text at a time.
+        # A model in this process generates one text at a time.
         turn = base.models.one_at_a_time("writing") if model.model_ref.provider == "llama_cpp" else nullcontext()
         with turn:
             made = write(model)
@@ -80,7 +80,7 @@ def write_or_quote(
 
 
 def _refusal(base: Base, found: Findings) -> Answer | None:
-    """The refusal where no answer can be made of what was found."""
+    """The refusal where the findings allow no answer."""
     if not found.result.hits:
         return found.refusal("no_chunks" if _holds_chunks(base) else "no_index")
     return found.refusal("score_gate") if found.state == "refused" else None
@@ -102,7 +102,7 @@ def _quote(found: Findings) -> Answer:
 
 def _quote_code(found: Findings, code: CodeFound, written: Written) -> Answer:
     """Definitions, statements and the comments that document them, word for word."""
-    from kb.answer.code import answering, is_cut, quote_code  # a knowledge base of notes alone does without
+    from kb.answer.code import answering, is_cut, quote_code  # a knowledge base without code need not load it
 
     hits = answering(code, is_sure=found.state == "answered")
     passages = {passage.chunk_id: passage for passage in written.packed}
@@ -112,7 +112,7 @@ def _quote_code(found: Findings, code: CodeFound, written: Written) -> Answer:
 
 
 def _instead(quoted: Answer, unproven: Answer, language: str) -> Answer:
-    """The notes' own sentences in the place of a model's, none of which its sources support; its text is stored."""
+    """Quoted sentences instead of a model's text, which the sources do not support and which is stored."""
     if quoted.refusal_reason is not None:
         return _noting(unproven, quoted.notes)
     kept = quoted._replace(messages=unproven.messages, generated_text=unproven.generated_text, usage=unproven.usage)
