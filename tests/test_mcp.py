@@ -413,10 +413,7 @@ def test_nothing_but_the_command_imports_the_library(kb: Kb, vault: Vault, tmp_p
 
 
 def test_without_the_library_the_command_says_how_to_get_it(kb: Kb, monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib.util
-
-    there = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *args: None if name == "mcp" else there(name, *args))
+    monkeypatch.setattr("kb.cli.commands.serve.find_spec", lambda name: None)
     ran = kb("mcp")
     assert ran.code == 2
     assert "the library mcp is not installed" in ran.stderr
